@@ -33,7 +33,11 @@ export function backupsIn(folder: string): readonly MadeBackup[] {
     .sort((a, b) => b.made - a.made)
 }
 
-/** Removes all but the newest ones. */
-export function dropOldest(folder: string, keep: number): void {
-  for (const { file } of backupsIn(folder).slice(keep)) rmSync(file)
+/** Those that were made until a moment: a clock that was ahead may have named others. */
+export const backupsUntil = (folder: string, now: number): readonly MadeBackup[] =>
+  backupsIn(folder).filter(({ made }) => made <= now)
+
+/** Removes all that were made until a moment but the newest ones. */
+export function dropOldest(folder: string, { keep, now }: { keep: number; now: number }): void {
+  for (const { file } of backupsUntil(folder, now).slice(keep)) rmSync(file)
 }

@@ -1,5 +1,5 @@
 import type { Config } from "../../kernel/config.ts"
-import { backupsIn } from "../backup/rotation.ts"
+import { backupsUntil } from "../backup/rotation.ts"
 import { type Finding, ok, warning } from "./finding.ts"
 
 const hourMs = 3_600_000
@@ -8,7 +8,7 @@ const hourMs = 3_600_000
 export function checkBackups(config: Config, now: number): readonly Finding[] {
   const { backupFolder: folder, backupEveryHours: every } = config
   if (folder === undefined) return []
-  const [newest] = backupsIn(folder)
+  const [newest] = backupsUntil(folder, now)
   const todo = "see the server's log, and that it may write there"
   if (!newest) return [warning("backups", `there is none in ${folder} yet`, todo)]
   const hours = Math.floor((now - newest.made) / hourMs)

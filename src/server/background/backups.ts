@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { backupName, backupsIn, dropOldest } from "../../boot/backup/rotation.ts"
+import { backupName, backupsUntil, dropOldest } from "../../boot/backup/rotation.ts"
 import type { Config } from "../../kernel/config.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
@@ -30,12 +30,12 @@ export function keepBackups(
   let notBefore = 0
   const rounds = keepRounds(clock, minuteMs, async (isStopped) => {
     const now = clock.now()
-    const last = backupsIn(folder)[0]?.made ?? 0
+    const last = backupsUntil(folder, now)[0]?.made ?? 0
     if (now < notBefore || now - last < backupEveryHours * hourMs) return
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       await save(join(folder, backupName(now)), stopping.promise)
-      dropOldest(folder, backupKeep)
+      dropOldest(folder, { keep: backupKeep, now })
     } catch (cause) {
       if (isStopped()) return
       notBefore = now + hourMs

@@ -1,5 +1,5 @@
 // Backups that are made by themselves.
-import { existsSync, readdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { backupName, backupsIn } from "../../../src/boot/backup/rotation.ts"
@@ -55,6 +55,18 @@ describe("a backup by itself", () => {
     const again = await keep(() => Promise.reject(new Error("asked")))
     expect(told).toEqual([])
     await again.stop()
+  })
+
+  test("waits for none that a clock which was ahead has named", async () => {
+    mkdirSync(to)
+    const ahead = join(to, backupName(Date.UTC(2027, 0, 1)))
+    writeFileSync(ahead, "")
+    const keeping = await keep(written)
+    await hours(24 * 6)
+    await keeping.stop()
+    expect(backupsIn(to).filter(({ file }) => file !== ahead)).toHaveLength(3)
+    expect(existsSync(ahead)).toBe(true)
+    expect(told).toEqual([])
   })
 
   test("that fails is told, and tried again in an hour; the old ones stay", async () => {

@@ -94,7 +94,7 @@ function json(line: unknown): unknown {
   }
 }
 
-/** A line ends with LF alone: `node:readline` parts texts at U+2028 too, which JSON has as it is. */
+/** A line ends with LF alone: `node:readline` parts at U+2028, too, which JSON has as it is. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   let rest = ""
   try {

@@ -189,7 +189,7 @@ test("every kind that is kept can be folded without what its events say in priva
   }
 })
 
-test("who may read events, but not users, is not told what is personal by their stream", async () => {
+test("who may read events, but not users, is told nothing personal by their stream", async () => {
   const key = "EVENT_READER"
   await act("owner", "createRole", { key, level: RoleLevel.INSTANCE, permissions: ["events.read"] })
   await act("owner", "createAdministrator", {

@@ -103,7 +103,13 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await dialog().getByText('claim("team", "red")').waitFor()
     await dialog().getByRole("button", { name: "Cancel" }).click()
     await page.getByRole("button", { name: "Save" }).click()
-    await page.locator("form button[type=submit]:disabled").waitFor()
+    const save = (state: string) => page.locator(`form button[type=submit]:${state}`).waitFor()
+    await save("disabled")
+    await code.press("Control+End")
+    await code.press("Enter")
+    await save("enabled")
+    await code.press("Backspace")
+    await save("disabled")
   })
 
   test("by keyboard, gets spaces by Tab and out by Escape", async () => {

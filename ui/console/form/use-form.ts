@@ -26,7 +26,7 @@ export type Form<Values extends object> = {
   readonly change: (part: Partial<Values>) => void
   /** The same for one value, of whose type its control makes sure. */
   readonly put: (name: keyof Values & string, value: unknown) => void
-  /** Whether anything differs from what it began with. */
+  /** Whether anything differs from what it began with, or what was saved last. */
   readonly dirty: boolean
   /** What was typed before a reload or a sign-in is there again. */
   readonly restored: boolean
@@ -59,16 +59,19 @@ export function useForm<Values extends object, Answer = unknown>(
   wanted: Wanted<Values, Answer>,
 ): Form<Values> {
   const { id, secret = [], save, done, refusals = {} } = wanted
-  const [initial] = useState(wanted.initial)
+  const [initial, setInitial] = useState(wanted.initial)
   const [draft] = useState(() => fittingOf(initial, readDraft(id)))
   const [values, setValues] = useState<Values>({ ...initial, ...draft })
   const dirty = JSON.stringify(values) !== JSON.stringify(initial)
   const over = useRef(false)
   const texts = useText()
   const action = useAction(
-    () => save(values),
+    async () => {
+      const answer = await save(values)
+      setInitial(values)
+      return answer
+    },
     (answer) => {
-      over.current = true
       dropDraft(id)
       return done?.(answer)
     },

@@ -1,6 +1,10 @@
+import { rmSync } from "node:fs"
 import { create, toBinary } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { owner } from "../support/latchkey.ts"
+import { loginPaths } from "../../src/login/index.ts"
+import { oauthPaths } from "../../src/oauth/index.ts"
+import { paths as samlPaths } from "../../src/saml/path.ts"
+import { freePort, owner, run } from "../support/latchkey.ts"
 import { openGrpc } from "./grpc.ts"
 import {
   addPerson,
@@ -14,9 +18,12 @@ import {
 
 let service: Service
 let organizationId: string
+let metricsUrl: string
 
 beforeAll(async () => {
-  service = await openService(["--log-level", "trace"])
+  const metrics = `127.0.0.1:${await freePort()}`
+  metricsUrl = `http://${metrics}/metrics`
+  service = await openService(["--log-level", "trace", "--metrics-listen", metrics])
   organizationId = (await service.get("ListOrganizations")).result[0].id
 })
 afterAll(() => service?.close())
@@ -148,5 +155,64 @@ describe("what succeeds keeps its secrets, too:", () => {
     await (await fetch(link, { method: "POST", body })).text()
     await (await fetch(link.replace("userId", "nobody"))).text()
     expect(service.output()).not.toContain(secret)
+  })
+})
+
+describe("what a stranger sends to endpoints of OAuth, SAML and the login is nowhere, by", () => {
+  /** Whatever carries a secret at one of them. */
+  const fields = [
+    ...["password", "newPassword", "oldPassword", "code", "otp", "client_secret", "refresh_token"],
+    ...["token", "access_token", "assertion", "client_assertion", "subject_token", "actor_token"],
+    ...["code_verifier", "device_code", "user_code", "id_token_hint", "request", "request_uri"],
+    ...["SAMLRequest", "SAMLResponse", "Signature", "state", "nonce", "csrf", "answer", "carried"],
+  ]
+  const filled = () => new URLSearchParams(fields.map((name) => [name, secret]))
+  const grants = [
+    ...["authorization_code", "refresh_token", "client_credentials", "password"],
+    ...["urn:ietf:params:oauth:grant-type:jwt-bearer", "urn:invented"],
+    ...["urn:ietf:params:oauth:grant-type:device_code"],
+    ...["urn:ietf:params:oauth:grant-type:token-exchange"],
+  ]
+  const carried: readonly Readonly<Record<string, string>>[] = [
+    { authorization: `Bearer ${secret}`, dpop: secret, cookie: `__Host-session=${secret}` },
+    { authorization: `Basic ${Buffer.from(`${owner.loginName}:${secret}`).toString("base64")}` },
+    { authorization: `DPoP ${secret}`, "x-forwarded-for": secret, "x-request-id": secret },
+  ]
+  const paths = new Set([oauthPaths, loginPaths, samlPaths].flatMap((each) => Object.values(each)))
+
+  const send = async (path: string, headers: Readonly<Record<string, string>>, grant: string) => {
+    const sent = filled()
+    const known = { client_id: service.key.userId, grant_type: grant, response_type: "code" }
+    for (const [name, value] of Object.entries(known)) sent.set(name, value)
+    const [asked, body] = [`${service.url}${path}?${sent}`, new URLSearchParams(sent)]
+    const json = JSON.stringify(Object.fromEntries(sent))
+    const type = { "content-type": "application/json", ...headers }
+    const answers = await Promise.all([
+      fetch(asked, { headers, redirect: "manual" }),
+      fetch(asked, { method: "POST", headers, body, redirect: "manual" }),
+      fetch(`${service.url}${path}`, { method: "POST", headers: type, body: json }),
+    ])
+    return Promise.all(answers.map((answer) => answer.text()))
+  }
+
+  test.each([...paths])("%s", async (path) => {
+    const some = path === oauthPaths.token ? grants : ["authorization_code"]
+    for (const headers of carried) for (const grant of some) await send(path, headers, grant)
+    expect(service.output()).not.toContain(secret)
+  })
+
+  test("the metrics, the events, and what is said of a backup", async () => {
+    expect(await (await fetch(metricsUrl)).text()).not.toContain(secret)
+    const at = ["--data", service.data, "--json"]
+    const events = await run(["events", "search", "--limit", "1000", ...at])
+    expect(events).toMatchObject({ code: 0, output: expect.stringContaining("user.human.added") })
+    const file = `${service.data}.backup`
+    const saved = await run(["backup", file, ...at])
+    rmSync(file, { force: true })
+    expect(saved.code).toBe(0)
+    for (const each of [secret, owner.password, service.token]) {
+      expect(events.output + saved.output).not.toContain(each)
+    }
+    expect(service.output()).toContain("token")
   })
 })

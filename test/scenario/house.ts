@@ -2,10 +2,12 @@
 // who calls: tokens are tried elsewhere.
 
 import { cpSync } from "node:fs"
+import type { Logger } from "@logtape/logtape"
 import { afterAll } from "vitest"
-import { entriesOf } from "../../src/api/dispatch.ts"
+import { entriesOf, type Hooks } from "../../src/api/dispatch.ts"
 import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import { apiHandler } from "../../src/api/encoding/http.ts"
+import type { Operation } from "../../src/api/method.ts"
 import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
@@ -24,6 +26,8 @@ export const host = "id.example.com"
 
 export type House = {
   readonly url: string
+  /** Its data folder. */
+  readonly path: string
   readonly grpcPort: number
   readonly ownerId: string
   readonly orgId: string
@@ -62,8 +66,34 @@ const furnished = lazily(async (): Promise<Furnished> => {
   return { path: folder.path, ownerId, orgId }
 })
 
-async function openAt(path: string, outside: Outside = { ...nowhere, texts: async () => [] }) {
-  const config = readConfig({ flags: { "--data": path, "--log-level": "fatal" }, env: {} })
+/** What watches a house: what it logs, and the hooks that are told of its calls. */
+export type Watching = {
+  readonly logLevel: string
+  readonly hooks: (log: Logger) => readonly Hooks[]
+  /** Whether every handler has a bug now. */
+  readonly isBroken: () => boolean
+}
+
+const unwatched: Watching = { logLevel: "fatal", hooks: () => [], isBroken: () => false }
+
+/** The same operation, which may be broken. */
+const breaking =
+  ({ isBroken }: Watching) =>
+  (operation: Operation<Cx>): Operation<Cx> => ({
+    ...operation,
+    handler: (request, cx) => {
+      if (isBroken()) throw new Error("a bug")
+      return operation.handler(request, cx)
+    },
+  })
+
+async function openAt(
+  path: string,
+  outside: Outside = { ...nowhere, texts: async () => [] },
+  { logLevel }: Watching = unwatched,
+) {
+  const flags = { "--data": path, "--log-level": logLevel }
+  const config = readConfig({ flags, env: {} })
   const claim = await claimFolder(config, systemRandom)
   const opened = openServices({ config, folder: claim.folder, master: claim.master, started: 0 })
   const services = { ...opened, outside }
@@ -78,16 +108,16 @@ async function openAt(path: string, outside: Outside = { ...nowhere, texts: asyn
  * Opens an instance of one's own, set up alike. Outside, nobody answers unless told, and no name
  * has a record.
  */
-export async function openHouse(outside?: Outside): Promise<House> {
+export async function openHouse(outside?: Outside, watching: Watching = unwatched): Promise<House> {
   const { path, ownerId, orgId } = await furnished()
   const folder = temporaryFolder()
   cpSync(path, folder.path, { recursive: true })
-  const { services, close } = await openAt(folder.path, outside)
+  const { services, close } = await openAt(folder.path, outside, watching)
   const within = () => services.call(firstInstance, "scenario")
   let requestId = ""
   let seen = 0
   const entries = entriesOf<Cx>({
-    operations: await operations(),
+    operations: (await operations()).map(breaking(watching)),
     authority,
     authenticate: async (headers, knock) => {
       requestId = knock.requestId
@@ -98,7 +128,7 @@ export async function openHouse(outside?: Outside): Promise<House> {
       return { ...cx, caller: callerIn(headers.get("authorization") ?? "") }
     },
     say: sayOf,
-    hooks: [],
+    hooks: watching.hooks(services.log),
     clock: services.clock,
     ids: services.ids,
   })
@@ -114,6 +144,7 @@ export async function openHouse(outside?: Outside): Promise<House> {
   const address = grpc.address()
   return {
     url: `http://127.0.0.1:${server.port}`,
+    path: folder.path,
     grpcPort: typeof address === "object" && address ? address.port : 0,
     ownerId,
     orgId,

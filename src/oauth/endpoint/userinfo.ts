@@ -42,7 +42,7 @@ async function validIn({ cx, request, url }: Asking, presented: Presented): Prom
   })
 }
 
-function claimsFor(cx: Cx, claims: Statement): Promise<object> {
+function claimsFor(cx: Cx, claims: Statement): object | Promise<object> {
   if (!claims.scopes.includes("openid")) {
     throw new OAuthError("insufficient_scope", "the access token has not the scope openid", {
       status: 403,
@@ -59,7 +59,8 @@ async function presentedBy(
   asking: Asking,
   inHeader: Presented | undefined,
 ): Promise<Presented | undefined> {
-  const token = await postedToken(asking)
+  // Nearly all ask by GET, which has no form to wait for.
+  const token = asking.request.method === "POST" ? await postedToken(asking) : undefined
   if (inHeader && token !== undefined) {
     throw new OAuthError("invalid_request", "the access token comes in two places")
   }
@@ -68,7 +69,7 @@ async function presentedBy(
 
 /** RFC 6750 §2.2. */
 async function postedToken({ request, form }: Asking): Promise<string | undefined> {
-  if (request.method !== "POST" || !request.headers.has("content-type")) return undefined
+  if (!request.headers.has("content-type")) return undefined
   return parametersOf(await form()).get("access_token")
 }
 

@@ -140,7 +140,7 @@ export async function preview(
   }
 }
 
-const complementedJwt = (cx: Cx, allowed: Issuance): Promise<Claims> =>
+const complementedJwt = (cx: Cx, allowed: Issuance): Claims | Promise<Claims> =>
   complemented(cx, { ...allowed, triggerType: 5, claims: accessTokenClaims(cx, allowed) })
 
 /** RFC 8693 §2.2.1: a token that is no access token comes under that name all the same. */

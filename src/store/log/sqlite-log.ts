@@ -112,7 +112,12 @@ export function sqliteLog(parts: Parts): SqliteLog {
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
-    changesOf: (names) => names.reduce((sum, each) => sum + written.steps(each), undone),
+    changesOf: (names) => {
+      // Every answer that is kept asks.
+      let sum = undone
+      for (const each of names) sum += written.steps(each)
+      return sum
+    },
     writes: () => writes,
     flush: group.flush,
     replicate: async (work) => {

@@ -22,21 +22,31 @@ export type Script = Pick<Action, "name" | "script" | "timeoutMs" | "allowedToFa
 /** What runs at a moment: those that nobody has stopped, in their order. */
 export function scriptsAt(cx: Cx, { orgId, flowType, triggerType }: Moment): readonly Script[] {
   const known = scriptsKnown(cx)
-  const key = `${flowId(orgId, flowType)}/${triggerType}`
-  const found = known.get(key)
+  const key = flowType * flowStride + triggerType
+  const ofOrg = known.get(orgId)
+  const found = ofOrg?.get(key)
   if (found) return found
   const ids = cx.store.state(cx, flow, flowId(orgId, flowType)).actions[triggerType] ?? []
   const scripts = ids.flatMap((id): readonly Script[] => {
     const { status, name, script, timeoutMs, allowedToFail } = cx.store.state(cx, action, id)
     return status === "active" ? [{ id, name, script, timeoutMs, allowedToFail }] : []
   })
-  if (known.size < knownMax) known.set(key, scripts)
+  if (ofOrg) ofOrg.set(key, scripts)
+  else if (known.size < knownMax) known.set(orgId, new Map([[key, scripts]]))
   return scripts
 }
 
-/** Asked with every token, and nearly always nothing; good until somebody changes a script. */
-const scriptsKnown = cached(() => new Map<string, readonly Script[]>(), ["action", "flow"])
-const knownMax = 10_000
+/**
+ * By organisation, then by flow and trigger. Asked with every token, and nearly always nothing;
+ * good until somebody changes a script.
+ */
+const scriptsKnown = cached(
+  () => new Map<string, Map<number, readonly Script[]>>(),
+  ["action", "flow"],
+)
+const knownMax = 2000
+/** More than there are triggers of a flow. */
+const flowStride = 100
 
 /** One for the process: whose scripts run, and how many, is the pool's to see. */
 const pool = newPool()

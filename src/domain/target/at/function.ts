@@ -4,8 +4,10 @@ import type { FunctionName } from "../condition.ts"
 import { planOf } from "../view.ts"
 
 /** Whether targets are asked where something is put together. */
-export const hasFunction = (cx: Cx, name: FunctionName): boolean =>
-  planOf(cx).has(`function/${name}`)
+export function hasFunction(cx: Cx, name: FunctionName): boolean {
+  const plan = planOf(cx)
+  return plan.size > 0 && plan.has(`function/${name}`)
+}
 
 export type Asking = {
   readonly payload: () => object

@@ -28,8 +28,9 @@ const document = cached(
 
 /** RFC 9728 §5.1: a refusal for want of a token says where a client finds out how to get one. */
 export function namingMetadata(cx: Cx, response: Response): Response {
-  const challenge = response.status === 401 ? response.headers.get("www-authenticate") : null
-  const [, scheme, rest = ""] = /^(Bearer|DPoP)\b ?(.*)$/.exec(challenge ?? "") ?? []
+  if (response.status !== 401) return response
+  const challenge = response.headers.get("www-authenticate") ?? ""
+  const [, scheme, rest = ""] = /^(Bearer|DPoP)\b ?(.*)$/.exec(challenge) ?? []
   if (scheme === undefined) return response
   const metadata = `resource_metadata="${issuerOf(cx).issuer}${paths.protectedResource}"`
   const headers = new Headers(response.headers)

@@ -82,12 +82,23 @@ export const userClaimNames = entries.map(([name]) => name)
 export const claimsAsked = (names: readonly string[]): readonly string[] =>
   userClaimNames.filter((name) => names.includes(name))
 
+const wantedOf = (scopes: readonly string[], requested: readonly string[] = []) =>
+  entries.filter(([name, [scope]]) => scopes.includes(scope) || requested.includes(name))
+
+/** By the scopes of what was read of a token, which is kept: each of its uses asks. */
+function wantedByScope(scopes: readonly string[]): typeof entries {
+  const known = wantedKnown.get(scopes)
+  if (known) return known
+  const wanted = wantedOf(scopes)
+  wantedKnown.set(scopes, wanted)
+  return wanted
+}
+const wantedKnown = new WeakMap<readonly string[], typeof entries>()
+
 /** The standard claims of a user, asked for by scope or by name. What is not known is not said. */
 function standardClaims(cx: Cx, told: Told, scopes: readonly string[]): Claims {
-  const { userId, requested = [] } = told
-  const wanted = entries.filter(
-    ([name, [scope]]) => scopes.includes(scope) || requested.includes(name),
-  )
+  const { userId, requested } = told
+  const wanted = requested ? wantedOf(scopes, requested) : wantedByScope(scopes)
   const known = wanted.length > 0 ? profile(cx, userId) : undefined
   if (!known) return {}
   const claims: Record<string, unknown> = {}

@@ -5,13 +5,14 @@ import type { Cx } from "../../../store/index.ts"
 import { OAuthError } from "../../error.ts"
 
 /** Claims with what scripts add to them; a refusal of theirs is one of the protocol. */
-export async function complemented(cx: Cx, asked: Complementing): Promise<Claims> {
-  try {
-    return await complementClaims(cx, asked)
-  } catch (cause) {
-    if (!(cause instanceof Fault) || cause.id !== refusedId) throw cause
-    throw new OAuthError("access_denied", describable(cause.message), { status: 403 })
-  }
+export function complemented(cx: Cx, asked: Complementing): Claims | Promise<Claims> {
+  const claims = complementClaims(cx, asked)
+  return claims instanceof Promise ? claims.catch(refused) : claims
+}
+
+function refused(cause: unknown): never {
+  if (!(cause instanceof Fault) || cause.id !== refusedId) throw cause
+  throw new OAuthError("access_denied", describable(cause.message), { status: 403 })
 }
 
 /** RFC 6749 §5.2: what a description may consist of. */

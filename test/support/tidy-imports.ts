@@ -117,7 +117,6 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "react-dom": ["ui"],
   "reflect-metadata": ["src/domain/key", "src/domain/user", "src/server/edge"],
   uqr: ["ui/kit"],
-  "xml-crypto": ["src/kernel"],
   zod: ["src/apply", "src/boot", "src/kernel", "src/server/edge"],
 }
 

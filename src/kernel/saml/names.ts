@@ -63,16 +63,6 @@ export const signatureAlgorithms = {
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512": "sha512",
 } as const
 
-export const signatureAlgorithmList = [
-  "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
-  "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512",
-] as const satisfies readonly (keyof typeof signatureAlgorithms)[]
-
-export const digestAlgorithms: readonly string[] = [
-  "http://www.w3.org/2001/04/xmlenc#sha256",
-  "http://www.w3.org/2001/04/xmlenc#sha512",
-]
-
 /** What our own signatures are made with. */
 export type Hash = "sha256" | "sha512"
 
@@ -85,6 +75,11 @@ export const digestNames: Readonly<Record<Hash, string>> = {
   sha256: "http://www.w3.org/2001/04/xmlenc#sha256",
   sha512: "http://www.w3.org/2001/04/xmlenc#sha512",
 }
+/** The same the other way: the hash of a digest's algorithm; SHA-1 is none. */
+export const digestHashes: ReadonlyMap<string, Hash> = new Map([
+  [digestNames.sha256, "sha256"],
+  [digestNames.sha512, "sha512"],
+])
 export const exclusiveC14n = "http://www.w3.org/2001/10/xml-exc-c14n#"
 export const enveloped = "http://www.w3.org/2000/09/xmldsig#enveloped-signature"
 

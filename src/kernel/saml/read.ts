@@ -77,7 +77,7 @@ function mustBeModest(root: Element, { name, refusedError }: Reading): void {
       if (ids.has(id)) throw refusedError(`${name} has an ID twice`)
       ids.add(id)
     }
-    level = level.flatMap((each) => Array.from(each.childNodes).filter(isElement))
+    level = level.flatMap(elementsIn)
   }
 }
 
@@ -86,21 +86,21 @@ const idsOf = (of: Element): readonly string[] =>
     .filter(({ localName }) => idNames.includes((localName ?? "").toLowerCase()))
     .map(({ value }) => value)
 
+const elementsIn = (of: Element): readonly Element[] => Array.from(of.childNodes).filter(isElement)
+
 /** Whether an element is the one of this name. */
 export const isNamed = (of: Element, prefix: Prefix, name: string): boolean =>
   of.namespaceURI === namespaces[prefix] && of.localName === name
 
 /** The elements of a name right below another. */
 export const childrenOf = (of: Element, prefix: Prefix, name: string): readonly Element[] =>
-  Array.from(of.childNodes)
-    .filter(isElement)
-    .filter((each) => isNamed(each, prefix, name))
+  elementsIn(of).filter((each) => isNamed(each, prefix, name))
 
-/** All elements of a name, the root included, wherever they stand. */
-export function allOf(root: Element, prefix: Prefix, name: string): readonly Element[] {
-  const below = Array.from(root.getElementsByTagNameNS(namespaces[prefix], name))
-  return isNamed(root, prefix, name) ? [root, ...below] : below
-}
+/** All elements of a name, the root included, wherever they stand; in the order of the text. */
+export const allOf = (root: Element, prefix: Prefix, name: string): readonly Element[] => [
+  ...(isNamed(root, prefix, name) ? [root] : []),
+  ...elementsIn(root).flatMap((each) => allOf(each, prefix, name)),
+]
 
 /** The one element of a name right below another, if there is one; refuses more. */
 export function childOf(

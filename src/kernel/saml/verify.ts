@@ -1,25 +1,15 @@
-import { verify as verifyBytes, X509Certificate } from "node:crypto"
-import type { Element } from "../text/xml.ts"
+import { createHash, verify as verifyBytes, X509Certificate } from "node:crypto"
+import { type Element, isElement } from "../text/xml.ts"
+import { canonical } from "./canonical.ts"
 import {
-  digestAlgorithms,
+  digestHashes,
   enveloped,
   exclusiveC14n,
+  type Hash,
   isSignatureAlgorithm,
-  signatureAlgorithmList,
   signatureAlgorithms,
 } from "./names.ts"
-import {
-  allOf,
-  attributeOf,
-  childOf,
-  childrenOf,
-  type Reading,
-  readMessage,
-  textOf,
-} from "./read.ts"
-
-/** A message, as text and read; see `readMessage`. */
-export type Message = { readonly text: string; readonly root: Element }
+import { allOf, attributeOf, childOf, childrenOf, type Reading, textOf } from "./read.ts"
 
 /**
  * The one signature of a message, which stands right below its root; undefined for none. Refuses a
@@ -51,101 +41,57 @@ export function signaturesIn(
   return signatures
 }
 
+/** An element that has a signature right below it; both are of the tree that was read. */
+export type Enveloped = { readonly of: Element; readonly signature: Element }
+
 /**
- * Checks the enveloped signature of an element and answers the element as it was signed, read anew
- * from exactly the bytes that the signature is about: what stands around it is not looked at any
- * more. `keys` are those that the sender has registered, in PEM; a key that comes along in the
- * message says nothing. Undefined where none of them has signed it.
+ * Checks the enveloped signature of an element and answers the element as it was signed, by itself:
+ * the signature is taken out of it, and it out of what stands around it. The digest is of what this
+ * very tree is written as, so nothing can be read that is not signed. `keys` are those that the
+ * sender has registered, in PEM; a key that comes along in the message says nothing. Undefined
+ * where none of them has signed it.
  */
-export async function signedElement(
-  { text }: Pick<Message, "text">,
-  { of, signature }: { readonly of: Element; readonly signature: Element },
+export function signedElement(
+  { of, signature }: Enveloped,
   { keys, reading }: { readonly keys: readonly string[]; readonly reading: Reading },
-): Promise<Element | undefined> {
-  mustBePlain(of, signature, reading)
-  const { check, begin } = await checkOf(keys)
-  const value = textOf(childOf(signature, ["ds", "SignatureValue"], reading), reading)
-  const isGood = isSigned(() => {
-    check.loadSignature(signature.toString())
-    begin(value)
-    return check.checkSignature(text)
-  })
-  const [bytes, ...others] = isGood ? check.getSignedReferences() : []
-  if (bytes === undefined || others.length > 0) return undefined
-  const read = await readMessage(bytes, reading)
-  const isSame =
-    read.namespaceURI === of.namespaceURI &&
-    read.localName === of.localName &&
-    read.getAttribute("ID") === of.getAttribute("ID")
-  return isSame ? read : undefined
+): Element | undefined {
+  const told = toldBy(of, signature, reading)
+  const info = canonical(told.info, told.infoPrefixes)
+  const signed = { bytes: Buffer.from(info), signature: told.value }
+  // Before the whole message is written canonically for whoever has sent one.
+  if (!isSignedBy(keys, told.algorithm, signed)) return undefined
+  of.removeChild(signature)
+  const text = canonical(of, told.prefixes)
+  if (!createHash(told.hash).update(text).digest().equals(told.digest)) return undefined
+  of.parentNode?.removeChild(of)
+  return of
 }
 
-/**
- * The library's check, which takes the signature of any of the keys: to try one costs next to
- * nothing, and to read the message for each of them would cost a stranger's messages that often.
- * Once `begin` is called, it breaks off where no key has signed what says what is signed, and does
- * not write a whole message canonically for whoever sends one.
- */
-async function checkOf(keys: readonly string[]) {
-  const { SignedXml } = await import("xml-crypto")
-  const check = new SignedXml({ publicCert: keys[0] ?? "", getCertFromKeyInfo: () => null })
-  // SAML has no other id; the library would walk through all of the message for each.
-  check.idAttributes = ["ID"]
-  const isBy = (name: string, signed: string, value: string) =>
-    isSignedBy(keys, name, { bytes: Buffer.from(signed), signature: Buffer.from(value, "base64") })
-  for (const name of signatureAlgorithmList) {
-    const usual = check.SignatureAlgorithms[name]
-    if (!usual) throw new Error(`the library does not know ${name}`)
-    check.SignatureAlgorithms[name] = new Proxy(usual, {
-      construct: (Algorithm) =>
-        Object.assign(new Algorithm(), {
-          verifySignature: (signed: string, _: unknown, value: string) => isBy(name, signed, value),
-        }),
-    })
-  }
-  const canonical = check.CanonicalizationAlgorithms[exclusiveC14n]
-  if (!canonical) throw new Error(`the library does not know ${exclusiveC14n}`)
-  const begin = (value: string) => {
-    check.CanonicalizationAlgorithms[exclusiveC14n] = new Proxy(canonical, {
-      construct: (Algorithm) => {
-        const usual = new Algorithm()
-        return {
-          getAlgorithmName: () => usual.getAlgorithmName(),
-          process: (node, options) => {
-            const written = usual.process(node, options)
-            const isInfo = node.nodeName.replace(/^.*:/, "") === "SignedInfo"
-            const name = check.signatureAlgorithm ?? ""
-            if (isInfo && !isBy(name, `${written}`, value)) throw new Error("no key signed this")
-            return written
-          },
-        } satisfies InstanceType<typeof canonical>
-      },
-    })
-  }
-  return { check, begin }
-}
-
-/** The library throws on some signatures that are wrong, and answers false on others. */
-function isSigned(check: () => boolean): boolean {
-  try {
-    return check()
-  } catch {
-    return false
-  }
+/** What a signature says of itself. */
+type Told = {
+  readonly info: Element
+  /** Of `InclusiveNamespaces` of the algorithm that writes the SignedInfo canonically. */
+  readonly infoPrefixes: readonly string[]
+  readonly algorithm: string
+  readonly value: Uint8Array
+  readonly prefixes: readonly string[]
+  readonly hash: Hash
+  readonly digest: Uint8Array
 }
 
 /**
  * SAML Core §5.4: one reference, to the element by its ID; nothing done to it but taking the
  * signature out and writing it canonically; algorithms that are good enough.
  */
-function mustBePlain(of: Element, signature: Element, reading: Reading): void {
+function toldBy(of: Element, signature: Element, reading: Reading): Told {
   const refused = (why: string) => reading.refusedError(`the signature of ${reading.name} ${why}`)
   const one = (parent: Element, name: string): Element => {
     const child = childOf(parent, ["ds", name], reading)
     if (!child) throw refused(`has no ${name}`)
     return child
   }
-  const algorithmOf = (element: Element) => attributeOf(element, "Algorithm") ?? ""
+  const bytesIn = (parent: Element, name: string): Uint8Array =>
+    Buffer.from(textOf(one(parent, name), reading), "base64")
   if (childrenOf(signature, "ds", "Object").length > 0) throw refused("must not have an Object")
   const info = one(signature, "SignedInfo")
   const reference = one(info, "Reference")
@@ -153,18 +99,38 @@ function mustBePlain(of: Element, signature: Element, reading: Reading): void {
   if (!id || reference.getAttribute("URI") !== `#${id}`) {
     throw refused("must be about the element that it stands in, by its ID")
   }
-  const transforms = childrenOf(one(reference, "Transforms"), "ds", "Transform").map(algorithmOf)
-  if (transforms.join(" ") !== `${enveloped} ${exclusiveC14n}`) {
+  const transforms = childrenOf(one(reference, "Transforms"), "ds", "Transform")
+  if (transforms.map(algorithmOf).join(" ") !== `${enveloped} ${exclusiveC14n}`) {
     throw refused("must have the transforms enveloped-signature and xml-exc-c14n, and no others")
   }
-  if (algorithmOf(one(info, "CanonicalizationMethod")) !== exclusiveC14n) {
+  const method = one(info, "CanonicalizationMethod")
+  if (algorithmOf(method) !== exclusiveC14n) {
     throw refused("must be canonicalised by xml-exc-c14n")
   }
-  const isStrong =
-    isSignatureAlgorithm(algorithmOf(one(info, "SignatureMethod"))) &&
-    digestAlgorithms.includes(algorithmOf(one(reference, "DigestMethod")))
-  if (!isStrong) throw refused("must be RSA with SHA-256 or SHA-512")
+  const algorithm = algorithmOf(one(info, "SignatureMethod"))
+  const hash = digestHashes.get(algorithmOf(one(reference, "DigestMethod")))
+  if (!isSignatureAlgorithm(algorithm) || !hash) {
+    throw refused("must be RSA with SHA-256 or SHA-512")
+  }
+  return {
+    ...{ info, infoPrefixes: prefixesOf(method), algorithm, hash },
+    value: bytesIn(signature, "SignatureValue"),
+    prefixes: transforms.flatMap(prefixesOf),
+    digest: bytesIn(reference, "DigestValue"),
+  }
 }
+
+const algorithmOf = (of: Element): string => attributeOf(of, "Algorithm") ?? ""
+
+/** Exclusive XML Canonicalization 1.0 §4; each prefix costs a look at every element. */
+const prefixesOf = (of: Element): readonly string[] =>
+  Array.from(of.childNodes)
+    .filter(isElement)
+    .filter(
+      (each) => each.localName === "InclusiveNamespaces" && each.namespaceURI === exclusiveC14n,
+    )
+    .flatMap((each) => (attributeOf(each, "PrefixList") ?? "").split(/\s+/))
+    .filter((prefix) => prefix !== "")
 
 /** Whether one of the keys has signed these bytes, by an algorithm that is good enough. */
 export function isSignedBy(

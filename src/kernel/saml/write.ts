@@ -40,9 +40,9 @@ export function write(node: Written, declared: readonly Prefix[] = []): string {
   const within = isNew ? [...declared, prefix] : declared
   const attributes = Object.entries(node.attributes)
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
-    .map(([name, value]) => ` ${name}="${attributeText(value)}"`)
+    .map(([name, value]) => ` ${name}="${escapedAttribute(allowed(value))}"`)
   const children = node.children.map((child) =>
-    typeof child === "string" ? escaped(child) : write(child, within),
+    typeof child === "string" ? escapedText(allowed(child)) : write(child, within),
   )
   const declaration = isNew ? ` xmlns:${prefix}="${namespaces[prefix]}"` : ""
   const begin = `<${node.name}${declaration}${attributes.join("")}>`
@@ -63,19 +63,23 @@ const allowed = (text: string): string =>
   text.toWellFormed().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")
 
 /** Canonical XML 1.0 §2.3, of text. */
-const escaped = (text: string): string =>
-  allowed(text)
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll("\r", "&#xD;")
+export const escapedText = (text: string): string =>
+  /[&<>\r]/.test(text)
+    ? text
+        .replaceAll("&", "&amp;")
+        .replaceAll("<", "&lt;")
+        .replaceAll(">", "&gt;")
+        .replaceAll("\r", "&#xD;")
+    : text
 
 /** The same of values of attributes. */
-const attributeText = (text: string): string =>
-  allowed(text)
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("\t", "&#x9;")
-    .replaceAll("\n", "&#xA;")
-    .replaceAll("\r", "&#xD;")
+export const escapedAttribute = (text: string): string =>
+  /[&<"\t\n\r]/.test(text)
+    ? text
+        .replaceAll("&", "&amp;")
+        .replaceAll("<", "&lt;")
+        .replaceAll('"', "&quot;")
+        .replaceAll("\t", "&#x9;")
+        .replaceAll("\n", "&#xA;")
+        .replaceAll("\r", "&#xD;")
+    : text

@@ -37,13 +37,17 @@ export async function xmlRootOf(text: string, reading: XmlReading): Promise<Elem
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw refusedError(`${name} must not have a DOCTYPE`)
   const { DOMParser } = await import("@xmldom/xmldom")
   // Nobody asks in which line something stands, and to count lines takes long where there are many.
-  const parser = new DOMParser({ onError: fail, locator: false })
+  const parser = new DOMParser({ onError: fail, locator: false, normalizeLineEndings })
   try {
     return parser.parseFromString(text, "text/xml").documentElement
   } catch {
     throw refusedError(`${name} is not well-formed XML`)
   }
 }
+
+/** XML 1.0 §2.11. The parser's own is that of XML 1.1, with which nobody signs. */
+const normalizeLineEndings = (text: string): string =>
+  text.includes("\r") ? text.replaceAll(/\r\n?/g, "\n") : text
 
 function holdsMore(text: string, sign: string, most: number): boolean {
   let at = text.indexOf(sign)

@@ -1,8 +1,10 @@
+import type { Hash } from "../../../kernel/saml/names.ts"
 import type { XmlSigner } from "../../../kernel/saml/sign.ts"
-import type { Cx } from "../../../store/index.ts"
+import { type Cx, cached } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import { type CertifiedPair, createCertified, privateKeyOf } from "../../key/index.ts"
 import { type Found, secretOf } from "../commands.ts"
+import { idpSecret } from "../model.ts"
 import { upstreamError } from "../upstream/identity.ts"
 
 const year = 365 * 86_400_000
@@ -37,11 +39,25 @@ function newest(cx: Cx, { idp }: Found): CertifiedPair {
 /** The certificate that a provider knows us by; DER in base64. */
 export const certificateOf = (cx: Cx, found: Found): string => newest(cx, found).certificate
 
+/** To read a key takes longer than to look it up: each sign-in needs it. */
+const signers = cached(() => new Map<string, XmlSigner>(), [idpSecret.stream])
+const signersMax = 500
+
 /** What signs what we say to a provider. */
 export async function signerOf(cx: Cx, found: Found): Promise<XmlSigner> {
-  const { settings } = found.idp
-  const { certificate, privateKey } = newest(cx, found)
+  const { settings, id } = found.idp
   const hash = settings.kind === "saml" ? settings.hash : "sha256"
+  const known = signers(cx)
+  const before = known.get(`${id} ${hash}`)
+  if (before) return before
+  const signer = await readSigner(newest(cx, found), hash)
+  if (known.size >= signersMax) known.clear()
+  known.set(`${id} ${hash}`, signer)
+  return signer
+}
+
+async function readSigner(pair: CertifiedPair, hash: Hash): Promise<XmlSigner> {
+  const { certificate, privateKey } = pair
   const key = await privateKeyOf(privateKey, hash)
   const sign: XmlSigner["sign"] = async (bytes) =>
     new Uint8Array(await crypto.subtle.sign("RSASSA-PKCS1-v1_5", key, bytes))

@@ -99,9 +99,7 @@ async function authenticated(text: string, opening: Opening): Promise<Authentica
   mustHaveWorked(root)
   const [plain] = oneAssertion(root)
   const { outer, inner } = signaturesIn(root, plain, reading)
-  const response = outer
-    ? await signedElement({ text }, { of: root, signature: outer }, { keys, reading })
-    : root
+  const response = outer ? signedElement({ of: root, signature: outer }, { keys, reading }) : root
   if (!response) return undefined
   const isSigned = outer !== undefined
   // From here on only what was signed is looked at.
@@ -110,9 +108,7 @@ async function authenticated(text: string, opening: Opening): Promise<Authentica
     ? await unsealed(sealed, { ...opening, isSigned })
     : isSigned
       ? clear
-      : plain &&
-        inner &&
-        (await signedElement({ text }, { of: plain, signature: inner }, { keys, reading }))
+      : plain && inner && signedElement({ of: plain, signature: inner }, { keys, reading })
   return assertion && { response, assertion, isSigned }
 }
 
@@ -143,7 +139,7 @@ async function unsealed(
   if (!isNamed(root, "saml", "Assertion")) throw new Error("a saml:Assertion was expected")
   if (allOf(root, "saml", "Assertion").length > 1) throw new Error("it must have one assertion")
   const signature = signatureIn(root, reading)
-  if (signature) return signedElement({ text }, { of: root, signature }, { keys, reading })
+  if (signature) return signedElement({ of: root, signature }, { keys, reading })
   return isSigned ? root : undefined
 }
 

@@ -1,0 +1,93 @@
+import { type Element, isElement } from "../text/xml.ts"
+import { escapedAttribute, escapedText } from "./write.ts"
+
+type Attribute = Element["attributes"][number]
+
+/** A namespace by its prefix. The prefix of the default namespace is empty, and so is no namespace. */
+type Binding = readonly [prefix: string, uri: string]
+type Bindings = ReadonlyMap<string, string>
+
+/**
+ * Exclusive XML Canonicalization 1.0 of an element where it stands in what `readMessage` has read:
+ * elements, attributes and text alone. The prefixes of `inclusive` (§4, InclusiveNamespaces) are
+ * declared wherever they are bound. Whatever it writes reads as the same element again.
+ */
+export function canonical(of: Element, inclusive: readonly string[] = []): string {
+  const prefixes = new Set(inclusive.map((prefix) => (prefix === "#default" ? "" : prefix)))
+  const bound = prefixes.size === 0 ? none : new Map(boundAround(of, prefixes))
+  return written(of, { declared: new Map([["", ""]]), bound, prefixes })
+}
+
+/** What an element has from those that it stands in. */
+type Scope = {
+  /** What the output has declared there. */
+  readonly declared: Bindings
+  /** What the inclusive prefixes are bound to there. */
+  readonly bound: Bindings
+  readonly prefixes: ReadonlySet<string>
+}
+
+const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
+const xmlnsNamespace = "http://www.w3.org/2000/xmlns/"
+
+const none: Bindings = new Map()
+
+function written(of: Element, scope: Scope): string {
+  const { bindings, attributes } = sorted(of)
+  const own = bindings.filter(([prefix]) => scope.prefixes.has(prefix))
+  const bound = own.length === 0 ? scope.bound : new Map([...scope.bound, ...own])
+  const needed = new Map([...bound, ...usedBy(of, attributes)])
+  const added = [...needed].filter(([prefix, uri]) => scope.declared.get(prefix) !== uri)
+  const declared = added.length === 0 ? scope.declared : new Map([...scope.declared, ...added])
+  const names = added
+    .sort(([left], [right]) => inOrder(left, right))
+    .map(([prefix, uri]) => pair(prefix === "" ? "xmlns" : `xmlns:${prefix}`, uri))
+  const said = attributes.sort(byName).map(({ name, value }) => pair(name, value))
+  const inside = Array.from(of.childNodes).map((child) =>
+    isElement(child) ? written(child, { ...scope, declared, bound }) : textOf(child),
+  )
+  return `<${of.tagName}${names.join("")}${said.join("")}>${inside.join("")}</${of.tagName}>`
+}
+
+const pair = (name: string, value: string): string => ` ${name}="${escapedAttribute(value)}"`
+
+/** Attributes apart from those that only bind prefixes (Namespaces in XML 1.0 §3). */
+function sorted(of: Element) {
+  const bindings: Binding[] = []
+  const attributes: Attribute[] = []
+  for (const attribute of of.attributes) {
+    const { namespaceURI, prefix, localName, value } = attribute
+    if (namespaceURI !== xmlnsNamespace) attributes.push(attribute)
+    else bindings.push([prefix === null ? "" : (localName ?? ""), value])
+  }
+  return { bindings, attributes }
+}
+
+/** A comment or the like would be lost, or be text; `readMessage` lets none through. */
+function textOf({ nodeType, nodeValue }: Element["childNodes"][number]): string {
+  if (nodeType !== 3) throw new Error(`a node of type ${nodeType} among elements and text`)
+  return escapedText(nodeValue ?? "")
+}
+
+/** §3: prefixes of the element and of its attributes; `xml` is bound by itself. */
+const usedBy = (of: Element, attributes: readonly Attribute[]) =>
+  [of, ...attributes.filter(({ prefix }) => prefix !== null)]
+    .filter(({ prefix, namespaceURI }) => prefix !== "xml" || namespaceURI !== xmlNamespace)
+    .map(({ prefix, namespaceURI }) => [prefix ?? "", namespaceURI ?? ""] as const)
+
+/** What prefixes are bound to around an element, outermost first. */
+function boundAround(of: Element, prefixes: ReadonlySet<string>): readonly Binding[] {
+  const around = of.parentNode
+  if (!around || !isElement(around)) return []
+  const own = sorted(around).bindings.filter(([prefix]) => prefixes.has(prefix))
+  return [...boundAround(around, prefixes), ...own]
+}
+
+/** Canonical XML 1.0 §2.2: by namespace and local name; what has no namespace comes first. */
+const byName = (left: Attribute, right: Attribute): number =>
+  inOrder(left.namespaceURI ?? "", right.namespaceURI ?? "") ||
+  inOrder(left.localName ?? "", right.localName ?? "")
+
+/** By code points. UTF-16 has those above U+FFFF in another place: what is named so is refused. */
+const inOrder = (left: string, right: string): number =>
+  left === right ? 0 : left < right ? -1 : 1

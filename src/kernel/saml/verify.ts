@@ -62,6 +62,8 @@ export function signedElement(
   if (!isSignedBy(keys, told.algorithm, signed)) return undefined
   of.removeChild(signature)
   const text = canonical(of, told.prefixes)
+  // Half a pair has no bytes of its own: another sign would have the same.
+  if (!text.isWellFormed() || !info.isWellFormed()) return undefined
   if (!createHash(told.hash).update(text).digest().equals(told.digest)) return undefined
   of.parentNode?.removeChild(of)
   return of
@@ -112,17 +114,24 @@ function toldBy(of: Element, signature: Element, reading: Reading): Told {
   if (!isSignatureAlgorithm(algorithm) || !hash) {
     throw refused("must be RSA with SHA-256 or SHA-512")
   }
+  const infoPrefixes = prefixesOf(method)
+  const prefixes = transforms.flatMap(prefixesOf)
+  if (infoPrefixes.length + prefixes.length > prefixesMax) {
+    throw refused(`must have ${prefixesMax} prefixes in InclusiveNamespaces at most`)
+  }
   return {
-    ...{ info, infoPrefixes: prefixesOf(method), algorithm, hash },
+    ...{ info, infoPrefixes, algorithm, prefixes, hash },
     value: bytesIn(signature, "SignatureValue"),
-    prefixes: transforms.flatMap(prefixesOf),
     digest: bytesIn(reference, "DigestValue"),
   }
 }
 
 const algorithmOf = (of: Element): string => attributeOf(of, "Algorithm") ?? ""
 
-/** Exclusive XML Canonicalization 1.0 §4; each prefix costs a look at every element. */
+/** Each costs a look at every element; those who have any have a few. */
+const prefixesMax = 20
+
+/** Exclusive XML Canonicalization 1.0 §4. */
 const prefixesOf = (of: Element): readonly string[] =>
   Array.from(of.childNodes)
     .filter(isElement)

@@ -208,6 +208,13 @@ describe("what the library has signed", () => {
     expect(of && allOf(of, "ds", "Signature")).toEqual([])
   })
 
+  test("is not, where half a pair would be written as what was signed", async () => {
+    const xml = signed('<a ID="it">x\ufffdy</a>', "sha256")
+    expect(await checked(xml)).toBeDefined()
+    const now = await checked(xml.replace("\ufffd", "&#xD800;")).catch(() => undefined)
+    expect(now).toBeUndefined()
+  })
+
   test("is not, once anything of it is another", async () => {
     const xml = signed(around('<p:a ID="it" b="1">text<c/></p:a>'), "sha256", ["xs"])
     const changes: readonly (readonly [from: string, to: string])[] = [

@@ -210,7 +210,6 @@ describe("what the library has signed", () => {
 
   test("is not, where half a pair would be written as what was signed", async () => {
     const xml = signed('<a ID="it">x\ufffdy</a>', "sha256")
-    expect(await checked(xml)).toBeDefined()
     const now = await checked(xml.replace("\ufffd", "&#xD800;")).catch(() => undefined)
     expect(now).toBeUndefined()
   })

@@ -3,7 +3,6 @@
 // the application, and a response to an application that speaks SAML; then both among 500
 // applications. The peer's part is not counted, and RSA is told apart: it runs off the loop.
 import { sign, verify } from "node:crypto"
-import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Outside } from "../../src/kernel/net/outbound.ts"
 import { answerOf, authorizePath } from "../../test/oauth/provider.ts"
 import { authnRequest, redirectPath } from "../../test/saml/asking.ts"
@@ -21,7 +20,7 @@ import {
   openSamlProvider,
   pemOf,
 } from "../../test/saml/service-provider.ts"
-import { addSaml, type Browser, newBrowser } from "../../test/saml/upstream.ts"
+import { addOidc, addSaml, type Browser, newBrowser } from "../../test/saml/upstream.ts"
 import { nowhere } from "../../test/support/outside.ts"
 import { openUpstream, upstreamIssuer } from "../../test/support/upstream.ts"
 
@@ -38,19 +37,7 @@ try {
   const client = await provider.addClient()
   await addServiceProvider(provider)
   const saml = await addSaml(provider, idpMetadata([key]))
-  const { id: oidc } = await addIdp(provider.cx(), undefined, {
-    name: "Acme OpenID",
-    settings: {
-      ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
-    },
-    options: {
-      ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-      ...{ isAutoUpdate: false, autoLinking: "email" },
-    },
-    secret: "secret",
-  })
-  await linkIdp(provider.cx(), undefined, oidc)
+  const oidc = await addOidc(provider, upstreamIssuer)
   const upstream = await openUpstream()
   const [signing, checking] = rsaTimes()
   const respond = await responder()

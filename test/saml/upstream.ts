@@ -48,6 +48,20 @@ export async function addSaml(
   return id
 }
 
+/** Sets up one beside it that speaks OpenID Connect; answers its id. */
+export async function addOidc(provider: Provider, issuer: string): Promise<string> {
+  const { id } = await addIdp(provider.cx(), undefined, {
+    name: "Acme OpenID",
+    settings: {
+      ...{ kind: "oidc", issuer, clientId: "client", scopes: [] },
+      ...{ isIdTokenMapping: false, usePkce: true },
+    },
+    ...{ options, secret: "secret" },
+  })
+  await linkIdp(provider.cx(), undefined, id)
+  return id
+}
+
 export type Browser = ReturnType<typeof browserOf>
 
 export const newBrowser = (provider: Provider, outside: Outside = nowhere): Browser =>

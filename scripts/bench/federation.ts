@@ -1,6 +1,6 @@
-// What federation costs us: `bun scripts/bench/federation.ts [TIMES]`, in a quiet minute. The time of
-// the processor that a sign-in with a provider takes, from the press of the button to the code of
-// the application, and a response to an application that speaks SAML; then both among 500
+// What federation costs us: `bun scripts/bench/federation.ts [TIMES]`, in a quiet minute. The time
+// of the processor that a sign-in with a provider takes, from the press of the button to the code
+// of the application, and a response to an application that speaks SAML; then both among 500
 // applications. The peer's part is not counted, and RSA is told apart: it runs off the loop.
 import { sign, verify } from "node:crypto"
 import type { Outside } from "../../src/kernel/net/outbound.ts"

@@ -3,7 +3,7 @@ import { escapedAttribute, escapedText } from "./write.ts"
 
 type Attribute = Element["attributes"][number]
 
-/** A namespace by its prefix. The prefix of the default namespace is empty, and so is no namespace. */
+/** A namespace by its prefix; that of the default namespace is empty, and so is no namespace. */
 type Binding = readonly [prefix: string, uri: string]
 type Bindings = ReadonlyMap<string, string>
 

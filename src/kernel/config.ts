@@ -5,6 +5,19 @@ import { addressOf, placeOf, rangeOf } from "./net/address.ts"
 import { outboundAllowedOf } from "./net/outbound.ts"
 import { systemUsersOf } from "./system-user.ts"
 import { nearest } from "./text/nearest.ts"
+import {
+  countOf,
+  databaseOf,
+  daysOf,
+  emailOf,
+  limitsFactorOf,
+  originOf,
+  pathOf,
+  recipientOf,
+  secureUrlOf,
+  shareOf,
+  webUrlOf,
+} from "./text/setting.ts"
 
 const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as const
 
@@ -25,6 +38,8 @@ const schema = z.object({
   ),
   grpcListen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8081", addressOf), "127.0.0.1:8081"),
   metricsListen: z.optional(text("HOST:PORT, such as 127.0.0.1:9464", addressOf)),
+  traces: z.optional(text("an address such as http://127.0.0.1:4318/v1/traces", webUrlOf)),
+  traceShare: z.prefault(text("a number above 0 and up to 1, such as 0.1", shareOf), "1"),
   database: z.optional(text("an address such as postgres://user@host/name", databaseOf)),
   tlsCert: z.prefault(list("paths of PEM files", pathOf), []),
   tlsKey: z.prefault(list("paths of PEM files", pathOf), []),
@@ -136,6 +151,16 @@ export const keys: Readonly<Record<Key, Described>> = {
     from: ["flag", "env", "file"],
     hint: "HOST:PORT",
     help: "Where to serve metrics for Prometheus (default: nowhere)",
+  },
+  traces: {
+    from: ["flag", "env", "file"],
+    hint: "URL",
+    help: "What takes traces by OTLP over HTTP, http://127.0.0.1:4318/v1/traces (default: nothing)",
+  },
+  traceShare: {
+    from: ["flag", "env", "file"],
+    hint: "SHARE",
+    help: "Which part of the requests is traced, such as 0.1 (default: 1)",
   },
   database: {
     from: ["flag", "env", "file"],
@@ -442,53 +467,6 @@ function choice<const Options extends readonly [string, ...string[]]>(options: O
 
 function separated(value: string): string[] {
   return value.split(",").flatMap((part) => part.trim() || [])
-}
-
-function pathOf(value: string): string | undefined {
-  return value !== "" && !value.includes("\0") ? value : undefined
-}
-
-function secureUrlOf(value: string): string | undefined {
-  const url = URL.parse(value)
-  const isBare = url?.protocol === "https:" && !url.username && !url.password
-  return isBare ? url.href : undefined
-}
-
-function emailOf(value: string): string | undefined {
-  return /^[^\s@<>,;:]{1,64}@[^\s@<>,;:]{1,255}$/.test(value) ? value : undefined
-}
-
-function countOf(value: string): number | undefined {
-  return /^[1-9]\d{0,3}$/.test(value) ? Number(value) : undefined
-}
-
-/** Bech32: https://age-encryption.org/v1 "X25519". */
-function recipientOf(value: string): string | undefined {
-  return /^age1[02-9ac-hj-np-z]{40,200}$/.test(value) ? value : undefined
-}
-
-function daysOf(value: string): number | undefined {
-  return /^[1-9]\d{0,4}$/.test(value) ? Number(value) : undefined
-}
-
-function limitsFactorOf(value: string): number | undefined {
-  if (value === "off") return Number.POSITIVE_INFINITY
-  const times = /^\d{1,6}(\.\d{1,6})?$/.test(value) ? Number(value) : 0
-  return times > 0 ? times : undefined
-}
-
-/** With a password or not. */
-function databaseOf(value: string): string | undefined {
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  const isPostgres = url?.protocol === "postgres:" || url?.protocol === "postgresql:"
-  return isPostgres && url.pathname.length > 1 ? value : undefined
-}
-
-function originOf(value: string): string | undefined {
-  const url = URL.canParse(value) ? new URL(value) : undefined
-  if (url?.protocol !== "https:" && url?.protocol !== "http:") return undefined
-  const bare = !url.username && !url.password && url.pathname === "/" && !url.search && !url.hash
-  return bare ? url.origin : undefined
 }
 
 /** Reads a master key in base64 or base64url; undefined unless it is 32 bytes, spelled cleanly. */

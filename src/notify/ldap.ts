@@ -1,6 +1,7 @@
 import { isIP, connect as plainSocket, type Socket } from "node:net"
 import { type ConnectionOptions, connect as secureSocket } from "node:tls"
 import type { Client, Entry } from "ldapts"
+import { traced } from "../kernel/lane/trace.ts"
 import { lazily } from "../kernel/lazy.ts"
 import {
   type Directories,
@@ -27,11 +28,13 @@ const loadLdap = lazily(() => import("ldapts"))
 export function directoriesOf(parts: Parts): Directories {
   const mayReach = reachable(parts.allow)
   return {
-    find: (search) => atAny(parts, mayReach, search)((client) => found(client, search)),
+    find: (search) =>
+      traced("directory", () => atAny(parts, mayReach, search)((client) => found(client, search))),
     prove: async (place, proof) => {
       // RFC 4513 §5.1.2: a server takes an empty password for no password, and lets anybody in.
       if (proof.password === "" || !isBindName(proof.name)) return false
-      return atAny(parts, mayReach, place)((client) => isLetIn(client, proof))
+      const ask = atAny(parts, mayReach, place)
+      return traced("directory", () => ask((client) => isLetIn(client, proof)))
     },
   }
 }

@@ -1,5 +1,6 @@
 import { isIP } from "node:net"
 import type { Clock } from "../kernel/clock.ts"
+import { traced } from "../kernel/lane/trace.ts"
 import { matcherOf } from "../kernel/net/address.ts"
 import type { Network } from "../kernel/net/network.ts"
 import {
@@ -21,7 +22,7 @@ export type OutboundParts = Pick<Network, "resolve" | "send"> & {
  */
 export function outboundOf(parts: OutboundParts): Outbound {
   const mayReach = reachable(parts.allow)
-  return async (request) => {
+  const sent: Outbound = async (request) => {
     const { signal, stop } = deadline(parts.clock, request)
     try {
       return await Promise.race([send(parts, request, { mayReach, signal }), aborted(signal)])
@@ -29,6 +30,7 @@ export function outboundOf(parts: OutboundParts): Outbound {
       stop()
     }
   }
+  return (request) => traced("http", () => sent(request))
 }
 
 export type MayReach = (host: string, address: string) => boolean

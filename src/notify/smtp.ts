@@ -1,6 +1,7 @@
 import { isIP } from "node:net"
 import { hostname } from "node:os"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
+import { traced } from "../kernel/lane/trace.ts"
 import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/net/mail.ts"
 import { addressOf, type OutboundParts, reachable } from "./outbound.ts"
 
@@ -20,7 +21,7 @@ const silenceMax = 10_000
  */
 export function mailerOf({ resolve, clock, allow, trusted }: MailerParts): SendMail {
   const mayReach = reachable(allow)
-  return async (server, mail) => {
+  const sent: SendMail = async (server, mail) => {
     const steps: MailStep[] = []
     try {
       const address = await addressOf(resolve, server.host, mayReach)
@@ -38,6 +39,7 @@ export function mailerOf({ resolve, clock, allow, trusted }: MailerParts): SendM
       return { ...failureOf(cause), steps }
     }
   }
+  return (server, mail) => traced("mail", () => sent(server, mail))
 }
 
 async function connectionTo(

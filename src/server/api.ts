@@ -31,10 +31,14 @@ export async function apiOf(services: ServerServices): Promise<Api> {
     position: ({ written }) => written?.position,
     say: sayOf,
     faultOf: (cause) => services.store.faultOf(cause),
-    hooks: [callLog(services.log), ...(services.meters ? [services.meters.calls] : [])],
+    hooks: [callLog(services.log), ...hooksOf(services)],
     clock: services.clock,
     ids: services.ids,
   })
   await nextTurn()
   return { entries, answer: apiHandler(entries), description: openApiPages(entries, uiEntry) }
 }
+
+/** What counts and traces calls, where somebody wants that. */
+const hooksOf = ({ meters, tracing }: ServerServices) =>
+  [meters, tracing].flatMap((each) => each?.calls ?? [])

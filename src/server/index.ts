@@ -1,10 +1,13 @@
+import type { Logger } from "@logtape/logtape"
 import { readCertificates } from "../boot/edge/certificate.ts"
 import { type Recovered, type RecoveryRequest, recoveryRequest } from "../boot/recovery.ts"
 import type { Running, Start } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
 import { keepSetupLink } from "../boot/setup-link.ts"
 import { instanceIds } from "../domain/instance/index.ts"
+import { systemClock } from "../kernel/clock.ts"
 import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
+import { systemNetwork } from "../kernel/net/network.ts"
 import { appOf } from "./app.ts"
 import { startBackground } from "./background/background.ts"
 import { keepExpiring } from "./background/expiring.ts"
@@ -35,7 +38,9 @@ export async function serve(start: Start): Promise<Running> {
   const meters = config.metricsListen && (await import("./metrics/meters.ts")).metersOf()
   const files = readCertificates(config)
   const development = await developmentIn(start)
-  const services = await joinServices(start, { meters, catching: development?.catching })
+  const { catching } = development ?? {}
+  const tracing = await tracingIn(config)
+  const services = await joinServices(start, { meters, tracing, catching })
   await services.lead.begin()
   await followPublicUrl(services, config.publicUrl)
   await development?.seed(services)
@@ -43,15 +48,15 @@ export async function serve(start: Start): Promise<Running> {
   const doctor = doctorOf(services)
   const joined = appOf({ services, setupToken, upstream: upstreamOf(config.listen) })
   const plain = doctor.watching(development?.around(joined, services) ?? joined)
-  const app = meters ? meters.watching(plain) : plain
+  const counted = meters?.watching(plain) ?? plain
+  const app = services.tracing?.watching(counted, services.isProxy) ?? counted
 
   const listeners: Listener[] = []
   const working: { readonly stop: () => Promise<void> }[] = []
   const stop = async () => {
     await Promise.all(listeners.map((each) => each.stop()))
     await Promise.all(working.map((each) => each.stop()))
-    await services.lead.stop()
-    await services.store.close()
+    await ended(services)
   }
   try {
     listeners.push(await listenGrpc(app, config.grpcListen))
@@ -110,6 +115,22 @@ function setupTokenOf({ store, random, secrets }: ServerServices, closed: () => 
 async function developmentIn({ development }: Start) {
   if (development === undefined) return undefined
   return (await import("./development/development.ts")).developmentOf(development)
+}
+
+async function ended({ lead, store, tracing }: ServerServices): Promise<void> {
+  await lead.stop()
+  await store.close()
+  await tracing?.stop()
+}
+
+/** What traces requests, loaded only where that is wanted. */
+async function tracingIn({ traces: url, traceShare: share }: Start["config"]) {
+  if (url === undefined) return undefined
+  const { tracingOf } = await import("./tracing/tracing.ts")
+  return (log: Logger) => {
+    const lost = (why: string) => log.warning("traces are lost: {why}", { why })
+    return tracingOf({ url, share, lost, send: systemNetwork.send, clock: systemClock })
+  }
 }
 
 /** What is done now and then, as long as the server runs. */

@@ -30,10 +30,12 @@ import { aggregates, views } from "./modules.ts"
 import { joinStore } from "./node/join.ts"
 import { type Lead, leadOf, staleFault } from "./node/lead.ts"
 import { filesIn } from "./operator/files.ts"
+import type { Tracing } from "./tracing/tracing.ts"
 
 /** What is wanted of them beside the usual. */
 export type Opening = {
   readonly meters?: Meters | undefined
+  readonly tracing?: ((log: Logger) => Tracing) | undefined
   /** The data folder is a copy, to be looked at alone. */
   readonly isCopy?: boolean
   /** Takes something that would go out. */
@@ -57,6 +59,8 @@ export type ServerServices = Services &
     readonly publicUrl: string | undefined
     /** Where metrics are wanted, what counts. */
     readonly meters: Meters | undefined
+    /** Where traces are wanted, what traces. */
+    readonly tracing: Tracing | undefined
     /** A call of the process itself, on one instance. */
     readonly call: Calls
     /** Whether this process does what must be done once. */
@@ -132,7 +136,7 @@ type Made = Opening & {
 function servicesOn(
   { config, master }: Start,
   { log, readiness }: Ground,
-  { store, secrets, meters, catching = (outside) => outside }: Made,
+  { store, secrets, meters, tracing, catching = (outside) => outside }: Made,
 ): ServerServices {
   const way = { ...systemNetwork, clock: systemClock, allow: config.outboundAllow }
   const outbound = outboundOf(way)
@@ -159,7 +163,7 @@ function servicesOn(
     limits: limitsOf(systemClock, config.limits),
     systemUsers: config.systemUsers,
     publicUrl: config.publicUrl,
-    meters,
+    ...{ meters, tracing: tracing?.(log) },
     lead: leadOf({ store, log, clock: systemClock }),
     call: (instance, name) => ({
       ...shared,

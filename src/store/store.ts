@@ -1,6 +1,7 @@
 import type { Database } from "bun:sqlite"
 import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
+import { traced } from "../kernel/lane/trace.ts"
 import type { Aggregate, AnyAggregate, Deciding, Step, Transaction } from "./aggregate.ts"
 import type { AnyEvent, Receipt } from "./event.ts"
 import { type EventQuery, eventsOf } from "./log/events.ts"
@@ -159,7 +160,11 @@ export class Store implements Upkeep {
    * saw has changed. Faults with `already_exists` when a claim is taken, with `aborted` after four
    * conflicts, or many where others write, too.
    */
-  async transact<T>(cx: Deciding, decide: (tx: Transaction) => T): Promise<Step<T>> {
+  transact<T>(cx: Deciding, decide: (tx: Transaction) => T): Promise<Step<T>> {
+    return traced("store", () => this.#transact(cx, decide))
+  }
+
+  async #transact<T>(cx: Deciding, decide: (tx: Transaction) => T): Promise<Step<T>> {
     const most = this.node ? attemptsOfNodesMax : attemptsMax
     for (let attempt = 0; attempt < most; attempt++) {
       const seen = this.log.writes()

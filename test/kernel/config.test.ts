@@ -15,6 +15,7 @@ it("has a default for everything a newcomer would have to write", () => {
     outboundAllow: [],
     tlsCert: [],
     tlsKey: [],
+    traceShare: 1,
     systemUsers: [],
     trustedProxies: [],
     auditRetentionDays: 90,

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os"
 import { Fault } from "../../../kernel/fault.ts"
 import { type QueueLoad, queueOf } from "../../../kernel/lane/queue.ts"
+import { traced } from "../../../kernel/lane/trace.ts"
 import { normalForm } from "../../../kernel/text/name.ts"
 import { foreignHash } from "./foreign/list.ts"
 
@@ -62,7 +63,7 @@ export function passwordsOf(load: () => Promise<Engine>, lanes: number): Passwor
     const normal = normalise(plain)
     if (refusalOf(normal)) return false
     const inLane = isOwn(hashed) ? queue : foreign
-    return inLane(async () => {
+    const check = async () => {
       const library = await engine()
       try {
         const other = foreignHash(hashed)
@@ -73,14 +74,15 @@ export function passwordsOf(load: () => Promise<Engine>, lanes: number): Passwor
         await library.verify(nobody, normal)
         return false
       }
-    })
+    }
+    return traced("password", () => inLane(check))
   }
   return {
     hash: async (plain) => {
       const normal = normalise(plain)
       const refused = refusalOf(normal)
       if (refused) throw refused
-      return queue(async () => (await engine()).hash(normal))
+      return traced("password", () => queue(async () => (await engine()).hash(normal)))
     },
     verify,
     verifyNothing: async (plain) => {

@@ -1,0 +1,62 @@
+import { ExportResultCode } from "@opentelemetry/core"
+import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer"
+import type { SpanExporter } from "@opentelemetry/sdk-trace"
+import type { Clock } from "../../kernel/clock.ts"
+import type { Network } from "../../kernel/net/network.ts"
+
+/** How long one batch may take to be handed over. */
+const timeoutMs = 10_000
+
+export type Receiver = {
+  /** Where it takes traces: https://collector.example.com:4318/v1/traces */
+  readonly url: string
+  readonly send: Network["send"]
+  readonly clock: Clock
+  /** Told when spans are lost, and why; once, until some arrive again. */
+  readonly lost: (why: string) => void
+}
+
+/**
+ * Hands spans over as OTLP/HTTP with protobuf says (https://opentelemetry.io/docs/specs/otlp). What
+ * can't be handed over is dropped: traces are no reason to keep anything waiting, or in memory.
+ */
+export function exporterOf({ url, send, clock, lost }: Receiver): SpanExporter {
+  let isLosing = false
+  const handOver = async (body: Uint8Array<ArrayBuffer>) => {
+    const controller = new AbortController()
+    const late = new Error(`there was no answer within ${timeoutMs / 1000} seconds`)
+    const timer = clock.after(timeoutMs, () => controller.abort(late))
+    try {
+      const headers = { "content-type": "application/x-protobuf" }
+      const answer = await send(url, {
+        ...{ method: "POST", headers, body, redirect: "manual", signal: controller.signal },
+      })
+      await answer.body?.cancel()
+      if (!answer.ok) throw new Error(`it answered ${answer.status}`)
+    } finally {
+      timer.stop()
+    }
+  }
+  const failed = (cause: unknown) => {
+    if (!isLosing) lost(cause instanceof Error ? cause.message : String(cause))
+    isLosing = true
+  }
+  return {
+    export: (spans, done) => {
+      const body = ProtobufTraceSerializer.serializeRequest(spans)
+      if (!body) return done({ code: ExportResultCode.SUCCESS })
+      handOver(new Uint8Array(body)).then(
+        () => {
+          isLosing = false
+          done({ code: ExportResultCode.SUCCESS })
+        },
+        (cause) => {
+          failed(cause)
+          // As far as the batches are concerned it is done: the library would only log it, too.
+          done({ code: ExportResultCode.SUCCESS })
+        },
+      )
+    },
+    shutdown: async () => {},
+  }
+}

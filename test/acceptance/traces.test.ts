@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  freePort,
+  owner,
+  type ServiceKey,
+  serviceToken,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { decodedTraces, type Span } from "../support/otlp.ts"
+import { openGrpc } from "./grpc.ts"
+import { connect, personOf } from "./service.ts"
+
+const secret = "Xyzzy-plugh-42-traced"
+const theirs = { trace: "4bf92f3577b34da6a3ce929d0e0e4736", span: "00f067aa0ba902b7" }
+const traceparent = `00-${theirs.trace}-${theirs.span}-01`
+
+const folder = temporaryFolder()
+const data = `${folder.path}/data`
+let port: number
+let key: ServiceKey
+
+beforeAll(async () => {
+  port = await freePort()
+  key = await setUp(data, `http://localhost:${port}`)
+})
+afterAll(() => folder.remove())
+
+/** A receiver of OTLP, which keeps what it is sent. */
+function openReceiver() {
+  const bodies: Uint8Array[] = []
+  const asked: string[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: async (request) => {
+      const { pathname } = new URL(request.url)
+      asked.push(`${request.method} ${pathname} ${request.headers.get("content-type")}`)
+      bodies.push(new Uint8Array(await request.arrayBuffer()))
+      return new Response(new Uint8Array())
+    },
+  })
+  const url = `http://127.0.0.1:${server.port}/v1/traces`
+  return { url, asked, bodies, stop: () => server.stop(true) }
+}
+
+/** What a server traces while `work` asks it something. */
+async function tracesOf(args: readonly string[], work: (url: string, grpc: number) => unknown) {
+  const receiver = openReceiver()
+  const running = await start({ data, port, args: ["--traces", receiver.url, ...args] })
+  try {
+    await work(running.url, running.grpcPort)
+  } finally {
+    await running.stop()
+    await receiver.stop()
+  }
+  return { ...receiver, output: running.output(), spans: decodedTraces(receiver.bodies) }
+}
+
+const named = (spans: readonly Span[], name: string) => spans.filter((span) => span.name === name)
+
+describe("a server that traces", () => {
+  let told: Awaited<ReturnType<typeof tracesOf>>
+  beforeAll(async () => {
+    told = await tracesOf(["--log-level", "trace"], async (url, grpcPort) => {
+      const token = await serviceToken(url, key)
+      await fetch(`${url}/oauth/v2/keys`, { headers: { traceparent } })
+      await fetch(`${url}/made/up/${secret}?password=${secret}`, { method: "POST" })
+      const { body } = await connect(url, "ListOrganizations", { request: {}, token })
+      const organizationId = body.result[0].id
+      const human = { ...personOf("traced"), password: { password: secret } }
+      const request = { organizationId, username: "traced", human }
+      expect((await connect(url, "CreateUser", { request, token })).status).toBe(200)
+      const grpc = openGrpc(grpcPort, token)
+      await grpc.call("ListOrganizations", {})
+      grpc.close()
+    })
+  })
+
+  test("hands spans over as OTLP/HTTP says, and they decode", () => {
+    expect(new Set(told.asked)).toEqual(new Set(["POST /v1/traces application/x-protobuf"]))
+    expect(told.spans.length).toBeGreaterThan(5)
+    const [first] = told.spans
+    expect(first?.resource).toMatchObject({ "service.name": "latchkey" })
+    for (const { traceId, spanId, from, until } of told.spans) {
+      expect([traceId.length, spanId.length]).toEqual([32, 16])
+      expect(until).toBeGreaterThanOrEqual(from)
+      expect(Math.abs(Number(from / 1_000_000n) - Date.now())).toBeLessThan(60_000)
+    }
+  })
+
+  test("names requests by their route or operation, with what came of them", () => {
+    expect(named(told.spans, "GET keys")[0]).toMatchObject({
+      kind: 2,
+      attributes: { "http.request.method": "GET", "http.response.status_code": 200 },
+    })
+    expect(named(told.spans, "POST other")[0]?.attributes["http.response.status_code"]).toBe(404)
+    const calls = named(told.spans, "core.org.v2.OrganizationService/ListOrganizations")
+    expect(calls.map(({ attributes }) => attributes["latchkey.encoding"])).toEqual([
+      "connect",
+      "grpc",
+    ])
+    expect(calls[0]?.attributes["rpc.response.status_code"]).toBe("OK")
+  })
+
+  test("tells what a request waited for as its children", () => {
+    const [created] = named(told.spans, "core.user.v2.UserService/CreateUser")
+    const children = told.spans.filter(({ parentId }) => parentId === created?.spanId)
+    expect(children.map(({ name }) => name).sort()).toEqual(["password", "store"])
+    for (const { traceId, kind } of children) expect([traceId, kind]).toEqual([created?.traceId, 1])
+  })
+
+  test("takes no trace of a stranger's", () => {
+    expect(told.spans.filter(({ traceId }) => traceId === theirs.trace)).toEqual([])
+  })
+
+  test("says nothing of whom it is about, nor what they know", () => {
+    const text = told.bodies.map((body) => Buffer.from(body).toString("latin1")).join("")
+    for (const each of [secret, "traced@", owner.loginName, "127.0.0.1", key.userId]) {
+      expect(text, each).not.toContain(each)
+    }
+  })
+})
+
+test("goes on with the trace of a trusted proxy, and leaves out what that leaves out", async () => {
+  const { spans } = await tracesOf(["--trusted-proxies", "127.0.0.1"], async (url) => {
+    await fetch(`${url}/oauth/v2/keys`, { headers: { traceparent } })
+    await fetch(`${url}/debug/ready`, { headers: { traceparent: traceparent.replace(/1$/, "0") } })
+  })
+  expect(named(spans, "GET keys")).toMatchObject([{ traceId: theirs.trace, parentId: theirs.span }])
+  expect(named(spans, "GET health").filter(({ traceId }) => traceId === theirs.trace)).toEqual([])
+})
+
+test("a receiver that is not there keeps nobody waiting, and is said once", async () => {
+  const args = ["--traces", `http://127.0.0.1:${await freePort()}/v1/traces`]
+  const running = await start({ data, port, args })
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, () => fetch(`${running.url}/oauth/v2/keys`)),
+  )
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  const from = Date.now()
+  expect(await running.stop()).toBe(0)
+  expect(Date.now() - from).toBeLessThan(4_000)
+  expect(running.output().match(/traces are lost/g)).toHaveLength(1)
+})
+
+test("only a part is traced where that is wanted", async () => {
+  const { spans } = await tracesOf(["--trace-share", "0.000001"], async (url) => {
+    for (let count = 0; count < 20; count++) await fetch(`${url}/oauth/v2/keys`)
+  })
+  expect(spans.length).toBeLessThan(3)
+})

@@ -71,7 +71,7 @@ export async function serve(start: Start): Promise<Running> {
       addGauges(meters.registry, { services, reactors: background.reactors })
       listeners.push(listenMetrics(meters.registry, config.metricsListen))
     }
-    working.push(...rounds(services, background), ...(await backups(services, config)))
+    working.push(...rounds(services, background), ...(await backups(services, start)))
   } catch (cause) {
     await stop()
     throw cause
@@ -146,10 +146,12 @@ const rounds = (
 ]
 
 /** Backups by themselves, where the configuration wants them. */
-async function backups(services: ServerServices, config: Start["config"]) {
+async function backups(services: ServerServices, { config, folder }: Start) {
   if (config.backupFolder === undefined) return []
   const { keepBackups, savingApart } = await import("./background/backups.ts")
-  return [keepBackups(services, { ...config, to: config.backupFolder }, savingApart(config))]
+  const { labelOf } = await import("../boot/backup/rotation.ts")
+  const wanted = { ...config, to: config.backupFolder, label: labelOf(folder, services.random) }
+  return [keepBackups(services, wanted, savingApart(config))]
 }
 
 /** Where this process is found on its machine, with the port it really has. */

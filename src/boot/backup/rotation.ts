@@ -1,14 +1,42 @@
-import { existsSync, readdirSync, rmSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
+import type { Random } from "../../kernel/crypto/random.ts"
+import { writeDurably } from "../folder/durable.ts"
+import type { Folder } from "../folder/folder.ts"
+import { withFile } from "../start-error.ts"
 
-// Backups that are made by themselves lie in one folder and are called by their time, in UTC. Only
-// what is called so is counted and removed: whatever else lies there is somebody's.
+// Backups that are made by themselves are called by the data folder that they are of, and by their
+// time, in UTC. Only what is called so is counted and removed: several servers may have one place
+// for their backups, and whatever else lies there is somebody's.
 
-const pattern = /^latchkey-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
+const pattern = /^latchkey-([0-9a-f]{8})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z\.backup$/
+
+/** Where the backups of one data folder are. */
+export type Shelf = {
+  readonly folder: string
+  /** What tells that data folder from others: eight hexadecimal digits. */
+  readonly label: string
+}
+
+/** The label of a data folder; undefined before its first backup. A restored copy gets its own. */
+export function knownLabel({ backupLabel }: Pick<Folder, "backupLabel">): string | undefined {
+  if (!existsSync(backupLabel)) return undefined
+  const text = withFile(backupLabel, () => readFileSync(backupLabel, "utf8")).trim()
+  return /^[0-9a-f]{8}$/.test(text) ? text : undefined
+}
+
+/** The same; made where there is none. */
+export function labelOf(folder: Pick<Folder, "backupLabel">, random: Random): string {
+  const known = knownLabel(folder)
+  if (known !== undefined) return known
+  const label = Buffer.from(random.bytes(4)).toString("hex")
+  writeDurably(folder.backupLabel, `${label}\n`)
+  return label
+}
 
 /** What a backup of this moment is called. `now` is in ms UTC. */
-export const backupName = (now: number): string =>
-  `latchkey-${new Date(now)
+export const backupName = (label: string, now: number): string =>
+  `latchkey-${label}-${new Date(now)
     .toISOString()
     .replace(/\.\d+Z$/, "Z")
     .replace(/[-:]/g, "")}.backup`
@@ -19,12 +47,13 @@ export type MadeBackup = {
   readonly made: number
 }
 
-/** Those of a folder, the newest first; none where there is no folder. */
-export function backupsIn(folder: string): readonly MadeBackup[] {
+/** Those of a data folder, the newest first; none where there is no place for them yet. */
+export function backupsIn({ folder, label }: Shelf): readonly MadeBackup[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder)
     .flatMap((name) => {
-      const [, ...parts] = pattern.exec(name) ?? []
+      const [, whose, ...parts] = pattern.exec(name) ?? []
+      if (whose !== label) return []
       const [year, month, day, hour, minute, second] = parts.map(Number)
       if (year === undefined || month === undefined) return []
       const made = Date.UTC(year, month - 1, day, hour, minute, second)
@@ -34,10 +63,10 @@ export function backupsIn(folder: string): readonly MadeBackup[] {
 }
 
 /** Those that were made until a moment: a clock that was ahead may have named others. */
-export const backupsUntil = (folder: string, now: number): readonly MadeBackup[] =>
-  backupsIn(folder).filter(({ made }) => made <= now)
+export const backupsUntil = (shelf: Shelf, now: number): readonly MadeBackup[] =>
+  backupsIn(shelf).filter(({ made }) => made <= now)
 
 /** Removes all that were made until a moment but the newest ones. */
-export function dropOldest(folder: string, { keep, now }: { keep: number; now: number }): void {
-  for (const { file } of backupsUntil(folder, now).slice(keep)) rmSync(file)
+export function dropOldest(shelf: Shelf, { keep, now }: { keep: number; now: number }): void {
+  for (const { file } of backupsUntil(shelf, now).slice(keep)) rmSync(file)
 }

@@ -1,5 +1,6 @@
 import type { Config } from "../../kernel/config.ts"
-import { backupsUntil } from "../backup/rotation.ts"
+import { backupsUntil, knownLabel } from "../backup/rotation.ts"
+import { folderAt } from "../folder/folder.ts"
 import { type Finding, ok, warning } from "./finding.ts"
 
 const hourMs = 3_600_000
@@ -8,7 +9,8 @@ const hourMs = 3_600_000
 export function checkBackups(config: Config, now: number): readonly Finding[] {
   const { backupFolder: folder, backupEveryHours: every } = config
   if (folder === undefined) return []
-  const [newest] = backupsUntil(folder, now)
+  const label = knownLabel(folderAt(config.data))
+  const newest = label && backupsUntil({ folder, label }, now)[0]
   const todo = "see the server's log, and that it may write there"
   if (!newest) return [warning("backups", `there is none in ${folder} yet`, todo)]
   const hours = Math.floor((now - newest.made) / hourMs)

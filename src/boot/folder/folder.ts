@@ -23,6 +23,8 @@ export type Folder = {
   readonly certificates: string
   /** Held by who makes a backup. */
   readonly backupLock: string
+  /** Tells the backups of this folder from those of others. */
+  readonly backupLabel: string
   /** The copy of the database that a backup is made of, while it is made. */
   readonly backupCopy: string
   /** Lies there where the folder is one for development. */
@@ -48,6 +50,7 @@ export function folderAt(data: string): Folder {
     configFile: join(path, "latchkey.toml"),
     certificates: join(path, "certificates.json"),
     backupLock: join(path, "backup.lock"),
+    backupLabel: join(path, "backup.label"),
     backupCopy: join(path, "backup.part"),
     development: join(path, "development"),
     restoring: join(path, "restore.part"),

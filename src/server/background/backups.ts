@@ -11,6 +11,8 @@ const hourMs = 60 * minuteMs
 type Wanted = Required<Pick<Config, "backupEveryHours" | "backupKeep">> & {
   /** Where they go. */
   readonly to: string
+  /** What tells those of this data folder from others there. */
+  readonly label: string
 }
 
 /** Makes a backup in a file; rejects with what the operator should read. */
@@ -22,20 +24,21 @@ export type Save = (file: string, stopping: Promise<void>) => Promise<void>
  */
 export function keepBackups(
   { clock, log }: Pick<ServerServices, "clock"> & { readonly log: Told },
-  { to, backupEveryHours, backupKeep }: Wanted,
+  { to, label, backupEveryHours, backupKeep }: Wanted,
   save: Save,
 ): { readonly stop: () => Promise<void> } {
   const folder = resolve(to)
+  const shelf = { folder, label }
   const stopping = Promise.withResolvers<void>()
   let notBefore = 0
   const rounds = keepRounds(clock, minuteMs, async (isStopped) => {
     const now = clock.now()
-    const last = backupsUntil(folder, now)[0]?.made ?? 0
+    const last = backupsUntil(shelf, now)[0]?.made ?? 0
     if (now < notBefore || now - last < backupEveryHours * hourMs) return
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      await save(join(folder, backupName(now)), stopping.promise)
-      dropOldest(folder, { keep: backupKeep, now })
+      await save(join(folder, backupName(label, now)), stopping.promise)
+      dropOldest(shelf, { keep: backupKeep, now })
     } catch (cause) {
       if (isStopped()) return
       notBefore = now + hourMs

@@ -2,14 +2,17 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { backupName, backupsIn } from "../../../src/boot/backup/rotation.ts"
+import { backupName, backupsIn, labelOf } from "../../../src/boot/backup/rotation.ts"
 import { checkBackups } from "../../../src/boot/doctor/backup.ts"
+import { folderAt } from "../../../src/boot/folder/folder.ts"
 import { type ManualClock, manualClock } from "../../../src/kernel/clock.ts"
 import { configOf } from "../../../src/kernel/config.ts"
+import { systemRandom } from "../../../src/kernel/crypto/random.ts"
 import { keepBackups, type Save } from "../../../src/server/background/backups.ts"
 import { temporaryFolder } from "../../support/latchkey.ts"
 
 const hourMs = 3_600_000
+const label = "0a1b2c3d"
 let place: ReturnType<typeof temporaryFolder>
 let clock: ManualClock
 let told: string[]
@@ -33,7 +36,11 @@ const hours = async (count: number) => {
   }
 }
 const keep = async (save: Save) => {
-  const keeping = keepBackups({ clock, log }, { to, backupEveryHours: 24, backupKeep: 3 }, save)
+  const keeping = keepBackups(
+    { clock, log },
+    { to, label, backupEveryHours: 24, backupKeep: 3 },
+    save,
+  )
   await settle()
   return keeping
 }
@@ -43,13 +50,13 @@ describe("a backup by itself", () => {
   test("is made each day; the newest three are kept, and what is somebody's stays", async () => {
     const keeping = await keep(written)
     writeFileSync(join(to, "latchkey-mine.backup"), "")
-    expect(backupsIn(to)).toHaveLength(1)
+    expect(backupsIn({ folder: to, label })).toHaveLength(1)
     await hours(23)
-    expect(backupsIn(to)).toHaveLength(1)
+    expect(backupsIn({ folder: to, label })).toHaveLength(1)
     await hours(24 * 6)
-    expect(backupsIn(to)).toHaveLength(3)
+    expect(backupsIn({ folder: to, label })).toHaveLength(3)
     expect(readdirSync(to)).toContain("latchkey-mine.backup")
-    expect(clock.now() - (backupsIn(to)[0]?.made ?? 0)).toBeLessThan(25 * hourMs)
+    expect(clock.now() - (backupsIn({ folder: to, label })[0]?.made ?? 0)).toBeLessThan(25 * hourMs)
     await keeping.stop()
     // A restart makes none too many.
     const again = await keep(() => Promise.reject(new Error("asked")))
@@ -59,12 +66,12 @@ describe("a backup by itself", () => {
 
   test("waits for none that a clock which was ahead has named", async () => {
     mkdirSync(to)
-    const ahead = join(to, backupName(Date.UTC(2027, 0, 1)))
+    const ahead = join(to, backupName(label, Date.UTC(2027, 0, 1)))
     writeFileSync(ahead, "")
     const keeping = await keep(written)
     await hours(24 * 6)
     await keeping.stop()
-    expect(backupsIn(to).filter(({ file }) => file !== ahead)).toHaveLength(3)
+    expect(backupsIn({ folder: to, label }).filter(({ file }) => file !== ahead)).toHaveLength(3)
     expect(existsSync(ahead)).toBe(true)
     expect(told).toEqual([])
   })
@@ -82,10 +89,10 @@ describe("a backup by itself", () => {
     expect(tries).toBeGreaterThanOrEqual(3)
     expect(tries).toBeLessThanOrEqual(4)
     expect(told[0]).toContain("the disk is full")
-    expect(backupsIn(to)).toHaveLength(1)
+    expect(backupsIn({ folder: to, label })).toHaveLength(1)
     isFull = false
     await hours(2)
-    expect(backupsIn(to)).toHaveLength(2)
+    expect(backupsIn({ folder: to, label })).toHaveLength(2)
     await keeping.stop()
   })
 
@@ -102,12 +109,32 @@ describe("a backup by itself", () => {
   })
 })
 
+test("several servers have one place for theirs, and each keeps its own alone", async () => {
+  const [one, other] = ["one", "other"].map((name) => {
+    mkdirSync(join(place.path, name))
+    return labelOf(folderAt(join(place.path, name)), systemRandom)
+  })
+  expect(labelOf(folderAt(join(place.path, "one")), systemRandom)).toBe(one)
+  expect(one).not.toBe(other)
+  const wanted = { to, backupEveryHours: 24, backupKeep: 2 }
+  const both = [one, other].map((each = "") =>
+    keepBackups({ clock, log }, { ...wanted, label: each }, written),
+  )
+  await settle()
+  await hours(24 * 5)
+  await Promise.all(both.map((each) => each.stop()))
+  const held = [one, other].map((each = "") => backupsIn({ folder: to, label: each }).length)
+  expect([held, readdirSync(to).length]).toEqual([[2, 2], 4])
+})
+
 test("the doctor says how old the newest is", async () => {
-  const config = configOf({ flags: { "--backup-folder": to }, env: {}, file: {} })
+  const flags = { "--backup-folder": to, "--data": place.path }
+  const config = configOf({ flags, env: {}, file: {} })
   expect(checkBackups(config, clock.now())).toMatchObject([{ state: "warning" }])
+  writeFileSync(folderAt(place.path).backupLabel, `${label}\n`)
   const keeping = await keep(written)
   await keeping.stop()
-  expect(existsSync(join(to, backupName(clock.now())))).toBe(true)
+  expect(existsSync(join(to, backupName(label, clock.now())))).toBe(true)
   expect(checkBackups(config, clock.now())).toMatchObject([{ state: "ok" }])
   expect(checkBackups(config, clock.now() + 49 * hourMs)).toMatchObject([{ state: "warning" }])
 })

@@ -11,7 +11,7 @@ import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { pagesWith } from "../../src/login/index.ts"
 import type { App } from "../../src/server/app.ts"
-import { secureHosts } from "../../src/server/edge/hosts.ts"
+import { hostsBeyond, secureHosts } from "../../src/server/edge/hosts.ts"
 import { internalIssuer } from "../../src/server/edge/internal.ts"
 import { openShelf, ownCertificates } from "../../src/server/edge/own-certificates.ts"
 import { withTrust } from "../../src/server/edge/trust.ts"
@@ -98,21 +98,33 @@ describe("the page that hands a root out", () => {
       new Request(`https://${host}${path}`, { headers: { host, ...headers } }),
       () => "192.168.1.9",
     )
+  let beforeSetUp: Response
   beforeAll(async () => {
-    await setUpByRequest(services, {
-      ...{ publicUrl: "https://nas.lan", org: "Acme", owner: owner.loginName },
-      ...{ ownerEmail: owner.email, ownerPassword: owner.password },
-    })
     const issuer = internalIssuer({ ...services, shelf })
-    const hosts = () => secureHosts(services)
+    const hosts = () => secureHosts({ ...services, publicUrl: "https://nas.lan" })
     const own = await ownCertificates(services, shelf, { issuer, hosts })
     await new Promise<void>((done) => {
       const keeping = own.keep(() => void keeping.stop().then(done))
+    })
+    beforeSetUp = await asked("/ui/trust")
+    await setUpByRequest(services, {
+      ...{ publicUrl: "https://nas.lan", org: "Acme", owner: owner.loginName },
+      ...{ ownerEmail: owner.email, ownerPassword: owner.password },
     })
   })
   afterAll(async () => {
     await services.store.close()
     place.remove()
+  })
+
+  test("is there before anybody has set up, who comes by https, too", async () => {
+    expect(beforeSetUp.status).toBe(200)
+    expect(await beforeSetUp.text()).toContain("/ui/trust/root.crt")
+  })
+
+  test("hosts for which there are too many are told", () => {
+    expect(hostsBeyond(services)).toEqual([])
+    expect(hostsBeyond(services, 0)).toEqual(["nas.lan"])
   })
 
   test("says for which host, with its fingerprint, in the visitor's language", async () => {

@@ -31,6 +31,8 @@ export const condition = z.object({
   ),
   /** When the newest event was written, in ms UTC; null where there is none. */
   newest: z.nullable(z.number()),
+  /** Some of the hosts for which there are too many to have certificates by themselves. */
+  hostsBeyond: z._default(z.array(z.string()), []),
   instances: z.array(
     z.object({
       id: z.string(),
@@ -92,11 +94,11 @@ async function checkStart({ config }: Examined): Promise<Finding[]> {
 type Server = Awaited<ReturnType<typeof askServer>>
 
 async function checkServer(
-  { clock, network }: Examined,
+  { clock, network, config }: Examined,
   folder: Folder,
   server: Server,
 ): Promise<Finding[]> {
-  const { instances, notReady } = server.condition
+  const { instances, notReady, hostsBeyond } = server.condition
   const findings = [
     notReady === null
       ? ok("server", `version ${server.version} runs (pid ${server.pid})`)
@@ -105,6 +107,7 @@ async function checkServer(
       ? []
       : [warning("server", `this program is version ${version}`, "restart the server")]),
     ...nodeFindings(server.condition),
+    ...(config.tls && hostsBeyond.length > 0 ? [tooManyHosts(hostsBeyond)] : []),
     ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
   ]
   for (const { publicUrl, hasMail, keyless } of instances) {
@@ -127,6 +130,13 @@ async function checkServer(
   }
   return findings
 }
+
+const tooManyHosts = (hosts: readonly string[]): Finding =>
+  wrong(
+    "tls",
+    `there are too many hosts: ${hosts.join(", ")} and perhaps more get no certificate`,
+    "remove domains that nobody uses, or put a proxy in front that has certificates",
+  )
 
 /** Each says where it is every ten seconds. */
 const nodeLateMs = 30_000

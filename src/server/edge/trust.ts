@@ -1,9 +1,11 @@
 import { X509Certificate } from "node:crypto"
+import { instanceIds } from "../../domain/instance/index.ts"
 import type { ShowPage } from "../../login/index.ts"
 import type { App } from "../app.ts"
 import { anonymousCall } from "../caller.ts"
 import { originOf } from "../origin.ts"
 import type { ServerServices } from "../services.ts"
+import { visitorBefore } from "../setup/setup-pages.ts"
 import { rootOf } from "./internal.ts"
 import type { Shelf } from "./own-certificates.ts"
 
@@ -21,7 +23,11 @@ export function withTrust(
     const origin = originOf(services, request, peer)
     const { hostname } = new URL(`https://${origin.host}`)
     const root = rootOf(shelf, hostname)
-    const cx = anonymousCall(services, request.headers, origin)
+    // Who sets up comes by https, too, and needs it first of all.
+    const cx =
+      instanceIds(services.store).length === 0
+        ? visitorBefore(services, request, origin)
+        : anonymousCall(services, request.headers, origin)
     if (!root || !cx)
       return new Response("there is no root certificate for this host\n", { status: 404 })
     const certificate = new X509Certificate(root.cert)

@@ -9,6 +9,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Node } from "../../store/index.ts"
 import type { App } from "../app.ts"
+import { hostsBeyond } from "../edge/hosts.ts"
 import { leaseName } from "../node/lead.ts"
 import { originOf } from "../origin.ts"
 import type { ServerServices } from "../services.ts"
@@ -51,11 +52,13 @@ export function doctorOf(services: ServerServices) {
   }
 }
 
-async function conditionOf({ store, call, notReady }: ServerServices): Promise<Condition> {
+async function conditionOf(services: ServerServices): Promise<Condition> {
+  const { store, call, notReady } = services
   return {
     notReady: notReady() ?? null,
     ...(store.node && (await nodesOf(store.node))),
     newest: store.newest() || null,
+    hostsBeyond: [...hostsBeyond(services)].slice(0, 5),
     instances: instanceIds(store).map((id) => {
       const cx = call(id, "doctor")
       const { publicUrl, oidc } = requireInstance(cx)

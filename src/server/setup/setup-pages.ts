@@ -44,7 +44,7 @@ export function setupPages(services: ServerServices, setupToken: SetupToken, sho
   /** Answers what browsers ask for; programs get the API's own word. */
   return async (request: Request, origin: Origin): Promise<Response | undefined> => {
     const { pathname, protocol } = new URL(request.url)
-    const cx = { ...services.call(firstInstance, "setup"), ...visitorOf(services, request, origin) }
+    const cx = visitorBefore(services, request, origin)
     if (pathname === "/setup" && request.method === "POST") {
       return post(cx, request).catch((cause) => {
         if (cause instanceof Fault && cause.retryAfterSeconds) return showFault(show, cx, cause)
@@ -58,6 +58,12 @@ export function setupPages(services: ServerServices, setupToken: SetupToken, sho
     return show(cx, (ui, shared) => ui.SetupLinkPage(shared), { status: 503 })
   }
 }
+
+/** A call of who comes before there is an instance. */
+export const visitorBefore = (services: ServerServices, request: Request, origin: Origin): Cx => ({
+  ...services.call(firstInstance, "setup"),
+  ...visitorOf(services, request, origin),
+})
 
 const visitorOf = ({ limits }: ServerServices, request: Request, origin: Origin) => ({
   requestId: origin.requestId,

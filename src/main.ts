@@ -124,7 +124,7 @@ const commands: CommandTable = {
   }),
   ...eventCommands({ env, clock: systemClock, print }),
   ...auditCommands({ env }),
-  ...upgradeCommands({ env, server: () => import("./server/index.ts") }),
+  ...upgradeCommands({ env, random: systemRandom, server: () => import("./server/index.ts") }),
   ...keyCommands({
     ...{ env, random: systemRandom, started },
     server: () => import("./server/index.ts"),

@@ -12,6 +12,7 @@ import { appOf } from "./app.ts"
 import { startBackground } from "./background/background.ts"
 import { keepExpiring } from "./background/expiring.ts"
 import { keepInspecting } from "./background/inspecting.ts"
+import { keepDroppingBefore } from "./background/old-tables.ts"
 import { watchOwners } from "./background/owner-watch.ts"
 import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
@@ -71,7 +72,7 @@ export async function serve(start: Start): Promise<Running> {
       addGauges(meters.registry, { services, reactors: background.reactors })
       listeners.push(listenMetrics(meters.registry, config.metricsListen))
     }
-    working.push(...rounds(services, background), ...(await backups(services, start)))
+    working.push(...rounds(start, services, background), ...(await backups(services, start)))
   } catch (cause) {
     await stop()
     throw cause
@@ -135,6 +136,7 @@ async function tracingIn({ traces: url, traceShare: share }: Start["config"]) {
 
 /** What is done now and then, as long as the server runs. */
 const rounds = (
+  { folder }: Start,
   services: ServerServices,
   { reactors }: Pick<ReturnType<typeof startBackground>, "reactors">,
 ) => [
@@ -143,6 +145,7 @@ const rounds = (
   watchOwners(services),
   keepInspecting(services),
   keepPurging(services, reactors.passed),
+  keepDroppingBefore(services, folder.database),
 ]
 
 /** Backups by themselves, where the configuration wants them. */

@@ -115,6 +115,11 @@ function groundOf({ config, folder }: Start, { meters }: Opening) {
     ready: (view) => mended(rebuilding(view)),
     appended: meters?.appended,
     trouble: diskWatch({ ...readiness, clock: systemClock, store }),
+    upgrading: ({ bytes, ...what }) =>
+      log.info(
+        "upgrading the tables from {from} to {to}: about {seconds} s; {mega} MB are copied first",
+        { ...what, mega: Math.ceil(bytes / 1e6) },
+      ),
     statesRebuilt: ({ streams, events }) =>
       log.info("folded the states of {streams} anew, from {events} events", {
         streams: streams.join(", "),

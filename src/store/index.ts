@@ -35,7 +35,15 @@ export { openPostgresLog } from "./shared/postgres-log.ts"
 export { shareReactorState } from "./shared/reactor-state.ts"
 export type { NodeStanding } from "./shared/shared-log.ts"
 export { inSnapshot, newestSchema, type Snapshot, snapshotSize, takeSnapshot } from "./snapshot.ts"
-export { type Upgrade, upgradeOf } from "./state/upgrade.ts"
 export { type Calls, type Cx, type Node, Store } from "./store.ts"
+export {
+  dropBefore,
+  goBack,
+  keptDays,
+  secondsFor,
+  snapshotBefore,
+  type Upgrading,
+} from "./upgrade/before.ts"
+export { type Upgrade, upgradeOf } from "./upgrade/upgrade.ts"
 export { type Statement, statement, systemStatement } from "./view/statement.ts"
 export { type View, type ViewWriter, view } from "./view/view.ts"

@@ -28,6 +28,7 @@ import type { SharedLog } from "./shared/shared-log.ts"
 import { type Rebuilt, rebuildStates } from "./state/rebuild.ts"
 import { statesOf } from "./state/state.ts"
 import { type Exclusive, Store } from "./store.ts"
+import { type Guard, guardOf, type Upgrading } from "./upgrade/before.ts"
 import { type Inspecting, viewInspector } from "./view/inspection.ts"
 import type { BackgroundChunk, Replay } from "./view/rebuild.ts"
 import type { View } from "./view/view.ts"
@@ -52,6 +53,8 @@ export type OpenOptions = {
   readonly textIndexFrom?: number
   /** States had to be folded anew before this start; it took that much longer. */
   readonly statesRebuilt?: (what: Rebuilt) => void
+  /** The tables are of an older version: this is about to be done, before anybody is answered. */
+  readonly upgrading?: (what: Upgrading) => void
   /** Learns of the events of each step, once they are on disk; for metrics. */
   readonly appended?: Appending | undefined
 }
@@ -61,10 +64,23 @@ export type Appending = (events: readonly NewEvent[]) => void
 
 /**
  * Opens the store, or makes it. Faults with one plain line, and touches nothing, when the file is
- * damaged, is not one of ours, or was written by a newer Latchkey.
+ * damaged, is not one of ours, or was written by a newer Latchkey. What an older one wrote is
+ * copied before its tables change, and put back where they can't.
  */
 export function openStore(options: OpenOptions): Store {
-  const opened = openDatabase(options.file, options.aggregates)
+  if (options.isCopy) return opening(options)
+  const guard = guardOf(options.file, options.upgrading)
+  try {
+    const store = opening(options, guard.take)
+    guard.done()
+    return store
+  } catch (cause) {
+    throw guard.failed(cause) ?? cause
+  }
+}
+
+function opening(options: OpenOptions, before?: Guard["take"]): Store {
+  const opened = openDatabase(options.file, options.aggregates, before)
   try {
     if (!options.isCopy) refuseNode(opened.database)
     const store = storeOn(opened, options)

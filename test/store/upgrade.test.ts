@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { upgradeCommands } from "../../src/boot/command/upgrade.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { whatUpgradeDoes } from "../../src/server/operator/upgrade.ts"
 import { newestSchema } from "../../src/store/index.ts"
@@ -30,7 +31,10 @@ test("an older one is brought to ours, and what is said changes nothing", async 
   expect(upgrade.schema.to).toBe(newestSchema)
   expect(upgrade.views).toContain("user")
   expect(readFileSync(file).equals(before)).toBe(true)
-  const command = upgradeCommands({ env: {}, server: async () => ({ whatUpgradeDoes }) })
+  const command = upgradeCommands({
+    ...{ env: {}, random: systemRandom },
+    server: async () => ({ whatUpgradeDoes }),
+  })
   const outcome = await command["upgrade check"]?.run({ "--data": folder.path })
   expect(outcome?.text).toContain(`from version ${upgrade.schema.from} to ${newestSchema}, at once`)
   expect(outcome?.text).toContain("Make a backup first")

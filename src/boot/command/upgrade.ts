@@ -1,8 +1,9 @@
 import { existsSync, statfsSync } from "node:fs"
-import type { Upgrade } from "../../store/index.ts"
+import type { Random } from "../../kernel/crypto/random.ts"
+import { goBack, keptDays, secondsFor, type Upgrade } from "../../store/index.ts"
 import type { CommandTable, Flags, Outcome } from "../command-line.ts"
-import { folderFlags, settingsIn } from "../flags.ts"
-import { isRunning } from "../folder/claim.ts"
+import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
+import { claimFolder, isRunning } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
 import { readConfig } from "../settings.ts"
 import { startError } from "../start-error.ts"
@@ -11,6 +12,7 @@ import { version } from "../version.ts"
 /** What the process lends to commands. */
 type Lent = {
   readonly env: Readonly<Record<string, string | undefined>>
+  readonly random: Random
   readonly server: () => Promise<{
     readonly whatUpgradeDoes: (source: { file: string; isInUse: boolean }) => Upgrade
   }>
@@ -21,6 +23,11 @@ export const upgradeCommands = (lent: Lent): CommandTable => ({
     help: "Say what the first start of this version would do to a data folder; changes nothing",
     flags: folderFlags,
     run: (flags) => check(lent, flags),
+  },
+  "upgrade undo": {
+    help: "Put the data folder back to what it was before the last upgrade; no server may run",
+    flags: { ...folderFlags, ...masterKeyFlag },
+    run: (flags) => undo(lent, flags),
   },
 })
 
@@ -37,9 +44,23 @@ async function check({ env, server }: Lent, flags: Flags): Promise<Outcome> {
   return { text: upgradeText(found), data: found }
 }
 
-/** Measured: about a second for each 100,000 events that are folded anew. */
+async function undo({ env, random }: Lent, flags: Flags): Promise<Outcome> {
+  const claim = await claimFolder(readConfig({ flags: settingsIn(flags), env }), random)
+  try {
+    const data = goBack(claim.folder.database)
+    const { schema, position } = data
+    const text = [
+      `  The data is again as it was before the upgrade: tables of version ${schema}, events up to`,
+      `  ${position}. Start the version before: this one would upgrade it again.`,
+    ]
+    return { text: text.join("\n"), data }
+  } finally {
+    claim.release()
+  }
+}
+
 const secondsOf = ({ states, schema, position }: Upgrade): number =>
-  states.length > 0 || schema.from !== schema.to ? Math.ceil(position / 100_000) : 0
+  states.length > 0 || schema.from !== schema.to ? secondsFor(position) : 0
 
 type Found = Upgrade & { readonly seconds: number; readonly free: number }
 
@@ -63,4 +84,5 @@ function upgradeText({ schema, states, views, position, bytes, seconds, free }: 
 }
 
 const backupFirst = `  Make a backup first (latchkey backup FILE): the version before opens that,
-  and perhaps nothing that this one has changed.`
+  and perhaps nothing that this one has changed. Where the tables change, what they were is
+  also kept in the folder for ${keptDays} days; latchkey upgrade undo goes back to it.`

@@ -27,14 +27,20 @@ export type Opened = {
 
 /**
  * Opens the database, or makes it. Refuses with one plain line, and touches nothing, what is
- * damaged or lacks something, is not ours, or is of a newer version.
+ * damaged or lacks something, is not ours, or is of a newer version. `before` sees what is there
+ * already, before anything is changed.
  */
-export function openDatabase(file: string, aggregates: readonly AnyAggregate[]): Opened {
+export function openDatabase(
+  file: string,
+  aggregates: readonly AnyAggregate[],
+  before?: (database: Database) => void,
+): Opened {
   let database: Database | undefined
   let inspected: Database | undefined
   try {
     const found = preflight(file)
     inspected = inspect(file, found, aggregates)
+    if (inspected) before?.(inspected)
     database = new Database(file, { readwrite: true, create: true, strict: true })
     configure(database, { isNew: !inspected })
     if (inspected) migrate(database)

@@ -6,8 +6,8 @@ import { checkEventTypes } from "../log/event-types.ts"
 import { headOf, namesOf } from "../log/row.ts"
 import { schemaVersion } from "../log/schema.ts"
 import { openSource, type Source, snapshotSize } from "../snapshot.ts"
+import { staleStates } from "../state/rebuild.ts"
 import type { View } from "../view/view.ts"
-import { staleStates } from "./rebuild.ts"
 
 /** What the first start of this version on a database does to it. */
 export type Upgrade = {

@@ -11,8 +11,8 @@ type Texts = Readonly<Record<string, string>>
 
 /**
  * Writes what each page of the console says into files of its own, and src/gen/console-texts.ts,
- * which loads them by the name of the page: the families of texts ("users.…") that its sources
- * name, also those that are loaded later.
+ * which loads them by the name of the page: the texts that its sources name, also those that are
+ * loaded later.
  */
 export async function writePageTexts(): Promise<void> {
   const folder = join(generated, "console-texts")
@@ -25,9 +25,8 @@ export async function writePageTexts(): Promise<void> {
     for (const page of pages) {
       const files = [...(await sourcesOf(join(home, page)))]
       const own = files.filter(([path]) => !/^(shell|list|form)\//.test(relative(home, path)))
-      const [texts, ownTexts] = [files, own].map((some) => some.map(([, text]) => text).join("\n"))
-      const sources = { all: texts ?? "", own: ownTexts ?? "" }
-      const said = Object.entries(all).filter(([key]) => isNamed(key, sources))
+      const named = namedIn({ all: textOf(files), own: textOf(own) })
+      const said = Object.entries(all).filter(([key]) => named.some((name) => name(key)))
       const file = join(folder, `${nameOf(page)}.${language}.json`)
       await Bun.write(file, JSON.stringify(Object.fromEntries(said)))
     }
@@ -44,13 +43,25 @@ export const pageTexts = {\n${rows.join("\n")}\n} as const\n`
 
 const nameOf = (page: string) => basename(page, ".tsx")
 
+const textOf = (sources: readonly (readonly [string, string])[]) =>
+  sources.map(([, text]) => text).join("\n")
+
 /**
- * Keys are written out or put together behind their family: "users.title", `users.${state}`. A page
- * also hands families to what lists and forms are made of: "groups".
+ * Keys are written out, "users.title", or put together behind what they begin with: `users.${state}`,
+ * or "users.bulk" that is handed on. A page also hands whole families to what lists and forms are
+ * made of: "groups".
  */
-function isNamed(key: string, { all, own }: Sources): boolean {
-  const [family] = key.split(".")
-  return new RegExp(`["\`]${family}\\.`).test(all) || own.includes(`"${family}"`)
+function namedIn({ all, own }: Sources): readonly ((key: string) => boolean)[] {
+  const begun = [...all.matchAll(/`([a-z_]+\.[\w.]*)\$\{/g)].map(([, start = ""]) => start)
+  const handed = [...all.matchAll(/["`]([a-z_]+\.[\w.]+)["`]/g)].map(([, name = ""]) => name)
+  const given = all.match(/family="[a-z_]+"/g)?.join() ?? ""
+  const families = [...(own + given).matchAll(/"([a-z_]+)"/g)].map(([, name = ""]) => name)
+  const whole = new Set([...handed, ...families])
+  return [
+    (key) => whole.has(key),
+    (key) => [...key.matchAll(/\./g)].some(({ index }) => whole.has(key.slice(0, index))),
+    (key) => begun.some((start) => key.startsWith(start)),
+  ]
 }
 
 /** What a page is made of, and without what is made for every page. */

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises"
 import { basename, extname, join } from "node:path"
 import { brotliCompressSync, constants } from "node:zlib"
+import { type Plugin, rolldown } from "rolldown"
 import { writePageTexts } from "./page-texts.ts"
 
 const ui = import.meta.dir
@@ -20,12 +21,13 @@ const types: Readonly<Record<string, string>> = {
 export async function buildUi(): Promise<void> {
   await mkdir(dist, { recursive: true })
   await writePageTexts()
-  const { entry: consoleJs, chunks } = await split("console/main.tsx")
+  const { entry: consoleJs, shell, chunks } = await split("console/main.tsx")
   const entry = {
     css: await bundle("kit/kit.css"),
     consoleCss: await bundle("kit/console.css"),
     pageJs: await bundle("login/page.ts", "iife"),
     consoleJs,
+    consoleShell: shell,
     readerCss: await bundle("openapi/reader.css"),
     readerJs: await bundle("openapi/reader.ts", "iife"),
     icon: await hashed("kit/mark.svg"),
@@ -34,37 +36,74 @@ export async function buildUi(): Promise<void> {
   await removeStale([...Object.values(entry), ...chunks])
 }
 
-/** Bundles an entry point whose imports at run time are files of their own, loaded when needed. */
-async function split(entry: string): Promise<{ entry: string; chunks: readonly string[] }> {
-  // Only now: it reads src/gen, and what is written there later its process does not find.
-  const { pruneBook } = await import("../scripts/prune-book.ts")
-  const result = await Bun.build({
-    entrypoints: [join(ui, entry)],
-    outdir: dist,
-    target: "browser",
-    splitting: true,
-    minify: true,
-    naming: { entry: "[name]-[hash].[ext]", chunk: "[name]-[hash].[ext]" },
-    define: { "process.env.NODE_ENV": '"production"' },
-    plugins: [pruneBook(await textsOf(["console", "kit"]))],
-  })
-  const main = result.outputs.find(({ kind }) => kind === "entry-point")
-  if (!main) throw new Error(`Bundling ${entry} gave no file.`)
-  const chunks = result.outputs.filter(({ kind }) => kind === "chunk")
-  return {
-    entry: served(basename(main.path)),
-    chunks: chunks.map(({ path }) => served(basename(path))),
-  }
+type Split = {
+  readonly entry: string
+  /** What the entry does nothing without. */
+  readonly shell: string
+  readonly chunks: readonly string[]
 }
 
-/** What the sources in these folders say. */
-async function textsOf(folders: readonly string[]): Promise<readonly string[]> {
+/**
+ * Bundles an entry point whose imports at run time are files of their own, loaded when needed; what
+ * it imports at once is one file, however much of it others import too.
+ */
+async function split(entry: string): Promise<Split> {
+  // Only now: it reads src/gen, and what is written there later its process does not find.
+  const { pruneBook } = await import("../scripts/prune-book.ts")
+  const bundle = await rolldown({
+    input: join(ui, entry),
+    platform: "browser",
+    transform: { define: { "process.env.NODE_ENV": '"production"' } },
+    plugins: [await pruneBook(await textsOf(["console", "kit"])), texts],
+    // "use client" says nothing where nothing runs on a server.
+    checks: { bundlerTimings: false },
+    onLog: (level, log, tell) => log.code === "MODULE_LEVEL_DIRECTIVE" || tell(level, log),
+  })
+  const { output } = await bundle.write({
+    dir: dist,
+    minify: true,
+    hashCharacters: "base36",
+    entryFileNames: "[name]-[hash].js",
+    chunkFileNames: "[name]-[hash].js",
+    codeSplitting: { groups: [{ name: "shell", tags: ["$initial"] }] },
+  })
+  await bundle.close()
+  const files = output.filter((file) => file.type === "chunk")
+  const pathOf = (found: (file: (typeof files)[number]) => boolean) => {
+    const file = files.find(found)
+    if (!file) throw new Error(`Bundling ${entry} gave no file.`)
+    return served(file.fileName)
+  }
+  const paths = {
+    entry: pathOf((file) => file.isEntry),
+    shell: pathOf((file) => file.name === "shell"),
+  }
+  const chunks = files.map((file) => served(file.fileName))
+  return { ...paths, chunks: chunks.filter((path) => !Object.values(paths).includes(path)) }
+}
+
+/** Texts are looked up by their keys alone: they come once, and not again as a name for each. */
+const texts: Plugin = {
+  name: "texts",
+  load: {
+    filter: { id: /\.json$/ },
+    handler: async (path) => ({
+      code: `export default ${await readFile(path, "utf8")}`,
+      moduleType: "js",
+    }),
+  },
+}
+
+/** What the sources in these folders say, by their paths. */
+async function textsOf(folders: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const lists = folders.map(async (folder) => {
     const paths = await readdir(join(ui, folder), { recursive: true })
-    const sources = paths.filter((path) => /\.tsx?$/.test(path))
-    return Promise.all(sources.map((path) => readFile(join(ui, folder, path), "utf8")))
+    const sources = paths
+      .filter((path) => /\.tsx?$/.test(path))
+      .map((path) => join(ui, folder, path))
+    return Promise.all(sources.map(async (path) => [path, await readFile(path, "utf8")] as const))
   })
-  return (await Promise.all(lists)).flat()
+  return new Map((await Promise.all(lists)).flat())
 }
 
 /** Bundles one entry point and answers the path that serves it. */

@@ -47,9 +47,9 @@ const textOf = (sources: readonly (readonly [string, string])[]) =>
   sources.map(([, text]) => text).join("\n")
 
 /**
- * Keys are written out, "users.title", or put together behind what they begin with: `users.${state}`,
- * or "users.bulk" that is handed on. A page also hands whole families to what lists and forms are
- * made of: "groups".
+ * Keys are written out, "users.title", or put together behind what they begin with, as in
+ * `users.${state}` or where "users.bulk" is handed on. A page also hands whole families to what
+ * lists and forms are made of: "groups".
  */
 function namedIn({ all, own }: Sources): readonly ((key: string) => boolean)[] {
   const begun = [...all.matchAll(/`([a-z_]+\.[\w.]*)\$\{/g)].map(([, start = ""]) => start)

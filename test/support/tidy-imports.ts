@@ -121,6 +121,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   react: ["src/login", "ui"],
   "react-dom": ["ui"],
   "reflect-metadata": ["src/domain/key", "src/domain/user", "src/server/edge"],
+  rolldown: ["ui/build.ts"],
   uqr: ["ui/kit"],
   zod: ["src/apply", "src/boot", "src/kernel", "src/server/edge"],
 }

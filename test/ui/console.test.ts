@@ -241,7 +241,7 @@ it("a file is named after a thing whatever that is called", () => {
 
 describe("the console's document", () => {
   const files = { css: "/k.css", consoleCss: "/c.css", pageJs: "/p.js", consoleJs: "/m.js" }
-  const html = consoleDocument({ ...files, icon: "/i.svg" })
+  const html = consoleDocument({ ...files, consoleShell: "/s.js", icon: "/i.svg" })
 
   it("carries nothing inline that its CSP would refuse", () => {
     expect(html).not.toMatch(/<style|<[^>]+\sstyle=|<[^>]+\son[a-z]+=/)

@@ -1,3 +1,8 @@
+// What most pages are made of, and who people are, comes with the shell: one file weighs less.
+import "../../src/gen/core/user/v2/user_service_pb.ts"
+import "./form/confirm.tsx"
+import "./list/collection.tsx"
+import "./list/history.tsx"
 import { QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
 import { createRoot } from "react-dom/client"

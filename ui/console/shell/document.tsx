@@ -5,6 +5,8 @@ type DocumentFiles = {
   readonly consoleCss: string
   readonly pageJs: string
   readonly consoleJs: string
+  /** What `consoleJs` imports at once, to be fetched with it and not after it. */
+  readonly consoleShell: string
   readonly icon: string
 }
 
@@ -22,6 +24,7 @@ export function consoleDocument(files: DocumentFiles): string {
         <link rel="stylesheet" href={files.css} />
         <link rel="stylesheet" href={files.consoleCss} />
         <link rel="icon" href={files.icon} type="image/svg+xml" />
+        <link rel="modulepreload" href={files.consoleShell} />
         <script src={files.pageJs} />
         <script type="module" src={files.consoleJs} />
       </head>

@@ -6,6 +6,7 @@ import {
   redirect,
   retainSearchParams,
 } from "@tanstack/react-router"
+import { ProjectsPage } from "../project/projects-page.tsx"
 import { Failed } from "./boundary.tsx"
 import { Waiting } from "./frame.tsx"
 import { Missing } from "./missing.tsx"
@@ -59,8 +60,8 @@ const home = createRoute({
 const projects = createRoute({
   getParentRoute,
   path: "/projects",
-  // Its texts are there already, so that the first page is not held back by those of others.
-  component: lazyRouteComponent(() => import("../project/projects-page.tsx"), "ProjectsPage"),
+  // The first page, and what all lists are made of, come with the shell: nothing is held back.
+  component: ProjectsPage,
 })
 
 const routeTree = root.addChildren([

@@ -1,5 +1,3 @@
-import { sha256 } from "@oslojs/crypto/sha2"
-import { base64url } from "jose"
 import * as oidc from "openid-client"
 import { useSyncExternalStore } from "react"
 import { dropDrafts } from "../form/draft.ts"
@@ -127,7 +125,7 @@ export const renewedFresh = (): Promise<boolean> => renew(fresh)
 async function renew(more: Readonly<Record<string, string>> = {}): Promise<boolean> {
   const client = await clientOf()
   const hint = sessionStorage.getItem(hintKey)
-  const { url, pending } = requestOf(client, {
+  const { url, pending } = await requestOf(client, {
     prompt: "none",
     ...more,
     ...(hint && { id_token_hint: hint }),
@@ -182,7 +180,7 @@ type Pending = {
 }
 
 /** RFC 6749 §4.1.1 with PKCE (RFC 7636 §4.3). */
-function requestOf(client: Client, more: Readonly<Record<string, string>> = {}) {
+async function requestOf(client: Client, more: Readonly<Record<string, string>> = {}) {
   const pending: Pending = {
     state: oidc.randomState(),
     nonce: oidc.randomNonce(),
@@ -194,7 +192,7 @@ function requestOf(client: Client, more: Readonly<Record<string, string>> = {}) 
     scope: client.scope,
     state: pending.state,
     nonce: pending.nonce,
-    code_challenge: challengeOf(pending.verifier),
+    code_challenge: await challengeOf(pending.verifier),
     code_challenge_method: "S256",
     ...more,
   })
@@ -202,8 +200,10 @@ function requestOf(client: Client, more: Readonly<Record<string, string>> = {}) 
 }
 
 /** WebCrypto is missing on plain http beyond localhost, where people try things out first. */
-function challengeOf(verifier: string): string {
-  return base64url.encode(sha256(new TextEncoder().encode(verifier)))
+async function challengeOf(verifier: string): Promise<string> {
+  if (isSecureContext) return oidc.calculatePKCECodeChallenge(verifier)
+  const { challengeWithout } = await import("./challenge.ts")
+  return challengeWithout(verifier)
 }
 
 /** Leaves for the sign-in page, to come back to the page that is open. */
@@ -216,7 +216,7 @@ export async function signInFresh(): Promise<void> {
 }
 
 async function leave(more: Readonly<Record<string, string>>): Promise<void> {
-  const { url, pending } = requestOf(await clientOf(), more)
+  const { url, pending } = await requestOf(await clientOf(), more)
   const home = sessionStorage.getItem(homeKey) ?? paths.home
   const returnTo = session.status === "signed-out" ? home : pending.returnTo
   sessionStorage.setItem(pendingKey, JSON.stringify({ ...pending, returnTo }))

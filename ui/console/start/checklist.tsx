@@ -1,16 +1,11 @@
-import { createQueryOptions } from "@connectrpc/connect-query"
 import { useSuspenseQueries } from "@tanstack/react-query"
 import { useState } from "react"
-import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
-import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { Type } from "../../../src/gen/core/user/v2/user_pb.ts"
-import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { Check } from "../../kit/check.tsx"
 import { Section } from "../shell/detail.tsx"
 import { Link, type LinkOptions } from "../shell/link.tsx"
+import { readPlain } from "../shell/plain.ts"
 import { useText } from "../shell/text.ts"
-import { transport } from "../shell/transport.ts"
 
 const copied = "latchkey.checklist.key_copied"
 
@@ -76,26 +71,36 @@ function Step({ done, step, link }: StepProps) {
 
 /** Told by what the server has: one row of each is enough to know. */
 function useProgress() {
-  const options = { transport }
-  const one = { pagination: { limit: 1 } }
-  const people = { query: { case: "typeQuery", value: { type: Type.HUMAN } } } as const
-  const others = { filter: { case: "internalFilter", value: false } } as const
-  const { listApplications } = ApplicationService.method
-  const [applications, users, uses] = useSuspenseQueries({
+  const one = { limit: 1 }
+  const [applications, people, uses] = useSuspenseQueries({
     queries: [
-      createQueryOptions(listApplications, { ...one, filters: [others] }, options),
-      createQueryOptions(
-        UserService.method.listUsers,
-        { query: { limit: 1 }, queries: [people] },
-        options,
-      ),
-      createQueryOptions(ActivityService.method.listApplicationUses, one, options),
+      counting("core.application.v2.ApplicationService/ListApplications", {
+        pagination: one,
+        filters: [{ internalFilter: false }],
+      }),
+      counting("core.user.v2.UserService/ListUsers", {
+        query: one,
+        queries: [{ typeQuery: { type: "TYPE_HUMAN" } }],
+      }),
+      counting("core.activity.v2.ActivityService/ListApplicationUses", { pagination: one }),
     ],
   })
   return {
-    hasApplication: (applications.data.pagination?.totalResult ?? 0n) > 0n,
+    hasApplication: applications.data > 0,
     // Whoever set it up is one.
-    hasPerson: (users.data.details?.totalResult ?? 0n) > 1n,
-    hasSignedIn: (uses.data.pagination?.totalResult ?? 0n) > 0n,
+    hasPerson: people.data > 1,
+    hasSignedIn: uses.data > 0,
   }
 }
+
+type Counted = { readonly totalResult?: string }
+type CountedAnswer = { readonly pagination?: Counted; readonly details?: Counted }
+
+/** How many a list has. */
+const counting = (method: string, body: object) => ({
+  queryKey: [method, body],
+  queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
+    const answer: CountedAnswer | undefined = await readPlain(method, body, { signal })
+    return Number((answer?.pagination ?? answer?.details)?.totalResult ?? 0)
+  },
+})

@@ -1,7 +1,13 @@
-import { create, type DescField, type DescMethod, type Message } from "@bufbuild/protobuf"
+import {
+  create,
+  type DescField,
+  type DescMethod,
+  isMessage,
+  type Message,
+} from "@bufbuild/protobuf"
 import { FileSchema } from "../gen/core/asset/v1/asset_service_pb.ts"
 import type { Clock } from "../kernel/clock.ts"
-import type { Call } from "../kernel/context.ts"
+import type { Call, Operate } from "../kernel/context.ts"
 import { type Code, Fault, lateError } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { type Access, type Authority, accessOf, authorise, tokenMissingError } from "./access.ts"
@@ -102,15 +108,14 @@ export type Entry = {
  */
 export function entriesOf<C extends Call>(pipeline: Pipeline<C>): readonly Entry[] {
   const resources = new Set(Object.keys(pipeline.authority.resources))
-  const known = new Map<string, Access>()
-  const rules: Rules = (name) => known.get(name)
+  const lines: Lines<C> = new Map()
   return pipeline.operations.map((operation) => {
     const { method } = operation
     const access = accessOf(method, resources)
-    known.set(nameOf(method), access)
     const bytesMax = method.input.fields.some(isFile) ? fileBytesMax : bodyBytesMax
     const notice = noticeOf(method)
-    const line: Line<C> = { operation, access, name: nameOf(method), notice, bytesMax, rules }
+    const line: Line<C> = { operation, access, name: nameOf(method), notice, bytesMax, lines }
+    lines.set(line.name, line)
     return {
       method,
       name: line.name,
@@ -126,8 +131,12 @@ type Line<C> = {
   readonly notice: Answer<unknown>["headers"]
   /** How much of a body is read of who has shown a token. */
   readonly bytesMax: number
-  readonly rules: Rules
+  /** All of them. */
+  readonly lines: Lines<C>
 }
+
+/** By the names of operations. */
+type Lines<C> = Map<string, Line<C>>
 
 const isFile = ({ message }: DescField) => message === FileSchema
 
@@ -183,35 +192,77 @@ const passedOverIn = ({ passedOver = [] }: Progress<unknown>): Answer<unknown>["
   passedOver.length === 0 ? {} : { "x-core-targets-passed-over": passedOver.join(",") }
 
 async function run<C extends Call, T>(
-  { authenticate, authority, say }: Pipeline<C>,
+  pipeline: Pipeline<C>,
   line: Line<C>,
   given: Given<C, T>,
 ): Promise<T> {
-  const { operation, access, bytesMax, name, rules } = line
+  const { operation, access, bytesMax } = line
   const { arrival, codec, requestId, progress, started } = given
   const { headers, address, target } = arrival
-  const cx = await authenticate(headers, { requestId, address, target })
+  const cx = await pipeline.authenticate(headers, { requestId, address, target })
   progress.cx = cx
 
   const request = await codec.decode(limitOf(access, cx, bytesMax))
   progress.request = request
   checkValues(operation.method.input, request)
+  const deadline = deadlineOf(arrival, started)
+  return codec.encode(await perform(pipeline, line, { cx, request, progress, deadline }))
+}
+
+type Performing<C> = {
+  readonly cx: C
+  readonly request: Message
+  readonly progress: Progress<C>
+  readonly deadline: Pick<Call, "deadline">
+  readonly isTrial?: boolean
+}
+
+/** Authorise → others have their say → handler. */
+async function perform<C extends Call>(
+  pipeline: Pipeline<C>,
+  { operation, access, name, lines }: Line<C>,
+  performing: Performing<C>,
+): Promise<Message> {
+  const { authority, say } = pipeline
+  const { cx, request, progress, deadline, isTrial = false } = performing
+  const rules: Rules = (each) => lines.get(each)?.access
+  const operate = operating(pipeline, lines, performing)
   const admit = (asked: Message) => {
     const admitted: C = {
       ...authorise(authority, access, cx, asked),
-      ...deadlineOf(arrival, started),
+      ...deadline,
+      operate,
       explain: (question) => explain(authority, cx, rules, question),
     }
     progress.cx = admitted
     return admitted
   }
   const admitted = admit(request)
-  const said = access.kind === "public" ? undefined : say?.(admitted, { name, ...access })
-  const answer = said
+  const isAsked = access.kind !== "public" && !isTrial
+  const said = isAsked ? say?.(admitted, { name, ...access }) : undefined
+  return said
     ? await answerWith(said, { operation, request, admitted, admit, progress })
     : create(operation.method.output, Object(await operation.handler(request, admitted)))
-  return codec.encode(answer)
 }
+
+/** Lets an operation ask another one: the same caller, the same way, its own rule. */
+const operating =
+  <C extends Call>(
+    pipeline: Pipeline<C>,
+    lines: Lines<C>,
+    { cx, progress, deadline }: Performing<C>,
+  ): Operate =>
+  async (name, request, { call = {}, isTrial = false } = {}) => {
+    const line = lines.get(name)
+    if (!line || !isMessage(request, line.operation.method.input)) {
+      throw new Error(`${name} is no operation that takes this`)
+    }
+    checkValues(line.operation.method.input, request)
+    const inner: Progress<C> = {}
+    const asked = { cx: { ...cx, ...call }, request, deadline, isTrial }
+    await perform(pipeline, line, { ...asked, progress: inner })
+    progress.passedOver = [...(progress.passedOver ?? []), ...(inner.passedOver ?? [])]
+  }
 
 type Admitted<C> = {
   readonly operation: Operation<C>

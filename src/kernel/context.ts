@@ -51,6 +51,19 @@ export type Scope = {
   readonly kinds?: Readonly<Record<string, Scope>>
 }
 
+/**
+ * Asks an operation by its full name as the same caller would: what it may hold is checked, its
+ * access rule decides, others have their say. `request` is a message of its input.
+ */
+export type Operate = (operation: string, request: object, how?: Operating) => Promise<void>
+
+export type Operating = {
+  /** What of the call is another: the organisation of its context, the store of a rehearsal. */
+  readonly call?: object
+  /** Whether nothing may come of it: then nobody outside is asked or told. */
+  readonly isTrial?: boolean
+}
+
 /** What the process lends to every call: time, ids, randomness, keys and the world outside. */
 export type Services = {
   readonly clock: Clock
@@ -89,6 +102,8 @@ export type Call = Services & {
    * dispatcher; an operation asks it for what only a part of a request needs.
    */
   readonly holds?: ((permission: string) => boolean) | undefined
+  /** Asks another operation on behalf of the same caller. Set by the dispatcher. */
+  readonly operate?: Operate | undefined
   /** Tells how access would be decided for a user, and why. Set by the dispatcher. */
   readonly explain?: Explain | undefined
   /**

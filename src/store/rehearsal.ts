@@ -1,5 +1,5 @@
 import type { AnyAggregate } from "./aggregate.ts"
-import type { Append, Appended, ClaimRequest, Log } from "./log/log.ts"
+import type { Append, Appended, ClaimRequest, Log, NewEvent } from "./log/log.ts"
 import type { StateRow, States } from "./state/state.ts"
 
 /** What of a store a rehearsal has its own of. */
@@ -11,9 +11,12 @@ type Holder = { readonly stream: string; readonly id: string } | undefined
 /**
  * A log and states on which steps can be tried: each sees what those before it have decided, in
  * memory alone, and nothing of it is ever written. Tables stay as they are, so that lists do not
- * show it.
+ * show it. `tried` hears of what each would have appended.
  */
-export function rehearsalOf({ log, states }: Parts): Parts {
+export function rehearsalOf(
+  { log, states }: Parts,
+  tried: (events: readonly NewEvent[]) => void,
+): Parts {
   const rows = new Map<string, StateRow>()
   const claims = new Map<string, Holder>()
   const row = (instance: string, stream: string, id: string) =>
@@ -41,6 +44,7 @@ export function rehearsalOf({ log, states }: Parts): Parts {
     const changed = claimed(step)
     if (!(changed instanceof Map)) return { kind: "taken", claim: changed }
     for (const [name, held] of changed) claims.set(name, held)
+    tried(step.events)
     const position = log.durable()
     for (const { stream, id, ...folded } of step.folded ?? []) {
       const kept = { ...folded, position, changed: step.time }

@@ -5,7 +5,7 @@ import { traced } from "../kernel/lane/trace.ts"
 import type { Aggregate, AnyAggregate, Deciding, Step, Transaction } from "./aggregate.ts"
 import type { AnyEvent, Receipt } from "./event.ts"
 import { type EventQuery, eventsOf } from "./log/events.ts"
-import type { Log, LogEvent } from "./log/log.ts"
+import type { Log, LogEvent, NewEvent } from "./log/log.ts"
 import { rehearsalOf } from "./rehearsal.ts"
 import { type Horizon, numberAt } from "./retention/horizon.ts"
 import type { Pruned, PruneLimits } from "./retention/prune.ts"
@@ -73,6 +73,8 @@ export type StoreParts = Upkeep & {
   readonly reader: Reader
   /** Commits what the open group commit has written so far. */
   readonly flush: () => void
+  /** What must hold for the first step. */
+  readonly check?: ((tx: Transaction) => void) | undefined
   /** What only one of several nodes has. */
   readonly node?: Node | undefined
 }
@@ -126,11 +128,13 @@ export class Store implements Upkeep {
   readonly #parts: StoreParts
   /** Undefined where this is the only one, and the log is its own. */
   readonly node: Node | undefined
+  #check: StoreParts["check"]
   #undone = 0
   readonly #reading: StepReading
 
   constructor(parts: StoreParts) {
     this.#parts = parts
+    this.#check = parts.check
     this.log = parts.log
     this.database = parts.database
     this.prune = parts.prune
@@ -171,7 +175,9 @@ export class Store implements Upkeep {
       const draft: Drafting = { now: cx.clock.now(), pending: new Map() }
       let value: T
       try {
-        value = decide(transactionOf(this.#reading, cx, draft))
+        const tx = transactionOf(this.#reading, cx, draft)
+        this.#check?.(tx)
+        value = decide(tx)
       } catch (refusal) {
         await this.log.settle()
         throw refusal
@@ -179,10 +185,12 @@ export class Store implements Upkeep {
       const step = appendOf(cx, draft)
       if (step.events.length === 0) {
         await this.log.settle()
+        this.#check = undefined
         return this.#done({ cx, value, draft, position: this.log.durable() })
       }
       const result = await this.log.append({ ...step, seen })
       if (result.kind === "appended") {
+        this.#check = undefined
         if (cx.written) cx.written.position = result.position
         return this.#done({ cx, value, draft, position: result.position })
       }
@@ -197,10 +205,15 @@ export class Store implements Upkeep {
 
   /**
    * This store as it is now, where steps can be tried: what they decide is seen by those after
-   * them, and gone with it. Lists and rows of views show none of it.
+   * them, and gone with it. Lists and rows of views show none of it. `tried` hears of each step.
    */
-  rehearse(): Store {
-    return new Store({ ...this.#parts, ...rehearsalOf(this.#parts) })
+  rehearse(tried: (events: readonly NewEvent[]) => void = () => {}): Store {
+    return new Store({ ...this.#parts, ...rehearsalOf(this.#parts, tried) })
+  }
+
+  /** This store, whose next step happens only where `check` does not fault on what it sees. */
+  checking(check: (tx: Transaction) => void): Store {
+    return new Store({ ...this.#parts, check })
   }
 
   /**

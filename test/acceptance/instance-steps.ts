@@ -143,6 +143,7 @@ export const looks: readonly Step[] = [
   [admin("ListEvents"), {}],
   ["ListChanges", { resource: { projectId: "project" } }],
   ["GetDifferences", { resource: { projectId: "project" } }],
+  ["GetUndo", { resource: { projectId: "project" }, sequence: "1" }],
   ["GetPermissionReason", { ...user, permission: "project.read", resource: "instance" }],
   ["GetEntryReason", { ...user, applicationId: "app" }],
   [admin("ListEventTypes"), {}],

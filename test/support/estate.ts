@@ -1,6 +1,7 @@
-import { create, type DescMethod } from "@bufbuild/protobuf"
+import { create, type DescMethod, isMessage } from "@bufbuild/protobuf"
 import { type Access, accessOf, authorise } from "../../src/api/access.ts"
 import { explain } from "../../src/api/explain.ts"
+import { checkValues } from "../../src/api/input/values.ts"
 import { nameOf } from "../../src/api/method.ts"
 import * as app from "../../src/domain/app/index.ts"
 import { module as federation } from "../../src/domain/federation/index.ts"
@@ -17,9 +18,9 @@ import { module as refusal } from "../../src/domain/refusal/index.ts"
 import { module as session } from "../../src/domain/session/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { AccessQuestion } from "../../src/kernel/access.ts"
-import type { Call } from "../../src/kernel/context.ts"
+import type { Call, Operate } from "../../src/kernel/context.ts"
 import { aggregates, authority, modules, views } from "../../src/server/modules.ts"
-import type { Transaction } from "../../src/store/index.ts"
+import type { Cx, Transaction } from "../../src/store/index.ts"
 import { ask } from "./ask.ts"
 import { callerOf, openWorld, type World } from "./world.ts"
 
@@ -100,11 +101,24 @@ export async function openEstate(instances: readonly string[] = ["i1"]): Promise
       const explained = {
         ...admitted,
         explain: (question: AccessQuestion) => explain(authority, bare, ruleNamed, question),
+        operate: operating(bare),
       }
       return ask([share], name, explained, request)
     },
   }
 }
+
+/** Another operation of the same caller, through its own access rule. */
+const operating =
+  (bare: Cx): Operate =>
+  async (operation, request, { call } = {}) => {
+    const bound = boundAs(operation)
+    if (!bound || !isMessage(request)) throw new Error(`no module binds ${operation}`)
+    const { share, method } = bound
+    checkValues(method.input, request)
+    const admitted = authorise(authority, ruleOf(method), { ...bare, ...call }, request)
+    await ask([share], method.localName, admitted, request)
+  }
 
 function provision(tx: Transaction): void {
   const name = tx.instance === "i1" ? "id" : tx.instance
@@ -155,9 +169,18 @@ function ruleOf(method: DescMethod): Access {
 
 /** The rule of an operation by its full name. */
 function ruleNamed(operation: string): Access | undefined {
-  const methods = callable.flatMap(({ service }) => [...service.methods])
-  const method = methods.find((each) => nameOf(each) === operation)
-  return method && ruleOf(method)
+  const bound = boundAs(operation)
+  return bound && ruleOf(bound.method)
+}
+
+/** The share that binds an operation of this full name. */
+function boundAs(operation: string) {
+  const bound = callable.flatMap((share) =>
+    share.service.methods.flatMap((method) =>
+      method.localName in share.handlers ? [{ share, method }] : [],
+    ),
+  )
+  return bound.find(({ method }) => nameOf(method) === operation)
 }
 
 /** The share that binds an operation; of two with one name v2 has the first word. */

@@ -5,7 +5,7 @@ import { actionView } from "./view.ts"
 
 export { addAction, deactivateAction, removeAction, setTrigger } from "./commands.ts"
 export { flowOf, flows, flowTypes, triggerOf } from "./flow-kind.ts"
-export { action, flow, flowId } from "./model.ts"
+export { type Action, action, flow, flowId } from "./model.ts"
 export { afterExternal, beforeCreation, notedBy, shownNew } from "./run/profile.ts"
 export { refusedId } from "./run/run.ts"
 export { type Attribute, complementSaml } from "./run/saml.ts"

@@ -1,7 +1,7 @@
 import { features } from "./model.ts"
 
 export { isFeatureOn, loginFeature, setInstanceFeatures } from "./commands.ts"
-export type { FeatureKey, Features } from "./model.ts"
+export { type FeatureKey, type Features, features } from "./model.ts"
 
 /** What this module is to the whole. */
 export const module = {

@@ -3,7 +3,8 @@ import { group } from "./model.ts"
 import { groupChain, groupUserView, groupView } from "./view.ts"
 
 export { createGroup, ensureGroup, groupNamed } from "./commands.ts"
-export { enterGroup } from "./member.ts"
+export { enterGroup, groupUser } from "./member.ts"
+export { group } from "./model.ts"
 export { groupsOfUser } from "./view.ts"
 
 /** What this module is to the whole. */

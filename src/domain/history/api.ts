@@ -1,8 +1,9 @@
-import { auth, management } from "./v1.ts"
-import { admin, system } from "./v1-event.ts"
-import { adminViews, systemViews } from "./v1-view.ts"
-import { v2 } from "./v2.ts"
-import { reasons } from "./v2-reason.ts"
+import { auth, management } from "./binding/v1.ts"
+import { admin, system } from "./binding/v1-event.ts"
+import { adminViews, systemViews } from "./binding/v1-view.ts"
+import { v2 } from "./binding/v2.ts"
+import { reasons } from "./binding/v2-reason.ts"
+import { undos } from "./binding/v2-undo.ts"
 
 /** What this module answers of the book. */
 export const shares = [
@@ -14,4 +15,5 @@ export const shares = [
   systemViews,
   v2,
   reasons,
+  undos,
 ] as const

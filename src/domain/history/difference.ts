@@ -18,7 +18,8 @@ export type Difference = {
   readonly shortened: boolean
 }
 
-type Field = { readonly path: readonly string[]; readonly value: Json }
+/** Fields are kept by their paths as JSON. */
+export type Field = { readonly path: readonly string[]; readonly value: Json }
 
 /** No value of ours that is worth comparing by eye is longer; scripts and metadata of SAML are. */
 const textMax = 2000
@@ -44,6 +45,20 @@ function isBelow(path: readonly string[], pattern: string): boolean {
   const parts = pattern.split(".")
   return parts.length <= path.length && parts.every((part, at) => part === "*" || part === path[at])
 }
+
+/** The fields of which two states differ, as the keys of both. */
+export const changedKeys = (
+  before: ReadonlyMap<string, Field>,
+  after: ReadonlyMap<string, Field>,
+): readonly string[] =>
+  [...new Set([...before.keys(), ...after.keys()])].filter((key) => !isSame(key, before, after))
+
+/** Whether a field is the same in two states. */
+export const isSame = (
+  key: string,
+  one: ReadonlyMap<string, Field>,
+  other: ReadonlyMap<string, Field>,
+): boolean => JSON.stringify(one.get(key)?.value) === JSON.stringify(other.get(key)?.value)
 
 /** The fields of which two states differ, those of the later one first. */
 export function differencesOf(

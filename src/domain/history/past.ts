@@ -6,9 +6,9 @@ import { keptSince } from "./query.ts"
 import { type Place, shownOf } from "./resource.ts"
 
 /** A state as it is kept, and as it would be without what events say in private. */
-type Folded = { readonly whole: unknown; readonly open: unknown }
+export type Folded = { readonly whole: unknown; readonly open: unknown }
 
-type Happening = Recorded<AnyEvent>
+export type Happening = Recorded<AnyEvent>
 
 type Folding = {
   readonly event: Happening
@@ -25,7 +25,7 @@ const eventsAtOnce = 250
 const eventsMax = 20_000
 
 /** Every event of a stream from its first one on, with what it made of the state. */
-async function* foldings(cx: Cx, { kind, id }: Place): AsyncGenerator<Folding> {
+export async function* foldings(cx: Cx, { kind, id }: Place): AsyncGenerator<Folding> {
   const { instance, store } = cx
   const { stream } = kind
   let state: Folded = { whole: kind.initial, open: kind.initial }
@@ -78,7 +78,7 @@ export async function changesIn(
   return part.asc ? changes : changes.reverse()
 }
 
-const between = (place: Place, before: Folded, after: Folded): readonly Difference[] =>
+export const between = (place: Place, before: Folded, after: Folded): readonly Difference[] =>
   differencesOf(...([shownIn(place, before), shownIn(place, after)] as const))
 
 const shownIn = (place: Place, { open, whole }: Folded) => fieldsOf(shownOf(place), open, whole)
@@ -121,7 +121,7 @@ export async function compare(
 const isUpTo = (event: Happening, moment: Moment): boolean =>
   "time" in moment ? event.time <= moment.time : event.position <= moment.position
 
-async function mustBeKept(cx: Cx, moment: Moment | undefined): Promise<void> {
+export async function mustBeKept(cx: Cx, moment: Moment | undefined): Promise<void> {
   const since = keptSince(cx)
   if (!moment || since === undefined) return
   const time = "time" in moment ? moment.time : await timeAt(cx, moment.position)

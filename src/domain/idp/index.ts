@@ -30,7 +30,15 @@ export {
   startIntent,
   succeedIntent,
 } from "./intent/commands.ts"
-export type { AutoLinking, Idp, IdpEvent, IdpKind, Options, Settings } from "./model.ts"
+export {
+  type AutoLinking,
+  type Idp,
+  type IdpEvent,
+  type IdpKind,
+  idps,
+  type Options,
+  type Settings,
+} from "./model.ts"
 export { keptProvider, providerNow, samlOf } from "./saml/known.ts"
 export { signerOf } from "./saml/pair.ts"
 export { type Posting, signOnForm } from "./saml/request.ts"

@@ -11,7 +11,7 @@ export {
   permissionsOn,
   removeMember,
 } from "./commands.ts"
-export { rolePermissions, stateReader } from "./custom-role.ts"
+export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
 export { outranks, outranksAll } from "./rank.ts"
 export { permissionsOf } from "./roles.ts"

@@ -7,8 +7,8 @@ import { type Label, type LookFiles, label, labelPreview, lookFields } from "./p
 /** The organisation that says it; undefined: the instance, for whoever says nothing themselves. */
 export type Place = string | undefined
 
-/** Ids are callers' choice: one of an organisation may be any text. */
-const idOf = (place: Place): string => (place === undefined ? "instance" : `org/${place}`)
+/** The stream of a place. Ids are callers' choice: one of an organisation may be any text. */
+export const idOf = (place: Place): string => (place === undefined ? "instance" : `org/${place}`)
 
 /** What is said of a policy, by what was so before; what is left out stays. */
 type Saying<V extends Values> = {

@@ -6,15 +6,24 @@ export {
   dropLook,
   findLookFile,
   findPolicy,
+  idOf as policiesId,
   lookFileOf,
   policyIn,
   policyOf,
   setLookFile,
 } from "./commands.ts"
 export { type DomainPolicy, domainPolicy, notification } from "./domain.ts"
-export { newClientSecret, newCode } from "./generator.ts"
-export { login, type SecondFactor } from "./login.ts"
+export {
+  type GeneratorType,
+  generatorOf,
+  generators,
+  newClientSecret,
+  newCode,
+} from "./generator.ts"
+export type { Policy, Values } from "./kind.ts"
+export { type Login, login, type SecondFactor } from "./login.ts"
 export { lookAddress, lookPath, lookPaths } from "./look.ts"
+export { type Policies, type PolicyEvent, policies } from "./model.ts"
 export { type Label, type LookFiles, label, labelPreview, privacy } from "./page.ts"
 export { lockout, type PasswordComplexity, passwordAge, passwordComplexity } from "./password.ts"
 

@@ -1,6 +1,7 @@
 import { limits, quota, restrictions, usage } from "./model.ts"
 import { quotaNotifications } from "./reactor.ts"
 
+export { restrictions } from "./model.ts"
 export { quotaNotifications } from "./reactor.ts"
 export { allowedOf, languagesOf, restrictionsOf, setRestrictions } from "./restriction.ts"
 export { auditLogRetention, blockedError, countRequest, isBlocked } from "./usage.ts"

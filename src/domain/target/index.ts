@@ -4,7 +4,8 @@ import { targetView } from "./view.ts"
 
 export { askTargets, hasFunction } from "./at/function.ts"
 export { mayMendTargets, type Say, sayOf } from "./at/operation.ts"
-export type { FunctionName } from "./condition.ts"
+export { type FunctionName, toCondition } from "./condition.ts"
+export { type Execution, execution, type Target, type TargetSettings, target } from "./model.ts"
 
 /** What this module is to the whole. */
 export const module = {

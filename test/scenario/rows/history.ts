@@ -3,6 +3,11 @@ import type { Row } from "../row.ts"
 
 const service = "history.v2.HistoryService"
 
+const deactivated = [
+  "core.project.v2.ProjectService/DeactivateProject",
+  { projectId: "$project" },
+] as const
+
 export const historyRows: readonly Row[] = [
   {
     call: `${service}/ListChanges`,
@@ -47,6 +52,39 @@ export const historyRows: readonly Row[] = [
     body: { resource: { userId: "$user" } },
     code: "not_found",
     id: "user.missing",
+  },
+  {
+    call: `${service}/GetUndo`,
+    given: [deactivated],
+    body: { resource: { projectId: "$project" }, sequence: "2" },
+    expect: {
+      possible: true,
+      operation: "core.project.v2.ProjectService/ActivateProject",
+      types: ["project.reactivated"],
+      lastSequence: "2",
+    },
+  },
+  {
+    call: `${service}/GetUndo`,
+    name: "of a creation",
+    body: { resource: { projectId: "$project" }, sequence: "1" },
+    expect: { refusal: "history.undo_creation" },
+  },
+  {
+    call: `${service}/UndoChange`,
+    given: [deactivated],
+    body: { resource: { projectId: "$project" }, sequence: "2", lastSequence: "2" },
+    expect: { sequence: "3" },
+    events: ["project.reactivated"],
+  },
+  {
+    call: `${service}/UndoChange`,
+    name: "of another organisation's",
+    as: "stranger",
+    given: [deactivated],
+    body: { resource: { projectId: "$project" }, sequence: "2" },
+    code: "not_found",
+    id: "project.missing",
   },
   {
     call: `${service}/RetryFailedEvents`,

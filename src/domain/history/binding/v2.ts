@@ -1,22 +1,23 @@
 import type { JsonObject } from "@bufbuild/protobuf"
 import { fromJson } from "@bufbuild/protobuf"
 import { timestampMs, type Value, ValueSchema } from "@bufbuild/protobuf/wkt"
-import { share } from "../../api/method.ts"
+import { share } from "../../../api/method.ts"
 import {
   HistoryService,
   type Moment as MomentMessage,
   type Resource,
-} from "../../gen/core/history/v2/history_service_pb.ts"
-import { at } from "../../kernel/answer.ts"
-import { Fault } from "../../kernel/fault.ts"
-import type { Cx } from "../../store/index.ts"
-import { findClient } from "../app/index.ts"
-import { type Difference, type Json, wordsOfPath } from "./difference.ts"
-import { retryFailed } from "./event.ts"
-import { type Changed, changesIn, compare, type Moment } from "./past.ts"
-import { editorsOf } from "./query.ts"
-import { kindOf, type Place } from "./resource.ts"
-import { sequenceOf, wordsOf } from "./words.ts"
+} from "../../../gen/core/history/v2/history_service_pb.ts"
+import { at } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx } from "../../../store/index.ts"
+import { findClient } from "../../app/index.ts"
+import { policiesId } from "../../policy/index.ts"
+import { type Difference, type Json, wordsOfPath } from "../difference.ts"
+import { retryFailed } from "../event.ts"
+import { type Changed, changesIn, compare, type Moment } from "../past.ts"
+import { editorsOf } from "../query.ts"
+import { kindOf, type Place } from "../resource.ts"
+import { sequenceOf, wordsOf } from "../words.ts"
 
 export const v2 = share<Cx>()(HistoryService, {
   listChanges: async ({ resource, limit, sequence, asc }, cx) => {
@@ -72,6 +73,9 @@ const streams = {
 export function placeOf(cx: Cx, resource: Resource | undefined): Place {
   const named = resource?.resource
   if (!named?.case) throw new Error("the access rule lets nothing pass that is not named")
+  if (named.case === "policiesOf") {
+    return { kind: kindOf(cx, streams.policiesOf), id: policiesId(named.value) }
+  }
   if (named.case !== "stream") return { kind: kindOf(cx, streams[named.case]), id: named.value }
   const { kind, id } = named.value
   const isImpersonal = kind === streams.userId && !cx.holds?.("user.read")
@@ -115,7 +119,7 @@ function changing(cx: Cx) {
   }
 }
 
-const toDifference = ({ path, before, after, shortened }: Difference) => ({
+export const toDifference = ({ path, before, after, shortened }: Difference) => ({
   path: [...path],
   words: wordsOfPath(path),
   ...(before !== undefined && { before: jsonValue(before) }),

@@ -1,10 +1,10 @@
-import { share } from "../../api/method.ts"
-import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
-import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
-import { at } from "../../kernel/answer.ts"
-import { Fault } from "../../kernel/fault.ts"
-import type { Cx } from "../../store/index.ts"
-import { databaseName } from "./event.ts"
+import { share } from "../../../api/method.ts"
+import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
+import { SystemService } from "../../../gen/core/system/v1/system_service_pb.ts"
+import { at } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx } from "../../../store/index.ts"
+import { databaseName } from "../event.ts"
 
 export const adminViews = share<Cx>()(AdminService, {
   listViews: async (_, cx) => ({ result: await viewsOf(cx) }),

@@ -1,23 +1,23 @@
-import { share } from "../../api/method.ts"
+import { share } from "../../../api/method.ts"
 import {
   EntryCondition,
   type GetEntryReasonRequest,
   type GetPermissionReasonRequest,
   HistoryService,
   Reason,
-} from "../../gen/core/history/v2/history_service_pb.ts"
-import type { AccessAnswer, Holding } from "../../kernel/access.ts"
-import { at } from "../../kernel/answer.ts"
-import { Fault } from "../../kernel/fault.ts"
-import type { AnyEvent, Cx, Recorded } from "../../store/index.ts"
-import { app, isAppActive } from "../app/index.ts"
-import { entryOf, givenOn } from "../authorization/index.ts"
-import { isOrgActive, org } from "../org/index.ts"
-import { project } from "../project/index.ts"
-import { projectGrant } from "../project-grant/index.ts"
-import { isUserActive, user } from "../user/index.ts"
-import { lastAuthorized, lastGiven } from "./given.ts"
-import { mayRead } from "./query.ts"
+} from "../../../gen/core/history/v2/history_service_pb.ts"
+import type { AccessAnswer, Holding } from "../../../kernel/access.ts"
+import { at } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import type { AnyEvent, Cx, Recorded } from "../../../store/index.ts"
+import { app, isAppActive } from "../../app/index.ts"
+import { entryOf, givenOn } from "../../authorization/index.ts"
+import { isOrgActive, org } from "../../org/index.ts"
+import { project } from "../../project/index.ts"
+import { projectGrant } from "../../project-grant/index.ts"
+import { isUserActive, user } from "../../user/index.ts"
+import { lastAuthorized, lastGiven } from "../given.ts"
+import { mayRead } from "../query.ts"
 import { toEditor } from "./v2.ts"
 
 export const reasons = share<Cx>()(HistoryService, {

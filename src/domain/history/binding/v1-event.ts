@@ -1,13 +1,13 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { share } from "../../api/method.ts"
-import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
-import type { ListEventsRequest } from "../../gen/core/admin/v1/event_pb.ts"
-import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
-import { at } from "../../kernel/answer.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { type Cx, type EventFilter, type FailedEvent, failedEvents } from "../../store/index.ts"
-import { databaseName, eventsOf, type Happened, removeFailed } from "./event.ts"
-import { sequenceOf, wordsOf } from "./words.ts"
+import { share } from "../../../api/method.ts"
+import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
+import type { ListEventsRequest } from "../../../gen/core/admin/v1/event_pb.ts"
+import { SystemService } from "../../../gen/core/system/v1/system_service_pb.ts"
+import { at } from "../../../kernel/answer.ts"
+import { pageOf } from "../../../kernel/page.ts"
+import { type Cx, type EventFilter, type FailedEvent, failedEvents } from "../../../store/index.ts"
+import { databaseName, eventsOf, type Happened, removeFailed } from "../event.ts"
+import { sequenceOf, wordsOf } from "../words.ts"
 
 export const admin = share<Cx>()(AdminService, {
   listEvents: async (req, cx) => {

@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { keptTypes, wayOf } from "../../../src/domain/history/undo/list.ts"
+import { reasons } from "../../../src/domain/history/undo/way.ts"
+import { type Estate, openEstate, type Person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "One" })
+})
+afterEach(() => estate.close())
+
+const act = async (who: Person, name: string, request: object = {}, call = {}) =>
+  estate.as(who, name, request, call)
+const of = (named: string, value: unknown) => ({ resource: { resource: { case: named, value } } })
+const p1 = of("projectId", "p1")
+const newest = async (who: Person, request: object): Promise<any> =>
+  (await act(who, "listChanges", { ...request, limit: 1 })).changes[0]
+const undo = (who: Person, request: object, sequence: bigint) =>
+  act(who, "undoChange", { ...request, sequence })
+const preview = (who: Person, request: object, sequence: bigint) =>
+  act(who, "getUndo", { ...request, sequence })
+
+/** Undoes the newest change of a thing, and answers which fields differ from before it. */
+async function undoNewest(who: Person, request: object): Promise<readonly string[]> {
+  const { sequence, position } = await newest("owner", request)
+  const shown = await preview(who, request, sequence)
+  expect(shown).toMatchObject({ possible: true, refusal: "" })
+  const done = await undo(who, request, sequence)
+  expect(done.operation).toBe(shown.operation)
+  const from = { moment: { case: "position", value: position - 1n } }
+  const { differences } = await act("owner", "getDifferences", { ...request, from })
+  return differences.map(({ path }: any) => path.join("."))
+}
+
+const refusal = async (who: Person, request: object, sequence: bigint) =>
+  (await preview(who, request, sequence)).refusal
+
+test("each type of event that is kept is undone by an operation, or says why not", () => {
+  const types = keptTypes(estate)
+  expect(types.length).toBeGreaterThan(250)
+  const silent = types.filter(({ kind, type }) => wayOf(kind, type) === undefined)
+  expect(silent.map(({ type }) => type)).toEqual([])
+  const undone = types.filter(({ kind, type }) => typeof wayOf(kind, type) !== "string")
+  expect(undone.length).toBeGreaterThan(90)
+  for (const { kind, type } of types) {
+    const way = wayOf(kind, type)
+    if (typeof way === "string") expect(Object.keys(reasons)).toContain(way)
+  }
+})
+
+test("an undo is told field by field, is a new change, and can be undone in turn", async () => {
+  await act("manager", "updateProject", { projectId: "p1", name: "Two" })
+  const shown = await preview("manager", p1, 2n)
+  expect(shown).toMatchObject({
+    possible: true,
+    operation: "core.project.v2.ProjectService/UpdateProject",
+    types: ["project.changed"],
+    lastSequence: 2n,
+  })
+  expect(shown.differences.map(({ words }: any) => words)).toEqual(["name"])
+  expect((await newest("manager", p1)).sequence).toBe(2n)
+  expect(await undo("manager", p1, 2n)).toMatchObject({ sequence: 3n })
+  expect(await newest("manager", p1)).toMatchObject({
+    sequence: 3n,
+    type: "project.changed",
+    editor: { userId: "manager" },
+  })
+  expect(await undoNewest("manager", p1)).toEqual([])
+  expect((await act("manager", "getProject", { projectId: "p1" })).project.name).toBe("Two")
+})
+
+test("only the fields of the change go back; what was changed again since is refused", async () => {
+  await act("manager", "updateProject", { projectId: "p1", name: "Two" })
+  await act("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
+  await undo("manager", p1, 2n)
+  const { project } = await act("manager", "getProject", { projectId: "p1" })
+  expect(project).toMatchObject({ name: "One", authorizationRequired: true })
+  expect(await refusal("manager", p1, 2n)).toBe("history.undo_done")
+  await act("manager", "updateProject", { projectId: "p1", name: "Three" })
+  expect(await refusal("manager", p1, 2n)).toBe("history.changed_since")
+  await expect(undo("manager", p1, 2n)).rejects.toMatchObject({ id: "history.changed_since" })
+  expect(await refusal("manager", p1, 99n)).toBe("history.change_missing")
+})
+
+test("who may read a thing, but not change it, is refused as by the operation itself", async () => {
+  await act("manager", "updateProject", { projectId: "p1", name: "Two" })
+  await act("owner", "createAdministrator", {
+    userId: "nobody",
+    resource: { resource: { case: "organizationId", value: "org1" } },
+    roles: ["ORG_OWNER_VIEWER"],
+  })
+  expect(await refusal("nobody", p1, 2n)).toBe("access.denied")
+  await expect(undo("nobody", p1, 2n)).rejects.toMatchObject({ code: "permission_denied" })
+  for (const ask of [preview, undo])
+    await expect(ask("stranger", p1, 2n)).rejects.toMatchObject({ code: "not_found" })
+})
+
+test("rank counts: what touches somebody who may do more is refused", async () => {
+  await act("owner", "updateUser", { userId: "owner", username: "first" })
+  const owner = of("userId", "owner")
+  const { sequence } = await newest("owner", owner)
+  expect(await refusal("manager", owner, sequence)).toBe("user.outranks_you")
+})
+
+test("nothing is undone where others have changed the thing since it was looked at", async () => {
+  await act("manager", "updateProject", { projectId: "p1", name: "Two" })
+  await act("manager", "updateProject", { projectId: "p1", authorizationRequired: true })
+  await expect(
+    act("manager", "undoChange", { ...p1, sequence: 2n, lastSequence: 2n }),
+  ).rejects.toMatchObject({ id: "history.moved" })
+  const both = await Promise.allSettled([undo("manager", p1, 2n), undo("manager", p1, 3n)])
+  expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"])
+})
+
+test("creations, deletions, secrets and proofs have no undo, and say why", async () => {
+  expect(await refusal("manager", p1, 1n)).toBe("history.undo_creation")
+  const { applicationId } = await act("manager", "createApplication", {
+    ...{ projectId: "p1", name: "App" },
+    applicationType: { case: "oidcConfiguration", value: { redirectUris: ["https://a.example"] } },
+  })
+  const app = of("applicationId", applicationId)
+  await act("manager", "generateClientSecret", { applicationId, projectId: "p1" })
+  const { sequence } = await newest("manager", app)
+  expect(await refusal("manager", app, sequence)).toBe("history.undo_secret")
+  await act("manager", "updateUser", {
+    userId: "nobody",
+    userType: {
+      case: "human",
+      value: {
+        password: { passwordType: { case: "password", value: { password: "Aa1!aaaa-x9" } } },
+      },
+    },
+  })
+  const nobody = of("userId", "nobody")
+  const changed = await newest("manager", nobody)
+  expect(changed.type).toBe("user.human.password.changed")
+  expect(await refusal("manager", nobody, changed.sequence)).toBe("history.undo_proof")
+})
+
+test("what would not come back whole is refused by name, as are secrets", async () => {
+  const { applicationId } = await act("manager", "createApplication", {
+    ...{ projectId: "p1", name: "App" },
+    applicationType: {
+      case: "oidcConfiguration",
+      value: { redirectUris: ["https://a.example/cb"], authMethodType: 0 },
+    },
+  })
+  const value = { authMethodType: 3 }
+  const applicationType = { case: "oidcConfiguration", value }
+  await act("manager", "updateApplication", { applicationId, projectId: "p1", applicationType })
+  const app = of("applicationId", applicationId)
+  const { sequence } = await newest("manager", app)
+  const { refusal: id, words } = await preview("manager", app, sequence)
+  expect(id).toBe("history.undo_partly")
+  expect(words).toContain("secrets")
+})
+
+test("what is said by key goes back to what was said before, or away", async () => {
+  const keyed = (value: string) => ({
+    ...{ userId: "nobody", metadata: [{ key: "team", value: Buffer.from(value) }] },
+  })
+  const nobody = of("userId", "nobody")
+  const held = async () => {
+    const { metadata } = await act("manager", "listUserMetadata", { userId: "nobody" })
+    return metadata.map(({ value }: any) => Buffer.from(value).toString())
+  }
+  await act("manager", "setUserMetadata", keyed("red"))
+  await act("manager", "setUserMetadata", keyed("blue"))
+  const { sequence } = await newest("manager", nobody)
+  await undo("manager", nobody, sequence)
+  expect(await held()).toEqual(["red"])
+  expect(await refusal("manager", nobody, sequence - 1n)).toBe("history.changed_since")
+  await undo("manager", nobody, sequence + 1n)
+  expect(await held()).toEqual(["blue"])
+  await act("manager", "addProjectRole", { projectId: "p1", roleKey: "a", displayName: "A" })
+  await act("manager", "updateProjectRole", { projectId: "p1", roleKey: "a", displayName: "B" })
+  await undo("manager", p1, (await newest("manager", p1)).sequence)
+  const { projectRoles } = await act("manager", "listProjectRoles", { projectId: "p1" })
+  expect(projectRoles[0].displayName).toBe("A")
+})

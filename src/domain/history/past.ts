@@ -21,9 +21,6 @@ const nothing: Folded = { whole: undefined, open: undefined }
 
 /** So many events are folded before others have their turn: a few milliseconds. */
 const eventsAtOnce = 250
-/** Longer histories would keep a caller waiting for seconds. */
-const eventsMax = 20_000
-
 /** Every event of a stream from its first one on, with what it made of the state. */
 export async function* foldings(cx: Cx, { kind, id }: Place): AsyncGenerator<Folding> {
   const { instance, store } = cx
@@ -43,7 +40,6 @@ export async function* foldings(cx: Cx, { kind, id }: Place): AsyncGenerator<Fol
     }
     from = events.at(-1)?.version ?? from
     if (events.length < eventsAtOnce) return
-    if (from >= eventsMax) throw tooLongError()
     if (cx.deadline !== undefined && cx.clock.now() >= cx.deadline) throw lateError()
     await nextTurn()
   }
@@ -135,10 +131,3 @@ export async function mustBeKept(cx: Cx, moment: Moment | undefined): Promise<vo
 
 const timeAt = async ({ store }: Cx, position: number): Promise<number> =>
   (await store.log.at([position]))[0]?.time ?? 0
-
-const tooLongError = () =>
-  new Fault(
-    "resource_exhausted",
-    "history.too_long",
-    `this has more than ${eventsMax} changes; the events of the instance list them`,
-  )

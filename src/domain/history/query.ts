@@ -1,4 +1,6 @@
-import type { AnyAggregate, Cx } from "../../store/index.ts"
+import type { AnyAggregate, AnyEvent, Cx, Recorded } from "../../store/index.ts"
+import { findClient } from "../app/index.ts"
+import { instance } from "../instance/index.ts"
 import { permissionsOn, stateReader } from "../member/index.ts"
 import { auditLogRetention } from "../quota/index.ts"
 import { profile, shownNames, user } from "../user/index.ts"
@@ -81,4 +83,22 @@ export function mayRead(cx: Cx, id: string, home: string): boolean {
   if (caller.userId === id) return true
   const read = { ...stateReader(cx), caller }
   return permissionsOn(read, { level: "org", id: home }, caller.userId).has("user.read")
+}
+
+/**
+ * The client by which somebody did something, by its name: where it is gone, or the caller neither
+ * did it nor may see the application, that is empty. Our own applications everybody knows.
+ */
+export function clientNameOf(
+  cx: Cx,
+  { user: editor, client }: Recorded<AnyEvent>["editor"],
+): string {
+  const { caller } = cx
+  const { projectId = "", name = "" } = findClient(cx, client)?.state ?? {}
+  if (name === "" || caller.kind !== "user") return name
+  const isOwn = cx.store.state(cx, instance, cx.instance).projectId === projectId
+  if (isOwn || caller.userId === editor) return name
+  const read = { ...stateReader(cx), caller }
+  const held = permissionsOn(read, { level: "project", id: projectId }, caller.userId)
+  return held.has("project.app.read") ? name : ""
 }

@@ -19,6 +19,7 @@ import { transport } from "../shell/transport.ts"
 import { Differences } from "./differences.tsx"
 import { SinceButton } from "./since.tsx"
 import { Time } from "./time.tsx"
+import { UndoButton } from "./undo.tsx"
 
 /** What a history is of. */
 export type HistoryOf = NonNullable<MessageInitShape<typeof ResourceSchema>["resource"]>
@@ -66,21 +67,31 @@ export function History({ of }: { readonly of: HistoryOf }) {
   )
 }
 
-const columnsOf = ({ t }: Texts, of: HistoryOf): readonly Column<Change>[] => [
-  { label: t("history.what"), cell: (change) => <What change={change} /> },
-  { label: t("history.who"), cell: (change) => <Who change={change} /> },
-  { label: t("history.when"), cell: ({ changeDate }) => <Time at={changeDate} /> },
-  {
-    label: "",
-    cell: (change) => (
-      <div className="row-actions">
-        <SinceButton of={of} change={change} />
-      </div>
-    ),
-  },
-]
+function columnsOf(texts: Texts, of: HistoryOf): readonly Column<Change>[] {
+  const { t } = texts
+  return [
+    { label: t("history.what"), cell: (change) => <What change={change} /> },
+    { label: t("history.who"), cell: (change) => <Who change={change} /> },
+    { label: t("history.when"), cell: ({ changeDate }) => <Time at={changeDate} /> },
+    {
+      label: "",
+      cell: (change) => (
+        <div className="row-actions">
+          <SinceButton of={of} change={change} />
+          <UndoButton of={of} change={change} what={whatOf(texts, change)} />
+        </div>
+      ),
+    },
+  ]
+}
 
 type RowProps = { readonly change: Change }
+
+/** What happened, in the reader's language where the catalogue knows it. */
+function whatOf({ t, has }: Texts, { type, words }: Change): string {
+  const text = `event.${type}`
+  return has(text) ? t(text) : words
+}
 
 /** In the reader's language where the catalogue knows what it was, else in the server's words. */
 function What({ change: { type, words, differences, sequence } }: RowProps) {

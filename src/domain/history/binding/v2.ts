@@ -10,20 +10,21 @@ import {
 import { at } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { findClient } from "../../app/index.ts"
 import { policiesId } from "../../policy/index.ts"
 import { type Difference, type Json, wordsOfPath } from "../difference.ts"
 import { retryFailed } from "../event.ts"
 import { type Changed, changesIn, compare, type Moment } from "../past.ts"
-import { editorsOf } from "../query.ts"
+import { clientNameOf, editorsOf } from "../query.ts"
 import { kindOf, type Place } from "../resource.ts"
+import { wayOf } from "../undo/list.ts"
 import { sequenceOf, wordsOf } from "../words.ts"
 
 export const v2 = share<Cx>()(HistoryService, {
   listChanges: async ({ resource, limit, sequence, asc }, cx) => {
     const part = { from: sequenceOf(sequence), asc, limit: limitOf(limit) }
-    const changes = await changesIn(cx, placeOf(cx, resource), part)
-    const toChange = changing(cx)
+    const place = placeOf(cx, resource)
+    const changes = await changesIn(cx, place, part)
+    const toChange = changing(cx, place)
     return { changes: changes.map(toChange) }
   },
   getDifferences: async ({ resource, from, to }, cx) => {
@@ -98,11 +99,11 @@ export function toEditor(
   const { name, loginName } = named(user)
   return {
     ...{ userId: user, displayName: name, loginName, requestId: correlation },
-    ...{ clientId: client, clientName: findClient(cx, client)?.state.name ?? "" },
+    ...{ clientId: client, clientName: clientNameOf(cx, { user, client }) },
   }
 }
 
-function changing(cx: Cx) {
+function changing(cx: Cx, { kind }: Place) {
   const named = editorsOf(cx)
   return ({ event, differences }: Changed) => {
     const payload: JsonObject = JSON.parse(JSON.stringify(event.data))
@@ -115,6 +116,7 @@ function changing(cx: Cx) {
       editor: toEditor(cx, event, named),
       differences: differences.map(toDifference),
       payload,
+      undoable: typeof (wayOf(kind, event.type) ?? "") !== "string",
     }
   }
 }

@@ -1,0 +1,106 @@
+import { useState } from "react"
+import {
+  type Change,
+  type GetUndoResponse,
+  HistoryService,
+} from "../../../src/gen/core/history/v2/history_service_pb.ts"
+import { Button } from "../../kit/button.tsx"
+import { Dialog } from "../../kit/dialog.tsx"
+import { sentenceOf } from "../../kit/sentence.ts"
+import { call, useAction, useRead } from "../shell/call.ts"
+import { tell } from "../shell/notice.tsx"
+import { Part } from "../shell/part.tsx"
+import { Refused } from "../shell/refused.tsx"
+import { useText } from "../shell/text.ts"
+import { Differences } from "./differences.tsx"
+import type { HistoryOf } from "./history.tsx"
+
+type UndoProps = { readonly of: HistoryOf; readonly change: Change; readonly what: string }
+
+/** Takes a change back; what that would do, or why nothing does, is said first. */
+export function UndoButton({ of, change, what }: UndoProps) {
+  const { t } = useText()
+  const [open, setOpen] = useState(false)
+  const close = () => setOpen(false)
+  if (!change.undoable) return null
+  return (
+    <>
+      <Button
+        small
+        kind="plain"
+        aria-label={`${t("history.undo")}: ${what}`}
+        onClick={() => setOpen(true)}
+      >
+        {t("history.undo")}
+      </Button>
+      {open && (
+        <Dialog title={`${t("history.undo")}: ${what}`} onClose={close}>
+          <Part rows={3}>
+            <Undo of={of} change={change} close={close} />
+          </Part>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+type OpenProps = Omit<UndoProps, "what"> & { readonly close: () => void }
+
+function Undo({ of, change: { sequence }, close }: OpenProps) {
+  const { t } = useText()
+  const resource = { resource: of }
+  const undo = useRead(HistoryService.method.getUndo, { resource, sequence })
+  const { possible, lastSequence } = undo
+  const action = useAction(
+    () => call(HistoryService.method.undoChange, { resource, sequence, lastSequence }),
+    () => {
+      close()
+      tell({ text: t("history.undone") })
+    },
+  )
+  return (
+    <>
+      {possible ? <Consequence undo={undo} /> : <WhyNot undo={undo} />}
+      <Refused refusal={action.refusal} />
+      <div className="form-actions">
+        {possible && (
+          <Button kind="primary" disabled={action.busy} onClick={() => action.run()}>
+            {t("history.undo")}
+          </Button>
+        )}
+        <Button onClick={close}>{possible ? t("form.cancel") : t("history.close")}</Button>
+      </div>
+    </>
+  )
+}
+
+type WithUndo = { readonly undo: GetUndoResponse }
+
+/** The fields that change; of what no field says, what will have happened. */
+function Consequence({ undo: { differences, types } }: WithUndo) {
+  const { t, has } = useText()
+  const wordOf = (type: string) => {
+    const text = `event.${type}`
+    return has(text) ? t(text) : type
+  }
+  return (
+    <div className="stack">
+      <p>{t("history.undo_lead")}</p>
+      <Differences rows={differences} />
+      {(differences.length === 0 || types.length > 1) && (
+        <ul className="value-list small">
+          {types.map((type) => (
+            <li key={type}>{wordOf(type)}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  )
+}
+
+/** In the reader's language where the catalogue knows it. */
+function WhyNot({ undo: { refusal, words } }: WithUndo) {
+  const { t, has } = useText()
+  const known = [`history.refused_${refusal.replace("history.", "")}`, `fault.${refusal}`].find(has)
+  return known ? <p>{t(known)}</p> : <p lang="en">{sentenceOf(words)}</p>
+}

@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { build, compileFor, binary as ownBinary } from "./build.ts"
+import { writeReference } from "./reference.ts"
 import { packFolder, sumsOf } from "./release/archive.ts"
 import { buildDebian } from "./release/debian.ts"
 import { fetchPackage } from "./release/package.ts"
@@ -93,6 +94,7 @@ async function archived({ target, binary, version, seconds }: Archived): Promise
   mkdirSync(stage, { recursive: true })
   cpSync(binary, join(stage, binaryName(target)))
   for (const name of beside) cpSync(join(root, name), join(stage, name), { recursive: true })
+  writeReference(join(stage, "docs", "reference"))
   const to = join(folder, file)
   await packFolder({ folder: work, below }, to, seconds)
   rmSync(stage, { recursive: true })

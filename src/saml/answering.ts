@@ -4,8 +4,7 @@ import { answering as oauthAnswering, onward as oauthOnward } from "../oauth/ind
 import { shownFor } from "./endpoint/sso.ts"
 import { onwardTo } from "./path.ts"
 import { isGone } from "./request/back.ts"
-import { complete } from "./response/complete.ts"
-import { send } from "./response/send.ts"
+import { finish } from "./response/finish.ts"
 
 /** How requests are answered that somebody had to sign in for, whichever protocol they came by. */
 export const answering: Answering = {
@@ -22,9 +21,7 @@ export const answering: Answering = {
     if (await isGone(cx, asked)) {
       return showTrouble(show, cx, { problem: "unknown_application", cookies })
     }
-    const way = await complete(cx, { asked, sessionId })
-    if (!way) return showTrouble(show, cx, { problem: "expired", cookies })
-    return send(cx, way, { show, application: askedName(cx, asked), cookies })
+    return finish(cx, { show, application: askedName(cx, asked), cookies }, { asked, sessionId })
   },
 }
 

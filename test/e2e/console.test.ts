@@ -347,6 +347,11 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     expect(await start.getAttribute("href")).toBe(
       `/saml/v2/SSO?providerId=${encodeURIComponent(service)}`,
     )
+    await section("Test sign-in").getByRole("button", { name: "Test sign-in" }).click()
+    await page.getByText("The sign-in works.").waitFor()
+    expect(await page.locator(".snippet").innerText()).toContain(`Recipient="${service}/acs"`)
+    await page.getByRole("link", { name: "Back to the application" }).click()
+    await section("Test sign-in").waitFor()
   })
 
   test("gives a service user a secret, a token and a key of its own", async () => {

@@ -20,9 +20,11 @@ type Result = {
   /** On the project of the application, told or not. */
   readonly roles: readonly string[]
   readonly told: {
-    readonly id_token: Claims
-    readonly userinfo: Claims
+    readonly id_token?: Claims
+    readonly userinfo?: Claims
     readonly access_token?: Claims
+    /** What an application that speaks SAML would be told, as XML. */
+    readonly assertion?: string
   }
 }
 
@@ -56,7 +58,7 @@ type ToldProps = Pick<PageProps, "t"> & {
 
 function Told({ t, application, result }: ToldProps) {
   const { account, roles, told } = result
-  const { id_token: idToken, userinfo, access_token: accessToken } = told
+  const { id_token: idToken, userinfo, access_token: accessToken, assertion } = told
   return (
     <>
       <Alert tone="done">{t("test.works")}</Alert>
@@ -68,8 +70,9 @@ function Told({ t, application, result }: ToldProps) {
       </p>
       <p>{t("test.told", { application })}</p>
       <div>
-        <Snippet name={t("test.id_token")} text={textOf(idToken)} open />
-        <Snippet name={t("test.userinfo")} text={textOf(userinfo)} open />
+        {assertion && <Snippet name={t("test.assertion")} text={assertion} open />}
+        {idToken && <Snippet name={t("test.id_token")} text={textOf(idToken)} open />}
+        {userinfo && <Snippet name={t("test.userinfo")} text={textOf(userinfo)} open />}
         {accessToken && <Snippet name={t("test.access_token")} text={textOf(accessToken)} />}
       </div>
     </>

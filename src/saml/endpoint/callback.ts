@@ -7,10 +7,11 @@ import {
   stepPath,
   waitingRequest,
 } from "../../login/index.ts"
-import { redirect } from "../../oauth/index.ts"
+import { isTester, redirect } from "../../oauth/index.ts"
 import { backOf, isGone } from "../request/back.ts"
-import { complete } from "../response/complete.ts"
+import { finish } from "../response/finish.ts"
 import { refusalOf, send } from "../response/send.ts"
+import { showPage } from "../response/tested.ts"
 import type { Endpoint } from "./endpoint.ts"
 import { shownFor } from "./sso.ts"
 
@@ -28,16 +29,23 @@ export const callback: Endpoint = {
     if (await isGone(cx, asked)) {
       return showTrouble(show, cx, { problem: "unknown_application", cookies })
     }
+    if (!isTester(browserContext, asked)) {
+      return showTrouble(show, cx, { problem: "other_tester", cookies })
+    }
     const step = nextStep(waiting.wanted, browserContext.present, cx.clock.now())
     if (step.kind === "refuse") {
       await cx.store.transact(cx, (tx) => failRequest(tx, id, "denied"))
-      const way = refusalOf(cx, backOf(asked), "requestDenied", "the person did not allow it")
+      const why = "the person did not allow it"
+      if (asked.testedBy !== undefined) {
+        const refusal = { error: "requestDenied", description: why }
+        return showPage(cx, show, { asked, cookies, refusal })
+      }
+      const way = refusalOf(cx, backOf(asked), "requestDenied", why)
       return send(cx, way, { show, application, cookies })
     }
     if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
-    const way = await complete(cx, { id, asked, sessionId: step.sessionId })
-    if (!way) return showTrouble(show, cx, { problem: "expired", cookies })
     cx.allowance?.refund("request")
-    return send(cx, way, { show, application, cookies })
+    const ready = { id, asked, sessionId: step.sessionId }
+    return finish(cx, { show, application, cookies }, ready)
   },
 }

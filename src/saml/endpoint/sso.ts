@@ -1,4 +1,5 @@
-import { addAuthRequest, type Requested } from "../../domain/grant/index.ts"
+import type { FoundProvider } from "../../domain/app/index.ts"
+import { addAuthRequest, type Prompt, type Requested } from "../../domain/grant/index.ts"
 import { fromAddress, fromForm } from "../../kernel/saml/binding.ts"
 import {
   askedName,
@@ -11,7 +12,7 @@ import {
   stepPath,
   wantedOf,
 } from "../../login/index.ts"
-import { handedId, loginPageOf, redirect } from "../../oauth/index.ts"
+import { handedId, isTester, loginPageOf, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { refusedError } from "../error.ts"
 import { paths } from "../path.ts"
@@ -19,7 +20,8 @@ import { ofApplication, recordStatus } from "../refusal.ts"
 import { checkedRequest, formatFor, type Refusal, requestedOf } from "../request/authn-request.ts"
 import { backOf, usableProvider } from "../request/back.ts"
 import { opened } from "../request/receive.ts"
-import { complete } from "../response/complete.ts"
+import { takeTest } from "../request/tested.ts"
+import { finish } from "../response/finish.ts"
 import { refusalOf, send } from "../response/send.ts"
 import { readCarried, writeCarried } from "./carried.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -37,6 +39,7 @@ export const sso: Endpoint = {
       const asked = readCarried(cx, carried)
       return asked ? begin(asking, asked) : showTrouble(show, cx, { problem: "expired" })
     }
+    if (url.searchParams.has("request_uri")) return tried(asking)
     if (url.searchParams.has("providerId")) return unasked(asking)
     mustBeShort(url.search)
     return taken(asking, fromAddress(url.search, refusedError))
@@ -69,22 +72,42 @@ async function unasked(asking: Asking): Promise<Response> {
   const { cx, url, show } = asking
   const found = await usableProvider(cx, url.searchParams.get("providerId") ?? "")
   if (!found) return showTrouble(show, cx, { problem: "unknown_application" })
+  const relayState = (url.searchParams.get("target") ?? "").slice(0, 2048)
+  return begin(asking, requestFor(found, { relayState, prompts: [] }))
+}
+
+/** The same for a test, which goes as far as a page of ours and sends nothing on. */
+async function tried(asking: Asking): Promise<Response> {
+  const { cx, request, show, url } = asking
+  const found = await usableProvider(cx, url.searchParams.get("providerId") ?? "")
+  if (!found) return showTrouble(show, cx, { problem: "unknown_application" })
+  const test = await takeTest(cx, url.searchParams.get("request_uri") ?? "", found.appId)
+  if (!test) return showTrouble(show, cx, { problem: "expired" })
+  const { testedBy, prompts } = test
+  if (!isTester(await browserContextOf(cx, request), test)) {
+    return showTrouble(show, cx, { problem: "other_tester" })
+  }
+  return begin(asking, { ...requestFor(found, { relayState: "", prompts }), testedBy })
+}
+
+type Begun = { readonly relayState: string; readonly prompts: readonly Prompt[] }
+
+function requestFor(found: FoundProvider, { relayState, prompts }: Begun): Requested {
   const { appId, provider } = found
   const [consumer] = provider.consumers
   if (!consumer) throw refusedError("the registered metadata has no AssertionConsumerService")
-  const relayState = (url.searchParams.get("target") ?? "").slice(0, 2048)
   const back = {
     ...{ appId, entityId: provider.entityId, relayState },
     ...{ url: consumer.url, binding: consumer.binding },
   }
-  return begin(asking, requestedOf({ back, nameIdFormat: formatFor(provider), prompts: [] }))
+  return requestedOf({ back, nameIdFormat: formatFor(provider), prompts })
 }
 
 /** Answers at once where the browser's sessions suffice; else the login pages take over. */
 async function begin(asking: Asking, asked: Requested): Promise<Response> {
   const { cx, request } = asking
   const show = shownFor(asking.show, asked)
-  const page = loginPageOf(cx, asked)
+  const page = asked.testedBy === undefined ? loginPageOf(cx, asked) : undefined
   if (page !== undefined) return handOver(cx, asked, page)
   const browserContext = await browserContextOf(cx, request)
   const { present, browser } = browserContext
@@ -94,9 +117,8 @@ async function begin(asking: Asking, asked: Requested): Promise<Response> {
   const cookies = [browser.setCookie]
   const application = askedName(cx, asked)
   if (step.kind === "done") {
-    const way = await complete(cx, { asked, sessionId: step.sessionId })
-    if (!way) return showTrouble(show, cx, { problem: "expired", cookies })
-    return send(cx, way, { show, application, cookies })
+    const ready = { asked, sessionId: step.sessionId }
+    return finish(cx, { show, application, cookies }, ready)
   }
   if (asked.prompts.includes("none")) {
     return refuse(asking, { back: backOf(asked), ...silentRefusal(step) })

@@ -43,6 +43,7 @@ type Told = {
  */
 export async function complete(cx: Cx, ready: Ready): Promise<Way | undefined> {
   const { id, asked, sessionId } = ready
+  if (asked.testedBy !== undefined) throw new Error("a test is answered with a page alone")
   const back = backOf(asked)
   const session = sessionNow(cx, sessionId)
   if (!session) return undefined
@@ -64,9 +65,11 @@ export async function complete(cx: Cx, ready: Ready): Promise<Way | undefined> {
   return step.value ? wayOf(back, await responseOf(cx, { ready, back, session, told })) : undefined
 }
 
+/** Why nothing can be said of somebody. */
 type Untold = { readonly status: Status; readonly why: string }
 
-async function toldOf(
+/** What is said of the person of a session; or why nothing can be. */
+export async function toldOf(
   cx: Cx,
   { asked, sessionId }: Ready,
   session: Session,
@@ -122,7 +125,8 @@ async function responseOf(cx: Cx, answer: Answer): Promise<Written> {
   )
 }
 
-function statementOf(cx: Cx, { ready, back, session, told }: Answer): Written {
+/** The assertion, before anybody signs it. */
+export function statementOf(cx: Cx, { ready, back, session, told }: Answer): Written {
   const { asked, sessionId } = ready
   const { userId, authTime, expires: sessionEnds } = session
   const { entityId: issuer } = selfOf(cx)

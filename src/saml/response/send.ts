@@ -37,7 +37,8 @@ export async function sendingOf(cx: Cx, way: Way): Promise<Sending> {
   return { url, fields: toFields({ kind, xml, relayState }) }
 }
 
-type Showing = {
+/** The page that takes a message on, where one does. */
+export type Showing = {
   readonly show: ShowPage
   readonly application: string
   /** Set-Cookie lines. */

@@ -27,7 +27,7 @@ export function Connect({ application, secret }: ConnectProps) {
   const { configuration } = application
   switch (configuration.case) {
     case "samlConfiguration":
-      return <SamlConnection saml={configuration.value} />
+      return <SamlConnection application={application} saml={configuration.value} />
     case "oidcConfiguration":
     case "apiConfiguration":
       return <Client {...{ application, configuration, secret }} />
@@ -73,7 +73,8 @@ function Client({ application, configuration, secret }: ClientProps) {
       {!from.isApi && secret === undefined && (
         <TestSignIn
           application={application}
-          authorizationEndpoint={at("authorization_endpoint")}
+          endpoint={at("authorization_endpoint")}
+          naming="client_id"
         />
       )}
     </>

@@ -2,8 +2,10 @@ import type { SAMLConfiguration } from "../../../src/gen/core/application/v2/app
 import { ButtonLink } from "../../kit/button.tsx"
 import { Copyable, Facts, Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
+import type { ApplicationPart } from "./change.ts"
 import { samlSnippets } from "./saml-snippets.ts"
 import { Snippets } from "./snippet-list.tsx"
+import { TestSignIn } from "./test-sign-in.tsx"
 
 const metadataNs = "urn:oasis:names:tc:SAML:2.0:metadata"
 
@@ -16,8 +18,10 @@ const addresses = {
 } as const
 const addressNames = ["metadata", "sso", "slo", "certificate"] as const
 
+type ConnectionProps = ApplicationPart & { readonly saml: SAMLConfiguration }
+
 /** What a SAML application is told of us, what is registered of it, and what to paste where. */
-export function SamlConnection({ saml }: { readonly saml: SAMLConfiguration }) {
+export function SamlConnection({ application, saml }: ConnectionProps) {
   const { t } = useText()
   const { entityId, consumers } = readMetadata(saml.metadataXml)
   const metadata = location.origin + addresses.metadata
@@ -36,6 +40,7 @@ export function SamlConnection({ saml }: { readonly saml: SAMLConfiguration }) {
         <Snippets snippets={samlSnippets({ entityId, consumers, metadata })} hidesSecret={false} />
       </Section>
       <Registered saml={saml} entityId={entityId} consumers={consumers} />
+      <TestSignIn application={application} endpoint={addresses.sso} naming="providerId" />
       <Section title={t("saml.try")}>
         <p className="quiet section-lead">{t("saml.try_lead")}</p>
         <div className="row">

@@ -9,35 +9,42 @@ import { useMay } from "../shell/permission.ts"
 import { useText } from "../shell/text.ts"
 import type { ApplicationPart } from "./change.ts"
 
-type TestProps = ApplicationPart & { readonly authorizationEndpoint: string }
+type TestProps = ApplicationPart & {
+  /** The address that begins it, and what it calls the application. */
+  readonly endpoint: string
+  readonly naming: "client_id" | "providerId"
+}
 
 /** Leaves for the sign-in as the application's people do; the result is a page of the server. */
-export function TestSignIn({ application, authorizationEndpoint }: TestProps) {
+export function TestSignIn({ application, endpoint, naming }: TestProps) {
   const { t } = useText()
   const may = useMay()
   const { applicationId } = application
+  const isSaml = naming === "providerId"
   const form = useForm({
     id: "test-sign-in",
     initial: { scope: "openid profile email", chooseAccount: false },
     refusals: { scope: ["app.test_scope"] },
     save: (wanted) => call(DiagnosisService.method.startTestSignIn, { applicationId, ...wanted }),
     done: ({ clientId, requestUri }) => {
-      const query = new URLSearchParams({ client_id: clientId, request_uri: requestUri })
-      location.assign(`${authorizationEndpoint}?${query}`)
+      const query = new URLSearchParams({ [naming]: clientId, request_uri: requestUri })
+      location.assign(`${endpoint}?${query}`)
     },
   })
   if (!may(DiagnosisService.method.startTestSignIn)) return null
   return (
     <Section title={t("test.title")}>
-      <p className="quiet section-lead">{t("test.lead")}</p>
+      <p className="quiet section-lead">{t(isSaml ? "test.lead_saml" : "test.lead")}</p>
       <Fields form={form} submit={t("test.submit")}>
-        <TextField
-          label={t("test.scope")}
-          hint={t("test.scope_hint")}
-          {...form.text("scope")}
-          maxLength={2000}
-          spellCheck={false}
-        />
+        {!isSaml && (
+          <TextField
+            label={t("test.scope")}
+            hint={t("test.scope_hint")}
+            {...form.text("scope")}
+            maxLength={2000}
+            spellCheck={false}
+          />
+        )}
         <Check
           label={t("test.choose")}
           hint={t("test.choose_hint")}

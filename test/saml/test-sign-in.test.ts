@@ -60,7 +60,7 @@ function expectNothingGiven({ page, response }: Visited) {
 const durable = () => provider.store.log.durable()
 
 describe("a test of a sign-in by SAML", () => {
-  test("shows the assertion that the application would get, unsigned, and sends nothing", async () => {
+  test("shows the assertion that the application would get, and sends nothing", async () => {
     const path = await pathOf()
     const before = durable()
     const shown = await browser.go(path)
@@ -99,7 +99,7 @@ describe("a test of a sign-in by SAML", () => {
     expect(assertionOn(await tried({ app }))).toContain(entityId)
   })
 
-  test("says why the application would get none, and what it gets once that is mended", async () => {
+  test("says why the application would get none, and what it gets once mended", async () => {
     const app = await addServiceProvider(provider, {
       entityId: "https://mail.example.com/metadata",
       formats: ["urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress"],

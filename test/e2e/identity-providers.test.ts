@@ -109,6 +109,20 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     return own
   }
 
+  const dora = { ...ada, sub: "dora-1", preferred_username: "dora", email: "dora@peer.example" }
+
+  async function chooseAs(person: typeof ada): Promise<Page> {
+    await peer.say({ person })
+    return choose()
+  }
+
+  async function newPerson(username: string, email: string, more: object = {}): Promise<string> {
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    const human = { ...personOf(username), email: { email, isVerified: true }, ...more }
+    const { id } = await service.get("CreateUser", { organizationId, username, human })
+    return id
+  }
+
   const heading = (own: Page, name: string) =>
     own.getByRole("heading", { name, level: 1 }).waitFor()
 
@@ -144,6 +158,54 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await link.getByRole("button", { name: "Link my account" }).click()
     await heading(own, "Profile")
     await heading(await choose(), "Profile")
+  })
+
+  test("somebody whose address both sides have verified is linked, and unlinks", async () => {
+    await row("Our peer").getByRole("button", { name: "Edit: Our peer" }).click()
+    await dialog().getByLabel("Profiles follow").check()
+    await dialog()
+      .getByLabel("Accounts are looked for by")
+      .selectOption({ label: "E-mail address" })
+    await dialog().getByRole("button", { name: "Save" }).click()
+    await closed()
+    await newPerson("dora", "dora@peer.example", { password: { password } })
+    await peer.say({ person: dora })
+    const own = await choose()
+    await heading(own, "Profile")
+    expect(await own.getByText("dora", { exact: true }).count()).toBeGreaterThan(0)
+    await own.goto(`${service.url}/ui/account/security`)
+    const linked = own.locator("section").filter({ hasText: "Linked accounts" })
+    await linked.getByText("Our peer: dora").waitFor()
+    await linked.getByRole("button", { name: "Unlink" }).click()
+    await own.getByRole("dialog").getByRole("button", { name: "Unlink" }).click()
+    // What the provider has vouched for ends with it.
+    await own.fill('[name="loginName"]', "dora")
+    await own.click('button[type="submit"]')
+    await own.fill('[name="password"]', password)
+    await own.click('button[type="submit"]')
+    await heading(own, "How you sign in")
+    expect(await linked.count()).toBe(0)
+  })
+
+  test("somebody whose address has changed there has the new one here", async () => {
+    await heading(await chooseAs(dora), "Profile")
+    const own = await chooseAs({ ...dora, email: "new@peer.example" })
+    await heading(own, "Profile")
+    await own.getByText("new@peer.example").first().waitFor()
+  })
+
+  test("somebody who is locked here is told so, and is not let in", async () => {
+    await service.get("LockUser", { userId: await newPerson("finn", "finn@peer.example") })
+    const person = { ...dora, sub: "finn-1", preferred_username: "finn" }
+    const own = await chooseAs({ ...person, email: "finn@peer.example" })
+    await own.getByText("Your account is locked").waitFor()
+  })
+
+  test("somebody whose address two people have is asked who it is", async () => {
+    await newPerson("gail", "shared@peer.example")
+    await newPerson("gwen", "shared@peer.example")
+    const person = { ...dora, sub: "gail-1", preferred_username: "gail" }
+    await heading(await chooseAs({ ...person, email: "shared@peer.example" }), "One more step")
   })
 
   test("somebody who cancels there, or whose provider is down, has a page", async () => {

@@ -2,16 +2,16 @@ import type { ReactNode } from "react"
 
 type Key = { readonly id: string; readonly name: string }
 
-type KeyListProps = {
-  readonly keys: readonly Key[]
+type KeyListProps<K extends Key> = {
+  readonly keys: readonly K[]
   readonly none: string
-  readonly remove: (key: Key) => ReactNode
+  readonly remove: (key: K) => ReactNode
   /** What else can be done with one. */
-  readonly more?: (key: Key) => ReactNode
+  readonly more?: (key: K) => ReactNode
 }
 
 /** Keys by their names, each with what removes it. */
-export function KeyList({ keys, none, remove, more }: KeyListProps) {
+export function KeyList<K extends Key>({ keys, none, remove, more }: KeyListProps<K>) {
   if (keys.length === 0) return <p className="quiet">{none}</p>
   return (
     <ul className="way-list">

@@ -8,6 +8,7 @@ import { useRead } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { useText } from "../shell/text.ts"
 import { Factors } from "./factors.tsx"
+import { LinkedAccounts } from "./linked.tsx"
 import { useMe } from "./me.ts"
 import { Passkeys } from "./passkeys.tsx"
 import { Password } from "./password.tsx"
@@ -38,6 +39,7 @@ function Sections({ userId, changed }: SectionsProps) {
     <>
       <Password isSet={ways.includes(AuthenticationMethodType.PASSWORD)} changed={changed} />
       <Passkeys userId={userId} isAllowed={policy?.passwordlessType === PasswordlessType.ALLOWED} />
+      <LinkedAccounts />
       <Factors allowed={policy?.secondFactors ?? []} />
       <RecoveryCodes
         userId={userId}

@@ -36,7 +36,7 @@ export async function exportEvents(
       if ((await file.stat()).size !== size) throw sharedError(path)
       if (part.lines.length > 0) {
         const bytes = Buffer.from(part.lines.map((line) => `${line}\n`).join(""))
-        await file.write(bytes, 0, bytes.length, size)
+        await writeWhole(file, bytes, size)
         await file.datasync()
         size += bytes.length
         written += part.lines.length
@@ -47,6 +47,14 @@ export async function exportEvents(
     }
   } finally {
     await file.close()
+  }
+}
+
+/** A disk that is nearly full takes a part, and says so by no error. */
+async function writeWhole(file: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done)
+    done += bytesWritten
   }
 }
 

@@ -61,11 +61,15 @@ export async function takePeople(
     }
     ;[waiting, letters] = [[], 0]
   }
+  // By id, where each stands first.
+  const seen = new Map<string, string>()
   for await (const entry of source.entries()) {
     const given = readEntry(source, entry, how)
     if (given === undefined) counts.passed++
     else if ("message" in given) refused.push(given)
+    else if (seen.has(given.id)) refused.push(twinOf(entry, given, seen.get(given.id)))
     else {
+      seen.set(given.id, entry.at)
       waiting.push({ entry, given })
       letters += sizeOf(given)
       if (waiting.length >= most.people || letters > most.letters) await send(false)
@@ -167,6 +171,14 @@ function refusalOf(
   const todo = remedies.find(([start]) => id.startsWith(start))?.[1]
   return { at, name, id, message: todo ? `${message}; ${todo}` : message }
 }
+
+/** Who stands twice is taken once; that is said, for the other may be somebody else. */
+const twinOf = ({ at }: Entry, { userName }: Person, first = ""): RefusedPerson => ({
+  ...{ at, name: userName, id: "people.twice" },
+  message:
+    `${first} has the same id, or the same user name but for capital letters, and was taken; ` +
+    "give this one another name, or remove it",
+})
 
 const names = ["userName", "username", "user name", "login", "name", "email", "profile", "fields"]
 

@@ -335,3 +335,25 @@ test("what people write of themselves at Auth0 is not what an application says",
   const words = expect.stringMatching(/is like app_metadata.*--without metadata/)
   expect(await take("auth0", file)).toMatchObject({ taken: 0, refused: [{ message: words }] })
 })
+
+test("who stands twice in a file, but for capital letters, is named", async () => {
+  const file = join(folder, "twins.csv")
+  const rows = ["Twin.One@x.example", "other@x.example", "twin.one@X.example"]
+  writeFileSync(file, ["user name,email", ...rows.map((each) => `${each},${each}`)].join("\n"))
+  const { taken, there, refused } = await take("csv", file, { dryRun: true })
+  expect({ taken, there }).toEqual({ taken: 2, there: 0 })
+  expect(refused).toMatchObject([{ name: "twin.one@X.example", id: "people.twice" }])
+})
+
+test("a row beside people that is of another shape is named, and ends no import", async () => {
+  const file = join(folder, "authentik-device.json")
+  const person = { username: "dora", email: "dora@x.example", groups: [] }
+  const rows = [
+    { model: "authentik_core.user", pk: 1, fields: person },
+    { model: "authentik_stages_authenticator_static.staticdevice", pk: 2, fields: { name: "x" } },
+  ]
+  writeFileSync(file, JSON.stringify(rows))
+  const { taken, refused } = await take("authentik", file, { dryRun: true })
+  expect(taken).toBe(1)
+  expect(refused).toHaveLength(1)
+})

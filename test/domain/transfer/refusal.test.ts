@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
+import { gathering } from "../../../src/domain/transfer/binding/v1-import.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { createSigningPair } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
@@ -226,4 +227,14 @@ test("what the time does not suffice for is named", async () => {
   const { errors, success } = await estate.as("owner", "importData", { data, timeout: "0s" })
   expect(success.orgs).toEqual([])
   expect(errors).toMatchObject([{ type: "org", message: /time was over/ }])
+})
+
+test("of very many refusals the first are told, and how many more there were", () => {
+  const { report, errors, refusals } = gathering()
+  for (let at = 1; at <= 1500; at++) {
+    report.refused({ type: "line", orgId: "", id: `${at}`, message: "no organisation" })
+  }
+  expect(errors()).toHaveLength(1001)
+  expect(errors().at(-1)).toMatchObject({ type: "more", id: "500" })
+  expect(refusals()).toBe(1500)
 })

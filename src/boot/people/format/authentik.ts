@@ -43,17 +43,32 @@ export const authentik: Format = {
     }
     for await (const { value } of jsonEntries(path)) {
       const found = z.safeParse(row, value)
-      if (found.success) note(known, found.data)
+      // A row that is of another shape is named when its turn comes.
+      if (found.success && isWhole(found.data)) note(known, found.data)
     }
     return {
       entries: () => jsonEntries(path),
       read: (value) => {
         const { model, pk, fields } = shaped(row, value)
+        const beside = shapeOf(model)
+        if (beside) shaped(beside, fields)
         if (model !== "authentik_core.user") return undefined
         return read(known, String(pk), shaped(user, fields))
       },
     }
   },
+}
+
+/** What a row about somebody else's must have; undefined where nothing is read of it. */
+function shapeOf(model: string) {
+  if (model.endsWith(".totpdevice")) return totpDevice
+  if (model.endsWith("device")) return device
+  return model === "authentik_core.usersourceconnection" ? connection : undefined
+}
+
+const isWhole = ({ model, fields }: z.output<typeof row>): boolean => {
+  const shape = shapeOf(model)
+  return shape === undefined || z.safeParse(shape, fields).success
 }
 
 function note(known: Known, { model, pk, fields }: z.output<typeof row>): void {

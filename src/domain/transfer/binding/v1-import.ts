@@ -90,12 +90,19 @@ async function takeOne(
 /** As the interface names it on the wire. */
 export const nameOf = (field: Field): string => DataOrgSchema.field[field].name
 
-/** Gathers a report for an answer. */
+/** As many as somebody reads; a file that is none at all has one for each of its lines. */
+const refusalsMax = 1000
+
+/** Gathers a report for an answer; of very many refusals the first ones, and how many more. */
 export function gathering() {
-  const errors: Refused[] = []
+  const kept: Refused[] = []
+  let refusals = 0
   const parts = new Map<string, Uint8Array[]>()
   const report: Report = {
-    refused: (refused) => errors.push(refused),
+    refused: (refused) => {
+      refusals++
+      if (kept.length < refusalsMax) kept.push(refused)
+    },
     taken: (orgId, success) => {
       const known = parts.get(orgId) ?? []
       if (known.length === 0) parts.set(orgId, known)
@@ -108,8 +115,17 @@ export function gathering() {
       ...fromBinary(ImportDataSuccessOrgSchema, Buffer.concat(each)),
       orgId,
     }))
-  return { report, errors, orgs }
+  const errors = () => {
+    const more = refusals - kept.length
+    return more === 0 ? kept : [...kept, untoldRefused(more)]
+  }
+  return { report, errors, orgs, refusals: () => refusals }
 }
+
+const untoldRefused = (count: number): Refused => ({
+  ...{ type: "more", orgId: "", id: `${count}` },
+  message: `${count} more could not be taken over; mend what is named here, and import it again`,
+})
 
 const lateError = () =>
   new Fault("deadline_exceeded", "transfer.late", "the time was over before it was taken")

@@ -77,7 +77,10 @@ function read(line: string): DataOrg | string {
     const org = fromJsonString(DataOrgSchema, line)
     return org.orgId === "" ? "orgId is missing" : org
   } catch (cause) {
-    if (cause instanceof Error) return `this is no organisation in JSON: ${cause.message}`
+    if (cause instanceof Error) {
+      // It quotes what it could not read, however long that is.
+      return `this is no organisation in JSON: ${cause.message.slice(0, 300)}`
+    }
     throw cause
   }
 }

@@ -27,15 +27,14 @@ export const admin = share<Cx>()(AdminService, {
   },
   importData: async (req, cx) => {
     const [source, isLate] = [sourceOf(cx, req), timerOf(cx, req.timeout)]
-    const { report, errors, orgs: taken } = gathering()
+    const { report, errors, orgs: taken, refusals } = gathering()
     const here = req.dryRun ? { ...cx, store: cx.store.rehearse() } : cx
     const orgs = source
       ? (await takeFrom(here, source.place, { ...source, report, isLate })).orgs
       : await takeInline(here, req, { report, isLate })
     const success = { orgs: taken() }
-    if (!req.dryRun)
-      await noteImport(cx, orgs, { taken: success.orgs.length, refused: errors.length })
-    return { errors, success }
+    if (!req.dryRun) await noteImport(cx, orgs, { taken: success.orgs.length, refused: refusals() })
+    return { errors: [...errors()], success }
   },
 })
 

@@ -4,7 +4,7 @@ import type { Row } from "../row.ts"
 const service = "history.v2.HistoryService"
 
 const deactivated = [
-  "core.project.v2.ProjectService/DeactivateProject",
+  "project.v2.ProjectService/DeactivateProject",
   { projectId: "$project" },
 ] as const
 

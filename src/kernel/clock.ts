@@ -63,3 +63,18 @@ export function manualClock(start: number): ManualClock {
 /** Resolves after `ms` milliseconds of the machine's own clock. */
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => void systemClock.after(ms, resolve))
+
+/** What the work answers; throws what `late` makes where it takes longer. Leaves no timer. */
+export async function within<T>(
+  clock: Clock,
+  ms: number,
+  { work, late }: { readonly work: PromiseLike<T>; readonly late: () => Error },
+): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = clock.after(ms, () => reject(late()))
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    timer.stop()
+  }
+}

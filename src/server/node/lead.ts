@@ -1,5 +1,5 @@
 import type { Logger } from "@logtape/logtape"
-import { type Clock, pause } from "../../kernel/clock.ts"
+import { type Clock, systemClock, within } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Node, type Store, shareReactorState } from "../../store/index.ts"
 import { keepRounds } from "../background/round.ts"
@@ -100,13 +100,13 @@ const patienceMs = 5000
  * waits for it; those that come together are answered by one look. Faults where the log can't be
  * asked.
  */
-export async function confirmed({ node }: Store, { headers }: Pick<Request, "headers">) {
+export async function confirmed(
+  { node }: Pick<Store, "node">,
+  { headers }: Pick<Request, "headers">,
+  clock: Clock = systemClock,
+) {
   if (!node || asked.has(headers)) return
-  const late = async (): Promise<never> => {
-    await pause(patienceMs)
-    throw unseenFault()
-  }
-  await Promise.race([node.caughtUp(), late()])
+  await within(clock, patienceMs, { work: node.caughtUp(), late: unseenFault })
   asked.add(headers)
 }
 

@@ -1,5 +1,5 @@
 import type { SQL } from "bun"
-import type { Clock } from "../../kernel/clock.ts"
+import { type Clock, within } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 
 /** A connection to PostgreSQL that is made anew where it was lost. */
@@ -41,8 +41,10 @@ export function postgresClient(url: string, clock: Clock, timeoutMs = answerMs):
       const used = sql
       const query = used.unsafe(text, [...values])
       try {
+        // The server itself ends what takes too long; that it is gone only a clock of ours tells.
+        const late = () => faultFrom(lost)
         // Reason for the cast: a row is what the statement beside the type selects.
-        return (await within(clock, timeoutMs + 1000, query)) as readonly Row[]
+        return (await within(clock, timeoutMs + 1000, { work: query, late })) as readonly Row[]
       } catch (cause) {
         const fault = databaseFaultOf(cause)
         if (fault?.id === unreachable) anew(used)
@@ -60,17 +62,6 @@ export function postgresClient(url: string, clock: Clock, timeoutMs = answerMs):
       isClosed = true
       await sql.close({ timeout: 0 })
     },
-  }
-}
-
-/** The server itself ends what takes too long; that it is gone only a clock of our own tells. */
-async function within<T>(clock: Clock, ms: number, work: PromiseLike<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = clock.after(ms, () => reject(faultFrom(lost)))
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    timer.stop()
   }
 }
 

@@ -160,7 +160,8 @@ function servicesOn(
   return {
     ...shared,
     ...readiness,
-    notReady: () => staleFault(store)?.message ?? readiness.notReady(),
+    // Why the log can't be followed says more than that it was not.
+    notReady: () => readiness.notReady() ?? staleFault(store)?.message,
     store,
     log,
     isProxy: isProxyOf(config),

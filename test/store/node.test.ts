@@ -321,6 +321,17 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
       expect(names(await node({ file: filename }))).toEqual(["before", "renamed"])
     })
 
+    test("and lost its end, a node that has it answers nothing even before others write", async () => {
+      const ahead = await node()
+      await openAccount(on(ahead), "1", { name: "kept" })
+      await openAccount(on(ahead), "2", { name: "lost" })
+      await takeOver(
+        "DELETE FROM latchkey.event WHERE position > 1; UPDATE latchkey.log SET position = 1;",
+      )
+      const refused = "unavailable store.database_behind"
+      expect(await refusalOf(ahead.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
+    })
+
     test("and lost its end, a node that has it answers and writes nothing any more", async () => {
       const ahead = await node()
       await openAccount(on(ahead), "1", { name: "kept" })
@@ -367,9 +378,9 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     for (const id of ["1", "2", "3"]) await openAccount(on(one), id, { name: id })
     await expect.poll(() => handled.at(-1)).toBe("one 3")
     await running[0]?.drain()
-    leader = two
     if (!two.node) throw new Error("it is no node")
     await shareReactorState(two, two.node, false)
+    leader = two
     expect(failedEvents(two)).toMatchObject([{ reactor: "greeter", failures: 1, error: "cannot" }])
     await openAccount(on(one), "4", { name: "4" })
     await expect.poll(() => handled.at(-1)).toBe("two 4")

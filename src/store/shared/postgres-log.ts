@@ -73,13 +73,15 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
 }
 
 async function pageAfter(client: PostgresClient, epochs: Epochs, after: Place): Promise<Page> {
-  const [row] = await client.ask<{ page: WirePage; epoch: number }>(
-    `SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page,
-       (SELECT epoch FROM latchkey.log) AS epoch`,
+  const [row] = await client.ask<{ page: WirePage; epoch: number; line: boolean }>(
+    `SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page, epoch,
+       timeline = latchkey.timeline_2() AS line
+     FROM latchkey.log`,
     [after.position, after.number, pageMax],
   )
-  const { page, epoch } = some(row)
-  if (epoch !== epochs.now()) throw turnedError()
+  const { page, epoch, line } = some(row)
+  // Nobody may have written since another server has taken over.
+  if (!line || epoch !== epochs.now()) throw turnedError()
   return pageOf(page, epoch)
 }
 

@@ -1,15 +1,46 @@
 import { defineConfig } from "vitest/config"
+import type { Prerequisite } from "./test/support/prerequisite.ts"
+
+export type Group = {
+  readonly name: string
+  readonly include: string[]
+  readonly exclude: string[]
+  readonly isParallel: boolean
+  /** What it can't run without. */
+  readonly prerequisite?: Prerequisite
+  readonly globalSetup?: string[]
+  /** The files that the check runs, where those are not all. */
+  readonly checked?: readonly string[]
+}
+
+const sharedLogChecked = [
+  "test/oauth/code-at-once.test.ts",
+  "test/oauth/refresh.test.ts",
+  "test/domain/user/name.test.ts",
+  "test/domain/user/erasure.test.ts",
+  "test/domain/authorization/replay.test.ts",
+]
 
 /**
  * Groups run one after the other: scripts/check.ts walks through them. In one that is parallel two
  * files run at a time; what is tried beside kills, or on a busy machine, has both cores.
  */
-export const groups = [
+export const groups: readonly Group[] = [
   {
     name: "unit",
     include: ["test/**/*.test.{ts,tsx}"],
     exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**"],
     isParallel: true,
+  },
+  // What the log matters to, once more with the log in PostgreSQL.
+  {
+    name: "shared-log",
+    include: ["test/{domain,oauth,scenario}/**/*.test.{ts,tsx}"],
+    exclude: [],
+    isParallel: true,
+    prerequisite: "postgres",
+    globalSetup: ["test/support/shared-log-setup.ts"],
+    checked: sharedLogChecked,
   },
   // From here on everything runs against the compiled binary.
   { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], exclude: [], isParallel: true },
@@ -32,9 +63,9 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A machine with much to do is no reason to fail: what is waited for comes, or it does not.
     expect: { poll: { timeout: 10_000 } },
-    projects: groups.map(({ isParallel, ...group }) => ({
+    projects: groups.map(({ name, include, exclude, isParallel, globalSetup = [] }) => ({
       extends: true as const,
-      test: { ...group, fileParallelism: isParallel },
+      test: { name, include, exclude, globalSetup, fileParallelism: isParallel },
     })),
   },
 })

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { needs, type Prerequisite, prerequisites } from "../test/support/prerequisite.ts"
-import { groups } from "../vitest.config.ts"
+import { type Group, groups } from "../vitest.config.ts"
 import { compareWithBaseline } from "./baseline.ts"
 import { build } from "./build.ts"
 import { prepare } from "./gen.ts"
@@ -28,7 +28,7 @@ const steps: readonly Step[] = [
 async function check(): Promise<number> {
   let total = nothing
   for (const step of steps) total = add(total, await take(step))
-  for (const group of groups) total = add(total, await test(group.name))
+  for (const group of groups) total = add(total, await test(group))
   total = add(total, reportMissing())
   if (total.passed + total.failed === 0) {
     console.log("FAILED  no test ran, so nothing was checked")
@@ -58,12 +58,13 @@ async function take({ name, work }: Step): Promise<Tally> {
 }
 
 /** Runs one group of tests. vitest runs only under Bun, hence --bun. */
-async function test(group: string): Promise<Tally> {
+async function test({ name: group, prerequisite, checked = [] }: Group): Promise<Tally> {
+  if (prerequisite && !needs(prerequisite)) return nothing
   console.log(`\n${group}`)
   // The process id keeps two checks of one checkout from counting each other's tests.
   const report = join(root, "dist", "test", `${group}-${process.pid}.json`)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
-  const vitest = ["bun", "--bun", "vitest", "run", "--project", group]
+  const vitest = ["bun", "--bun", "vitest", "run", "--project", group, ...checked]
   const ended = await run([...vitest, ...reporters], { show: true })
   if (!existsSync(report)) {
     console.log(`FAILED  ${group}: vitest ended without a report`)

@@ -118,7 +118,8 @@ export async function openNode(
   }
 }
 
-function storeOn({ database, mark }: Opened, options: OpenOptions, joined?: Joined): Store {
+/** The store on a file that is open; of a node, on the log that was joined, too. */
+export function storeOn({ database, mark }: Opened, options: OpenOptions, joined?: Joined): Store {
   const names = namesOf(database)
   const eventTypes = eventTypesOf(database)
   const upcast = upcaster(options.aggregates)

@@ -1,6 +1,4 @@
 import { createHash } from "node:crypto"
-import { readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import * as action from "../../src/domain/action/index.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
@@ -31,6 +29,7 @@ import { answering, onward, samlHandler } from "../../src/saml/index.ts"
 import type { AnyAggregate } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld, type World } from "../support/world.ts"
+import { keepWorld } from "../support/world-log.ts"
 
 export const issuer = "https://id.example.com"
 export const password = "Correct-Horse-7"
@@ -98,7 +97,8 @@ const views = [
 const assets = { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" }
 
 type Prepared = Pick<Provider, "setup" | "projectId" | "ownProjectId"> & {
-  readonly database: Uint8Array
+  /** A folder of its own that has all of it. */
+  readonly copy: ReturnType<typeof keepWorld>
 }
 
 /** Providers that are set up, which takes longer than most of what is tried with them. */
@@ -128,19 +128,15 @@ async function prepare(instanceId: string): Promise<Prepared> {
   const projectId = cx.ids.next()
   await project.createProject(cx, projectId, { orgId: setup.orgId, name: "Applications" })
   await world.store.close()
-  const database = readFileSync(join(folder.path, "latchkey.db"))
-  folder.remove()
-  return { setup, projectId, ownProjectId, database }
+  return { setup, projectId, ownProjectId, copy: keepWorld(folder) }
 }
 
 /** A whole provider over a store of its own, set up, without sockets. */
 export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const ready = prepared.get(instanceId) ?? prepare(instanceId)
   prepared.set(instanceId, ready)
-  const { setup, projectId, ownProjectId, database } = await ready
-  const folder = temporaryFolder()
-  writeFileSync(join(folder.path, "latchkey.db"), database)
-  const world = openWorld({ aggregates, views }, folder)
+  const { setup, projectId, ownProjectId, copy } = await ready
+  const world = openWorld({ aggregates, views }, copy())
   const cx = world.cx({ instance: instanceId })
   const show = pagesWith(assets)
   const login = loginHandler({

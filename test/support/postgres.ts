@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process"
-import { chownSync, mkdirSync, readFileSync } from "node:fs"
+import { chownSync, mkdirSync, readFileSync, realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { SQL } from "bun"
 import { temporaryFolder } from "./latchkey.ts"
@@ -7,12 +7,20 @@ import { needs } from "./prerequisite.ts"
 
 /** A PostgreSQL of a test's own, on a socket in its own folder. */
 export type Postgres = {
+  /** Where databases are made, as `postgres://…`. */
+  readonly cluster: string
+  /** The socket that it listens on. */
+  readonly socket: string
   /** Makes an empty database; answers what the setting `database` takes. */
   readonly database: () => Promise<string>
   /** What `latchkey` itself asks of one, over a connection of its own. */
   readonly sql: (url: string) => SQL
   readonly stop: (how?: "fast" | "immediate") => void
   readonly start: () => void
+  /** Another server that has all that this one has, and gets what comes (streaming replication). */
+  readonly replica: () => Postgres
+  /** Makes a replica the primary. */
+  readonly promote: () => void
   readonly remove: () => void
 }
 
@@ -21,16 +29,29 @@ const nobody = 65_534
 
 /** Makes a cluster and starts it; nothing of it is kept beyond the test, so it never syncs. */
 export function startPostgres(settings: Readonly<Record<string, string>> = {}): Postgres {
+  const place = placeOf()
+  const names = ["-U", "latchkey", "-A", "trust", "-E", "UTF8", "--locale=C"]
+  place.run("initdb", "-D", place.data, "--no-sync", ...names)
+  return serverIn(place, settings)
+}
+
+type Place = {
+  readonly data: string
+  readonly run: (program: string, ...rest: readonly string[]) => void
+  readonly folder: ReturnType<typeof temporaryFolder>
+}
+
+function placeOf(): Place {
   const initdb = needs("postgres")
   if (!initdb) throw new Error("no postgresql on this machine")
   const folder = temporaryFolder()
-  const [socket, data] = [join(folder.path, "run"), join(folder.path, "data")]
-  mkdirSync(socket)
-  const logFile = join(folder.path, "log")
+  mkdirSync(join(folder.path, "run"))
   const isRoot = process.getuid?.() === 0
-  if (isRoot) for (const each of [folder.path, socket]) chownSync(each, nobody, nobody)
-  const run = (program: string, ...rest: readonly string[]) => {
-    const command = [join(dirname(initdb), program), "-D", data, ...rest]
+  if (isRoot) {
+    for (const each of [folder.path, join(folder.path, "run")]) chownSync(each, nobody, nobody)
+  }
+  const run: Place["run"] = (program, ...rest) => {
+    const command = [join(dirname(realpathSync(initdb)), program), ...rest]
     const prefix = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"]
     const [name = "", ...given] = isRoot ? [...prefix, ...command] : command
     const { status, stdout, stderr } = spawnSync(name, given, {
@@ -39,16 +60,33 @@ export function startPostgres(settings: Readonly<Record<string, string>> = {}): 
     })
     if (status !== 0) throw new Error(`${program}: ${stdout}${stderr}`)
   }
+  return { data: join(folder.path, "data"), run, folder }
+}
+
+function serverIn(place: Place, settings: Readonly<Record<string, string>>): Postgres {
+  const { data, folder } = place
+  const run = join(folder.path, "run")
+  const logFile = join(folder.path, "log")
   const all = { listen_addresses: "''", shared_buffers: "8MB", max_connections: "40", ...settings }
   const options = Object.entries(all).map(([name, value]) => `-c ${name}=${value}`)
-  const said = ["-F", "-k", socket, ...options].join(" ")
-  const start = () => run("pg_ctl", "-w", "-s", "-l", logFile, "-o", said, "start")
-  const stop: Postgres["stop"] = (how = "immediate") => run("pg_ctl", "-w", "-s", "-m", how, "stop")
-  run("initdb", "-U", "latchkey", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
+  const said = ["-F", "-k", run, ...options].join(" ")
+  const control = (...rest: readonly string[]) =>
+    place.run("pg_ctl", "-D", data, "-w", "-s", ...rest)
+  let isUp = false
+  const start = () => {
+    control("-l", logFile, "-o", said, "start")
+    isUp = true
+  }
+  const stop: Postgres["stop"] = (how = "immediate") => {
+    control("-m", how, "stop")
+    isUp = false
+  }
   start()
   let count = 0
-  const urlOf = (name: string) => `postgres://latchkey@localhost/${name}?host=${socket}`
+  const urlOf = (name: string) => `postgres://latchkey@localhost/${name}?host=${run}`
   return {
+    cluster: urlOf("postgres"),
+    socket: join(run, ".s.PGSQL.5432"),
     database: async () => {
       const name = `test${++count}`
       const sql = new SQL(urlOf("postgres"), { max: 1 })
@@ -61,9 +99,16 @@ export function startPostgres(settings: Readonly<Record<string, string>> = {}): 
     sql: (url) => new SQL(url, { max: 1 }),
     stop,
     start,
+    replica: () => {
+      const its = placeOf()
+      const copy = ["--checkpoint=fast", "--no-sync", "-X", "stream", "-R"]
+      its.run("pg_basebackup", "-h", run, "-U", "latchkey", "-D", its.data, ...copy)
+      return serverIn(its, settings)
+    },
+    promote: () => control("promote"),
     remove: () => {
       try {
-        stop()
+        if (isUp) stop()
       } finally {
         folder.remove()
       }

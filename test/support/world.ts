@@ -10,15 +10,10 @@ import {
   secretsOf,
 } from "../../src/kernel/crypto/secret.ts"
 import { idsOf } from "../../src/kernel/id.ts"
-import {
-  type AnyAggregate,
-  type Cx,
-  openStore,
-  type Store,
-  type View,
-} from "../../src/store/index.ts"
+import type { AnyAggregate, Cx, Store, View } from "../../src/store/index.ts"
 import { temporaryFolder } from "./latchkey.ts"
 import { nowhere } from "./outside.ts"
+import { openWorldStore } from "./world-log.ts"
 
 export type World = {
   readonly store: Store
@@ -49,16 +44,14 @@ export function openWorld(modules: Modules, folder = temporaryFolder(), hand = 0
     return { ...createDataKey(random, master, purpose), active: true }
   })
   const secrets = secretsOf(random, new Uint8Array(keyLength), rows)
-  const store = openStore({
-    ...modules,
-    file: `${folder.path}/latchkey.db`,
-    fatal: (cause) => {
-      throw cause
-    },
-    notReady: (_, cause) => {
-      throw cause
-    },
-  })
+  const unexpected = (cause: unknown) => {
+    throw cause
+  }
+  const { store, remove } = openWorldStore(
+    folder,
+    { ...modules, fatal: unexpected, notReady: (_, cause) => unexpected(cause) },
+    clock,
+  )
   const base = {
     store,
     clock,
@@ -85,7 +78,7 @@ export function openWorld(modules: Modules, folder = temporaryFolder(), hand = 0
       return again
     },
     close: async () => {
-      await store.close()
+      await remove()
       folder.remove()
     },
   }

@@ -8,6 +8,9 @@ import { type Interrupted, interrupt } from "../../test/reliability/bootstrap/tr
 import { openHouse } from "../../test/reliability/house.ts"
 import { killLoop } from "../../test/reliability/kill-loop/loop.ts"
 import { runModel } from "../../test/reliability/model/model.ts"
+import { openCluster } from "../../test/reliability/nodes/cluster.ts"
+import { tryNodes } from "../../test/reliability/nodes/trial.ts"
+import { type Trouble, troubles } from "../../test/reliability/nodes/trouble.ts"
 import { populate } from "../../test/reliability/replay/population.ts"
 
 /** Figures to keep, and what is wrong. */
@@ -33,6 +36,24 @@ const runs: Readonly<Record<string, (folder: string) => Promise<Outcome>>> = {
       if (trial.had) setUps++
     }
     return { figures: { kills, setUpsThatHadHappened: setUps }, complaints }
+  },
+  nodes: async (folder) => {
+    const rounds = 40
+    const cluster = await openCluster(folder)
+    const all = Object.entries<Trouble>(troubles)
+    const befallen = Array.from({ length: rounds }, (_, round) => {
+      // Every other time a node is killed.
+      const at = round % 2 === 0 ? 0 : 1 + (((round - 1) / 2) % (all.length - 1))
+      return all
+        .slice(at, at + 1)
+        .map(([name, trouble]) => [name, trouble, randomMs(300, 7000)] as const)
+    }).flat()
+    const plan = { writers: 16, readers: 64, troubles: befallen }
+    try {
+      return await tryNodes(cluster, plan)
+    } finally {
+      await cluster.stop()
+    }
   },
   model: async () => {
     const steps = 200_000

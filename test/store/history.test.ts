@@ -1,6 +1,12 @@
 // The judge of histories, itself judged: it says nothing of what is right, and names what is not.
-import { expect, test } from "vitest"
-import { complaintsAbout, type Deed } from "../support/history.ts"
+import { describe, expect, test } from "vitest"
+import {
+  brokenPromises,
+  complaintsAbout,
+  type Deed,
+  type Try,
+  wonTwice,
+} from "../support/history.ts"
 
 const deed = (
   kind: Deed["kind"],
@@ -66,4 +72,50 @@ test.each(Object.entries(wrong))("names who reads %s", (_, { history, said }) =>
 test("keeps registers apart", () => {
   const other = (each: Deed): Deed => ({ ...each, register: "other" })
   expect(complaintsAbout([write("a", 0, 1), other(read(undefined, 2, 3))])).toEqual([])
+})
+
+describe("of what only one may win", () => {
+  const tried = (who: string, outcome: Try["outcome"], begun = 0, ended = 1): Try => ({
+    ...{ thing: "code", who, outcome, begun, ended },
+  })
+  test("lets pass one winner, and none where somebody had no answer", () => {
+    expect(wonTwice([tried("a", "won"), tried("b", "refused"), tried("c", undefined)])).toEqual([])
+    expect(wonTwice([tried("a", undefined), tried("b", "refused", 2, 3)])).toEqual([])
+    expect(wonTwice([tried("a", "won"), { ...tried("b", "won"), thing: "other" }])).toEqual([])
+  })
+
+  test("names who won it twice, and who was refused what nobody had", () => {
+    expect(wonTwice([tried("a", "won"), tried("b", "won")])).toEqual(["code was won by a and b"])
+    expect(wonTwice([tried("a", "refused"), tried("b", "won", 5, 6)])).toEqual([
+      "code was refused to a, and nobody had it",
+    ])
+  })
+})
+
+describe("of what was promised", () => {
+  const promised = (acknowledged: readonly string[], ...found: readonly string[]) =>
+    brokenPromises({
+      what: "mail",
+      asked: new Set(["a", "b"]),
+      acknowledged,
+      found: found.map((each) => ({ name: each.slice(0, 1), mark: each })),
+    })
+
+  test("lets pass what is there, also the same twice, and what nobody had an answer to", () => {
+    expect(promised(["a"], "a1", "a1")).toEqual([])
+    expect(promised([], "b1")).toEqual([])
+  })
+
+  test("names what is lost, was done twice, or was never asked for", () => {
+    expect(promised(["a"])).toEqual(["mail a was acknowledged, and is lost"])
+    expect(promised(["a"], "a1", "a2")).toEqual(["mail a was done twice"])
+    expect(promised([], "x1")).toEqual(["mail x was never asked for"])
+  })
+})
+
+test("judges a long history at once", () => {
+  const history = Array.from({ length: 40_000 }, (_, at) =>
+    at % 4 === 0 ? write(`${at}`, at, at + 1) : read(`${at - (at % 4)}`, at, at + 1),
+  ).map((each, at) => (at === 30_001 ? { ...each, value: "8" } : each))
+  expect(complaintsAbout(history)).toEqual(["r: 8 was read after 29996 had been written"])
 })

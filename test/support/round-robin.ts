@@ -6,8 +6,11 @@ export type RoundRobin = {
   readonly stop: () => Promise<void>
 }
 
-/** Whoever does not listen is passed over; a request that broke off is told as 502, once. */
-export function roundRobin(port: number): RoundRobin {
+/**
+ * Whoever does not listen is passed over; a request that broke off, or has no answer after
+ * `patienceMs`, is told as 502, once.
+ */
+export function roundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRobin {
   let ports: readonly number[] = []
   let turn = 0
   const forward = async (request: Request): Promise<Response> => {
@@ -20,6 +23,7 @@ export function roundRobin(port: number): RoundRobin {
           method: request.method,
           headers: request.headers,
           redirect: "manual",
+          signal: AbortSignal.timeout(patienceMs),
           ...(body.byteLength > 0 && { body }),
         })
       } catch (cause) {

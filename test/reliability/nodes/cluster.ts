@@ -1,0 +1,128 @@
+// Three nodes behind a proxy, each with a cable of its own to the proxy and to the database.
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { freePort, type Running, setUp, start } from "../../support/latchkey.ts"
+import { type Link, openLink } from "../../support/link.ts"
+import type { Client } from "../../support/load.ts"
+import { type MailServerOfTests, mailServer } from "../../support/mail-server.ts"
+import { type Postgres, startPostgres } from "../../support/postgres.ts"
+import { roundRobin } from "../../support/round-robin.ts"
+import { openClient } from "../house.ts"
+
+export type ClusterNode = {
+  readonly data: string
+  readonly toDatabase: Link
+  readonly fromProxy: Link
+  readonly running: () => Running
+  /** Starts it again, with what is in its folder. */
+  readonly start: () => Promise<void>
+  /** Asks it, past the proxy; undefined where it does not answer in a second. */
+  readonly ask: (path: string) => Promise<Response | undefined>
+}
+
+export type Cluster = {
+  readonly nodes: readonly ClusterNode[]
+  readonly client: Client
+  readonly mails: MailServerOfTests
+  /** The one that is the primary now. */
+  readonly postgres: () => Postgres
+  /** From now on all cables lead there; the one before is gone. */
+  readonly moveTo: (next: Postgres) => void
+  /** What the primary answers to a statement. */
+  readonly sql: <Row>(statement: string) => Promise<readonly Row[]>
+  /** Resolves when every node says that it is ready. */
+  readonly ready: () => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+/** Whoever is stalled is given up by the proxy after this. */
+const patienceMs = 8000
+
+export async function openCluster(folder: string, count = 3): Promise<Cluster> {
+  let postgres = startPostgres({ max_connections: "60" })
+  const database = new URL(await postgres.database()).pathname
+  const mails = await mailServer()
+  const proxy = roundRobin(await freePort(), { patienceMs })
+  const key = join(folder, "key")
+  writeFileSync(key, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 })
+  const nodes: ClusterNode[] = []
+  for (let at = 0; at < count; at++) {
+    const data = join(folder, `node-${at}`)
+    const toDatabase = openLink({ unix: postgres.socket })
+    const url = `postgres://latchkey@127.0.0.1:${toDatabase.port}${database}`
+    mkdirSync(data, { recursive: true, mode: 0o700 })
+    const rest = 'outbound_allow = ["127.0.0.1"]\nlimits = "off"\n'
+    const settings = `database = "${url}"\nmaster_key_file = "${key}"\n${rest}`
+    writeFileSync(join(data, "latchkey.toml"), settings)
+    nodes.push(nodeOf(data, toDatabase, await freePort()))
+  }
+  const [first] = nodes
+  if (!first) throw new Error("a cluster has nodes")
+  const service = await setUp(first.data, `http://localhost:${proxy.port}`)
+  for (const node of nodes) await node.start()
+  proxy.lead(nodes.map(({ fromProxy }) => fromProxy.port))
+  const client = await openClient(`http://localhost:${proxy.port}`, service)
+  const ready = async () => void (await Promise.all(nodes.map(becomesReady)))
+  await ready()
+  return {
+    ...{ nodes, client, mails, ready, postgres: () => postgres },
+    moveTo: (next) => {
+      const before = postgres
+      postgres = next
+      for (const { toDatabase } of nodes) {
+        toDatabase.lead({ unix: next.socket })
+        toDatabase.reset()
+      }
+      before.remove()
+    },
+    sql: async (statement) => {
+      const sql = postgres.sql(postgres.cluster.replace("/postgres?", `${database}?`))
+      try {
+        return [...(await sql.unsafe(statement))]
+      } finally {
+        await sql.close()
+      }
+    },
+    stop: async () => {
+      await Promise.all(nodes.map((node) => node.running().stop("SIGKILL")))
+      for (const { toDatabase, fromProxy } of nodes) {
+        toDatabase.stop()
+        fromProxy.stop()
+      }
+      await proxy.stop()
+      await mails.close()
+      postgres.remove()
+    },
+  }
+}
+
+function nodeOf(data: string, toDatabase: Link, port: number): ClusterNode {
+  let running: Running | undefined
+  return {
+    ...{ data, toDatabase, fromProxy: openLink({ port }) },
+    running: () => {
+      if (!running) throw new Error("the node was not started")
+      return running
+    },
+    start: async () => {
+      running = await start({ data, port })
+    },
+    ask: (path) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(1000) }).catch(
+        () => undefined,
+      ),
+  }
+}
+
+async function becomesReady(node: ClusterNode): Promise<void> {
+  const until = Date.now() + 30_000
+  for (;;) {
+    const answer = await node.ask("/debug/ready")
+    if (answer?.status === 200) return
+    if (Date.now() > until) {
+      const said = answer ? await answer.text() : "nothing"
+      throw new Error(`a node is not ready again, and says ${said}: ${node.running().output()}`)
+    }
+    await Bun.sleep(50)
+  }
+}

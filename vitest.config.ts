@@ -36,7 +36,8 @@ export const groups: readonly Group[] = [
   {
     name: "shared-log",
     include: ["test/{domain,oauth,scenario}/**/*.test.{ts,tsx}"],
-    exclude: [],
+    // What a file alone does.
+    exclude: ["test/oauth/unwritten.test.ts"],
     isParallel: true,
     prerequisite: "postgres",
     globalSetup: ["test/support/shared-log-setup.ts"],

@@ -5,7 +5,6 @@ import { grant } from "../../src/domain/grant/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as user from "../../src/domain/user/index.ts"
-import { isLogShared } from "../support/world-log.ts"
 import { askBound, newProofKey } from "./proof.ts"
 import {
   answerOf,
@@ -454,27 +453,5 @@ describe("a key that the client shows to hold (RFC 9449 §5)", () => {
     const token = await beginBound(client)
     const next = await refreshBound(token, client, await newProofKey())
     expect([next.status, next.answer.token_type]).toEqual([200, "DPoP"])
-  })
-})
-
-describe("a renewal that can't be written down", () => {
-  // Of several nodes none decides by its own file.
-  test.skipIf(isLogShared)("did not happen: the token still counts", async () => {
-    const { database } = provider.store
-    const { token } = await begin()
-    database.run("PRAGMA foreign_keys = ON")
-    database.run("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
-    database.run("CREATE TABLE child (id REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)")
-    const doomed = refresh(token).then(
-      () => "answered",
-      () => "failed",
-    )
-    // The commit of the turn in which the renewal is written fails.
-    while (!database.inTransaction) await Promise.resolve()
-    database.run("INSERT INTO child VALUES (7)")
-    expect(await doomed).toBe("failed")
-    database.run("DROP TABLE child")
-    provider.clock.advance(11 * second)
-    expect((await refresh(token)).status).toBe(200)
   })
 })

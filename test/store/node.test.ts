@@ -321,7 +321,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
       expect(names(await node({ file: filename }))).toEqual(["before", "renamed"])
     })
 
-    test("and lost its end, a node that has it answers nothing even before others write", async () => {
+    test("and lost its end, a node that has it answers nothing even before a write", async () => {
       const ahead = await node()
       await openAccount(on(ahead), "1", { name: "kept" })
       await openAccount(on(ahead), "2", { name: "lost" })

@@ -20,9 +20,6 @@ export type WorldStore = {
   readonly remove: () => Promise<void>
 }
 
-/** Whether worlds have their logs in PostgreSQL. */
-export const isLogShared = process.env.LATCHKEY_TEST_LOG !== undefined
-
 /** A cluster of PostgreSQL, as `postgres://…`; without it each world has its log in its file. */
 const cluster = () => process.env.LATCHKEY_TEST_LOG
 

@@ -20,9 +20,11 @@ void start()
 const texts = await textsFor(navigator.languages)
 document.documentElement.lang = texts.language
 
-// Whoever uses a keyboard or a screen reader begins at the page that has come.
+// Whoever uses a keyboard or a screen reader begins at the page that has come; where it stands is
+// the router's matter, and its heading is not behind the bar.
 router.subscribe("onRendered", ({ pathChanged, fromLocation }) => {
-  if (pathChanged && fromLocation) document.getElementById(contentId)?.focus()
+  if (pathChanged && fromLocation)
+    document.getElementById(contentId)?.focus({ preventScroll: true })
 })
 
 keepFocus()

@@ -306,6 +306,13 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     })
   })
 
+  test("an address of nobody shows the refusal, and leaves the places beside it", async () => {
+    await page.goto(at(`/users/1?org=${organizationId}`))
+    await page.getByRole("button", { name: "Try again" }).waitFor()
+    await page.locator(".sidebar").getByRole("link", { name: "Groups" }).click()
+    await page.getByRole("heading", { name: "Groups", level: 1 }).waitFor()
+  })
+
   test("the set-up of what is set up leads to the console", async () => {
     await page.goto(`${server.url}/setup`)
     await page.getByRole("heading", { name: "Already set up" }).waitFor()

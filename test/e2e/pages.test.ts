@@ -6,7 +6,13 @@ import { renderPage } from "../../ui/login/index.ts"
 import { openService, type Service } from "../acceptance/service.ts"
 import { flawsOf } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
-import { consolePlaces, filled, furnished, longNamed } from "../support/console-place.ts"
+import {
+  consolePlaces,
+  filled,
+  furnished,
+  longNamed,
+  signedInAt,
+} from "../support/console-place.ts"
 import { missedOn } from "../support/keyboard.ts"
 import { owner } from "../support/latchkey.ts"
 import { loginSamples } from "../support/login-sample.tsx"
@@ -128,6 +134,21 @@ describe.runIf(needs("chromium"))("every page", () => {
     page.off("request", listen)
     return asked
   }
+
+  test("of the console is usable by anybody in German, too", async () => {
+    const context = await browser.newContext({ locale: "de", bypassCSP: true })
+    const german = await signedInAt(context, `${service.url}/ui/console/projects`)
+    const found: string[] = []
+    for (const [path] of consolePlaces) {
+      await german.evaluate(`history.pushState({}, "", "${filled(path, things)}")`)
+      await german.waitForLoadState("networkidle")
+      await german.locator("main.content:not([aria-busy]) h1").waitFor()
+      const against = await flawsOf(german, { views: [{ width: 390, scheme: "light" }] })
+      found.push(...against.map((flaw) => `${path}: ${flaw}`))
+    }
+    await context.close()
+    expect(found).toEqual([])
+  }, 60_000)
 
   test.each(consolePlaces)(
     "%s is usable by anybody, and asks for nothing twice",

@@ -10,6 +10,12 @@ import { Refused } from "./refused.tsx"
 import { signOut } from "./session.ts"
 import { useText } from "./text.ts"
 
+/** Within the shell, whose places stay beside it; only who has nothing to manage sees none. */
+export function FailedPage(props: ErrorComponentProps) {
+  if (props.error === nothingToManage) throw props.error
+  return <Failed {...props} />
+}
+
 /** A page that can't be shown: why, and a way to try again. */
 export function Failed({ error, reset }: ErrorComponentProps) {
   const { t } = useText()

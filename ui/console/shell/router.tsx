@@ -7,7 +7,7 @@ import {
   retainSearchParams,
 } from "@tanstack/react-router"
 import { ProjectsPage } from "../project/projects-page.tsx"
-import { Failed } from "./boundary.tsx"
+import { Failed, FailedPage } from "./boundary.tsx"
 import { Waiting } from "./frame.tsx"
 import { Missing } from "./missing.tsx"
 import { Shell } from "./shell.tsx"
@@ -225,6 +225,8 @@ export const router = createRouter({
       return url
     },
   },
+  // A page that can't be shown leaves the places beside it.
+  defaultErrorComponent: FailedPage,
   // Nothing is blank while a page, or the sign-in, is on its way; nor is anything held back by it.
   defaultPendingComponent: Waiting,
   defaultPendingMinMs: 0,

@@ -152,6 +152,7 @@ function filled(method: DescMethod, { resource }: Access, house: Household): Jso
       ...{ permission: "user.read", resource: "org", id: house.orgId },
     }),
     ...(method.name === "GetEntryReason" && { userId: house.userId }),
+    ...(/Undo/.test(method.name) && { sequence: "1" }),
     ...(fields.has("new_password") && { newPassword: { password: "Correct-horse-7-battery" } }),
   }
 }

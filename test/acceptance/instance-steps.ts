@@ -306,6 +306,7 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ...targetRefusals,
   ...actionRefusals,
   ["RetryFailedEvents", { viewName: "absent", failedSequence: 1 }, 404],
+  ["UndoChange", { resource: { projectId: "project" }, sequence: 9999 }, 404],
   [
     admin("RemoveFailedEvent"),
     { database: "latchkey", viewName: "absent", failedSequence: 1 },

@@ -34,3 +34,18 @@ export function lru<Value>(max: number): Lru<Value> {
     },
   }
 }
+
+/**
+ * Wraps what is made of one object, so that it is made once for each: states, and what was read of
+ * tokens, stay in memory, and every request asks the same of them. The object must not change.
+ */
+export function keptWith<Of extends object, Made>(make: (of: Of) => Made): (of: Of) => Made {
+  const known = new WeakMap<Of, { readonly made: Made }>()
+  return (of) => {
+    const before = known.get(of)
+    if (before) return before.made
+    const made = make(of)
+    known.set(of, { made })
+    return made
+  }
+}

@@ -40,10 +40,11 @@ export function keeperOf(
       // The longest first: one may be a part of another.
       const words = own.filter((word) => word !== "").toSorted((a, b) => b.length - a.length)
       if (!words.every((word) => plain.test(word))) return render(page(props))
-      // Functions are left out: what they say follows from `said`.
+      // What the translator says follows from `said`, and the files are the same all the time.
+      const shown = { ...props, t: undefined, assets: undefined }
       const blank = words.reduce(
         (text, word, at) => text.replaceAll(word, `${mark}${at}x`),
-        JSON.stringify(props),
+        JSON.stringify(shown),
       )
       const kept = pages.get(page) ?? lru<Pieces>(keptMax)
       pages.set(page, kept)

@@ -1,3 +1,4 @@
+import { keptWith } from "../../kernel/lru.ts"
 import { aggregate, type Cx, type Decision, type Event } from "../../store/index.ts"
 import type { Target } from "./model.ts"
 import { roles as builtIn, type RoleLevel } from "./roles.ts"
@@ -77,11 +78,6 @@ export const rolePermissions = (
 
 const nothing: ReadonlySet<string> = new Set()
 
-const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
-
-/** States are kept in memory, so what was made of one is found again. */
-function setOf(permissions: readonly string[]): ReadonlySet<string> {
-  const known = sets.get(permissions) ?? new Set(permissions)
-  sets.set(permissions, known)
-  return known
-}
+const setOf = keptWith(
+  (permissions: readonly string[]): ReadonlySet<string> => new Set(permissions),
+)

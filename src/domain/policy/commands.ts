@@ -208,7 +208,7 @@ export function findPolicy<V extends Values>(cx: Cx, place: Place, policy: Polic
   const said = own ?? at(undefined)
   const { version, created, changed } = said ?? { version: 0, created: 0, changed: 0 }
   return {
-    values: { ...policy.standard, ...said?.values },
+    values: said ? policy.full(said.values) : policy.standard,
     isDefault: own === undefined,
     stand: { version, created, changed, owner: own && place ? place : cx.instance },
   }
@@ -228,10 +228,11 @@ export const policyIn = <V extends Values>(
 function holding<V extends Values>(
   read: (id: string) => Policies,
   orgId: string,
-  { kind, standard }: Policy<V>,
+  { kind, standard, full }: Policy<V>,
 ): V {
   const own = orgId === "" ? undefined : read(idOf(orgId))[kind]
-  return { ...standard, ...(own ?? read(idOf(undefined))[kind])?.values }
+  const said = own ?? read(idOf(undefined))[kind]
+  return said ? full(said.values) : standard
 }
 
 const noFileError = () =>

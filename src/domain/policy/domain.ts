@@ -1,4 +1,4 @@
-import type { Policy } from "./kind.ts"
+import { policy } from "./kind.ts"
 
 export type DomainPolicy = {
   /** Whether a user name is no login name without a domain behind it. */
@@ -10,7 +10,7 @@ export type DomainPolicy = {
 }
 
 /** What login names and domains must be. */
-export const domainPolicy: Policy<DomainPolicy> = {
+export const domainPolicy = policy<DomainPolicy>({
   kind: "domain",
   standard: {
     userLoginMustBeDomain: false,
@@ -18,7 +18,7 @@ export const domainPolicy: Policy<DomainPolicy> = {
     smtpSenderAddressMatchesInstanceDomain: false,
   },
   check: () => {},
-}
+})
 
 export type NotificationPolicy = {
   readonly passwordChange: boolean
@@ -27,8 +27,8 @@ export type NotificationPolicy = {
 }
 
 /** What people are written to about. */
-export const notification: Policy<NotificationPolicy> = {
+export const notification = policy<NotificationPolicy>({
   kind: "notification",
   standard: { passwordChange: true, newDevice: false },
   check: () => {},
-}
+})

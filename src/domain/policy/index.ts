@@ -24,7 +24,7 @@ export type { Policy, Values } from "./kind.ts"
 export { type Login, login, type SecondFactor } from "./login.ts"
 export { lookAddress, lookPath, lookPaths } from "./look.ts"
 export { type Policies, type PolicyEvent, policies } from "./model.ts"
-export { type Label, type LookFiles, label, labelPreview, privacy } from "./page.ts"
+export { type Label, type LookFiles, label, labelPreview, type Privacy, privacy } from "./page.ts"
 export { lockout, type PasswordComplexity, passwordAge, passwordComplexity } from "./password.ts"
 
 /** What this module is to the whole; the forms of its messages are read with its operations. */

@@ -1,3 +1,5 @@
+import { keptWith } from "../../kernel/lru.ts"
+
 /** A policy by its name in events. */
 export type Kind =
   | "domain"
@@ -21,4 +23,12 @@ export type Policy<V extends Values> = {
   readonly standard: V
   /** Refuses what nobody can mean, and what would shut everybody out. */
   readonly check: (values: V) => void
+  /** All that it says where this was said of it. */
+  readonly full: (said: Values) => V
+}
+
+/** Declares a policy. */
+export function policy<V extends Values>(declared: Omit<Policy<V>, "full">): Policy<V> {
+  const { standard } = declared
+  return { ...declared, full: keptWith((said: Values) => ({ ...standard, ...said })) }
 }

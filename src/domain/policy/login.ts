@@ -1,6 +1,6 @@
 import { fieldError } from "../../kernel/fault.ts"
 import { webAddress, wholeNumber } from "./bound.ts"
-import type { Policy } from "./kind.ts"
+import { policy } from "./kind.ts"
 
 /** Second factors, and what is several factors at once, as the interface names them. */
 export const secondFactors = ["otp", "u2f", "otp_email", "otp_sms", "recovery_codes"] as const
@@ -38,7 +38,7 @@ const hour = 3600
 const year = 365 * 24 * hour
 
 /** How people sign in. */
-export const login: Policy<Login> = {
+export const login = policy<Login>({
   kind: "login",
   standard: {
     allowUsernamePassword: true,
@@ -76,7 +76,7 @@ export const login: Policy<Login> = {
     wholeNumber("second_factor_check_lifetime", values.secondFactorCheckLifetime, bounds)
     wholeNumber("multi_factor_check_lifetime", values.multiFactorCheckLifetime, bounds)
   },
-}
+})
 
 /** Nobody could come in any more, not even whoever would change it back. */
 function mustOpen(values: Login): void {

@@ -1,5 +1,5 @@
 import { color, mailAddress, shortText, webAddress } from "./bound.ts"
-import type { Policy } from "./kind.ts"
+import { type Policy, policy } from "./kind.ts"
 
 export type Privacy = {
   readonly tosLink: string
@@ -12,7 +12,7 @@ export type Privacy = {
 }
 
 /** Where the pages lead beside the way in; what is empty is left out. */
-export const privacy: Policy<Privacy> = {
+export const privacy = policy<Privacy>({
   kind: "privacy",
   standard: {
     tosLink: "",
@@ -32,7 +32,7 @@ export const privacy: Policy<Privacy> = {
     mailAddress("support_email", supportEmail)
     shortText("custom_link_text", customLinkText, { max: 100 })
   },
-}
+})
 
 export const themeModes = ["auto", "dark", "light"] as const
 
@@ -62,7 +62,7 @@ export type Label = LookFiles & {
 }
 
 /** How the pages look. */
-export const label: Policy<Label> = {
+export const label = policy<Label>({
   kind: "label",
   standard: {
     primaryColor: "#5469d4",
@@ -88,7 +88,7 @@ export const label: Policy<Label> = {
     color("warn_color_dark", values.warnColorDark)
     color("font_color_dark", values.fontColorDark)
   },
-}
+})
 
 /** What was changed of it, and nobody but administrators sees before it is activated. */
 export const labelPreview: Policy<Label> = { ...label, kind: "label.preview" }

@@ -1,5 +1,5 @@
 import { refusedFieldError, wholeNumber } from "./bound.ts"
-import type { Policy } from "./kind.ts"
+import { policy } from "./kind.ts"
 
 export type PasswordComplexity = {
   readonly minLength: number
@@ -12,7 +12,7 @@ export type PasswordComplexity = {
 }
 
 /** What every new password must have. */
-export const passwordComplexity: Policy<PasswordComplexity> = {
+export const passwordComplexity = policy<PasswordComplexity>({
   kind: "password.complexity",
   standard: {
     minLength: 8,
@@ -28,7 +28,7 @@ export const passwordComplexity: Policy<PasswordComplexity> = {
     // Each is as much work as a sign-in.
     wholeNumber("reuse_count", reuseCount, { min: 0, max: 24 })
   },
-}
+})
 
 export type Lockout = {
   /** 0: nobody is locked. */
@@ -37,14 +37,14 @@ export type Lockout = {
 }
 
 /** How many failed tries in a row lock a user. */
-export const lockout: Policy<Lockout> = {
+export const lockout = policy<Lockout>({
   kind: "lockout",
   standard: { maxPasswordAttempts: 0, maxOtpAttempts: 0 },
   check: ({ maxPasswordAttempts, maxOtpAttempts }) => {
     wholeNumber("max_password_attempts", maxPasswordAttempts, { min: 0, max: 1000 })
     wholeNumber("max_otp_attempts", maxOtpAttempts, { min: 0, max: 1000 })
   },
-}
+})
 
 export type PasswordAge = {
   /** 0: a password is good for good. */
@@ -53,7 +53,7 @@ export type PasswordAge = {
 }
 
 /** How long a password is good for. */
-export const passwordAge: Policy<PasswordAge> = {
+export const passwordAge = policy<PasswordAge>({
   kind: "password.age",
   standard: { maxAgeDays: 0, expireWarnDays: 0 },
   check: ({ maxAgeDays, expireWarnDays }) => {
@@ -63,4 +63,4 @@ export const passwordAge: Policy<PasswordAge> = {
       throw refusedFieldError("expire_warn_days", "must be less than max_age_days")
     }
   },
-}
+})

@@ -6,10 +6,12 @@ import {
   type Label,
   label,
   lookPath,
+  type Privacy,
   policyOf,
   privacy,
 } from "../../domain/policy/index.ts"
 import { lazily } from "../../kernel/lazy.ts"
+import { keptWith } from "../../kernel/lru.ts"
 import type { Cx } from "../../store/index.ts"
 import { loginPaths } from "../path.ts"
 
@@ -24,8 +26,12 @@ const beside: readonly string[] = ["hideLoginNameSuffix", "logo", "logoDark", "i
 
 const inSheet = Object.keys(label.standard).filter((name) => !beside.includes(name))
 
-const isSaid = (values: Label): boolean =>
+/** The version of the sheet; undefined where nothing in it is said. */
+const sheetVersion = keptWith((values: Label): string | undefined =>
   inSheet.some((name) => Reflect.get(values, name) !== Reflect.get(label.standard, name))
+    ? versionOf(values)
+    : undefined,
+)
 
 /** The organisation whose pages are shown. */
 export type Home = { readonly id: string; readonly name: string }
@@ -40,8 +46,8 @@ export function lookOf(cx: Cx, home: Home | undefined): Look {
   const logo = pictureOf(at, { light: values.logo, dark: values.logoDark })
   return {
     brand: home?.name,
-    sheet: isSaid(values) ? sheetAt(home?.id, values) : undefined,
-    links: linksOf(cx, home?.id),
+    sheet: sheetAt(home?.id, sheetVersion(values)),
+    links: linksOf(policyOf(cx, home?.id ?? "", privacy)),
     icon: pictureOf(at, { light: values.icon, dark: values.iconDark }),
     logo: logo && {
       ...inMode(logo, values.themeMode),
@@ -51,8 +57,7 @@ export function lookOf(cx: Cx, home: Home | undefined): Look {
 }
 
 /** Where an organisation, else the instance, leads people beside the way in. */
-function linksOf(cx: Cx, orgId: string | undefined): readonly FootLink[] {
-  const said = policyOf(cx, orgId ?? "", privacy)
+const linksOf = keptWith((said: Privacy): readonly FootLink[] => {
   const { supportEmail, customLink, customLinkText } = said
   const links: readonly FootLink[] = [
     { name: "register.terms", href: said.tosLink },
@@ -63,7 +68,7 @@ function linksOf(cx: Cx, orgId: string | undefined): readonly FootLink[] {
     { name: { said: customLinkText || customLink }, href: customLink },
   ]
   return links.filter(({ href }) => href !== "")
-}
+})
 
 /** One picture, and another where it is dark, if there is one; undefined for none at all. */
 function pictureOf(at: (name: string) => string, { light, dark }: Picture): Picture | undefined {
@@ -76,9 +81,9 @@ function pictureOf(at: (name: string) => string, { light, dark }: Picture): Pict
 const inMode = ({ light, dark }: Picture, mode: Label["themeMode"]): Picture =>
   mode === "auto" ? { light, dark } : { light: mode === "dark" ? (dark ?? light) : light }
 
-function sheetAt(orgId: string | undefined, values: Label): string {
+function sheetAt(orgId: string | undefined, version: string | undefined): string | undefined {
   const place = orgId === undefined ? ofInstance : encodeURIComponent(orgId)
-  return `${loginPaths.sheet}?of=${place}&is=${versionOf(values)}`
+  return version && `${loginPaths.sheet}?of=${place}&is=${version}`
 }
 
 const versionOf = (values: Label): string =>

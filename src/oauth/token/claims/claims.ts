@@ -1,6 +1,7 @@
 import type { Claims } from "../../../domain/key/index.ts"
 import { org } from "../../../domain/org/index.ts"
 import { heldMetadata, profile, type UserInfo, user } from "../../../domain/user/index.ts"
+import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
 import { namedBy, prefixes, reserved } from "../scope.ts"
 import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
@@ -85,20 +86,12 @@ export const claimsAsked = (names: readonly string[]): readonly string[] =>
 const wantedOf = (scopes: readonly string[], requested: readonly string[] = []) =>
   entries.filter(([name, [scope]]) => scopes.includes(scope) || requested.includes(name))
 
-/** By the scopes of what was read of a token, which is kept: each of its uses asks. */
-function wantedByScope(scopes: readonly string[]): typeof entries {
-  const known = wantedKnown.get(scopes)
-  if (known) return known
-  const wanted = wantedOf(scopes)
-  wantedKnown.set(scopes, wanted)
-  return wanted
-}
-const wantedKnown = new WeakMap<readonly string[], typeof entries>()
+const wantedByScopes = keptWith((scopes: readonly string[]) => wantedOf(scopes))
 
 /** The standard claims of a user, asked for by scope or by name. What is not known is not said. */
 function standardClaims(cx: Cx, told: Told, scopes: readonly string[]): Claims {
   const { userId, requested } = told
-  const wanted = requested ? wantedOf(scopes, requested) : wantedByScope(scopes)
+  const wanted = requested ? wantedOf(scopes, requested) : wantedByScopes(scopes)
   const known = wanted.length > 0 ? profile(cx, userId) : undefined
   if (!known) return {}
   const claims: Record<string, unknown> = {}

@@ -112,7 +112,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await row.getByRole("button", { name: "Deactivate" }).click()
     await answer("Deactivate")
     await row.getByText("Inactive").waitFor()
-    await page.getByRole("button", { name: "Undo" }).click()
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click()
     await row.getByText("Active", { exact: true }).waitFor()
     await row.getByRole("button", { name: /^Remove/ }).click()
     await answer("Remove")

@@ -79,7 +79,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await dialog().getByRole("button", { name: "Deactivate" }).click()
     await closed()
     await row("Our server").getByText("Inactive").waitFor()
-    await page.getByRole("button", { name: "Undo" }).click()
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click()
     await row("Our server").getByText("Active", { exact: true }).waitFor()
   })
 

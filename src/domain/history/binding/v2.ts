@@ -24,7 +24,7 @@ export const v2 = share<Cx>()(HistoryService, {
     const part = { from: sequenceOf(sequence), asc, limit: limitOf(limit) }
     const place = placeOf(cx, resource)
     const changes = await changesIn(cx, place, part)
-    const toChange = changing(cx, place)
+    const toChange = changing(cx, place, mayWrite(cx, resource))
     return { changes: changes.map(toChange) }
   },
   getDifferences: async ({ resource, from, to }, cx) => {
@@ -103,7 +103,28 @@ export function toEditor(
   }
 }
 
-function changing(cx: Cx, { kind }: Place) {
+/** What one changes such a thing with, as far as one permission says it. */
+const writes = {
+  userId: "user.write",
+  organizationId: "org.write",
+  projectId: "project.write",
+  applicationId: "project.app.write",
+  projectGrantId: "project.grant.write",
+  authorizationId: "user.grant.write",
+  groupId: "group.write",
+  actionId: "org.action.write",
+  policiesOf: "policy.write",
+  stream: "iam.write",
+} as const
+
+/** Whether an undo is worth offering: whoever may only look is refused each. */
+function mayWrite(cx: Cx, resource: Resource | undefined): boolean {
+  const named = resource?.resource
+  if (!named?.case) return false
+  return cx.holds?.(writes[named.case]) ?? false
+}
+
+function changing(cx: Cx, { kind }: Place, isWriter: boolean) {
   const named = editorsOf(cx)
   return ({ event, differences }: Changed) => {
     const payload: JsonObject = JSON.parse(JSON.stringify(event.data))
@@ -116,7 +137,7 @@ function changing(cx: Cx, { kind }: Place) {
       editor: toEditor(cx, event, named),
       differences: differences.map(toDifference),
       payload,
-      undoable: typeof (wayOf(kind, event.type) ?? "") !== "string",
+      undoable: isWriter && typeof (wayOf(kind, event.type) ?? "") !== "string",
     }
   }
 }

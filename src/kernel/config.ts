@@ -10,6 +10,7 @@ import {
   databaseOf,
   daysOf,
   emailOf,
+  headerOf,
   limitsFactorOf,
   originOf,
   pathOf,
@@ -59,6 +60,8 @@ const schema = z.object({
   ),
   transferFolder: z.optional(text("the path of a folder", pathOf)),
   auditRetentionDays: z.prefault(text("a whole number of days, such as 90", daysOf), "90"),
+  auditCollector: z.optional(text("an address such as https://logs.example.com/in", webUrlOf)),
+  auditCollectorAuthorization: z.optional(text("a header's value, such as Bearer …", headerOf)),
   backupFolder: z.optional(text("the path of a folder", pathOf)),
   backupEveryHours: z.prefault(text("a whole number of hours, such as 24", countOf), "24"),
   backupKeep: z.prefault(text("a whole number, such as 14", countOf), "14"),
@@ -188,6 +191,17 @@ export const keys: Readonly<Record<Key, Described>> = {
     from: ["flag", "env", "file"],
     hint: "DAYS",
     help: "How long the records of issued tokens and the like are kept (default: 90)",
+  },
+  auditCollector: {
+    from: ["flag", "env", "file"],
+    hint: "URL",
+    help: "Where to send all that happens, sealed, as JSON lines (default: nowhere)",
+  },
+  // Not a flag, as the master key.
+  auditCollectorAuthorization: {
+    from: ["env", "file"],
+    hint: "VALUE",
+    help: "The Authorization that the collector wants",
   },
   backupFolder: {
     from: ["flag", "env", "file"],
@@ -358,7 +372,11 @@ export function settingsOf(sources: Sources): readonly Setting[] {
     return { name: spelling.file(key), value, from: found?.origin ?? "default" }
   })
 }
-const secretKeys: readonly string[] = ["masterKey", "database"] satisfies readonly Key[]
+const secretKeys: readonly string[] = [
+  "masterKey",
+  "database",
+  "auditCollectorAuthorization",
+] satisfies readonly Key[]
 
 /** How a key is spelled in each source. */
 export const spelling: Readonly<Record<Source, (key: string) => string>> = {

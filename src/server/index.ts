@@ -9,7 +9,8 @@ import { systemClock } from "../kernel/clock.ts"
 import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
 import { systemNetwork } from "../kernel/net/network.ts"
 import { appOf } from "./app.ts"
-import { startBackground } from "./background/background.ts"
+import type { Collecting } from "./background/audit-collector.ts"
+import { type Background, startBackground } from "./background/background.ts"
 import { keepExpiring } from "./background/expiring.ts"
 import { keepInspecting } from "./background/inspecting.ts"
 import { keepDroppingBefore } from "./background/old-tables.ts"
@@ -46,7 +47,8 @@ export async function serve(start: Start): Promise<Running> {
   await followPublicUrl(services, config.publicUrl)
   await development?.seed(services)
   const setupToken = setupTokenOf(services, () => keepSetupLink(folder, undefined))
-  const doctor = doctorOf(services)
+  let collecting: Collecting | undefined
+  const doctor = doctorOf(services, () => collecting?.untaken())
   const joined = appOf({ services, setupToken, upstream: upstreamOf(config.listen) })
   const plain = doctor.watching(development?.around(joined, services) ?? joined)
   const counted = meters?.watching(plain) ?? plain
@@ -65,14 +67,14 @@ export async function serve(start: Start): Promise<Running> {
     listeners.unshift(...edge.listeners)
     working.push(...edge.working)
     // Whoever finds the port taken has done nothing yet.
-    const background = startBackground(services, reactors(services.call, services.outbound), config)
-    working.push(background)
-    if (config.metricsListen && meters) {
-      const { addGauges } = await import("./metrics/gauges.ts")
-      addGauges(meters.registry, { services, reactors: background.reactors })
-      listeners.push(listenMetrics(meters.registry, config.metricsListen))
-    }
-    working.push(...rounds(start, services, background), ...(await backups(services, start)))
+    collecting = await collectingIn(start, services)
+    const background = startBackground(services, reactors(services.call, services.outbound), {
+      ...config,
+      collecting,
+    })
+    working.push(background, ...(collecting ? [collecting] : []))
+    listeners.push(...(await metricsIn(start, services, background)))
+    working.push(...rounds(start, services, background.passed), ...(await backups(services, start)))
   } catch (cause) {
     await stop()
     throw cause
@@ -135,16 +137,12 @@ async function tracingIn({ traces: url, traceShare: share }: Start["config"]) {
 }
 
 /** What is done now and then, as long as the server runs. */
-const rounds = (
-  { folder }: Start,
-  services: ServerServices,
-  { reactors }: Pick<ReturnType<typeof startBackground>, "reactors">,
-) => [
+const rounds = ({ folder }: Start, services: ServerServices, passed: () => number) => [
   keepRotating(services),
   keepExpiring(services),
   watchOwners(services),
   keepInspecting(services),
-  keepPurging(services, reactors.passed),
+  keepPurging(services, passed),
   keepDroppingBefore(services, folder.database),
 ]
 
@@ -155,6 +153,30 @@ async function backups(services: ServerServices, { config, folder }: Start) {
   const { labelOf } = await import("../boot/backup/rotation.ts")
   const wanted = { ...config, to: config.backupFolder, label: labelOf(folder, services.random) }
   return [keepBackups(services, wanted, savingApart(config))]
+}
+
+/** Where metrics are wanted, what tells them. */
+async function metricsIn(
+  { config: { metricsListen } }: Start,
+  services: ServerServices,
+  { reactors }: Background,
+): Promise<readonly Listener[]> {
+  const { meters } = services
+  if (metricsListen === undefined || !meters) return []
+  const { addGauges } = await import("./metrics/gauges.ts")
+  addGauges(meters.registry, { services, reactors })
+  return [listenMetrics(meters.registry, metricsListen)]
+}
+
+/** What sends all that happens to whoever collects it, where the configuration names them. */
+async function collectingIn(
+  { config }: Start,
+  services: ServerServices,
+): Promise<Collecting | undefined> {
+  const { auditCollector: url, auditCollectorAuthorization: authorization } = config
+  if (url === undefined) return undefined
+  const { keepCollecting } = await import("./background/audit-collector.ts")
+  return keepCollecting(services, { url, authorization })
 }
 
 /** Where this process is found on its machine, with the port it really has. */

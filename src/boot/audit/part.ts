@@ -15,6 +15,17 @@ export type ExportAsked = Readonly<z.output<typeof exportAsked>>
 export const exportPart = z.object({ lines: z.array(z.string()), isMore: z.boolean() })
 export type ExportPart = Readonly<z.output<typeof exportPart>>
 
+/**
+ * Where a collector stands: the seal that it took last, or the position behind which its lines
+ * begin; and the seal of what it is being sent.
+ */
+export const collectorNote = z.object({
+  seal: z.optional(z.string()),
+  after: z.optional(z.int()),
+  pending: z.optional(z.string()),
+})
+export type CollectorNote = Readonly<z.output<typeof collectorNote>>
+
 /** A public key as the server tells it. */
 export const publicKey = z.object({
   crv: z.literal("Ed25519"),

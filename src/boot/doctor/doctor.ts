@@ -33,6 +33,10 @@ export const condition = z.object({
   newest: z.nullable(z.number()),
   /** Some of the hosts for which there are too many to have certificates by themselves. */
   hostsBeyond: z._default(z.array(z.string()), []),
+  /** Instances whose events are not collected; absent where nobody collects, or another node. */
+  untaken: z.optional(
+    z.array(z.object({ instance: z.string(), why: z.string(), since: z.number() })),
+  ),
   instances: z.array(
     z.object({
       id: z.string(),
@@ -107,6 +111,7 @@ async function checkServer(
       ? []
       : [warning("server", `this program is version ${version}`, "restart the server")]),
     ...nodeFindings(server.condition),
+    ...collectorFindings(server.condition, clock.now()),
     ...(config.tls && hostsBeyond.length > 0 ? [tooManyHosts(hostsBeyond)] : []),
     ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
   ]
@@ -137,6 +142,16 @@ const tooManyHosts = (hosts: readonly string[]): Finding =>
     `there are too many hosts: ${hosts.join(", ")} and perhaps more get no certificate`,
     "remove domains that nobody uses, or put a proxy in front that has certificates",
   )
+
+function collectorFindings({ untaken }: Condition, now: number): Finding[] {
+  if (untaken === undefined) return []
+  if (untaken.length === 0) return [ok("audit", "the collector takes what happens")]
+  return untaken.map(({ instance, why, since }) => {
+    const minutes = Math.floor((now - since) / 60_000)
+    const said = `the collector has not taken events of ${instance} for ${minutes} min: ${why}`
+    return wrong("audit", said, "have it answer with 2xx: nothing is lost for a day")
+  })
+}
 
 /** Each says where it is every ten seconds. */
 const nodeLateMs = 30_000

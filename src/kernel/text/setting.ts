@@ -16,6 +16,11 @@ export function webUrlOf(value: string): string | undefined {
   return isWeb && !url.username && !url.password ? url.href : undefined
 }
 
+/** RFC 9110 §5.5, without what is not ASCII. */
+export function headerOf(value: string): string | undefined {
+  return /^[!-~]([ -~]{0,8190}[!-~])?$/.test(value) ? value : undefined
+}
+
 export function shareOf(value: string): number | undefined {
   const share = /^(\d{1,3})?\.?\d{1,9}$/.test(value) ? Number(value) : 0
   return share > 0 && share <= 1 ? share : undefined

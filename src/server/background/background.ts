@@ -3,18 +3,25 @@ import { auditLogRetention } from "../../domain/quota/index.ts"
 import type { Config } from "../../kernel/config.ts"
 import { type Reactor, type Reactors, runPruner, runReactors } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
+import type { Collecting } from "./audit-collector.ts"
 
 /** What a server does besides answering. */
 export type Background = {
   readonly reactors: Reactors
+  /** The position that all have passed who are told of events. */
+  readonly passed: () => number
   readonly stop: () => Promise<void>
+}
+
+type Wanted = Pick<Config, "auditRetentionDays"> & {
+  readonly collecting?: Pick<Collecting, "passed"> | undefined
 }
 
 /** Starts it; while a reactor can't go on the node is not ready. */
 export function startBackground(
   services: ServerServices,
   reactors: readonly Reactor[],
-  { auditRetentionDays }: Pick<Config, "auditRetentionDays">,
+  { auditRetentionDays, collecting }: Wanted,
 ): Background {
   const { store, clock, lead } = services
   const running = runReactors(store, clock, reactors, {
@@ -26,17 +33,19 @@ export function startBackground(
         ...{ reactor, type, position, error },
       }),
   })
+  const passed = () => Math.min(running.passed(), ...(collecting ? [collecting.passed()] : []))
   const pruner = runPruner({
     store,
     clock,
     auditRetentionDays,
     auditsKept: () => auditsKept(services),
-    passed: running.passed,
+    passed,
     isFollowing: () => !lead.holds(),
     failed: (cause) => services.log.warning("pruning broke off: {cause}", { cause: String(cause) }),
   })
   return {
     reactors: running,
+    passed,
     stop: async () => void (await Promise.all([running.stop(), pruner.stop()])),
   }
 }

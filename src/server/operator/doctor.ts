@@ -9,6 +9,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Node } from "../../store/index.ts"
 import type { App } from "../app.ts"
+import type { Untaken } from "../background/audit-collector.ts"
 import { hostsBeyond } from "../edge/hosts.ts"
 import { leaseName } from "../node/lead.ts"
 import { originOf } from "../origin.ts"
@@ -18,10 +19,10 @@ import type { ServerServices } from "../services.ts"
 const prefix = "/debug/doctor/"
 
 /** What the command line asks a running server for when it examines it. */
-export function doctorOf(services: ServerServices) {
+export function doctorOf(services: ServerServices, untaken = nobodyCollects) {
   const came = lru<Arrived | "awaited">(8)
   const commands: Commands = {
-    condition: async () => conditionOf(services),
+    condition: async () => ({ ...(await conditionOf(services)), ...toldBy(services, untaken()) }),
     "await-request": async () => {
       const path = `${prefix}${randomToken(services.random)}`
       came.set(path, "awaited")
@@ -51,6 +52,12 @@ export function doctorOf(services: ServerServices) {
     }),
   }
 }
+
+const nobodyCollects = (): readonly Untaken[] | undefined => undefined
+
+/** Nothing where another node works. */
+const toldBy = ({ lead }: ServerServices, untaken?: readonly Untaken[]): Partial<Condition> =>
+  untaken && lead.holds() ? { untaken: [...untaken] } : {}
 
 async function conditionOf(services: ServerServices): Promise<Condition> {
   const { store, call, notReady } = services

@@ -19,7 +19,10 @@ const most = 200
 
 /** What the command line asks a running server for that keeps its events elsewhere. */
 export const eventExportOf = (services: Lent): Commands => ({
-  "events-export": (input) => partOf(services, exportAsked.parse(input)),
+  "events-export": (input) => {
+    const asked = exportAsked.parse(input)
+    return partOf(callOn(services, asked.instance), asked)
+  },
   "events-key": async (input) => {
     const cx = callOn(services, exportAsked.parse(input).instance)
     return publicJwkOf(signerOf(cx).key)
@@ -32,16 +35,22 @@ export const shownEvent = ({ editor, ...event }: Happened) => ({ ...event, edito
 /** Where a file stands: all that follows hangs from it. */
 type Standing = Pick<Seal, "position" | "events" | "hash">
 
-async function partOf(services: Lent, asked: ExportAsked): Promise<ExportPart> {
-  const cx = callOn(services, asked.instance)
+type Wanted = Pick<ExportAsked, "seal" | "after"> & {
+  /** The seal of a part that was made before: the same once more, by the byte. */
+  readonly again?: Seal | undefined
+}
+
+/** The next lines behind a seal, or the first, with a seal of their own at the end. */
+export async function partOf(cx: Cx, asked: Wanted): Promise<ExportPart> {
+  const { again } = asked
   const signer = signerOf(cx, asked.seal)
   const lines: string[] = []
   const standing = asked.seal === undefined ? begin(cx, signer, asked) : resumed(cx, asked.seal)
   if (asked.seal === undefined) lines.push(standing.line)
   // What a power cut could still take is told once it can't: nothing is to be told twice otherwise.
-  const durable = cx.store.log.durable()
+  const last = Math.min(cx.store.log.durable(), again?.position ?? Number.POSITIVE_INFINITY)
   const found = await eventsOf(cx, {}, { from: standing.position, asc: true, limit: most })
-  const events = found.filter(({ position }) => position <= durable).map(shownEvent)
+  const events = found.filter(({ position }) => position <= last).map(shownEvent)
   let previous = hashOfLine(standing.line)
   for (const event of events) {
     const line = JSON.stringify({ previous, ...event })
@@ -51,7 +60,7 @@ async function partOf(services: Lent, asked: ExportAsked): Promise<ExportPart> {
   if (lines.length === 0) return { lines, isMore: false }
   const position = events.at(-1)?.position ?? standing.position
   const count = standing.events + events.length
-  const iat = Math.floor(cx.clock.now() / 1000)
+  const iat = again?.iat ?? Math.floor(cx.clock.now() / 1000)
   const seal = { instance: cx.instance, position, events: count, hash: previous, iat }
   return { lines: [...lines, sealLine(signer, seal)], isMore: events.length === most }
 }

@@ -1,4 +1,5 @@
 import type { Node, Store } from "../store.ts"
+import { metaOf } from "./node.ts"
 import type { SharedFailure } from "./shared-log.ts"
 
 /**
@@ -30,6 +31,43 @@ export async function shareReactorState(
     for (const [name, position] of behind) move.run(name, position)
     if (isNews) keepFailures(store, failures)
   })
+}
+
+/** How far something has come that goes on with the log, on whichever node. */
+export type Progress = {
+  readonly position: number
+  /** What this node needs beside that to go on; empty where it has noted nothing. */
+  readonly note: string
+}
+
+export const progressOf = ({ database }: Store, name: string): Progress => ({
+  position:
+    database
+      .query<{ position: number }, [string]>("SELECT position FROM reactor WHERE name = ?")
+      .get(name)?.position ?? 0,
+  note: metaOf(database, name) ?? "",
+})
+
+/** Notes it; every node learns the position, which never goes back. */
+export async function keepProgress(
+  { database, exclusive, node }: Store,
+  name: string,
+  { position, note }: Progress,
+): Promise<void> {
+  const move = database.query<unknown, [string, number]>(
+    `INSERT INTO reactor (name, position) VALUES (?, ?)
+     ON CONFLICT DO UPDATE SET position = max(position, excluded.position)`,
+  )
+  const keep = database.query<unknown, [string, string]>(
+    "INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)",
+  )
+  await exclusive(() =>
+    database.transaction(() => {
+      move.run(name, position)
+      keep.run(name, note)
+    })(),
+  )
+  await node?.reached(new Map([[name, position]]))
 }
 
 const failuresIn = ({ database }: Store): readonly SharedFailure[] =>

@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { pause } from "../../src/kernel/clock.ts"
+import { readSeal } from "../../src/kernel/crypto/chain.ts"
+import type { OutboundRequest } from "../../src/kernel/net/outbound.ts"
+import { type Collecting, keepCollecting } from "../../src/server/background/audit-collector.ts"
+import { openProvider, type Provider } from "../oauth/provider.ts"
+
+let provider: Provider
+let collecting: Collecting
+let sent: OutboundRequest[]
+let status: number
+let isLeading: boolean
+
+beforeEach(async () => {
+  provider = await openProvider()
+  ;[sent, status, isLeading] = [[], 200, true]
+  collecting = begin()
+})
+afterEach(async () => {
+  await collecting.stop()
+  await provider.close()
+})
+
+const begin = () => {
+  const { store, clock } = provider
+  const outbound = async (request: OutboundRequest) => {
+    sent.push(request)
+    return { status, body: "" }
+  }
+  const call = (instance: string, name: string) =>
+    provider.cx({ instance, caller: { kind: "system", name } })
+  const lead = { holds: () => isLeading, begin: async () => {}, stop: async () => {} }
+  const log = { info: () => {}, warning: () => {} }
+  return keepCollecting(
+    { store, clock, call, lead, outbound, log },
+    { url: "https://logs.example.com/in" },
+  )
+}
+
+/** Lets time pass, and what is due then be done. */
+async function passing(ms: number): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 500) {
+    provider.clock.advance(500)
+    await pause(ms > 60_000 ? 0 : 20)
+  }
+}
+async function until(holds: () => boolean): Promise<void> {
+  for (let turns = 0; !holds(); turns++) {
+    if (turns > 200) throw new Error("it did not come true")
+    await passing(500)
+  }
+}
+const durable = () => provider.store.log.durable()
+const linesOf = (request?: OutboundRequest) => (request?.body ?? "").trimEnd().split("\n")
+const upTo = (request?: OutboundRequest) => readSeal(linesOf(request).at(-1) ?? "")?.seal.position
+
+test("what failed waits longer each time, and is sent again as it was", async () => {
+  await until(() => collecting.passed() === durable())
+  status = 500
+  const before = sent.length
+  await provider.addPerson("pat")
+  await passing(500)
+  expect(sent.length).toBe(before + 1)
+  expect(collecting.untaken()).toMatchObject([
+    { instance: "i1", why: "it was answered with 500", since: expect.any(Number) },
+  ])
+  await passing(30_000)
+  // After 1, 2, 4, 8 and 16 seconds.
+  expect(sent.length - before).toBeGreaterThanOrEqual(4)
+  expect(sent.length - before).toBeLessThanOrEqual(6)
+  expect(new Set(sent.slice(before).map(({ body }) => body)).size).toBe(1)
+  await provider.addPerson("later")
+  status = 200
+  await until(() => collecting.untaken().length === 0)
+  await until(() => collecting.passed() === durable())
+  expect(new Set(sent.slice(before, -1).map(({ body }) => body)).size).toBe(1)
+  expect(sent.at(-1)?.headers?.["idempotency-key"]).not.toBe(
+    sent[before]?.headers?.["idempotency-key"],
+  )
+})
+
+test("nothing is dropped that was not taken, for a day", async () => {
+  status = 500
+  await until(() => collecting.untaken().length === 1)
+  expect(collecting.passed()).toBeLessThan(durable())
+  provider.clock.advance(86_400_000)
+  await passing(500)
+  expect(collecting.passed()).toBe(Number.MAX_SAFE_INTEGER)
+})
+
+test("a process that begins goes on where the one before it was", async () => {
+  await until(() => collecting.passed() === durable())
+  await collecting.stop()
+  const last = sent.at(-1)
+  sent = []
+  await provider.addPerson("meanwhile")
+  collecting = begin()
+  await until(() => collecting.passed() === durable())
+  expect(linesOf(sent[0])[0]).toMatch(/^\{"previous":/)
+  expect(JSON.parse(linesOf(sent[0])[0] ?? "").position).toBe((upTo(last) ?? 0) + 1)
+})
+
+test("where another node has gone on, new lines begin behind what it sent", async () => {
+  await until(() => collecting.passed() === durable())
+  isLeading = false
+  sent = []
+  await provider.addPerson("elsewhere")
+  await passing(2000)
+  expect(sent).toEqual([])
+  provider.store.database.run("UPDATE reactor SET position = ? WHERE name LIKE 'collector/%'", [
+    durable(),
+  ])
+  const theirs = durable()
+  await provider.addPerson("here")
+  isLeading = true
+  await until(() => sent.length > 0)
+  const [first = "", second = ""] = linesOf(sent[0])
+  expect(JSON.parse(first)).toMatchObject({ latchkey: "events", after: theirs })
+  expect(JSON.parse(second).position).toBe(theirs + 1)
+})
+
+test("of what expired before it was taken the rest is sent, by another key", async () => {
+  await until(() => collecting.passed() === durable())
+  const before = upTo(sent.at(-1)) ?? 0
+  status = 500
+  sent = []
+  await provider.addPerson("pat")
+  await until(() => sent.length === 1)
+  provider.store.database.run("DELETE FROM event WHERE position = ?", [before + 1])
+  status = 200
+  await until(() => collecting.untaken().length === 0)
+  const [first, second] = sent
+  expect(second?.headers?.["idempotency-key"]).not.toBe(first?.headers?.["idempotency-key"])
+  expect(JSON.parse(linesOf(second)[0] ?? "").position).toBe(before + 2)
+})

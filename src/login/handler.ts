@@ -16,6 +16,7 @@ import {
 } from "./context.ts"
 import { isCallback, startExternal, takeCallback } from "./external/callback.ts"
 import { askDirectory, takeDirectory } from "./external/directory.ts"
+import { askLinking, takeLinking } from "./external/linking.ts"
 import { askOption, takeOption } from "./external/option.ts"
 import { takeSaml } from "./external/saml.ts"
 import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
@@ -136,6 +137,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.externalIdp]: { get: startExternal },
   [loginPaths.directory]: { get: askDirectory, post: takeDirectory },
   [loginPaths.externalOption]: { get: askOption, post: takeOption },
+  [loginPaths.externalLink]: { get: askLinking, post: takeLinking },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
   [loginPaths.forgot]: { get: askForgot, post: takeForgot },
   [loginPaths.forgotSent]: { get: showForgotSent },

@@ -1,3 +1,4 @@
+import { linkingPath } from "../domain/federation/index.ts"
 import type { Step } from "./flow.ts"
 
 /** Addresses of the login pages. */
@@ -24,6 +25,7 @@ export const loginPaths = {
   externalIdp: "/ui/login/login/externalidp",
   directory: "/ui/login/login/ldap",
   externalOption: "/ui/login/externaluser/option",
+  externalLink: linkingPath,
   consent: "/ui/login/consent",
   invite: "/ui/login/verify",
   verifyEmail: "/ui/login/verify/email",

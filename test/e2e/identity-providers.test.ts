@@ -184,7 +184,59 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await own.fill('[name="password"]', password)
     await own.click('button[type="submit"]')
     await heading(own, "How you sign in")
-    expect(await linked.count()).toBe(0)
+    expect(await linked.getByText("Our peer: dora").count()).toBe(0)
+    await linked.getByRole("button", { name: "Link: Our peer" }).waitFor()
+  })
+
+  /** A person who is signed in, where they see by what. */
+  async function atSecurity(name: string): Promise<Page> {
+    await newPerson(name, `${name}@here.example`, { password: { password } })
+    const own = await newPage()
+    await own.goto(`${service.url}/ui/account/security`)
+    await own.fill('[name="loginName"]', name)
+    await own.click('button[type="submit"]')
+    await own.fill('[name="password"]', password)
+    await own.click('button[type="submit"]')
+    await heading(own, "How you sign in")
+    return own
+  }
+
+  const linkedIn = (own: Page) => own.locator("section").filter({ hasText: "Linked accounts" })
+  const press = (own: Page, name: string) => own.getByRole("button", { name, exact: true }).click()
+
+  test("somebody links an account by themself, and signs in by it", async () => {
+    const hugo = { ...ada, sub: "hugo-1", preferred_username: "hugo", email: "hugo@peer.example" }
+    const own = await atSecurity("hugo")
+    await peer.say({ person: hugo })
+    await press(own, "Link: Our peer")
+    await heading(own, "Link this account?")
+    await own.getByText("Our peer says that you are hugo@peer.example").waitFor()
+    await press(own, "Link")
+    await heading(own, "How you sign in")
+    await linkedIn(own).getByText("Our peer: hugo").waitFor()
+    const again = own.getByRole("button", { name: "Link: Our peer", exact: true })
+    expect(await again.count()).toBe(0)
+    await heading(await choose(), "Profile")
+  })
+
+  test("somebody who would link what is somebody else's is told so", async () => {
+    const own = await atSecurity("iris")
+    await peer.say({ person: { ...ada, sub: "hugo-1", email: "hugo@peer.example" } })
+    await press(own, "Link: Our peer")
+    await heading(own, "This account is linked already")
+    await own.goto(`${service.url}/ui/account/security`)
+    await own.getByRole("button", { name: "Link: Our peer" }).waitFor()
+  })
+
+  test("somebody who signs in by a link alone keeps it", async () => {
+    const person = { ...ada, sub: "jan-1", preferred_username: "jan", email: "jan@peer.example" }
+    await peer.say({ person })
+    const own = await choose()
+    await heading(own, "Profile")
+    await own.goto(`${service.url}/ui/account/security`)
+    await press(own, "Unlink: Our peer: jan")
+    await own.getByRole("dialog").getByRole("button", { name: "Unlink" }).click()
+    await own.getByRole("alert").getByText("You sign in by this alone.").waitFor()
   })
 
   test("somebody whose address has changed there has the new one here", async () => {
@@ -219,7 +271,11 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     let slapd: Slapd
     beforeAll(async () => {
       const eve = { uid: "eve", cn: "Eve Ning", sn: "Ning", givenName: "Eve" }
-      slapd = await startSlapd([{ ...eve, mail: "eve@peer.example", userPassword: "Eve-secret-1" }])
+      const finn = { uid: "finn", cn: "Finn Ning", sn: "Ning", givenName: "Finn" }
+      slapd = await startSlapd([
+        { ...eve, mail: "eve@peer.example", userPassword: "Eve-secret-1" },
+        { ...finn, mail: "finn@staff.example", userPassword: "Finn-secret-1" },
+      ])
     })
     afterAll(() => slapd?.stop())
 
@@ -255,6 +311,18 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await own.getByLabel("Password").fill("Eve-secret-1")
       await own.getByRole("button", { name: "Sign in", exact: true }).click()
       await heading(own, "Profile")
+    })
+
+    test("are linked by who is signed in, with the name and the password there", async () => {
+      const own = await atSecurity("kim")
+      await press(own, "Link: Staff")
+      await heading(own, "Sign in with Staff")
+      await own.getByLabel("User name").fill("finn")
+      await own.getByLabel("Password").fill("Finn-secret-1")
+      await press(own, "Sign in")
+      await heading(own, "Link this account?")
+      await press(own, "Link")
+      await linkedIn(own).getByText("Staff: finn").waitFor()
     })
   })
 
@@ -306,6 +374,15 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await own.waitForURL(/signedout/)
       expect(passed).toContain("/slo")
       expect(passed.some((path) => path.endsWith("/saml/slo"))).toBe(true)
+    })
+
+    test("is linked by who is signed in", async () => {
+      saml.say({ nameId: "lea-1", attributes: { UserName: "lea", Email: "lea@campus.example" } })
+      const own = await atSecurity("lea")
+      await press(own, "Link: Campus")
+      await heading(own, "Link this account?")
+      await press(own, "Link")
+      await linkedIn(own).getByText("Campus: lea").waitFor()
     })
 
     test("has its certificate made anew", async () => {

@@ -77,6 +77,10 @@ const waysIn = ({ base, application, account, known, named }: Ground): Samples =
       email: "ada@example.org",
     },
   }),
+  linking: createElement(login.LinkingPage, {
+    ...{ ...base, form, account, intentId: "1", provider: named, accountHref: "/account" },
+    identity: { userName: named, displayName: named, email: named },
+  }),
 })
 
 const links = ({ base, linked, account, application, named }: Ground): Samples => ({

@@ -9,6 +9,8 @@ export type DirectoryPageProps = PageProps & {
   /** What the directory is called. */
   readonly provider: string
   readonly loginName?: string | undefined
+  /** What is posted along where an account is to be linked. */
+  readonly ticket?: string | undefined
   readonly error?: string | undefined
   readonly application?: Application | undefined
   /** Leads back to where all ways in are offered. */
@@ -17,13 +19,15 @@ export type DirectoryPageProps = PageProps & {
 
 /** The name and the password that a directory knows. Posts `idp`, `loginName` and `password`. */
 export function DirectoryPage(props: DirectoryPageProps) {
-  const { t, language, form, idpId, provider, loginName, error, application, otherHref } = props
+  const { t, language, form, idpId, ticket, provider, loginName } = props
+  const { error, application, otherHref } = props
   const title = t("login_name.provider", { provider })
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("directory.lead", { provider })} />
       <FlowForm target={form}>
         <input type="hidden" name="idp" value={idpId} />
+        {ticket && <input type="hidden" name="ticket" value={ticket} />}
         <TextField
           label={t("directory.name")}
           name="loginName"

@@ -51,6 +51,7 @@ export {
   type LinkPasswordPageProps,
   type LinkProblem,
 } from "./link-page.tsx"
+export { LinkingPage, type LinkingPageProps } from "./linking-page.tsx"
 export {
   LoginNamePage,
   type LoginNamePageProps,

@@ -143,6 +143,7 @@ export {
   linkedUser,
   linkedUserIn,
   mayVouch,
+  mustHaveRoom,
   removeLink,
   usableLinks,
 } from "./link/commands.ts"

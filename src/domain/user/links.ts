@@ -11,6 +11,8 @@ export type LinkEvent =
         readonly idpId: string
         /** Who said who they are there; the link holds for this alone. */
         readonly authority: string
+        /** Whether the account came with it; that is no news to its person. */
+        readonly isFirst?: boolean
       },
       { readonly externalId: string; readonly name: string }
     >
@@ -42,7 +44,8 @@ type Folds = {
 export const linkFolds: Folds = {
   "user.human.externalidp.added": (state, { data, private: secret, time }) => {
     if (!isPerson(state) || !secret) return state
-    const links = [...linksOf(state), { ...data, ...secret, added: time }]
+    const { linkId, idpId, authority } = data
+    const links = [...linksOf(state), { linkId, idpId, authority, ...secret, added: time }]
     return { ...state, links, changed: time }
   },
   // What signed in with it is over, as with any other factor that is taken away.

@@ -21,7 +21,7 @@ import { type LoginContext, loginContextOf, type PageContext, trouble } from "..
 import { askedOfExternal } from "../entered/script.ts"
 import { goTo } from "../form.ts"
 import { enterLinked, enterLinking, enterNew } from "./enter.ts"
-import { offeredIdp, options } from "./offer.ts"
+import { linkings, offeredIdp, options } from "./offer.ts"
 import { judged, newcomerOf } from "./person.ts"
 
 /** GET: sends the browser to a provider that the page has offered. */
@@ -111,6 +111,7 @@ export async function proceed(
   if (context instanceof Response) return context
   const newcomer = newcomerOf(cx, intentOfBrowser(cx, id, browserContext.browser.id))
   if (!newcomer) return trouble(context, { problem: "expired" })
+  if (newcomer.intent.linkUserId !== undefined) return linkings.next(context, { intentId: id })
   const verdict = judged(cx, newcomer)
   if (verdict.kind === "sign in") return enterLinked(context, newcomer, verdict.userId)
   if (verdict.kind === "link") return enterLinking(context, newcomer, verdict.userId)

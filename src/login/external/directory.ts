@@ -11,38 +11,39 @@ import {
 } from "../context.ts"
 import { askedOfExternal } from "../entered/script.ts"
 import type { Fields } from "../form.ts"
-import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { failed, proceed } from "./callback.ts"
-import { offeredIdp } from "./offer.ts"
+import { linkingBy } from "./linking.ts"
+import {
+  type DirectoryShown,
+  directories,
+  offeredIdp,
+  type DirectoryProblem as Problem,
+} from "./offer.ts"
 
-type Problem =
-  | { readonly key: "directory.error.wrong" | "password.error.busy" | "password.error.missing" }
-  | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
+/** The directory, and to whom it is to link who is found there; nobody where it signs in. */
+type Asking = { readonly found: Found; readonly linkUserId?: string }
 
-/** What the page is shown with. */
-type DirectoryShown = {
-  readonly idpId: string
-  readonly loginName?: string
-  readonly problem?: Problem
-}
-
-const directories = notesFor<DirectoryShown>(loginPaths.directory)
-
-function directoryOf(loginContext: LoginContext, id: string): Found | undefined {
-  const found = offeredIdp(loginContext, id)
-  return found && entranceOf(found.idp.settings) === "directory" ? found : undefined
+function askingOf(
+  loginContext: LoginContext,
+  { idpId, ticket = "" }: DirectoryShown,
+): Asking | undefined {
+  const linking = ticket === "" ? undefined : linkingBy(loginContext, ticket)
+  const found = ticket === "" ? offeredIdp(loginContext, idpId) : linking?.found
+  if (!found || entranceOf(found.idp.settings) !== "directory") return undefined
+  return { found, ...(linking && { linkUserId: linking.userId }) }
 }
 
 /** GET of the page that asks for a name and a password of a directory. */
 export function askDirectory(loginContext: LoginContext): Promise<Response> | Response {
   const { cx, request, waiting } = loginContext
   const named = new URL(request.url).searchParams.get("idp") ?? ""
-  const { idpId, loginName, problem } = directories.of(loginContext) ?? { idpId: named }
-  const found = directoryOf(loginContext, idpId)
+  const shown = directories.of(loginContext) ?? { idpId: named }
+  const { idpId, loginName, ticket, problem } = shown
+  const found = askingOf(loginContext, shown)?.found
   if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
   const page = {
-    ...{ provider: found.idp.name, idpId, loginName: loginName ?? waiting?.loginHint },
+    ...{ provider: found.idp.name, idpId, ticket, loginName: loginName ?? waiting?.loginHint },
     form: targetOf(loginContext, loginPaths.directory),
     application: applicationOf(loginContext),
     otherHref: hrefOf(loginContext, loginPaths.loginName),
@@ -69,11 +70,13 @@ function statusOf(problem: Problem | undefined): number {
 /** The name and the password were given: the directory says whose they are. */
 export async function takeDirectory(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, browserContext, waiting } = loginContext
-  const found = directoryOf(loginContext, fields.get("idp"))
-  if (!found) return trouble(loginContext, { problem: "not_found", status: 404 })
+  const ticket = fields.get("ticket")
+  const asking = askingOf(loginContext, { idpId: fields.get("idp"), ticket })
+  if (!asking) return trouble(loginContext, { problem: "not_found", status: 404 })
+  const { found, ...linking } = asking
   const loginName = fields.get("loginName").trim().slice(0, loginNameMax)
   const again = (problem: Problem) =>
-    directories.next(loginContext, { idpId: found.idp.id, loginName, problem })
+    directories.next(loginContext, { idpId: found.idp.id, loginName, ticket, problem })
   const password = fields.get("password")
   if (password === "") return again({ key: "password.error.missing" })
   try {
@@ -82,7 +85,7 @@ export async function takeDirectory(loginContext: LoginContext, fields: Fields):
     const answered = await askedOfExternal(loginContext, found, { answered: said, requestId })
     const { id } = await noteAnswered(cx, found, {
       ...{ agentId: browserContext.browser.id, requestId, creatorId: "" },
-      ...{ successUrl: "", failureUrl: "", answered },
+      ...{ ...linking, successUrl: "", failureUrl: "", answered },
     })
     return await proceed(loginContext, { id, requestId })
   } catch (cause) {

@@ -12,6 +12,24 @@ export type OptionNote = {
 
 export const options = notesFor<OptionNote>(loginPaths.externalOption)
 
+/** What the page that asks for a name and a password of a directory is shown with. */
+export type DirectoryShown = {
+  readonly idpId: string
+  readonly loginName?: string
+  /** What begins to link, where it doesn't sign in; see `openTicket`. */
+  readonly ticket?: string
+  readonly problem?: DirectoryProblem
+}
+
+export type DirectoryProblem =
+  | { readonly key: "directory.error.wrong" | "password.error.busy" | "password.error.missing" }
+  | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
+
+export const directories = notesFor<DirectoryShown>(loginPaths.directory)
+
+/** What the page that asks before it links is shown with. */
+export const linkings = notesFor<{ readonly intentId: string }>(loginPaths.externalLink)
+
 /** The providers that the people who are asked for may sign in with. */
 export const offeredTo = ({ cx, waiting }: LoginContext): readonly Found[] =>
   activeIdps(cx, waiting?.asked.home)

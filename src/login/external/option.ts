@@ -15,13 +15,13 @@ import {
   targetOf,
   trouble,
 } from "../context.ts"
-import { isProved, needOf } from "../factor/need.ts"
+import { needOf } from "../factor/need.ts"
 import type { Fields } from "../form.ts"
 import { loginPaths } from "../path.ts"
 import { mendable } from "./callback.ts"
 import { enterLinking, enterNew } from "./enter.ts"
 import { type OptionNote, options } from "./offer.ts"
-import { judged, type Newcomer, newcomerOf } from "./person.ts"
+import { judged, type Newcomer, newcomerOf, provenHere } from "./person.ts"
 
 type Asked = {
   readonly newcomer: Newcomer
@@ -38,6 +38,8 @@ function askedBy(loginContext: LoginContext, note: OptionNote | undefined): Aske
   const newcomer = newcomerOf(cx, intent)
   const verdict = newcomer && judged(cx, newcomer)
   if (!newcomer || !verdict || verdict.kind === "refuse") return undefined
+  // What was begun to link signs nobody in, and makes no account.
+  if (newcomer.intent.linkUserId !== undefined) return undefined
   const { isLinkingAllowed: mayLink, isCreationAllowed: mayCreate } = newcomer.found.idp.options
   return { newcomer, note, mayLink, mayCreate }
 }
@@ -49,7 +51,7 @@ export function askOption(loginContext: LoginContext): Promise<Response> | Respo
   const { newcomer, note, mayLink, mayCreate } = asked
   const { identity, found } = newcomer
   const { cx } = loginContext
-  const present = mayLink ? provenHere(loginContext, newcomer) : []
+  const present = mayLink ? provenHere(loginContext, newcomer.found) : []
   const page = {
     provider: found.idp.name,
     identity,
@@ -68,18 +70,6 @@ export function askOption(loginContext: LoginContext): Promise<Response> | Respo
   )
 }
 
-/** Who is signed in here with all that is asked of them: that is proof enough to link them. */
-function provenHere({ cx, browserContext }: LoginContext, { found }: Newcomer) {
-  const now = cx.clock.now()
-  return browserContext.present.filter((session) => {
-    const { userId } = session
-    const need = needOf(cx, userId)
-    const isWhole = need.factors.length === 0 || isProved(need, session, { since: now, now })
-    const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
-    return isWhole && mayVouch(cx, found.idp.id, home)
-  })
-}
-
 /** The choice was made: to link an account that is here, or to make one. */
 export async function takeOption(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const intentId = fields.get("intent")
@@ -87,7 +77,7 @@ export async function takeOption(loginContext: LoginContext, fields: Fields): Pr
   if (!asked) return trouble(loginContext, { problem: "expired" })
   if (fields.get("choice") === "create") return create(loginContext, asked, fields)
   if (!asked.mayLink) return trouble(loginContext, { problem: "provider_unlinked", status: 403 })
-  const chosen = provenHere(loginContext, asked.newcomer).find(
+  const chosen = provenHere(loginContext, asked.newcomer.found).find(
     ({ id }) => id === fields.get("session"),
   )
   if (chosen) return enterLinking(loginContext, asked.newcomer, chosen.userId)

@@ -12,6 +12,7 @@ import {
   addUser,
   candidatesFor,
   createCode,
+  type External,
   linkedUser,
   mayVouch,
   type NewHuman,
@@ -20,6 +21,8 @@ import {
 } from "../../domain/user/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
+import { isProved, needOf } from "../factor/need.ts"
+import type { Present } from "../flow.ts"
 import { type Verdict, verdictOn } from "./rule.ts"
 
 /** Somebody who has come from a provider, and the provider. */
@@ -62,6 +65,18 @@ export function newcomerOf(cx: Cx, intent: Intent | undefined): Newcomer | undef
   return intent && found && { intent, found, identity: intent.answered.identity }
 }
 
+/** Who is signed in here with all that is asked of them: that is proof enough to link them. */
+export function provenHere({ cx, browserContext }: LoginContext, found: Found): readonly Present[] {
+  const now = cx.clock.now()
+  return browserContext.present.filter((session) => {
+    const { userId } = session
+    const need = needOf(cx, userId)
+    const isWhole = need.factors.length === 0 || isProved(need, session, { since: now, now })
+    const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
+    return isWhole && mayVouch(cx, found.idp.id, home)
+  })
+}
+
 /** What a person may say otherwise than their provider. */
 export type Said = Pick<Identity, "givenName" | "familyName" | "email" | "userName">
 
@@ -100,14 +115,16 @@ export function addPerson(
   { newcomer, person }: { readonly newcomer: Newcomer; readonly person: NewHuman },
 ): void {
   addUser(tx, userId, person)
-  link(tx, userId, newcomer)
+  addLink(tx, userId, { ...externalOf(newcomer), isFirst: true })
 }
 
 /** Links somebody who is there already. */
-export function link(tx: Transaction, userId: string, { found, identity }: Newcomer): void {
+export const link = (tx: Transaction, userId: string, newcomer: Newcomer): void =>
+  addLink(tx, userId, externalOf(newcomer))
+
+function externalOf({ found, identity }: Newcomer): External {
   const { externalId, userName, email } = identity
-  const name = userName || email || externalId
-  addLink(tx, userId, { idpId: found.idp.id, externalId, name })
+  return { idpId: found.idp.id, externalId, name: userName || email || externalId }
 }
 
 /** Has a profile follow what the provider says, where it is set up so; what it leaves out stays. */

@@ -204,6 +204,37 @@ test("whoever gets or loses a factor is told, whoever did it", async () => {
   expect(subjects()).toContain("A way to sign in was removed")
 })
 
+test("whoever gets or loses a linked account is told, but for what they came with", async () => {
+  const subjects = () =>
+    server.received
+      .map(({ mail: { subject = "" } }) => subject)
+      .filter((each) => each.includes("way to sign in"))
+  const oauth = {
+    ...{ name: "Acme", clientId: "c", clientSecret: "s", idAttribute: "id" },
+    authorizationEndpoint: "https://idp.example.com/authorize",
+    tokenEndpoint: "https://idp.example.com/token",
+    userEndpoint: "https://idp.example.com/user",
+  }
+  const { id: idpId } = await ask("addGenericOAuthProvider", oauth)
+  const link = { idpId, userId: "eva-1", userName: "eva" }
+  const finn = {
+    organization: { org: { case: "orgId", value: "org1" } },
+    profile: { givenName: "Finn", familyName: "Berg" },
+    email: { email: "finn@example.com", verification: { case: "isVerified", value: true } },
+    idpLinks: [{ ...link, userId: "finn-1" }],
+  }
+  await sending(
+    () => addEva("en"),
+    () => ask("addHumanUser", finn),
+  )
+  expect(subjects()).toEqual([])
+  await sending(() => ask("addIDPLink", { userId: "eva", idpLink: link }))
+  expect(subjects()).toEqual(["A way to sign in was added"])
+  expect(server.received.at(-1)?.mail.text).toContain("an account elsewhere")
+  await sending(() => ask("removeIDPLink", { userId: "eva", idpId, linkedUserId: "eva-1" }))
+  expect(subjects()).toEqual(["A way to sign in was added", "A way to sign in was removed"])
+})
+
 test("nothing that is said of a person adds a header, or a line", async () => {
   const custom = { language: "en", subject: "For {{.DisplayName}}", text: "Hi {{.LastName}}" }
   await ask("setDefaultPasswordResetMessageText", custom)

@@ -1,16 +1,20 @@
+import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { Button } from "../../kit/button.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
-import { call, useRead } from "../shell/call.ts"
+import { call, useAction, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
+import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import { KeyList } from "./key-list.tsx"
 import { andSignIn } from "./sign-in-again.ts"
 
-/** Accounts elsewhere that sign one in here; nothing where there is none. */
+/** Accounts elsewhere that sign one in here, and those that could; nothing where there is none. */
 export function LinkedAccounts() {
   const { t } = useText()
   const { result } = useRead(AuthService.method.listMyLinkedIDPs)
-  if (result.length === 0) return null
+  const { providers } = useRead(ActivityService.method.listLinkableProviders)
+  if (result.length === 0 && providers.length === 0) return null
   const links = result.map(({ idpId, idpName, providedUserId, providedUserName }) => ({
     id: `${idpId}/${providedUserId}`,
     name: `${idpName}: ${providedUserName || providedUserId}`,
@@ -19,20 +23,51 @@ export function LinkedAccounts() {
   return (
     <Section title={t("account.linked.title")}>
       <p className="quiet section-lead">{t("account.linked.text")}</p>
-      <KeyList
-        keys={links}
-        none=""
-        remove={({ name, link }) => (
-          <ConfirmButton
-            needs="own"
-            small
-            label={t("account.linked.remove")}
-            what={name}
-            consequence={t("account.linked.remove_text")}
-            act={() => andSignIn(call(AuthService.method.removeMyLinkedIDP, link))}
-          />
-        )}
-      />
+      {links.length > 0 && (
+        <KeyList
+          keys={links}
+          none=""
+          remove={({ name, link }) => (
+            <ConfirmButton
+              needs="own"
+              small
+              label={t("account.linked.remove")}
+              what={name}
+              consequence={t("account.linked.remove_text")}
+              act={() => andSignIn(call(AuthService.method.removeMyLinkedIDP, link))}
+            />
+          )}
+        />
+      )}
+      {providers.map((provider) => (
+        <Linkable key={provider.idpId} {...provider} />
+      ))}
     </Section>
+  )
+}
+
+/** A provider with which one could sign in, too: the browser goes there and comes back. */
+function Linkable({ idpId, name }: { readonly idpId: string; readonly name: string }) {
+  const { t } = useText()
+  const label = t("account.linked.add")
+  const begin = useAction(
+    () => call(ActivityService.method.startProviderLink, { idpId }),
+    ({ url }) => location.assign(url),
+  )
+  return (
+    <div className="way">
+      <div className="way-text">
+        <h3>{name}</h3>
+        <Refused refusal={begin.refusal} />
+      </div>
+      <Button
+        small
+        aria-label={`${label}: ${name}`}
+        disabled={begin.busy}
+        onClick={() => begin.run()}
+      >
+        {label}
+      </Button>
+    </div>
   )
 }

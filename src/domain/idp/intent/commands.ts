@@ -160,8 +160,10 @@ function doneOf(cx: Cx, id: string, found: Answer): Done | undefined {
   return plain === undefined ? undefined : { ...begunOf(found), id, answered: JSON.parse(plain) }
 }
 
-function begunOf({ idpId, agentId, requestId, creatorId, successUrl, failureUrl }: Begun): Begun {
-  return { idpId, agentId, requestId, creatorId, successUrl, failureUrl }
+function begunOf(found: Begun): Begun {
+  const { idpId, agentId, requestId, creatorId, linkUserId, successUrl, failureUrl } = found
+  const linking = linkUserId === undefined ? {} : { linkUserId }
+  return { idpId, agentId, requestId, creatorId, ...linking, successUrl, failureUrl }
 }
 
 const about = (id: string): string => `idpintent/${id}`

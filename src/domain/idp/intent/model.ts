@@ -9,6 +9,8 @@ export type Begun = {
   readonly requestId: string
   /** Who began it by the API; empty for a browser. */
   readonly creatorId: string
+  /** To whom it is to link who comes back; absent where it signs somebody in. */
+  readonly linkUserId?: string
   /** Where the browser goes in the end; empty on our own pages. */
   readonly successUrl: string
   readonly failureUrl: string

@@ -258,7 +258,7 @@ export const linkRow = row({
     if (held.some((each) => each.idpId === idpId && each.externalId === externalId)) {
       throw linkedError()
     }
-    await cx.store.transact(cx, (tx) => addLink(tx, userId, link))
+    await cx.store.transact(cx, (tx) => addLink(tx, userId, { ...link, isFirst: true }))
   },
   lane: ({ userId }) => userId,
   idOf: ({ userId, idpId }) => `${userId}/${idpId}`,

@@ -69,7 +69,8 @@ export function addUser(tx: Transaction, id: string, input: NewUser): void {
   const drafts =
     input.kind === "human" ? humanAdded(input, userName) : machineAdded(id, input, userName)
   tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
-  for (const link of (input.kind === "human" && input.links) || []) addLink(tx, id, link)
+  const links = (input.kind === "human" && input.links) || []
+  for (const link of links) addLink(tx, id, { ...link, isFirst: true })
 }
 
 /** Adds a user in a step of its own; see `addUser`. */

@@ -2,13 +2,15 @@ import { Fault, fieldError } from "../../../kernel/fault.ts"
 import type { ClaimChange, Cx, Draft, Transaction } from "../../../store/index.ts"
 import { authorityOfIdp, authorityWithin, idpById } from "../../idp/index.ts"
 import { type IdpLink, linksOf } from "../links.ts"
-import { type Human, hasLeft, type UserEvent, user } from "../model.ts"
+import { type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
 
 /** Somebody at an identity provider. */
 export type External = {
   readonly idpId: string
   readonly externalId: string
   readonly name: string
+  /** Whether the account comes with it. */
+  readonly isFirst?: boolean
 }
 
 const claim = "idp_link"
@@ -24,16 +26,21 @@ export function addLink(tx: Transaction, userId: string, external: External): vo
   const state = tx.state(user, userId)
   if (hasLeft(state)) throw new Fault("not_found", "user.missing", "there is no such user")
   if (state.kind !== "human") throw notPersonError()
-  if (linksOf(state).length >= linksMax) throw tooManyError()
-  const { idpId, externalId, name } = external
+  mustHaveRoom(state)
+  const { idpId, externalId, name, isFirst = false } = external
   const authority = authorityWithin(tx, idpId) ?? ""
   const added: Draft<UserEvent> = {
     type: "user.human.externalidp.added",
-    data: { linkId: tx.ids.next(), idpId, authority },
+    data: { linkId: tx.ids.next(), idpId, authority, ...(isFirst && { isFirst }) },
     private: { externalId, name },
     claims: [{ take: claim, key: keyOf(external, authority), taken }],
   }
   tx.append(user, userId, [added])
+}
+
+/** Refuses where a person has as many links as anybody may have. */
+export function mustHaveRoom(state: User): void {
+  if (linksOf(state).length >= linksMax) throw tooManyError()
 }
 
 /** Takes a link away; what signed in with it is over. Refuses one that is not there. */

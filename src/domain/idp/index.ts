@@ -14,6 +14,7 @@ export {
   idpsOf,
   isIdpThere,
   missingError,
+  placeId,
   secretOf,
 } from "./commands.ts"
 export {

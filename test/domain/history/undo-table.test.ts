@@ -270,3 +270,30 @@ test("of what holds for the whole instance", async () => {
   await act("owner", "updateSecretGenerator", { ...generator, length: 10 })
   await thereAndBack(stream("secret_generator", "verify_email_code"))
 })
+
+test("of identity providers, of the instance and of organisations", async () => {
+  const google = { clientId: "c", clientSecret: "s" }
+  const { id: shared } = await act("owner", "addGoogleProvider", google, "admin")
+  const { id: own } = await act("manager", "addGoogleProvider", google, "management")
+  await act("owner", "addIDPToLoginPolicy", { idpId: shared }, "admin")
+  await thereAndBack(stream("idps", ""))
+  await act("manager", "addIDPToLoginPolicy", { idpId: own, ownerType: 2 }, "management")
+  await thereAndBack(of("identityProvidersOf", "org1"))
+  const asked = { ...of("identityProvidersOf", "org1"), limit: 1 }
+  const { changes } = await act("manager", "listChanges", asked)
+  expect(changes).toMatchObject([{ undoable: true, editor: { userId: "owner" } }])
+  await expect(act("stranger", "listChanges", asked)).rejects.toMatchObject({ code: "not_found" })
+})
+
+test("what an instance has one of needs no id", async () => {
+  for (const [kind, id] of [
+    ["instance", "i1"],
+    ["policy", "instance"],
+    ["idps", "instance"],
+    ["restrictions", "i1"],
+  ] as const) {
+    const told = await act("owner", "listChanges", stream(kind, ""))
+    expect(told.changes.length, kind).toBeGreaterThan(0)
+    expect(told, kind).toEqual(await act("owner", "listChanges", stream(kind, id)))
+  }
+})

@@ -28,6 +28,15 @@ export const historyRows: readonly Row[] = [
   },
   {
     call: `${service}/ListChanges`,
+    name: "of what an instance has one of",
+    as: "owner",
+    once: true,
+    given: [["admin.v1.AdminService/SetDefaultLanguage", { language: "de" }]],
+    body: { resource: { stream: { instance: true, kind: "instance" } }, limit: 1 },
+    expect: { changes: [{ type: "instance.default.language.set" }] },
+  },
+  {
+    call: `${service}/ListChanges`,
     name: "of anything, by a manager",
     body: { resource: { stream: { instance: true, kind: "project", id: "$project" } } },
     code: "permission_denied",

@@ -1,4 +1,4 @@
-import { useParams } from "@tanstack/react-router"
+import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { IDPOwnerType, type Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
@@ -8,6 +8,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
+import { Histories } from "../list/histories.tsx"
 import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
@@ -23,6 +24,9 @@ import { IdpForm, nameOfKind } from "./form.tsx"
 import { kindNameOf, type Place } from "./kind.ts"
 import { TestIdp, TestResult } from "./test.tsx"
 
+// Loaded once the page stands.
+const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
+
 const admin = AdminService.method
 const management = ManagementService.method
 
@@ -36,6 +40,7 @@ export function IdentityProvidersPage() {
       <Part rows={4}>
         <Idps place={undefined} />
       </Part>
+      <Histories of={["identityProviders"]} />
     </Page>
   )
 }
@@ -58,6 +63,9 @@ export function OrganizationIdentityProvidersPage() {
       <TestResult />
       <Part rows={4}>
         <Idps place={organizationId} />
+      </Part>
+      <Part>
+        <History of={{ case: "identityProvidersOf", value: organizationId }} />
       </Part>
     </Page>
   )

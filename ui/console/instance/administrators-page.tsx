@@ -1,3 +1,4 @@
+import { Histories } from "../list/histories.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useText } from "../shell/text.ts"
 import { Administrators } from "./administrators.tsx"
@@ -11,6 +12,7 @@ export function AdministratorsPage() {
       <p className="quiet section-lead">{t("administrators.lead")}</p>
       <Administrators of={{ case: "instance", value: true }} />
       <CustomRoles />
+      <Histories of={["instance", "roles"]} />
     </Page>
   )
 }

@@ -8,6 +8,7 @@ import { Checks } from "../../kit/check.tsx"
 import { formOf } from "../form/made.tsx"
 import { Badges } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
+import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { usePermissions } from "../shell/held.ts"
@@ -78,6 +79,7 @@ export function Administrators({ of: held }: { readonly of: Held }) {
         edit: updateAdministrator,
         remove: deleteAdministrator,
       }}
+      more={(row) => <Changes held={held} row={row} />}
       form={(row) => administratorForm(held, row)}
       remove={(row) => call(deleteAdministrator, { userId: idOf(row), resource })}
     />
@@ -88,6 +90,16 @@ const idOf = ({ user }: Administrator) => user?.id ?? ""
 
 const nameOf = ({ user }: Administrator) =>
   user?.displayName || user?.preferredLoginName || user?.id || ""
+
+type ChangesProps = { readonly held: Held; readonly row: Administrator }
+
+/** The instance keeps its own administrators in its own history, a grant by its own id. */
+function Changes({ held, row }: ChangesProps) {
+  if (held.case !== "organizationId" && held.case !== "projectId") return null
+  const level = held.case === "organizationId" ? "org" : "project"
+  const id = [level, encodeURIComponent(held.value), encodeURIComponent(idOf(row))].join("/")
+  return <HistoryButton of={streamOf("member", id)} name={nameOf(row)} />
+}
 
 function administratorForm(held: Held, administrator: Administrator | undefined) {
   const given: readonly string[] = administrator?.roles ?? []

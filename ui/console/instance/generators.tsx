@@ -5,6 +5,7 @@ import {
 } from "../../../src/gen/core/settings/v1/settings_pb.ts"
 import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
 import { DialogButton, formOf } from "../form/made.tsx"
+import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
 import { unless } from "../shell/refusal.ts"
@@ -15,10 +16,10 @@ const { listSecretGenerators, updateSecretGenerator } = AdminService.method
 
 /** Those that something is made by, in the order in which they are shown. */
 const kinds = [
-  { type: SecretGeneratorType.INIT_CODE, name: "invite" },
-  { type: SecretGeneratorType.VERIFY_EMAIL_CODE, name: "email" },
-  { type: SecretGeneratorType.VERIFY_PHONE_CODE, name: "phone" },
-  { type: SecretGeneratorType.APP_SECRET, name: "secret" },
+  { type: SecretGeneratorType.INIT_CODE, name: "invite", stream: "init_code" },
+  { type: SecretGeneratorType.VERIFY_EMAIL_CODE, name: "email", stream: "verify_email_code" },
+  { type: SecretGeneratorType.VERIFY_PHONE_CODE, name: "phone", stream: "verify_phone_code" },
+  { type: SecretGeneratorType.APP_SECRET, name: "secret", stream: "app_secret" },
 ] as const
 
 type Kind = (typeof kinds)[number]
@@ -49,6 +50,10 @@ export function Generators() {
           t(`generators.${kind.name}`),
           <>
             {words(generator)}
+            <HistoryButton
+              of={streamOf("secret_generator", kind.stream)}
+              name={t(`generators.${kind.name}`)}
+            />
             <DialogButton
               {...{ small: true, needs: updateSecretGenerator, label: t("action.edit") }}
               family={`generators-${kind.name}`}

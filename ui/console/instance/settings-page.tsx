@@ -1,5 +1,6 @@
 import { lazy } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
+import { Histories } from "../list/histories.tsx"
 import { policies } from "../policy/policies.ts"
 import { PolicySection } from "../policy/policy-section.tsx"
 import { useReadIfAllowed } from "../shell/call.ts"
@@ -45,6 +46,7 @@ export function SettingsPage() {
       <Part>
         <Registration settings={settings} />
       </Part>
+      <Histories of={["policies", "instance", "restrictions"]} />
     </Page>
   )
 }

@@ -6,6 +6,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { type Column, Table } from "../../kit/table.tsx"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { DialogButton, formOf } from "../form/made.tsx"
+import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
@@ -56,7 +57,15 @@ const columnsOf = ({ t }: Texts, settings: OIDCSettings | undefined): readonly C
   { label: t("field.created"), cell: ({ creationDate }) => <Time at={creationDate} /> },
   { label: t("web_keys.turn"), cell: (key) => <Time at={turnOf(key, settings)} /> },
   { label: t("keys.id"), cell: ({ id }) => <code>{id}</code> },
-  { label: "", cell: (key) => <Actions webKey={key} /> },
+  {
+    label: "",
+    cell: (key) => (
+      <div className="row-actions">
+        <HistoryButton of={streamOf("web_key", key.id)} name={`${kindOf(key)} ${key.id}`} />
+        <Actions webKey={key} />
+      </div>
+    ),
+  },
 ]
 
 /** The key that signs can't be taken away: another one takes its place first. */
@@ -65,7 +74,7 @@ function Actions({ webKey }: { readonly webKey: WebKey }) {
   const { id } = webKey
   if (stateOf(webKey) === "active") return null
   return (
-    <div className="row-actions">
+    <>
       <ActionButton
         small
         needs={activateWebKey}
@@ -80,7 +89,7 @@ function Actions({ webKey }: { readonly webKey: WebKey }) {
         consequence={t("web_keys.remove_text")}
         act={() => call(deleteWebKey, { id })}
       />
-    </div>
+    </>
   )
 }
 

@@ -27,10 +27,17 @@ export type HistoryOf = NonNullable<MessageInitShape<typeof ResourceSchema>["res
 const first = 5
 const step = 50
 
+type HistoryProps = {
+  readonly of: HistoryOf
+  /** What it is of, where a page has several. */
+  readonly what?: string
+}
+
 /** What happened to a thing, who did it and what it changed, the newest first. */
-export function History({ of }: { readonly of: HistoryOf }) {
+export function History({ of, what }: HistoryProps) {
   const texts = useText()
   const { t } = texts
+  const title = what === undefined ? t("history.title") : `${t("history.title")}: ${what}`
   const [limit, setLimit] = useState(first)
   const [sequence, setSequence] = useState(0n)
   const { data, error } = useQuery({
@@ -51,14 +58,17 @@ export function History({ of }: { readonly of: HistoryOf }) {
     setLimit(step)
   }
   return (
-    <Section title={t("history.title")}>
+    <Section title={title}>
       <Refused refusal={refusal} />
-      <Table
-        caption={t("history.title")}
-        columns={columnsOf(texts, of)}
-        rows={rows}
-        keyOf={(change) => String(change.sequence)}
-      />
+      {rows.length === 0 && !refusal && <p className="quiet">{t("history.none")}</p>}
+      {rows.length > 0 && (
+        <Table
+          caption={title}
+          columns={columnsOf(texts, of)}
+          rows={rows}
+          keyOf={(change) => String(change.sequence)}
+        />
+      )}
       <div className="row">
         {sequence > 0n && <Button onClick={() => setSequence(0n)}>{t("history.newest")}</Button>}
         {found.length > limit && <Button onClick={more}>{t("history.more")}</Button>}

@@ -8,6 +8,7 @@ import { TurnButton } from "../form/confirm.tsx"
 import { formOf } from "../form/made.tsx"
 import { Badges } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
+import { HistoryButton } from "../list/histories.tsx"
 import { type Asked, found, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
@@ -50,6 +51,9 @@ export function Authorizations({ project }: { readonly project: Given }) {
       ]}
       keyOf={({ id }) => id}
       nameOf={nameOf}
+      more={(row) => (
+        <HistoryButton of={{ case: "authorizationId", value: row.id }} name={nameOf(row)} />
+      )}
       form={(authorization) => rolesForm(project, authorization)}
       needs={{
         create: createAuthorization,

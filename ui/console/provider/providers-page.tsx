@@ -1,4 +1,5 @@
 import { useState } from "react"
+import { Histories } from "../list/histories.tsx"
 import { OnceBox } from "../list/once-box.tsx"
 import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
@@ -24,6 +25,7 @@ export function ProvidersPage() {
       )}
       <EmailProviders onMade={setMade} />
       <SmsProviders onMade={setMade} />
+      <Histories of={["emailProviders", "smsProviders"]} />
     </Page>
   )
 }

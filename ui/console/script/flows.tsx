@@ -7,6 +7,7 @@ import { type Column, Table } from "../../kit/table.tsx"
 import { DialogButton, formOf } from "../form/made.tsx"
 import { Ordered } from "../form/ordered.tsx"
 import { Clip } from "../list/badges.tsx"
+import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { unless } from "../shell/refusal.ts"
@@ -52,6 +53,10 @@ export function Flows({ organizationId }: FlowsProps) {
       label: "",
       cell: (moment) => (
         <div className="row-actions">
+          <HistoryButton
+            of={streamOf("flow", `${organizationId}/${moment.flowType}`)}
+            name={wordsOf(texts, moment)}
+          />
           <DialogButton
             small
             family={`flow-${keyOf(moment)}`}

@@ -13,6 +13,7 @@ import { Ordered } from "../form/ordered.tsx"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { useFilterChips } from "../list/filter.tsx"
+import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
@@ -62,6 +63,7 @@ export function Executions() {
       keyOf={keyOf}
       nameOf={keyOf}
       needs={{ create: setExecution, edit: setExecution, remove: setExecution }}
+      more={(row) => <HistoryButton of={streamOf("execution", keyOf(row))} name={keyOf(row)} />}
       form={(row) => executionForm(texts, options, row)}
       remove={({ condition }) =>
         call(setExecution, { condition: conditionOf(atOf(condition)), targets: [] })

@@ -10,6 +10,7 @@ import {
 import { at } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
+import { placeId as idpsId } from "../../idp/index.ts"
 import { policiesId } from "../../policy/index.ts"
 import { type Difference, type Json, wordsOfPath } from "../difference.ts"
 import { retryFailed } from "../event.ts"
@@ -69,6 +70,7 @@ const streams = {
   groupId: "group",
   actionId: "action",
   policiesOf: "policy",
+  identityProvidersOf: "idps",
 } as const
 
 export function placeOf(cx: Cx, resource: Resource | undefined): Place {
@@ -77,10 +79,19 @@ export function placeOf(cx: Cx, resource: Resource | undefined): Place {
   if (named.case === "policiesOf") {
     return { kind: kindOf(cx, streams.policiesOf), id: policiesId(named.value) }
   }
+  if (named.case === "identityProvidersOf") {
+    return { kind: kindOf(cx, streams.identityProvidersOf), id: idpsId(named.value) }
+  }
   if (named.case !== "stream") return { kind: kindOf(cx, streams[named.case]), id: named.value }
   const { kind, id } = named.value
   const isImpersonal = kind === streams.userId && !cx.holds?.("user.read")
-  return { kind: kindOf(cx, kind), id, isImpersonal }
+  return { kind: kindOf(cx, kind), id: id || ownIdOf(cx, kind), isImpersonal }
+}
+
+/** Of what an instance has one of, the id where nobody says it. */
+function ownIdOf({ instance }: Cx, kind: string): string {
+  if (kind === streams.policiesOf) return policiesId(undefined)
+  return kind === streams.identityProvidersOf ? idpsId(undefined) : instance
 }
 
 function momentOf(message: MomentMessage | undefined): Moment | undefined {
@@ -114,6 +125,8 @@ const writes = {
   groupId: "group.write",
   actionId: "org.action.write",
   policiesOf: "policy.write",
+  // Which of them people may use can be taken back; what they are, not.
+  identityProvidersOf: "policy.write",
   stream: "iam.write",
 } as const
 

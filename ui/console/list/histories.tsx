@@ -1,0 +1,75 @@
+import { lazyRouteComponent } from "@tanstack/react-router"
+import { useState } from "react"
+import { Button } from "../../kit/button.tsx"
+import { Dialog } from "../../kit/dialog.tsx"
+import { usePermissions } from "../shell/held.ts"
+import { Part } from "../shell/part.tsx"
+import { useText } from "../shell/text.ts"
+import type { HistoryOf } from "./history.tsx"
+
+// Loaded once the page stands.
+const History = lazyRouteComponent(() => import("./history.tsx"), "History")
+
+/** What an instance has one of, and by which words it is known. */
+const kinds = {
+  instance: { kind: "instance", title: "nav.instance" },
+  roles: { kind: "role", title: "custom_roles.title" },
+  identityProviders: { kind: "idps", title: "nav.identity-providers" },
+  policies: { kind: "policy", title: "policies.title" },
+  restrictions: { kind: "restrictions", title: "restrictions.title" },
+  emailProviders: { kind: "message_providers", id: "email", title: "email_providers.title" },
+  smsProviders: { kind: "message_providers", id: "sms", title: "sms_providers.title" },
+} as const
+
+type Kind = keyof typeof kinds
+
+/** Anything of the instance, by the kind and id that its events name. */
+export const streamOf = (kind: string, id = ""): HistoryOf => ({
+  case: "stream",
+  value: { instance: true, kind, id },
+})
+
+/** What happened to what a page shows of the instance, kind by kind. */
+export function Histories({ of }: { readonly of: readonly Kind[] }) {
+  const { t } = useText()
+  if (!useSeesEvents()) return null
+  return of.map((name) => {
+    const { kind, title, ...more } = kinds[name]
+    return (
+      <Part key={name}>
+        <History of={streamOf(kind, "id" in more ? more.id : "")} what={t(title)} />
+      </Part>
+    )
+  })
+}
+
+/** Whoever may read all events of the instance sees what has no history of its own. */
+const useSeesEvents = () => usePermissions().includes("events.read")
+
+type ButtonProps = { readonly of: HistoryOf; readonly name: string }
+
+/** What happened to one row of a list. */
+export function HistoryButton({ of, name }: ButtonProps) {
+  const { t } = useText()
+  const [open, setOpen] = useState(false)
+  const seesEvents = useSeesEvents()
+  if (of.case === "stream" && !seesEvents) return null
+  const title = `${t("history.title")}: ${name}`
+  return (
+    <>
+      <Button small kind="plain" aria-label={title} onClick={() => setOpen(true)}>
+        {t("history.title")}
+      </Button>
+      {open && (
+        <Dialog title={name} onClose={() => setOpen(false)}>
+          <Part>
+            <History of={of} />
+          </Part>
+          <div className="form-actions">
+            <Button onClick={() => setOpen(false)}>{t("history.close")}</Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}

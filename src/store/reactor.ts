@@ -66,6 +66,8 @@ const again = { checked: 10_000, first: 30_000, most: 1_800_000, failuresMax: 30
 /** Events that are passed over before others have their turn: less than a millisecond. */
 const batch = 500
 const pollMs = 200
+/** How often a reactor that only passes events over notes how far it is. */
+const noteMs = 2000
 
 /** What reactors tell of what does not work. */
 export type Troubles = {
@@ -186,7 +188,7 @@ function runner(parts: Parts, leads: () => boolean) {
   const all = Object.keys(reactor.on)
   const { types = () => all } = reactor
   // What is written meanwhile waits for the next turn: somebody writes all the time.
-  const work = async () => {
+  const work = async (isAsked: boolean) => {
     if (isOver()) {
       isBegun = false
       return
@@ -204,7 +206,8 @@ function runner(parts: Parts, leads: () => boolean) {
       }
       const isNews = upTo > course.read() || events.length > 0
       course.pass(upTo)
-      if (isNews) await course.advance()
+      if (events.length > 0 || (isAsked && isNews)) await course.advance()
+      else await course.advanceAtTimes()
       // Handling one event may have caused others.
       if (events.length > 0) target = store.log.durable()
       if (course.underWay() === 0 && (course.read() >= target || !isNews)) return
@@ -212,14 +215,14 @@ function runner(parts: Parts, leads: () => boolean) {
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
-  const drain = () => {
-    const turn = working.then(work)
-    working = turn.catch(() => undefined)
-    return turn
+  const turn = (isAsked: boolean) => {
+    const next = working.then(() => work(isAsked))
+    working = next.catch(() => undefined)
+    return next
   }
-  void poll({ act: () => insist(drain), sleep, isOver: isStopped })
+  void poll({ act: () => insist(() => turn(false)), sleep, isOver: isStopped })
   return {
-    drain,
+    drain: () => turn(true),
     stop: async () => {
       stopped = true
       wake()
@@ -238,10 +241,11 @@ type Steering = {
 
 /** How far a reactor has come, and the events that it is at. */
 function courseOf(
-  { store, book, reactor }: Parts,
+  { store, clock, book, reactor }: Parts,
   { isStopped, isOver, handle, noting }: Steering,
 ) {
   let read = 0
+  let noted = { position: -1, at: 0 }
   /** An event was broken off: nobody passes it until it is begun again. */
   let isBroken = false
   const underWay = new Map<number, Promise<void>>()
@@ -256,6 +260,7 @@ function courseOf(
         const before = Math.min(read, Math.min(...underWay.keys()) - 1)
         if (isStopped()) return undefined
         book.reached(reactor.name, before)
+        noted = { position: before, at: clock.now() }
         return before
       })
       if (!isTold || position === undefined) return
@@ -272,6 +277,11 @@ function courseOf(
     /** Resolves when one of those under way is done. */
     next: () => Promise.race(underWay.values()),
     advance,
+    /** The same where there was nothing to do: each is a write, and to look again does no harm. */
+    advanceAtTimes: async () => {
+      const isDue = Math.abs(clock.now() - noted.at) >= noteMs
+      if (isDue && read > noted.position) await advance()
+    },
     /** Goes on where it was, or where the node before this one was. */
     resume: async (now = store.log.durable()) => {
       await Promise.all(underWay.values())

@@ -192,9 +192,19 @@ function targetOf(target: string | undefined): readonly string[] {
   return sourceOf(target).map((source) => source.replace(/^(https?:)\/\/\[.*$/, "$1"))
 }
 
-/** An origin, or the scheme alone where an application has its own. */
 function sourceOf(target: string | undefined): readonly string[] {
-  if (target === undefined || !URL.canParse(target)) return []
+  if (target === undefined) return []
+  const known = sources.get(target) ?? readSource(target)
+  sources.set(target, known)
+  return known
+}
+
+/** Few applications are most of what people sign in to, and an address is slow to read. */
+const sources = lru<readonly string[]>(64)
+
+/** An origin, or the scheme alone where an application has its own. */
+function readSource(target: string): readonly string[] {
+  if (!URL.canParse(target)) return []
   const { protocol, origin } = new URL(target)
   const source = protocol === "https:" || protocol === "http:" ? origin : protocol
   // A host may have a ";" or a ",", which would end the directive here.

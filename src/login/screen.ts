@@ -213,10 +213,11 @@ function passwordPage(
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return loginContext.show(
     loginContext.cx,
-    (ui, shared) => {
+    (ui, shared, keep) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
       const asked = { application, error, account, form, linkForm, providers }
-      return ui.PasswordPage({ ...shared, ...hrefs, ...asked })
+      const own = [form.csrf, form.authRequest ?? ""]
+      return keep({ page: ui.PasswordPage, props: { ...shared, ...hrefs, ...asked }, own })
     },
     {
       ...optionsOf(loginContext, statusOf(problem), known),

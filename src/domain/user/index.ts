@@ -133,6 +133,7 @@ export {
   totpSecret,
   totpUri,
 } from "./factor/totp.ts"
+export { ceremonyMs as keyChallengeMs } from "./factor/webauthn.ts"
 export { challengeKey, keyHolder, unknownKey } from "./factor/webauthn-check.ts"
 export { isLanguage } from "./field.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"

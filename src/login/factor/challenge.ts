@@ -4,7 +4,7 @@ import type { BrowserContext } from "../browser-context.ts"
 
 /**
  * Notes for the next page what was asked for. It counts in this browser only, and for this person;
- * that it counts once is seen to where it is checked. An empty id is for whoever has the passkey.
+ * that it counts once is seen to where it is checked.
  */
 export const writeChallenge = (
   cx: Cx,

@@ -10,7 +10,7 @@ import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { loginNames } from "../screen.ts"
 import { attemptCheck } from "./attempt.ts"
-import { readChallenge } from "./challenge.ts"
+import { challengeOffered } from "./passkey-offer.ts"
 import { keyAttempt } from "./setup.ts"
 
 /** GET, without anything shown: that is asked for on the first page. */
@@ -21,8 +21,7 @@ export const askNoPasskey = (loginContext: LoginContext): Response =>
 export async function takePasskey(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, browserContext } = loginContext
   const given = fields.get("credential")
-  const sealed = fields.get("challenge")
-  const challenge = readChallenge(cx, browserContext, { userId: "", sealed })
+  const challenge = challengeOffered(cx, browserContext, fields.get("challenge"))
   const userId = keyHolder(cx, given)
   if (challenge?.kind !== "key") return refused(loginContext)
   if (userId === undefined) {

@@ -1,7 +1,8 @@
 import { isIP } from "node:net"
 import { Fault } from "../../../kernel/fault.ts"
+import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
-import { requireInstance } from "../../instance/index.ts"
+import { type Instance, requireInstance } from "../../instance/index.ts"
 
 /** WebAuthn §4: for whom a key is made, and the pages that may ask for it. */
 export type RelyingParty = { readonly id: string; readonly origins: readonly string[] }
@@ -12,10 +13,8 @@ export type RelyingParty = { readonly id: string; readonly origins: readonly str
  * names only (§5.1.3).
  */
 export function relyingPartyOf(cx: Cx, domain = ""): RelyingParty {
-  const { publicUrl, domains, trustedDomains } = requireInstance(cx)
-  const { hostname } = new URL(publicUrl)
+  const { hostname, names, origins } = known(requireInstance(cx))
   const id = domain === "" ? hostname : domain.toLowerCase()
-  const names = [hostname, ...Object.keys(domains), ...Object.keys(trustedDomains)]
   if (!names.includes(id)) {
     throw new Fault(
       "invalid_argument",
@@ -30,20 +29,26 @@ export function relyingPartyOf(cx: Cx, domain = ""): RelyingParty {
       "passkeys and security keys need a name such as id.example.com, not a numeric address",
     )
   }
-  return { id, origins: originsOf(cx) }
+  return { id, origins }
 }
+
+/** What follows from the addresses of an instance; each sign-in asks. */
+const known = keptWith(({ publicUrl, domains, trustedDomains }: Instance) => {
+  const { origin, protocol, hostname } = new URL(publicUrl)
+  const others = [...Object.keys(domains), ...Object.keys(trustedDomains)]
+  const isSecure = protocol === "https:" || /(^|\.)localhost$/.test(hostname)
+  return {
+    hostname,
+    names: [hostname, ...others],
+    origins: [...new Set([origin, ...others.map((name) => `https://${name}`)])],
+    hasKeys: isDomain(hostname) && isSecure,
+  }
+})
 
 const isDomain = (name: string): boolean => isIP(name.replace(/^\[|\]$/g, "")) === 0
 
 /** Whether keys can be made for the instance: browsers know them on https and on localhost. */
-export function hasKeys(cx: Cx): boolean {
-  const { protocol, hostname } = new URL(requireInstance(cx).publicUrl)
-  return isDomain(hostname) && (protocol === "https:" || /(^|\.)localhost$/.test(hostname))
-}
+export const hasKeys = (cx: Cx): boolean => known(requireInstance(cx)).hasKeys
 
 /** The pages that may use the keys of the instance: its own, and those under its other domains. */
-export function originsOf(cx: Cx): readonly string[] {
-  const { publicUrl, domains, trustedDomains } = requireInstance(cx)
-  const others = [...Object.keys(domains), ...Object.keys(trustedDomains)]
-  return [...new Set([new URL(publicUrl).origin, ...others.map((name) => `https://${name}`)])]
-}
+export const originsOf = (cx: Cx): readonly string[] => known(requireInstance(cx)).origins

@@ -27,6 +27,8 @@ export function challengeKey(
     readonly userId?: string | undefined
     readonly domain?: string | undefined
     readonly userVerification: UserVerification
+    /** What the key shall sign, base64url; a new one where nothing is said. */
+    readonly challenge?: string
   },
 ): {
   readonly options: ReturnType<typeof requestOptions>
@@ -36,7 +38,7 @@ export function challengeKey(
   const { userId, userVerification } = asked
   const own = userId === undefined ? [] : keysOf(cx.store.state(cx, user, userId))
   const keys = own.filter((key) => key.rpId === rpId)
-  const challenge = newChallenge(cx)
+  const { challenge = newChallenge(cx) } = asked
   const options = requestOptions({ rpId, challenge, userVerification, keys })
   const expires = cx.clock.now() + ceremonyMs
   return { options, challenge: { kind: "key", challenge, rpId, userVerification, expires } }

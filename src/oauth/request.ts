@@ -15,16 +15,20 @@ export const exchangeGrant = "urn:ietf:params:oauth:grant-type:token-exchange"
  */
 export function parametersOf(search: URLSearchParams): Parameters {
   const found = new Map<string, string>()
-  const seen = new Set<string>()
-  const isExchange = search.get("grant_type") === exchangeGrant
+  const empty = new Set<string>()
   for (const [name, value] of search) {
-    if (seen.has(name)) throw repeatedError(search, name)
-    if (name !== "resource" && !(isExchange && name === "audience")) seen.add(name)
     const before = found.get(name)
-    if (value !== "") found.set(name, before === undefined ? value : `${before} ${value}`)
+    if ((before !== undefined || empty.has(name)) && !isRepeatable(search, name)) {
+      throw repeatedError(search, name)
+    }
+    if (value === "") empty.add(name)
+    else found.set(name, before === undefined ? value : `${before} ${value}`)
   }
   return found
 }
+
+const isRepeatable = (search: URLSearchParams, name: string): boolean =>
+  name === "resource" || (name === "audience" && search.get("grant_type") === exchangeGrant)
 
 /** The name only, since a value may be a secret. */
 export const repeatedFinding = (search: URLSearchParams, name: string): Finding => ({

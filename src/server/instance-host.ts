@@ -16,7 +16,9 @@ export function asMeant(
   request: Request,
   peer: () => string,
 ): Request {
-  const [, host] = /^https?:\/\/[^/]*\/forward-auth\/([^/?#]+)\//.exec(request.url) ?? []
+  const { url } = request
+  const isAsked = url.includes("/forward-auth/")
+  const [, host] = (isAsked && /^https?:\/\/[^/]*\/forward-auth\/([^/?#]+)\//.exec(url)) || []
   if (host === undefined) return asHeaderSays(services, request, peer)
   return instanceAt(services.store, host.toLowerCase()) === undefined
     ? request

@@ -171,12 +171,13 @@ function readyKey({ id, purpose }: DataKey, key: Uint8Array): ReadyKey {
       return createPrivateKey({ key: pair, format: "der", type: "pkcs8" })
     },
     hash: (plain, about) => {
-      const context = Buffer.from(about)
+      const context = Buffer.byteLength(about)
+      const input = Buffer.allocUnsafe(4 + context + Buffer.byteLength(plain))
       // The length first: "a" about "bc" must not hash like "ab" about "c".
-      const length = Buffer.alloc(4)
-      length.writeUInt32BE(context.length)
-      const digest = createHmac("sha256", mac).update(length).update(context).update(plain)
-      return `${id}.${digest.digest("base64url")}`
+      input.writeUInt32BE(context)
+      input.write(about, 4)
+      input.write(plain, 4 + context)
+      return `${id}.${createHmac("sha256", mac).update(input).digest("base64url")}`
     },
   }
 }

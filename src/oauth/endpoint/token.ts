@@ -4,7 +4,7 @@ import { type Proof, proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import type { Grant } from "../grant/grant.ts"
 import { grants } from "../grant/list.ts"
-import { type Parameters, parametersOf, required, valueFinding, wordsOf } from "../request.ts"
+import { type Parameters, parametersOf, required, valueFinding } from "../request.ts"
 import { json } from "../response.ts"
 import type { Narrow } from "../token/audience.ts"
 import { noteOwnTokens } from "../token/audit.ts"
@@ -29,7 +29,7 @@ export const token: Endpoint = {
     const allowed = await allow(asking, grant, { parameters, proof, narrow })
     const answer = await issue(cx, { ...allowed, jkt: proof?.jkt }, narrow)
     await noteUse(cx, allowed.clientId)
-    await noteOwnTokens(cx, grant.name, { ...allowed, scopes: wordsOf(answer.scope) })
+    await noteOwnTokens(cx, grant.name, allowed, answer)
     asking.issued?.(grant.name)
     return json(answer)
   },

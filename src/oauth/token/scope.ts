@@ -2,6 +2,7 @@ import { type ApiApp, findClient, type OidcApp, projectOfResource } from "../../
 import { orgWithDomain } from "../../domain/org/index.ts"
 import { isProjectActive } from "../../domain/project/index.ts"
 import { because } from "../../domain/refusal/index.ts"
+import { keptWith } from "../../kernel/lru.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
@@ -84,28 +85,39 @@ function namedIn(scope: string, prefix: string): string | undefined {
   return name === "" || name.length > nameMax ? undefined : name
 }
 
+type Prefix = keyof typeof prefixes
+
+/** What stands behind each prefix; nearly always nothing. */
+const named = keptWith((scopes: readonly string[]): ReadonlyMap<string, readonly string[]> => {
+  const urns = scopes.filter((scope) => scope.startsWith("urn:"))
+  if (urns.length === 0) return nothing
+  const behind = (prefix: string) => urns.flatMap((scope) => namedIn(scope, prefix) ?? [])
+  return new Map(kinds.map(([kind, prefix]) => [kind, behind(prefix)]))
+})
+const kinds = Object.entries(prefixes)
+const nothing: ReadonlyMap<string, readonly string[]> = new Map()
+const none: readonly string[] = []
 /** What stands behind a prefix, in every scope that has it. */
-export const namedBy = (scopes: readonly string[], prefix: string): readonly string[] =>
-  scopes.flatMap((scope) => namedIn(scope, prefix) ?? [])
+export const namedBy = (scopes: readonly string[], prefix: Prefix): readonly string[] =>
+  named(scopes).get(prefix) ?? none
 
 /**
  * The organisation whose users alone may sign in by these scopes; undefined where all may. Nobody's
  * ("") where no organisation fits: it is unknown, or the scopes name two.
  */
 export function orgRestriction(cx: Cx, scopes: readonly string[]): string | undefined {
-  const domains = namedBy(scopes, prefixes.orgDomain)
-  const named = new Set([
-    ...namedBy(scopes, prefixes.org),
-    ...domains.map((domain) => orgWithDomain(cx, domain) ?? ""),
-  ])
-  const [first] = named
-  return named.size > 1 ? "" : first
+  const domains = namedBy(scopes, "orgDomain")
+  const ids = namedBy(scopes, "org")
+  if (domains.length === 0 && ids.length <= 1) return ids[0]
+  const all = new Set([...ids, ...domains.map((domain) => orgWithDomain(cx, domain) ?? "")])
+  const [first] = all
+  return all.size > 1 ? "" : first
 }
 
 /** The projects that the scopes put in the audience; see `projectsAsAudience`. */
 export function audienceOf(cx: Cx, scopes: readonly string[]): readonly string[] {
-  const named = scopes.flatMap((scope) => projectNamed(cx, scope) ?? [])
-  return projectsAsAudience(cx, [...new Set(named)])
+  const ids = scopes.flatMap((scope) => projectNamed(cx, scope) ?? [])
+  return projectsAsAudience(cx, [...new Set(ids)])
 }
 
 /** RFC 6749 §3.3: the scopes of what is for an audience; those of other projects are left out. */
@@ -113,11 +125,14 @@ export const scopesWithin = (
   cx: Cx,
   scopes: readonly string[],
   audience: readonly string[],
-): readonly string[] =>
-  scopes.filter((scope) => {
+): readonly string[] => {
+  const isWithin = (scope: string) => {
     const id = projectNamed(cx, scope)
     return id === undefined || audience.includes(id)
-  })
+  }
+  // The same list where nothing is left out: what is known of it holds on.
+  return scopes.every(isWithin) ? scopes : scopes.filter(isWithin)
+}
 
 function projectNamed(cx: Cx, scope: string): string | undefined {
   const id = audienceScope.exec(scope)?.[1]

@@ -48,7 +48,10 @@ export function doctorOf(services: ServerServices, untaken = nobodyCollects) {
     /** The same app, which sees what it was told to wait for, whatever host that came to. */
     watching: (app: App): App => ({
       ...app,
-      answer: async (request, peer) => at(request, peer) ?? app.answer(request, peer),
+      answer: (request, peer) => {
+        const seen = at(request, peer)
+        return seen ? Promise.resolve(seen) : app.answer(request, peer)
+      },
     }),
   }
 }

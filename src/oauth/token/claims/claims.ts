@@ -3,7 +3,7 @@ import { org } from "../../../domain/org/index.ts"
 import { heldMetadata, profile, type UserInfo, user } from "../../../domain/user/index.ts"
 import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
-import { namedBy, prefixes, reserved } from "../scope.ts"
+import { namedBy, reserved } from "../scope.ts"
 import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
 
 /** Who is told about whom: what a token says, and what its client asked for beside scopes. */
@@ -134,8 +134,8 @@ function metadataClaims(cx: Cx, { userId, scopes }: Told, max: number): Claims {
 
 /** The user's organisation, and what it was held to by a scope. */
 function homeClaims(cx: Cx, { userId, scopes }: Told): Claims {
-  const ids = namedBy(scopes, prefixes.org)
-  const domains = namedBy(scopes, prefixes.orgDomain)
+  const ids = namedBy(scopes, "org")
+  const domains = namedBy(scopes, "orgDomain")
   const isAsked = ids.length > 0 || scopes.includes(reserved.resourceOwner)
   if (!isAsked && domains.length === 0) return {}
   const id = cx.store.receipt(cx, user, userId)?.owner ?? ""

@@ -10,7 +10,7 @@ import {
 } from "../../../domain/project/index.ts"
 import { findMachineByName } from "../../../domain/user/index.ts"
 import { type Cx, cached } from "../../../store/index.ts"
-import { namedBy, prefixes, reserved } from "../scope.ts"
+import { namedBy, reserved } from "../scope.ts"
 
 /** Who asks for the roles: an application of a project, or nobody but the user themself. */
 export type Asker = {
@@ -95,7 +95,7 @@ type Wanted = {
 }
 
 function wantedOf(scopes: readonly string[], asker: Asker | undefined): Wanted | undefined {
-  const keys = namedBy(scopes, prefixes.role)
+  const keys = namedBy(scopes, "role")
   const isAsserted = asker?.asserted ?? false
   const everywhere = scopes.includes(reserved.allRoles) || isAsserted
   const isAll = everywhere || scopes.includes(reserved.projectRoles)
@@ -142,7 +142,7 @@ function heldOn(cx: Cx, { userId, scopes }: Told, projectId: string): readonly H
   const pair = JSON.stringify([userId, projectId])
   const held = known.get(pair) ?? rolesHeld(cx, userId, projectId)
   if (known.size < rememberedMax) known.set(pair, held)
-  const orgs = namedBy(scopes, prefixes.rolesOfOrg)
+  const orgs = namedBy(scopes, "rolesOfOrg")
   return orgs.length === 0 ? held : held.filter(({ orgId }) => orgs.includes(orgId))
 }
 

@@ -178,6 +178,16 @@ describe("who has an account here", () => {
     expect(linksNow("ada")).toHaveLength(1)
   })
 
+  test("leaves nothing behind of what the provider has said", async () => {
+    await signIn(same)
+    const { log } = provider.cx().store
+    const types = ["idpintent.started", "idpintent.succeeded", "idpintent.consumed"]
+    const { events } = await log.find(0, 1000, types)
+    expect(events.map(({ type }) => type)).toEqual(types)
+    expect(events.map((each) => JSON.stringify(each.private))).not.toContain("ada")
+    expect(events[0]?.private).toBeNull()
+  })
+
   test("is not let in when locked, and not linked by that", async () => {
     await lockUser(provider.cx(), userNamed("ada"))
     const end = await signIn(same)

@@ -1,6 +1,13 @@
 import { Fault } from "../../kernel/fault.ts"
 import { directoryServerOf } from "../../kernel/net/directory.ts"
-import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
+import {
+  type ClaimChange,
+  type Cx,
+  cached,
+  type Draft,
+  type Receipt,
+  type Transaction,
+} from "../../store/index.ts"
 import { addPolicy, findPolicy, login } from "../policy/index.ts"
 import { checkIdp, checkSecret, mustHaveSecret } from "./check.ts"
 import {
@@ -207,11 +214,22 @@ export type Found = { readonly idp: Idp; readonly place: Place }
 
 /** The provider with this id, wherever it is; undefined where there is none. */
 export function idpById(cx: Cx, id: string): Found | undefined {
+  const known = found(cx)
+  const before = known.get(id)
+  if (before) return before
   const holder = cx.store.log.holder(cx.instance, claim, id, cx.clock.now())
   if (holder?.stream !== idps.stream) return undefined
   const idp = cx.store.state(cx, idps, holder.id).all[id]
-  return idp && { idp, place: placeOf(holder.id) }
+  if (!idp) return undefined
+  const now = { idp, place: placeOf(holder.id) }
+  if (known.size >= foundMax) known.clear()
+  known.set(id, now)
+  return now
 }
+
+/** A sign-in asks for its provider again and again: the claim, and the state of all of a place. */
+const found = cached(() => new Map<string, Found>(), [idps.stream])
+const foundMax = 500
 
 /**
  * Who says who somebody is that a provider sends; undefined where there is no such provider. Links

@@ -21,6 +21,7 @@ export {
   broughtIntent,
   consumeIntent,
   type Done as Intent,
+  doneWith,
   failIntent,
   intentByToken,
   intentOfBrowser,
@@ -30,6 +31,7 @@ export {
   openIntent,
   startIntent,
   succeedIntent,
+  useAnswer,
 } from "./intent/commands.ts"
 export {
   type AutoLinking,

@@ -1,4 +1,4 @@
-import { deflateRawSync, inflateRawSync } from "node:zlib"
+import { inflateRawSync } from "node:zlib"
 import { signatureNames } from "./names.ts"
 import { messageMax } from "./read.ts"
 import { signatureOf, type XmlSigner } from "./sign.ts"
@@ -85,7 +85,7 @@ export async function toAddress(
   signer: XmlSigner | undefined,
 ): Promise<string> {
   const { kind, xml, relayState } = sent
-  const message = deflateRawSync(Buffer.from(xml)).toString("base64")
+  const message = Buffer.from(Bun.deflateSync(Buffer.from(xml))).toString("base64")
   const parameters = [
     [kind, message],
     ...(relayState === "" ? [] : [["RelayState", relayState]]),

@@ -36,17 +36,20 @@ function written(of: Element, scope: Scope): string {
   const { bindings, attributes } = sorted(of)
   const own = bindings.filter(([prefix]) => scope.prefixes.has(prefix))
   const bound = own.length === 0 ? scope.bound : new Map([...scope.bound, ...own])
-  const needed = new Map([...bound, ...usedBy(of, attributes)])
+  const used = usedBy(of, attributes)
+  const needed = bound.size === 0 ? new Map(used) : new Map([...bound, ...used])
   const added = [...needed].filter(([prefix, uri]) => scope.declared.get(prefix) !== uri)
   const declared = added.length === 0 ? scope.declared : new Map([...scope.declared, ...added])
   const names = added
     .sort(([left], [right]) => inOrder(left, right))
     .map(([prefix, uri]) => pair(prefix === "" ? "xmlns" : `xmlns:${prefix}`, uri))
   const said = attributes.sort(byName).map(({ name, value }) => pair(name, value))
-  const inside = Array.from(of.childNodes).map((child) =>
-    isElement(child) ? written(child, { ...scope, declared, bound }) : textOf(child),
-  )
-  return `<${of.tagName}${names.join("")}${said.join("")}>${inside.join("")}</${of.tagName}>`
+  const within = { ...scope, declared, bound }
+  let inside = ""
+  for (let child = of.firstChild; child; child = child.nextSibling) {
+    inside += isElement(child) ? written(child, within) : textOf(child)
+  }
+  return `<${of.tagName}${names.join("")}${said.join("")}>${inside}</${of.tagName}>`
 }
 
 const pair = (name: string, value: string): string => ` ${name}="${escapedAttribute(value)}"`

@@ -86,7 +86,14 @@ const idsOf = (of: Element): readonly string[] =>
     .filter(({ localName }) => idNames.includes((localName ?? "").toLowerCase()))
     .map(({ value }) => value)
 
-const elementsIn = (of: Element): readonly Element[] => Array.from(of.childNodes).filter(isElement)
+/** By what stands beside each: the list of a parent's nodes is counted again with each look. */
+export function elementsIn(of: Element): readonly Element[] {
+  const found: Element[] = []
+  for (let node = of.firstChild; node; node = node.nextSibling) {
+    if (isElement(node)) found.push(node)
+  }
+  return found
+}
 
 /** Whether an element is the one of this name. */
 export const isNamed = (of: Element, prefix: Prefix, name: string): boolean =>
@@ -97,10 +104,15 @@ export const childrenOf = (of: Element, prefix: Prefix, name: string): readonly 
   elementsIn(of).filter((each) => isNamed(each, prefix, name))
 
 /** All elements of a name, the root included, wherever they stand; in the order of the text. */
-export const allOf = (root: Element, prefix: Prefix, name: string): readonly Element[] => [
-  ...(isNamed(root, prefix, name) ? [root] : []),
-  ...elementsIn(root).flatMap((each) => allOf(each, prefix, name)),
-]
+export function allOf(root: Element, prefix: Prefix, name: string): readonly Element[] {
+  const found: Element[] = []
+  const look = (of: Element) => {
+    if (isNamed(of, prefix, name)) found.push(of)
+    for (const each of elementsIn(of)) look(each)
+  }
+  look(root)
+  return found
+}
 
 /** The one element of a name right below another, if there is one; refuses more. */
 export function childOf(
@@ -116,10 +128,17 @@ export function childOf(
 /** What an element says, which must be text alone; empty where there is none. */
 export function textOf(of: Element | undefined, reading: Reading): string {
   if (!of) return ""
-  if (Array.from(of.childNodes).some(isElement)) {
+  if (elementsIn(of).length > 0) {
     throw reading.refusedError(`${reading.name} has elements where a text is expected`)
   }
-  return (of.textContent ?? "").trim()
+  return textIn(of).trim()
+}
+
+/** What stands right below an element that holds text alone. */
+export function textIn(of: Element): string {
+  let text = ""
+  for (let node = of.firstChild; node; node = node.nextSibling) text += node.nodeValue ?? ""
+  return text
 }
 
 /** An attribute; undefined where it is not there, or empty. */

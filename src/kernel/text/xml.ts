@@ -1,4 +1,5 @@
 import type { Element } from "@xmldom/xmldom"
+import { lazily } from "../lazy.ts"
 
 export type { Element } from "@xmldom/xmldom"
 
@@ -35,7 +36,7 @@ export async function xmlRootOf(text: string, reading: XmlReading): Promise<Elem
     if (holdsMore(text, sign, most)) throw refusedError(`${name} has more than ${most} ${what}`)
   }
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw refusedError(`${name} must not have a DOCTYPE`)
-  const { DOMParser } = await import("@xmldom/xmldom")
+  const { DOMParser } = await loadParser()
   // Nobody asks in which line something stands, and to count lines takes long where there are many.
   const parser = new DOMParser({ onError: fail, locator: false, normalizeLineEndings })
   try {
@@ -44,6 +45,8 @@ export async function xmlRootOf(text: string, reading: XmlReading): Promise<Elem
     throw refusedError(`${name} is not well-formed XML`)
   }
 }
+
+const loadParser = lazily(() => import("@xmldom/xmldom"))
 
 /** XML 1.0 §2.11. The parser's own is that of XML 1.1, with which nobody signs. */
 const normalizeLineEndings = (text: string): string =>

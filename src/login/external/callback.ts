@@ -1,11 +1,11 @@
 import {
   type Answered,
   callbackPath,
+  doneWith,
   failIntent,
   finishUpstream,
   type Intent,
   idpById,
-  intentOfBrowser,
   openIntent,
   redirectUriOf,
   startIntent,
@@ -22,7 +22,7 @@ import { askedOfExternal } from "../entered/script.ts"
 import { goTo } from "../form.ts"
 import { enterLinked, enterLinking, enterNew } from "./enter.ts"
 import { linkings, offeredIdp, options } from "./offer.ts"
-import { judged, newcomerOf } from "./person.ts"
+import { judged, type Newcomer, newcomerOf } from "./person.ts"
 
 /** GET: sends the browser to a provider that the page has offered. */
 export async function startExternal(loginContext: LoginContext): Promise<Response> {
@@ -69,22 +69,23 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
   if (open.agentId !== "" && open.agentId !== pageContext.browserContext.browser.id) {
     return trouble(pageContext, { problem: "other_browser", status: 403 })
   }
+  const isOurs = open.agentId !== ""
   try {
     const { headers } = request
     const returned = { parameters: url.searchParams, headers, kept: open.kept }
     const said = await finishUpstream(cx, found, returned)
-    const isOurs = open.agentId !== ""
-    const answered = isOurs
-      ? await askedOfExternal(pageContext, found, { answered: said, requestId: open.requestId })
-      : said
-    const token = await succeedIntent(cx, open.id, answered)
-    if (open.agentId === "") return tellElsewhere(cx, open, { token, answered })
+    if (!isOurs) {
+      const token = await succeedIntent(cx, open.id, said)
+      return tellElsewhere(cx, open, { token, answered: said })
+    }
+    const { requestId } = open
+    const answered = await askedOfExternal(pageContext, found, { answered: said, requestId })
+    return await proceed(pageContext, { intent: doneWith(open, answered), isKept: false })
   } catch (cause) {
     const error = reasonOf(cause)
     await failIntent(cx, open.id, error)
-    return open.agentId === "" ? tellElsewhere(cx, open, { error }) : failed(pageContext, cause)
+    return isOurs ? failed(pageContext, cause) : tellElsewhere(cx, open, { error })
   }
-  return proceed(pageContext, open)
 }
 
 type Elsewhere = Pick<Intent, "id" | "idpId" | "successUrl" | "failureUrl">
@@ -99,41 +100,42 @@ export function tellElsewhere(cx: Cx, open: Elsewhere, end: End): Response {
   return goTo(withParameters(successUrl, { id, token: end.token, user }))
 }
 
-type Opened = { readonly id: string; readonly requestId: string }
+/** What came of an intent, and whether that is kept already. */
+type Came = { readonly intent: Intent; readonly isKept: boolean }
 
-/** Goes on with who has proved to a provider who they are, on our own pages. */
-export async function proceed(
-  pageContext: PageContext,
-  { id, requestId }: Opened,
-): Promise<Response> {
-  const { cx, browserContext } = pageContext
-  const context = await loginContextOf(pageContext, requestId)
+/**
+ * Goes on with who has proved to a provider who they are, on our own pages. What came of it is used
+ * at once where nothing is left to ask: then none of it is kept.
+ */
+export async function proceed(pageContext: PageContext, came: Came): Promise<Response> {
+  const { cx } = pageContext
+  const { intent, isKept } = came
+  const context = await loginContextOf(pageContext, intent.requestId)
   if (context instanceof Response) return context
-  const newcomer = newcomerOf(cx, intentOfBrowser(cx, id, browserContext.browser.id))
+  const newcomer = newcomerOf(cx, intent)
   if (!newcomer) return trouble(context, { problem: "expired" })
-  if (newcomer.intent.linkUserId !== undefined) return linkings.next(context, { intentId: id })
-  const verdict = judged(cx, newcomer)
-  if (verdict.kind === "sign in") return enterLinked(context, newcomer, verdict.userId)
-  if (verdict.kind === "link") return enterLinking(context, newcomer, verdict.userId)
-  if (verdict.kind === "ask") return options.next(context, { intentId: id })
-  if (verdict.kind === "refuse") {
+  const verdict = intent.linkUserId === undefined ? judged(cx, newcomer) : undefined
+  const fresh = { ...newcomer, isFresh: !isKept }
+  if (verdict?.kind === "sign in") return enterLinked(context, fresh, verdict.userId)
+  if (verdict?.kind === "link") return enterLinking(context, fresh, verdict.userId)
+  if (verdict?.kind === "create") return created(context, fresh)
+  if (!isKept) await succeedIntent(cx, intent.id, intent.answered)
+  if (verdict?.kind === "refuse") {
     return trouble(context, { problem: "provider_unlinked", status: 403 })
   }
-  return created(context, newcomer, id)
+  return (verdict ? options : linkings).next(context, { intentId: intent.id })
 }
 
 /** Where the account can't be made as the provider says, the person is asked. */
-async function created(
-  context: LoginContext,
-  newcomer: NonNullable<ReturnType<typeof newcomerOf>>,
-  intentId: string,
-): Promise<Response> {
+async function created(context: LoginContext, newcomer: Newcomer): Promise<Response> {
   const { givenName, familyName, email, userName } = newcomer.identity
+  const { intent, isFresh } = newcomer
   try {
     return await enterNew(context, newcomer, { givenName, familyName, email, userName })
   } catch (cause) {
     if (!(cause instanceof Fault) || !mendable.has(cause.code)) throw cause
-    return options.next(context, { intentId, problem: "taken" })
+    if (isFresh) await succeedIntent(context.cx, intent.id, intent.answered)
+    return options.next(context, { intentId: intent.id, problem: "taken" })
   }
 }
 

@@ -83,11 +83,12 @@ export async function takeDirectory(loginContext: LoginContext, fields: Fields):
     const said = await answeredByDirectory(cx, found, { username: loginName, password })
     const requestId = waiting?.id ?? ""
     const answered = await askedOfExternal(loginContext, found, { answered: said, requestId })
-    const { id } = await noteAnswered(cx, found, {
-      ...{ agentId: browserContext.browser.id, requestId, creatorId: "" },
+    const begun = {
+      ...{ idpId: found.idp.id, agentId: browserContext.browser.id, requestId, creatorId: "" },
       ...{ ...linking, successUrl: "", failureUrl: "", answered },
-    })
-    return await proceed(loginContext, { id, requestId })
+    }
+    const { id } = await noteAnswered(cx, found, begun)
+    return await proceed(loginContext, { intent: { ...begun, id }, isKept: true })
   } catch (cause) {
     const problem = problemOf(cause)
     if (problem) return again(problem)

@@ -6,7 +6,7 @@ import {
   noteScripted,
   shownNew,
 } from "../../domain/action/index.ts"
-import { consumeIntent } from "../../domain/idp/index.ts"
+import { consumeIntent, useAnswer } from "../../domain/idp/index.ts"
 import { standingOf } from "../../domain/session/index.ts"
 import { linkedUserIn } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -25,7 +25,8 @@ export async function enter(
   const entered = await completeSignIn<Hindered>(loginContext, {
     userId,
     first: (tx) => {
-      consumeIntent(tx, newcomer.intent.id)
+      const use = newcomer.isFresh ? useAnswer : consumeIntent
+      use(tx, newcomer.intent.id)
       const standing = isNew ? undefined : standingOf(tx, userId)
       if (standing) return { standing }
       before(tx)

@@ -23,13 +23,15 @@ import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
 import { isProved, needOf } from "../factor/need.ts"
 import type { Present } from "../flow.ts"
-import { type Verdict, verdictOn } from "./rule.ts"
+import { type Candidate, type Verdict, verdictOn } from "./rule.ts"
 
 /** Somebody who has come from a provider, and the provider. */
 export type Newcomer = {
   readonly intent: Intent
   readonly found: Found
   readonly identity: Identity
+  /** Whether the provider has only just answered, and nothing of it is kept yet. */
+  readonly isFresh?: boolean
 }
 
 /** Decides whose account it is. */
@@ -46,14 +48,18 @@ export function judged(cx: Cx, { intent, found, identity }: Newcomer): Verdict {
       isComplete: email !== "" && givenName !== "" && familyName !== "",
     },
     ...(isTheirs && { linkedUser: known }),
-    candidates: candidatesFor(cx, found.idp.id, identity)
-      .filter(({ userId }) => isWithin(cx, userId, intent.answered.scripted))
-      .map((candidate) => ({
-        ...candidate,
-        isAdministrator: memberships(cx, candidate.userId).length > 0,
-      })),
+    candidates: isTheirs ? [] : candidatesNow(cx, { intent, found, identity }),
   })
 }
+
+/** Who else it may be; of somebody who is linked nobody asks. */
+const candidatesNow = (cx: Cx, { intent, found, identity }: Newcomer): readonly Candidate[] =>
+  candidatesFor(cx, found.idp.id, identity)
+    .filter(({ userId }) => isWithin(cx, userId, intent.answered.scripted))
+    .map((candidate) => ({
+      ...candidate,
+      isAdministrator: memberships(cx, candidate.userId).length > 0,
+    }))
 
 /** Whose address a script has said is known by it to its own organisation alone. */
 const isWithin = (cx: Cx, userId: string, scripted: Scripted | undefined): boolean =>

@@ -99,7 +99,10 @@ async function take(pageContext: PageContext, id: string): Promise<Response> {
   // To look at one costs more than to make one up.
   cx.allowance?.spend("client")
   try {
-    const answered = await finishSaml(cx, found, { xml: received.xml, kept: open.kept })
+    const { kept, agentId } = open
+    // A login page of somebody else is told the assertion; ours needs what it says.
+    const given = { xml: received.xml, kept, withAssertion: agentId === "" }
+    const answered = await finishSaml(cx, found, given)
     cx.allowance?.refund("client")
     if (open.agentId === "") {
       const token = await succeedIntent(cx, open.id, answered)
@@ -132,12 +135,11 @@ async function takeUp(pageContext: PageContext, id: string): Promise<Response> {
   try {
     const { answered, requestId } = intent
     const asked = await askedOfExternal(pageContext, found, { answered, requestId })
-    await succeedIntent(cx, intent.id, asked)
+    return await proceed(pageContext, { intent: { ...intent, answered: asked }, isKept: false })
   } catch (cause) {
     await failIntent(cx, intent.id, reasonOf(cause))
     return failed(pageContext, cause)
   }
-  return proceed(pageContext, intent)
 }
 
 const problems: readonly ProviderProblem[] = [

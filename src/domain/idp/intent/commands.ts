@@ -35,6 +35,11 @@ export async function startIntent(
 /** An intent that waits for its provider. */
 export type Open = Begun & { readonly id: string; readonly kept: Kept }
 
+/** What came of one that waited. */
+export function doneWith({ kept: _, ...begun }: Open, answered: Answered): Done {
+  return { ...begun, answered }
+}
+
 /** The intent that a `state` belongs to; undefined where it is none that waits. */
 export function openIntent(cx: Cx, state: string): Open | undefined {
   const [, id = "", token = ""] = /^(\d{1,20})\.([\w-]{1,200})$/.exec(state) ?? []
@@ -150,6 +155,17 @@ export function intentStand(cx: Cx, id: string): Receipt {
 export function consumeIntent(tx: Transaction, id: string): void {
   if (tx.state(intent, id).status !== "succeeded") throw usedError()
   tx.append(intent, id, [{ type: "idpintent.consumed", data: {}, erase: {} }])
+}
+
+/**
+ * The same for what the provider has only just answered: what came of it is used in the step that
+ * notes it, so that nothing of it is kept.
+ */
+export function useAnswer(tx: Transaction, id: string): void {
+  if (!isOpen(tx.state(intent, id))) throw usedError()
+  const proof = { sealed: "", tokenHash: "" }
+  tx.append(intent, id, [{ type: "idpintent.succeeded", data: {}, private: proof }])
+  consumeIntent(tx, id)
 }
 
 type Answer = Extract<Intent, { status: "succeeded" | "brought" }>

@@ -4,7 +4,9 @@ import {
   childOf,
   childrenOf,
   type Element,
+  elementsIn,
   type Reading,
+  textIn,
   textOf,
   timeOf,
 } from "../../../kernel/saml/read.ts"
@@ -148,8 +150,8 @@ function attributesOf(assertion: Element): Attributes {
   const named = new Map<string, readonly string[]>()
   for (const each of statements.flatMap((of) => childrenOf(of, "saml", "Attribute"))) {
     const values = childrenOf(each, "saml", "AttributeValue")
-      .filter((value) => value.getElementsByTagName("*").length === 0)
-      .map((value) => (value.textContent ?? "").trim())
+      .filter((value) => elementsIn(value).length === 0)
+      .map((value) => textIn(value).trim())
     const name = attributeOf(each, "Name")
     if (name !== undefined) named.set(name, [...(named.get(name) ?? []), ...values])
     const friendly = attributeOf(each, "FriendlyName")

@@ -32,7 +32,12 @@ const reading: Reading = {
   size: responseSize,
 }
 
-type Given = { readonly xml: string; readonly kept: Kept }
+type Given = {
+  readonly xml: string
+  readonly kept: Kept
+  /** Whether somebody will ask for the assertion itself, as it was signed. */
+  readonly withAssertion: boolean
+}
 
 /**
  * SAML Profiles §4.1.4.3: who a response is about, which the provider has signed for us, in answer
@@ -54,7 +59,7 @@ async function answerIn(cx: Cx, found: Found, given: Given): Promise<Answered> {
   const expected: Expected = {
     ...{ entityId, audience, acs, requestId: requestIdOf(given.kept), now: cx.clock.now() },
   }
-  const openers = openersOf(cx, found)
+  const openers = () => openersOf(cx, found)
   const { signingKeys } = await providerNow(cx, found)
   const first = await authenticated(given.xml, { keys: signingKeys, openers })
   const opened = first ?? (await byNewKeys(cx, found, { ...given, known: signingKeys }))
@@ -62,7 +67,7 @@ async function answerIn(cx: Cx, found: Found, given: Given): Promise<Answered> {
   const { response, assertion, isSigned } = opened
   mustBeForUs(response, { expected, isSigned, reading })
   const subject = subjectOf(assertion, { expected, reading })
-  return samlIdentity(found, subject, assertion.toString())
+  return samlIdentity(found, subject, given.withAssertion ? assertion.toString() : "")
 }
 
 type Unknown = Given & { readonly known: readonly string[] }
@@ -75,12 +80,13 @@ async function byNewKeys(
 ): Promise<Authenticated | undefined> {
   const { signingKeys: keys } = await providerWithNewKeys(cx, found)
   const isNew = keys.some((key) => !known.includes(key))
-  return isNew ? authenticated(xml, { keys, openers: openersOf(cx, found) }) : undefined
+  return isNew ? authenticated(xml, { keys, openers: () => openersOf(cx, found) }) : undefined
 }
 
 type Opening = {
   readonly keys: readonly string[]
-  readonly openers: readonly Uint8Array<ArrayBuffer>[]
+  /** Asked for where something is encrypted alone: they are sealed. */
+  readonly openers: () => readonly Uint8Array<ArrayBuffer>[]
 }
 
 /** A response and its one assertion, each as it was signed. */
@@ -128,7 +134,7 @@ async function unsealed(
   sealed: Element,
   { keys, openers, isSigned }: Opening & { readonly isSigned: boolean },
 ): Promise<Element | undefined> {
-  const text = await decrypted(sealed, { keys: openers, isGuarded: isSigned, reading })
+  const text = await decrypted(sealed, { keys: openers(), isGuarded: isSigned, reading })
   if (text === undefined) {
     throw new Error(
       "its assertion can't be decrypted; encrypt for our certificate by AES-GCM and RSA-OAEP, " +

@@ -31,6 +31,13 @@ export const prerequisites = {
     why: "the tests of a directory that people sign in with",
     remedy: "apt-get install slapd",
   },
+  simplesamlphp: {
+    names: ["php"],
+    // Its package doesn't ask for what it reads XML with.
+    beside: ["/usr/share/simplesamlphp/lib/_autoload.php", "/var/lib/dpkg/info/php-xml.list"],
+    why: "the test with SimpleSAMLphp on the other side",
+    remedy: "apt-get install --no-install-recommends simplesamlphp php-cli php-xml php-mbstring",
+  },
   nginx: {
     names: ["nginx"],
     why: "the tests behind nginx",
@@ -83,7 +90,8 @@ export type Prerequisite = keyof typeof prerequisites
  */
 export function needs(prerequisite: Prerequisite): string | undefined {
   const wanted = prerequisites[prerequisite]
-  if ("beside" in wanted && !existsSync(wanted.beside)) return undefined
+  const beside = "beside" in wanted ? [wanted.beside].flat() : []
+  if (!beside.every((path) => existsSync(path))) return undefined
   // Debian keeps servers where only root's PATH leads.
   const folders = [
     ...(process.env.PATH ?? "").split(delimiter),

@@ -1,0 +1,119 @@
+// SimpleSAMLphp as identity provider of ours, and as an application of ours.
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { owner } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+import { person, type SimpleSamlPhp, startSimpleSamlPhp } from "../support/simplesamlphp.ts"
+
+const present = needs("chromium") !== undefined && needs("simplesamlphp") !== undefined
+
+describe.runIf(present)("SimpleSAMLphp", () => {
+  let service: Service
+  let peer: SimpleSamlPhp
+  let browser: Browser
+
+  beforeAll(async () => {
+    service = await openService(["--outbound-allow", "127.0.0.1,::1,localhost"])
+    const own = `${service.url}/saml/v2/metadata`
+    peer = await startSimpleSamlPhp(own)
+    browser = await openBrowser()
+    const admin = "core.admin.v1.AdminService"
+    const { id: idpId } = await service.get(`${admin}/AddSAMLProvider`, {
+      ...{ name: "Simple", metadataUrl: peer.idpMetadata, binding: "SAML_BINDING_REDIRECT" },
+      ...{ withSignedRequest: true, nameIdFormat: "SAML_NAME_ID_FORMAT_PERSISTENT" },
+      federatedLogoutEnabled: true,
+      providerOptions: {
+        ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+      },
+    })
+    await service.get(`${admin}/AddIDPToLoginPolicy`, { idpId })
+    const textAt = async (url: string) => (await fetch(url)).text()
+    peer.know("provider", await textAt(own))
+    peer.know("consumer", await textAt(`${service.url}/idps/${idpId}/saml/metadata`))
+    const { projectId } = await service.get("CreateProject", {
+      organizationId: (await service.get("ListOrganizations")).result[0].id,
+      name: "Intranet",
+    })
+    const metadataXml = Buffer.from(await textAt(peer.spMetadata)).toString("base64")
+    await service.get("CreateApplication", {
+      ...{ projectId, name: "Intranet", samlConfiguration: { metadataXml } },
+    })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await peer?.stop()
+    await service?.close()
+  })
+
+  async function newPage(): Promise<Page> {
+    const page = await (await browser.newContext({ locale: "en" })).newPage()
+    page.setDefaultTimeout(8000)
+    return page
+  }
+
+  const heading = (page: Page, name: string) =>
+    page.getByRole("heading", { name, level: 1 }).waitFor()
+
+  async function signInThere(page: Page): Promise<void> {
+    await page.goto(`${service.url}/ui/account`)
+    await page.getByRole("link", { name: "Sign in with Simple" }).click()
+    await page.fill('[name="username"]', person.name)
+    await page.fill('[name="password"]', person.password)
+    await page.press('[name="password"]', "Enter")
+    await heading(page, "Profile")
+  }
+
+  async function signInHere(page: Page): Promise<void> {
+    await page.goto(peer.application)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    await heading(page, "Application")
+  }
+
+  test("as identity provider signs people in, whose account says what it said", async () => {
+    const page = await newPage()
+    await signInThere(page)
+    await page.getByText("nora@simple.example").first().waitFor()
+    expect(await page.getByText("Nora Berg").first().isVisible()).toBe(true)
+  })
+
+  test("as identity provider is signed out of with the sign-out here", async () => {
+    const page = await newPage()
+    await signInThere(page)
+    await page.goto(`${service.url}/oidc/v1/end_session`)
+    await page.locator('form button[type="submit"]').first().click()
+    await page.waitForURL(/signedout/)
+    await page.goto(`${service.url}/ui/account`)
+    await page.getByRole("link", { name: "Sign in with Simple" }).click()
+    await page.locator('[name="username"]').waitFor()
+  })
+
+  test("as application is told who has signed in, by name", async () => {
+    const page = await newPage()
+    await signInHere(page)
+    expect(await page.locator("pre").innerText()).toContain(owner.loginName)
+  })
+
+  test("as application signs out of both, and comes back to its own page", async () => {
+    const page = await newPage()
+    await signInHere(page)
+    await page.goto(`${peer.application}?out=1`)
+    await heading(page, "Bye")
+    await page.goto(peer.application)
+    await page.locator('[name="loginName"]').waitFor()
+  })
+
+  test("as application has its sign-in ended by the sign-out here", async () => {
+    const page = await newPage()
+    await signInHere(page)
+    await page.goto(`${service.url}/oidc/v1/endsession`)
+    await page.click('button[type="submit"]')
+    await page.getByText("You are signed out").waitFor()
+    await page.goto(peer.application)
+    await page.locator('[name="loginName"]').waitFor()
+  })
+})

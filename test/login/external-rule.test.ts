@@ -25,6 +25,16 @@ const rows: readonly (readonly [string, Partial<Facts>, ReturnType<typeof verdic
     { linkedUser: "ada", options: nothing, candidates: [named] },
     { kind: "sign in", userId: "ada" },
   ],
+  [
+    "is linked, and has another address there, which is somebody's here",
+    { linkedUser: "ada", candidates: [{ ...ada, userId: "eve" }] },
+    { kind: "sign in", userId: "ada" },
+  ],
+  [
+    "is linked, and says too little",
+    { linkedUser: "ada", identity: { ...verified, email: "", isComplete: false } },
+    { kind: "sign in", userId: "ada" },
+  ],
   ["both verified the address", { candidates: [ada] }, { kind: "link", userId: "ada" }],
   [
     "the provider has not verified the address",

@@ -1,5 +1,6 @@
 // Linking an account elsewhere from one's own account pages, in browsers without sockets.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { unlinkUser } from "../../src/domain/federation/link.ts"
 import { linkableIdps, startLinking } from "../../src/domain/federation/linking.ts"
 import { addIdp, changeIdp, linkIdp, unlinkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
@@ -78,6 +79,14 @@ async function came(browser: Browser, claims: object = ada): Promise<Visited> {
   return browser.go(upstream.signIn(there.path, { ...claims }))
 }
 
+/** Where a sign-in with the provider ends. */
+async function throughProvider(browser: Browser, claims: object): Promise<Visited> {
+  const first = await browser.go(authorizePath(clientId))
+  const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
+  const there = await browser.go(href.replaceAll("&amp;", "&"))
+  return browser.go(upstream.signIn(there.path, { ...claims }))
+}
+
 const titleOf = ({ page }: Visited) => /<h1[^>]*>([^<]*)/.exec(page)?.[1]
 
 describe("who is signed in", () => {
@@ -97,12 +106,22 @@ describe("who is signed in", () => {
   test("signs in by it from then on", async () => {
     const browser = await signedIn()
     await browser.post(await came(browser), {})
-    const other = opened()
-    const first = await other.go(authorizePath(clientId))
-    const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
-    const there = await other.go(href.replaceAll("&amp;", "&"))
-    const end = await other.go(upstream.signIn(there.path, ada))
+    const end = await throughProvider(opened(), ada)
     expect(new URL(end.path).searchParams.has("code")).toBe(true)
+  })
+
+  test("is nobody to it once it is unlinked, and can link it again", async () => {
+    const browser = await signedIn()
+    await browser.post(await came(browser), {})
+    await unlinkUser(provider.cx(), pat, { idpId, linkedUserId: ada.sub })
+    expect([linksNow(), linkable()]).toEqual([[], [idpId]])
+    const other = opened()
+    const { family_name: _, ...short } = ada
+    const asked = await throughProvider(other, short)
+    expect(asked.page).toContain("No account here is linked to that yet")
+    const again = await signedIn()
+    await again.post(await came(again), {})
+    expect(linksNow()).toMatchObject([{ idpId, externalId: "ada-1" }])
   })
 
   test("links an account of a directory by name and password", async () => {
@@ -224,11 +243,8 @@ describe("nothing is linked", () => {
     const browser = await signedIn()
     const toLink = await came(browser)
     const first = opened()
-    const page = await first.go(authorizePath(clientId))
-    const href = /href="([^"]*externalidp[^"]*)"/.exec(page.page)?.[1] ?? ""
-    const there = await first.go(href.replaceAll("&amp;", "&"))
     const { family_name: _, ...short } = ada
-    const option = await first.go(upstream.signIn(there.path, short))
+    const option = await throughProvider(first, short)
     const intentIn = (at: Visited) => /name="intent" value="(\d+)"/.exec(at.page)?.[1] ?? ""
     const swapped = { ...option, page: option.page.replaceAll(intentIn(option), intentIn(toLink)) }
     expect((await first.post(swapped, { choice: "create" })).response.status).toBe(400)

@@ -1,10 +1,13 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Cx, type Statement, statement } from "../../store/index.ts"
 
 /** What a walk over a table is told of each row; `created` is ms UTC. */
 type Listed = { readonly id: string; readonly created: number }
 
-/** So many rows are read at once: others are answered in between. */
+/** So many rows are read at once. */
 const limit = 500
+/** So many are looked at before others have their turn: of most there may be nothing to tell. */
+const atOnce = 20
 
 /** The rows of an organisation in a table, oldest first; each part goes on after the one before. */
 const ofOrg = (table: string, condition = "TRUE"): Statement<Listed> =>
@@ -26,13 +29,20 @@ const lists = {
   authorizations: ofOrg("authorizations"),
 } as const
 
-/** The ids of what an organisation has, however much it is. */
-export function* idsIn(cx: Cx, list: keyof typeof lists, orgId: string): Generator<string> {
+/** The ids of what an organisation has, however much it is; others are answered in between. */
+export async function* idsIn(
+  cx: Cx,
+  list: keyof typeof lists,
+  orgId: string,
+): AsyncGenerator<string> {
   let from: Listed = { id: "", created: 0 }
   for (;;) {
     const { created, id: after } = from
     const rows = cx.store.all(cx, lists[list], { orgId, created, after, limit })
-    yield* rows.map(({ id }) => id)
+    for (const [at, { id }] of rows.entries()) {
+      if (at % atOnce === 0) await nextTurn()
+      yield id
+    }
     const last = rows.at(-1)
     if (!last || rows.length < limit) return
     from = last

@@ -68,8 +68,8 @@ async function tried<T>(act: () => Promise<T>): Promise<T | Fault> {
 const refusal = ({ id, message }: Fault): Outcome => ({ became: "refused", id, message })
 
 /** The people of an organisation, oldest first, with what they sign in with where it is wanted. */
-export function* peopleOf(cx: Cx, home: Home, carried: Carried): Generator<Newcomer> {
-  for (const id of idsIn(cx, "people", home.orgId)) {
+export async function* peopleOf(cx: Cx, home: Home, carried: Carried): AsyncGenerator<Newcomer> {
+  for await (const id of idsIn(cx, "people", home.orgId)) {
     const told = shown(cx, id, { home, carried })
     if (told) yield told
   }

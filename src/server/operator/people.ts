@@ -21,7 +21,7 @@ type Taking = { readonly cx: Cx; taken: number; refused: number }
 /** Carries people into an organisation and out of it, for whoever runs the server. */
 export function peopleCarrierOf(services: Lent): PeopleCarrier {
   const taking = sessionsOf<Taking>(services)
-  const telling = sessionsOf<Iterator<Person>>(services)
+  const telling = sessionsOf<AsyncIterator<Person>>(services)
   return {
     takePeople: async (asked) => {
       const api = await import("../../domain/transfer/api.ts")
@@ -48,7 +48,7 @@ export function peopleCarrierOf(services: Lent): PeopleCarrier {
       const [session, all] = telling.open(asked.session, () => api.peopleOf(cx, home, carried))
       const people: Person[] = []
       while (people.length < partPeople) {
-        const { value, done } = all.next()
+        const { value, done } = await all.next()
         if (done) {
           telling.close(session)
           return { people }

@@ -116,3 +116,45 @@ test("others have their turn while much is taken over and told", async () => {
   expect(await most(() => told, telling)).toBeLessThanOrEqual(20)
   expect(told).toBeGreaterThan(people)
 })
+
+test("others have their turn while people of whom nothing is told are passed", async () => {
+  await estate.as("owner", "importData", {
+    data: {
+      case: "dataOrgs",
+      value: {
+        orgs: [
+          {
+            ...{ orgId: "crowd", org: { name: "Crowd" } },
+            humanUsers: Array.from({ length: 300 }, (_, at) => ({
+              userId: `crowd${at}`,
+              user: {
+                ...{ userName: `crowd${at}`, profile: { firstName: "C", lastName: `${at}` } },
+                email: { email: `crowd${at}@example.com`, isEmailVerified: true },
+              },
+            })),
+          },
+        ],
+      },
+    },
+  })
+  const cx = estate.cx({ instance: "i1", caller: { kind: "system", name: "test" } })
+  let turns = 0
+  let isOver = false
+  const turning = () => {
+    turns++
+    if (!isOver) setImmediate(turning)
+  }
+  const wanted = { orgIds: ["crowd"], excludedOrgIds: [], carried }
+  let people = 0
+  let turnsAfter = 0
+  setImmediate(turning)
+  for await (const line of linesOf(cx, wanted)) {
+    if (!line.includes('"humanUsers"')) continue
+    people++
+    turnsAfter = turns
+  }
+  isOver = true
+  expect(people).toBe(300)
+  // Metadata and links are looked for in each of them.
+  expect(turns - turnsAfter).toBeGreaterThanOrEqual(30)
+})

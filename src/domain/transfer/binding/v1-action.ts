@@ -26,8 +26,8 @@ export const actionRow = row({
   field: "actions",
   needs: needs("org.action"),
   from: ({ actions }) => actions,
-  *read(cx, orgId) {
-    for (const actionId of idsIn(cx, "actions", orgId)) {
+  async *read(cx, orgId) {
+    for await (const actionId of idsIn(cx, "actions", orgId)) {
       const state = cx.store.state(cx, action, actionId)
       const { name, script, allowedToFail, timeoutMs } = state
       const given = { name, script, allowedToFail, timeout: durationFromMs(timeoutMs) }

@@ -42,8 +42,8 @@ export const apiRow = row({
   field: "apiApps",
   needs: needs("project.app"),
   from: ({ apiApps }) => apiApps,
-  *read(cx, orgId) {
-    for (const appId of idsIn(cx, "apis", orgId)) {
+  async *read(cx, orgId) {
+    for await (const appId of idsIn(cx, "apis", orgId)) {
       const state = cx.store.state(cx, app, appId)
       if (!("api" in state) || isOwn(cx, state.projectId)) continue
       const { projectId, name, clientId, api } = state
@@ -67,8 +67,8 @@ export const oidcRow = row({
   field: "oidcApps",
   needs: needs("project.app"),
   from: ({ oidcApps }) => oidcApps,
-  *read(cx, orgId) {
-    for (const appId of idsIn(cx, "clients", orgId)) {
+  async *read(cx, orgId) {
+    for await (const appId of idsIn(cx, "clients", orgId)) {
       const state = cx.store.state(cx, app, appId)
       if (!("oidc" in state) || isOwn(cx, state.projectId)) continue
       const { projectId, name, clientId } = state
@@ -140,9 +140,9 @@ export const appKeyRow = row({
   field: "appKeys",
   needs: needs("project.app"),
   from: ({ appKeys }) => appKeys,
-  *read(cx, orgId) {
+  async *read(cx, orgId) {
     for (const list of ["apis", "clients"] as const) {
-      for (const appId of idsIn(cx, list, orgId)) {
+      for await (const appId of idsIn(cx, list, orgId)) {
         const state = cx.store.state(cx, app, appId)
         if (!("clientId" in state) || isOwn(cx, state.projectId)) continue
         const { projectId, clientId } = state

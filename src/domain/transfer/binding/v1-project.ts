@@ -20,8 +20,8 @@ import { needs, row } from "./v1-row.ts"
 export const isOwn = (cx: Cx, projectId: string): boolean =>
   requireInstance(cx).projectId === projectId
 
-export function* projectsIn(cx: Cx, orgId: string): Generator<string> {
-  for (const id of idsIn(cx, "projects", orgId)) if (!isOwn(cx, id)) yield id
+export async function* projectsIn(cx: Cx, orgId: string): AsyncGenerator<string> {
+  for await (const id of idsIn(cx, "projects", orgId)) if (!isOwn(cx, id)) yield id
 }
 
 const labelings = {
@@ -42,8 +42,8 @@ export const projectRow = row({
   field: "projects",
   needs: { read: "project.read", write: ["project.create"] },
   from: ({ projects }) => projects,
-  *read(cx, orgId) {
-    for (const projectId of projectsIn(cx, orgId)) {
+  async *read(cx, orgId) {
+    for await (const projectId of projectsIn(cx, orgId)) {
       const state = cx.store.state(cx, project, projectId)
       const { name, projectRoleAssertion, projectRoleCheck, hasProjectCheck } = state
       const privateLabelingSetting = labelings[state.privateLabelingSetting]
@@ -74,8 +74,8 @@ export const roleRow = row({
   field: "projectRoles",
   needs: needs("project.role"),
   from: ({ projectRoles }) => projectRoles,
-  *read(cx, orgId) {
-    for (const projectId of projectsIn(cx, orgId)) {
+  async *read(cx, orgId) {
+    for await (const projectId of projectsIn(cx, orgId)) {
       for (const { role_key: roleKey, display_name: displayName, role_group: group } of rolesIn(
         cx,
         projectId,
@@ -97,8 +97,8 @@ export const grantRow = row({
   field: "projectGrants",
   needs: needs("project.grant"),
   from: ({ projectGrants }) => projectGrants,
-  *read(cx, orgId) {
-    for (const grantId of idsIn(cx, "projectGrants", orgId)) {
+  async *read(cx, orgId) {
+    for await (const grantId of idsIn(cx, "projectGrants", orgId)) {
       const state = cx.store.state(cx, projectGrant, grantId)
       const { projectId, grantedOrgId } = state
       if (isOwn(cx, projectId)) continue
@@ -128,8 +128,8 @@ export const userGrantRow = row({
   field: "userGrants",
   needs: needs("user.grant"),
   from: ({ userGrants }) => userGrants,
-  *read(cx, orgId) {
-    for (const id of idsIn(cx, "authorizations", orgId)) {
+  async *read(cx, orgId) {
+    for await (const id of idsIn(cx, "authorizations", orgId)) {
       const state = cx.store.state(cx, authorization, id)
       const { userId, projectId, grantId: projectGrantId } = state
       const inactive = state.status === "inactive"

@@ -69,8 +69,8 @@ export const humanRow = row({
   field: "humanUsers",
   needs: needs("user", "user.credential.write"),
   from: ({ humanUsers }) => humanUsers,
-  *read(cx, orgId, carried) {
-    for (const userId of idsIn(cx, "people", orgId)) {
+  async *read(cx, orgId, carried) {
+    for await (const userId of idsIn(cx, "people", orgId)) {
       const state = person(cx, userId)
       if (!state) continue
       const factors = secondFactorsOf(state)
@@ -188,8 +188,8 @@ export const machineRow = row({
   field: "machineUsers",
   needs: needs("user"),
   from: ({ machineUsers }) => machineUsers,
-  *read(cx, orgId) {
-    for (const userId of idsIn(cx, "machines", orgId)) {
+  async *read(cx, orgId) {
+    for await (const userId of idsIn(cx, "machines", orgId)) {
       const state = cx.store.state(cx, user, userId)
       if (hasLeft(state) || state.kind !== "machine") continue
       const { userName, name, description } = state
@@ -219,9 +219,9 @@ export const metadataRow = row({
   field: "userMetadata",
   needs: needs("user"),
   from: ({ userMetadata }) => userMetadata,
-  *read(cx, orgId) {
+  async *read(cx, orgId) {
     for (const list of ["people", "machines"] as const) {
-      for (const id of idsIn(cx, list, orgId)) {
+      for await (const id of idsIn(cx, list, orgId)) {
         for (const [key, value] of heldMetadata(cx, id)) {
           yield { userMetadata: [{ id, key, value: new Uint8Array(value) }] }
         }
@@ -242,8 +242,8 @@ export const linkRow = row({
   field: "userLinks",
   needs: needs("user", "user.credential.write"),
   from: ({ userLinks }) => userLinks,
-  *read(cx, orgId) {
-    for (const userId of idsIn(cx, "people", orgId)) {
+  async *read(cx, orgId) {
+    for await (const userId of idsIn(cx, "people", orgId)) {
       for (const link of linksOf(cx.store.state(cx, user, userId))) {
         const { idpId, externalId: providedUserId, name: providedUserName } = link
         yield { userLinks: [{ userId, idpId, providedUserId, providedUserName }] }
@@ -271,8 +271,8 @@ export const machineKeyRow = row({
   field: "machineKeys",
   needs: needs("user"),
   from: ({ machineKeys }) => machineKeys,
-  *read(cx, orgId) {
-    for (const userId of idsIn(cx, "machines", orgId)) {
+  async *read(cx, orgId) {
+    for await (const userId of idsIn(cx, "machines", orgId)) {
       for (const { id: keyId, publicKey, expires } of machineKeysOf(cx, userId)) {
         yield { machineKeys: [{ keyId, userId, ...keyOf(publicKey, expires) }] }
       }

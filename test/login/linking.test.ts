@@ -1,4 +1,5 @@
 // Linking an account elsewhere from one's own account pages, in browsers without sockets.
+import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { unlinkUser } from "../../src/domain/federation/link.ts"
 import { linkableIdps, startLinking } from "../../src/domain/federation/linking.ts"
@@ -133,12 +134,50 @@ describe("who is signed in", () => {
     const id = await addProvider(directorySettings)
     const browser = await signedIn("pat", outside)
     const form = await browser.go(ticket(id))
+    expect(form.page).toContain('<a href="/ui/account/security">Cancel</a>')
     const wrong = await browser.post(form, { loginName: "ada", password: "wrong" })
     expect(wrong.response.status).toBe(422)
     const asked = await browser.post(wrong, { loginName: "ada", password: "Ada-secret-1" })
     expect(titleOf(asked)).toBe("Link this account?")
     await browser.post(asked, {})
     expect(linksNow()).toMatchObject([{ idpId: id }])
+  })
+
+  test("links an account of a provider that speaks OAuth alone", async () => {
+    const id = await addProvider({
+      ...{ kind: "oauth", clientId: "client", scopes: [], idAttribute: "sub", usePkce: true },
+      authorizationEndpoint: `${upstreamIssuer}/authorize`,
+      tokenEndpoint: `${upstreamIssuer}/token`,
+      userEndpoint: `${upstreamIssuer}/userinfo`,
+    })
+    const browser = await signedIn()
+    const there = await browser.go(ticket(id))
+    const asked = await browser.go(upstream.signIn(there.path, ada))
+    expect(titleOf(asked)).toBe("Link this account?")
+    await browser.post(asked, {})
+    expect(linksNow()).toMatchObject([{ idpId: id, externalId: "ada-1" }])
+  })
+
+  test("links an account of a service that signs JWTs", async () => {
+    const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true })
+    const jwk = { ...(await exportJWK(publicKey)), kid: "k1" }
+    const send = async () => ({ status: 200, body: JSON.stringify({ keys: [jwk] }) })
+    const id = await addProvider({
+      ...{ kind: "jwt", issuer: upstreamIssuer, headerName: "x-user-token" },
+      ...{ jwtEndpoint: `${upstreamIssuer}/jwt`, keysEndpoint: `${upstreamIssuer}/keys` },
+    })
+    const browser = await signedIn("pat", { ...upstream.outside, send })
+    const { searchParams } = new URL((await browser.go(ticket(id))).path)
+    const token = await new SignJWT({ ...ada, iss: upstreamIssuer })
+      .setProtectedHeader({ alg: "ES256", kid: "k1" })
+      .setExpirationTime(new Date(provider.clock.now() + 5 * minute))
+      .sign(privateKey)
+    const asked = await browser.go(`/idps/jwt?${searchParams}`, {
+      headers: { "x-user-token": token },
+    })
+    expect(titleOf(asked)).toBe("Link this account?")
+    await browser.post(asked, {})
+    expect(linksNow()).toMatchObject([{ idpId: id, externalId: "ada-1" }])
   })
 
   test("links an account of a provider that speaks SAML", async () => {

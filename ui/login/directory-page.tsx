@@ -13,7 +13,7 @@ export type DirectoryPageProps = PageProps & {
   readonly ticket?: string | undefined
   readonly error?: string | undefined
   readonly application?: Application | undefined
-  /** Leads back to where all ways in are offered. */
+  /** Leads back to where all ways in are offered, or to one's account where one links. */
   readonly otherHref: string
 }
 
@@ -56,7 +56,7 @@ export function DirectoryPage(props: DirectoryPageProps) {
         </Button>
       </FlowForm>
       <p className="small">
-        <a href={otherHref}>{t("directory.other")}</a>
+        <a href={otherHref}>{t(ticket ? "consent.cancel" : "directory.other")}</a>
       </p>
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>

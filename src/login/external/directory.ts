@@ -13,7 +13,7 @@ import { askedOfExternal } from "../entered/script.ts"
 import type { Fields } from "../form.ts"
 import { loginPaths } from "../path.ts"
 import { failed, proceed } from "./callback.ts"
-import { linkingBy } from "./linking.ts"
+import { accountPage, linkingBy } from "./linking.ts"
 import {
   type DirectoryShown,
   directories,
@@ -46,7 +46,7 @@ export function askDirectory(loginContext: LoginContext): Promise<Response> | Re
     ...{ provider: found.idp.name, idpId, ticket, loginName: loginName ?? waiting?.loginHint },
     form: targetOf(loginContext, loginPaths.directory),
     application: applicationOf(loginContext),
-    otherHref: hrefOf(loginContext, loginPaths.loginName),
+    otherHref: ticket ? accountPage : hrefOf(loginContext, loginPaths.loginName),
   }
   const retryAfterSeconds =
     problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0

@@ -18,7 +18,7 @@ import { directories, linkings } from "./offer.ts"
 import { link, type Newcomer, newcomerOf, provenHere } from "./person.ts"
 
 /** Where people find what they are linked to. */
-const accountPage = "/ui/account/security"
+export const accountPage = "/ui/account/security"
 
 /** The sign-in was fresh when it began; so long it may take to go there and come back. */
 const recentMs = 2 * freshSeconds * 1000

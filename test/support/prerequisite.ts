@@ -80,6 +80,11 @@ export const prerequisites = {
     why: "the tests of a disk that refuses, which change a limit of a running process",
     remedy: "apt-get install util-linux",
   },
+  unshare: {
+    names: ["unshare"],
+    why: "the test of a file on a disk that is full",
+    remedy: "apt-get install util-linux",
+  },
 } as const
 
 export type Prerequisite = keyof typeof prerequisites

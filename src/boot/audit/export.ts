@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises"
 import { pause } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { startError, systemCode } from "../start-error.ts"
+import { startError, systemCode, systemReasons } from "../start-error.ts"
 import type { ExportAsked, ExportPart } from "./part.ts"
 
 type Wish = {
@@ -36,8 +36,9 @@ export async function exportEvents(
       if ((await file.stat()).size !== size) throw sharedError(path)
       if (part.lines.length > 0) {
         const bytes = Buffer.from(part.lines.map((line) => `${line}\n`).join(""))
-        await writeWhole(file, bytes, size)
-        await file.datasync()
+        await writeWhole(file, bytes, size).catch((cause) => {
+          throw writeError(path, cause)
+        })
         size += bytes.length
         written += part.lines.length
         seal = part.lines.at(-1)
@@ -56,6 +57,7 @@ async function writeWhole(file: FileHandle, bytes: Buffer, at: number): Promise<
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at + done)
     done += bytesWritten
   }
+  await file.datasync()
 }
 
 /** Who follows a server waits for one that is started again. */
@@ -126,6 +128,14 @@ async function mustBeBegun(file: FileHandle, path: string): Promise<void> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(start.length), 0, start.length, 0)
   if (start.startsWith(buffer.toString("utf8", 0, bytesRead))) return
   throw startError("events_file", `${path} is no export of events; name another file`)
+}
+
+/** What stands there is cut off by who goes on: the last seal says how far the file is whole. */
+function writeError(path: string, cause: unknown): unknown {
+  const because = systemReasons[systemCode(cause)]
+  if (!because) return cause
+  const todo = "mend that, and begin again: it goes on where it is"
+  return startError("events_file", `${path} can't be written: ${because}; ${todo}`, cause)
 }
 
 const sharedError = (path: string) =>

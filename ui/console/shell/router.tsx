@@ -6,12 +6,13 @@ import {
   redirect,
   retainSearchParams,
 } from "@tanstack/react-router"
+import type { ComponentType } from "react"
 import { ProjectsPage } from "../project/projects-page.tsx"
 import { Failed, FailedPage } from "./boundary.tsx"
 import { Waiting } from "./frame.tsx"
 import { Missing } from "./missing.tsx"
 import { Shell } from "./shell.tsx"
-import { loadPageTexts, type PageName } from "./texts/index.ts"
+import { loadPageTexts } from "./texts/index.ts"
 
 /** What any address may carry: the organisation, and where its lists stand. */
 export type Search = {
@@ -37,16 +38,53 @@ const root = createRootRoute({
 
 const getParentRoute = () => root
 
+/** The files of pages, by the name that what they say has, too. */
+const files = {
+  "project-page": () => import("../project/project-page.tsx"),
+  "new-application-page": () => import("../application/new-application-page.tsx"),
+  "granted-project-page": () => import("../project/granted-project-page.tsx"),
+  "applications-page": () => import("../application/applications-page.tsx"),
+  "application-page": () => import("../application/application-page.tsx"),
+  "users-page": () => import("../user/users-page.tsx"),
+  "new-user-page": () => import("../user/new-user-page.tsx"),
+  "user-page": () => import("../user/user-page.tsx"),
+  "why-page": () => import("../user/why-page.tsx"),
+  "groups-page": () => import("../group/groups-page.tsx"),
+  "group-page": () => import("../group/group-page.tsx"),
+  "organizations-page": () => import("../organization/organizations-page.tsx"),
+  "organization-page": () => import("../organization/organization-page.tsx"),
+  "organization-policies-page": () => import("../policy/organization-policies-page.tsx"),
+  "administrators-page": () => import("../instance/administrators-page.tsx"),
+  "refused-requests-page": () => import("../refused/refused-requests-page.tsx"),
+  "outbox-page": () => import("../message/outbox-page.tsx"),
+  "providers-page": () => import("../provider/providers-page.tsx"),
+  "identity-providers-page": () => import("../idp/identity-providers-page.tsx"),
+  "texts-page": () => import("../text/texts-page.tsx"),
+  "signing-keys-page": () => import("../instance/signing-keys-page.tsx"),
+  "scripts-page": () => import("../script/scripts-page.tsx"),
+  "script-page": () => import("../script/script-page.tsx"),
+  "events-page": () => import("../event/events-page.tsx"),
+  "targets-page": () => import("../target/targets-page.tsx"),
+  "target-page": () => import("../target/target-page.tsx"),
+  "settings-page": () => import("../instance/settings-page.tsx"),
+  "profile-page": () => import("../account/profile-page.tsx"),
+  "security-page": () => import("../account/security-page.tsx"),
+  "sessions-page": () => import("../account/sessions-page.tsx"),
+  "data-page": () => import("../account/data-page.tsx"),
+} as const
+
+type Files = typeof files
+
 /** A page is loaded with its first visit, and with it what it says. */
-function page<Path extends string, Module extends Record<string, unknown>>(
+function page<Path extends string, Name extends keyof Files>(
   path: Path,
-  ...[texts, load, name]: readonly [PageName, () => Promise<Module>, keyof Module & string]
+  ...[name, exported]: readonly [Name, keyof Awaited<ReturnType<Files[Name]>> & string]
 ) {
-  const loadAll = async () => {
-    const [module] = await Promise.all([load(), loadPageTexts(texts)])
+  const load = async (): Promise<Record<string, ComponentType>> => {
+    const [module] = await Promise.all([files[name](), loadPageTexts(name)])
     return module
   }
-  return createRoute({ getParentRoute, path, component: lazyRouteComponent(loadAll, name) })
+  return createRoute({ getParentRoute, path, component: lazyRouteComponent(load, exported) })
 }
 
 const home = createRoute({
@@ -67,146 +105,49 @@ const projects = createRoute({
 const routeTree = root.addChildren([
   home,
   projects,
-  page(
-    "/projects/$projectId",
-    "project-page",
-    () => import("../project/project-page.tsx"),
-    "ProjectPage",
-  ),
-  page(
-    "/projects/$projectId/new-application",
-    "new-application-page",
-    () => import("../application/new-application-page.tsx"),
-    "NewApplicationPage",
-  ),
-  page(
-    "/granted-projects/$projectId",
-    "granted-project-page",
-    () => import("../project/granted-project-page.tsx"),
-    "GrantedProjectPage",
-  ),
-  page(
-    "/applications",
-    "applications-page",
-    () => import("../application/applications-page.tsx"),
-    "ApplicationsPage",
-  ),
-  page(
-    "/applications/new",
-    "new-application-page",
-    () => import("../application/new-application-page.tsx"),
-    "AnyNewApplicationPage",
-  ),
-  page(
-    "/applications/$applicationId",
-    "application-page",
-    () => import("../application/application-page.tsx"),
-    "ApplicationPage",
-  ),
-  page("/users", "users-page", () => import("../user/users-page.tsx"), "UsersPage"),
-  page("/users/new", "new-user-page", () => import("../user/new-user-page.tsx"), "NewUserPage"),
-  page("/users/$userId", "user-page", () => import("../user/user-page.tsx"), "UserPage"),
-  page("/users/$userId/why", "why-page", () => import("../user/why-page.tsx"), "WhyPage"),
-  page("/groups", "groups-page", () => import("../group/groups-page.tsx"), "GroupsPage"),
-  page("/groups/$groupId", "group-page", () => import("../group/group-page.tsx"), "GroupPage"),
-  page(
-    "/organizations",
-    "organizations-page",
-    () => import("../organization/organizations-page.tsx"),
-    "OrganizationsPage",
-  ),
-  page(
-    "/organizations/$organizationId",
-    "organization-page",
-    () => import("../organization/organization-page.tsx"),
-    "OrganizationPage",
-  ),
+  page("/projects/$projectId", "project-page", "ProjectPage"),
+  page("/projects/$projectId/new-application", "new-application-page", "NewApplicationPage"),
+  page("/granted-projects/$projectId", "granted-project-page", "GrantedProjectPage"),
+  page("/applications", "applications-page", "ApplicationsPage"),
+  page("/applications/new", "new-application-page", "AnyNewApplicationPage"),
+  page("/applications/$applicationId", "application-page", "ApplicationPage"),
+  page("/users", "users-page", "UsersPage"),
+  page("/users/new", "new-user-page", "NewUserPage"),
+  page("/users/$userId", "user-page", "UserPage"),
+  page("/users/$userId/why", "why-page", "WhyPage"),
+  page("/groups", "groups-page", "GroupsPage"),
+  page("/groups/$groupId", "group-page", "GroupPage"),
+  page("/organizations", "organizations-page", "OrganizationsPage"),
+  page("/organizations/$organizationId", "organization-page", "OrganizationPage"),
   page(
     "/organizations/$organizationId/policies",
     "organization-policies-page",
-    () => import("../policy/organization-policies-page.tsx"),
     "OrganizationPoliciesPage",
   ),
-  page(
-    "/administrators",
-    "administrators-page",
-    () => import("../instance/administrators-page.tsx"),
-    "AdministratorsPage",
-  ),
-  page(
-    "/refused-requests",
-    "refused-requests-page",
-    () => import("../refused/refused-requests-page.tsx"),
-    "RefusedRequestsPage",
-  ),
-  page(
-    "/refused-requests/$requestId",
-    "refused-requests-page",
-    () => import("../refused/refused-requests-page.tsx"),
-    "RefusedRequestPage",
-  ),
-  page("/outbox", "outbox-page", () => import("../message/outbox-page.tsx"), "OutboxPage"),
-  page(
-    "/providers",
-    "providers-page",
-    () => import("../provider/providers-page.tsx"),
-    "ProvidersPage",
-  ),
-  page(
-    "/identity-providers",
-    "identity-providers-page",
-    () => import("../idp/identity-providers-page.tsx"),
-    "IdentityProvidersPage",
-  ),
+  page("/administrators", "administrators-page", "AdministratorsPage"),
+  page("/refused-requests", "refused-requests-page", "RefusedRequestsPage"),
+  page("/refused-requests/$requestId", "refused-requests-page", "RefusedRequestPage"),
+  page("/outbox", "outbox-page", "OutboxPage"),
+  page("/providers", "providers-page", "ProvidersPage"),
+  page("/identity-providers", "identity-providers-page", "IdentityProvidersPage"),
   page(
     "/organizations/$organizationId/identity-providers",
     "identity-providers-page",
-    () => import("../idp/identity-providers-page.tsx"),
     "OrganizationIdentityProvidersPage",
   ),
-  page("/texts", "texts-page", () => import("../text/texts-page.tsx"), "TextsPage"),
-  page(
-    "/organizations/$organizationId/texts",
-    "texts-page",
-    () => import("../text/texts-page.tsx"),
-    "OrganizationTextsPage",
-  ),
-  page(
-    "/signing-keys",
-    "signing-keys-page",
-    () => import("../instance/signing-keys-page.tsx"),
-    "SigningKeysPage",
-  ),
-  page("/scripts", "scripts-page", () => import("../script/scripts-page.tsx"), "ScriptsPage"),
-  page(
-    "/scripts/$scriptId",
-    "script-page",
-    () => import("../script/script-page.tsx"),
-    "ScriptPage",
-  ),
-  page("/events", "events-page", () => import("../event/events-page.tsx"), "EventsPage"),
-  page("/targets", "targets-page", () => import("../target/targets-page.tsx"), "TargetsPage"),
-  page(
-    "/targets/$targetId",
-    "target-page",
-    () => import("../target/target-page.tsx"),
-    "TargetPage",
-  ),
-  page("/settings", "settings-page", () => import("../instance/settings-page.tsx"), "SettingsPage"),
-  page("/account", "profile-page", () => import("../account/profile-page.tsx"), "ProfilePage"),
-  page(
-    "/account/security",
-    "security-page",
-    () => import("../account/security-page.tsx"),
-    "SecurityPage",
-  ),
-  page(
-    "/account/sessions",
-    "sessions-page",
-    () => import("../account/sessions-page.tsx"),
-    "SessionsPage",
-  ),
-  page("/account/data", "data-page", () => import("../account/data-page.tsx"), "DataPage"),
+  page("/texts", "texts-page", "TextsPage"),
+  page("/organizations/$organizationId/texts", "texts-page", "OrganizationTextsPage"),
+  page("/signing-keys", "signing-keys-page", "SigningKeysPage"),
+  page("/scripts", "scripts-page", "ScriptsPage"),
+  page("/scripts/$scriptId", "script-page", "ScriptPage"),
+  page("/events", "events-page", "EventsPage"),
+  page("/targets", "targets-page", "TargetsPage"),
+  page("/targets/$targetId", "target-page", "TargetPage"),
+  page("/settings", "settings-page", "SettingsPage"),
+  page("/account", "profile-page", "ProfilePage"),
+  page("/account/security", "security-page", "SecurityPage"),
+  page("/account/sessions", "sessions-page", "SessionsPage"),
+  page("/account/data", "data-page", "DataPage"),
 ])
 
 const isAccount = (pathname: string) => /^\/account(\/|$)/.test(pathname)

@@ -3,8 +3,7 @@ import { Button } from "../../kit/button.tsx"
 import { formOf } from "../form/made.tsx"
 import { formId, useOpen } from "../form/open.ts"
 import { call } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { isOfBrowser, madeKey } from "./make-key.ts"
 
 type KeyKind = "passkey" | "u2f"
@@ -35,22 +34,22 @@ async function addKey(kind: KeyKind, tokenName: string): Promise<unknown> {
 
 /** A button for one more key. */
 export function AddKey({ kind }: { readonly kind: KeyKind }) {
-  const texts = useText()
+  const { t } = useText()
   const [open, setOpen] = useOpen(kind)
-  const title = texts.t(`account.${kind}.add`)
+  const title = t(`account.${kind}.add`)
   const close = () => setOpen(undefined)
   return (
     <>
       <Button small aria-label={title} onClick={() => setOpen("new")}>
-        {texts.t("account.add")}
+        {t("account.add")}
       </Button>
-      {open !== undefined && keyForm(texts, kind)({ id: formId(kind, open), title, close })}
+      {open !== undefined && keyForm(t, kind)({ id: formId(kind, open), title, close })}
     </>
   )
 }
 
 /** A key is called something, and made by the browser. */
-const keyForm = ({ t }: Texts, kind: KeyKind) =>
+const keyForm = (t: Translate, kind: KeyKind) =>
   formOf({
     initial: { name: "" },
     save: ({ name }) =>

@@ -6,8 +6,7 @@ import { ConfirmButton } from "../form/confirm.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 const { listConnectedApplications, disconnectApplication } = ActivityService.method
 
@@ -29,8 +28,7 @@ export function Applications() {
 }
 
 function Application({ application }: { readonly application: ConnectedApplication }) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { applicationId, applicationName, connectedSince, lastUsed } = application
   return (
     <li>
@@ -39,7 +37,7 @@ function Application({ application }: { readonly application: ConnectedApplicati
           <bdi>{applicationName}</bdi>
         </h3>
         <ul className="small">
-          {rightsOf(texts, application).map((right) => (
+          {rightsOf(t, application).map((right) => (
             <li key={right}>{right}</li>
           ))}
         </ul>
@@ -61,7 +59,7 @@ function Application({ application }: { readonly application: ConnectedApplicati
 }
 
 /** What an application knows and may do, in a sentence each. */
-function rightsOf({ t }: Texts, { scopes, projects, offline }: ConnectedApplication) {
+function rightsOf(t: Translate, { scopes, projects, offline }: ConnectedApplication) {
   const said = scopes.flatMap((scope) => {
     const known = words.find(([form]) => form.test(scope))
     if (!known) return [t("account.apps.scope.other", { scope })]

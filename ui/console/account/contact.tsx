@@ -8,8 +8,7 @@ import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { tell } from "../shell/notice.tsx"
 import { unless } from "../shell/refusal.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import type { Me } from "./me.ts"
 
 type Part = { readonly me: Me }
@@ -60,8 +59,7 @@ type AddressProps = {
 
 function Address(props: AddressProps) {
   const { of, current, isVerified, remove } = props
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const title = t(`field.${of}`)
   const facts = (
     <div className="stack">
@@ -84,7 +82,7 @@ function Address(props: AddressProps) {
       title={title}
       action={t(current === "" ? "account.add" : "account.change")}
       facts={facts}
-      form={addressForm(texts, props)}
+      form={addressForm(t, props)}
       more={
         remove &&
         current !== "" && (
@@ -102,7 +100,7 @@ function Address(props: AddressProps) {
   )
 }
 
-const addressForm = ({ t }: Texts, { of, type, current, set }: AddressProps) =>
+const addressForm = (t: Translate, { of, type, current, set }: AddressProps) =>
   formOf({
     initial: { value: current },
     refusals: { value: [`user.${of}`, of] },

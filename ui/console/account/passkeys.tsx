@@ -10,8 +10,7 @@ import { LinkBox } from "../list/link-box.tsx"
 import { call, useAction, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { AddKey } from "./add-key.tsx"
 import { KeyList } from "./key-list.tsx"
 import { hasKeys } from "./make-key.ts"
@@ -21,8 +20,7 @@ type PasskeysProps = { readonly userId: string; readonly isAllowed: boolean }
 
 /** What signs in without a password: on this device, or by a link on another one. */
 export function Passkeys({ userId, isAllowed }: PasskeysProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { result } = useRead(AuthService.method.listMyPasswordless)
   const [renamed, setRenamed] = useOpen("passkey-name")
   const key = result.find(({ id }) => id === renamed)
@@ -62,7 +60,7 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
       />
       {key &&
         renameForm(
-          texts,
+          t,
           userId,
           key,
         )({
@@ -74,7 +72,7 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
   )
 }
 
-const renameForm = ({ t }: Texts, userId: string, { id: passkeyId, name }: NamedKey) =>
+const renameForm = (t: Translate, userId: string, { id: passkeyId, name }: NamedKey) =>
   formOf({
     initial: { name },
     save: (values) =>

@@ -6,16 +6,14 @@ import { formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
 type PasswordProps = { readonly isSet: boolean; readonly changed: Timestamp | undefined }
 
 /** When it was changed, and a new one in its place. */
 export function Password({ isSet, changed }: PasswordProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const facts = isSet ? (
     <Facts rows={[[t("field.changed"), changed && <Time key="changed" at={changed} />]]} />
   ) : (
@@ -27,12 +25,12 @@ export function Password({ isSet, changed }: PasswordProps) {
       title={t("field.password")}
       action={t("account.change")}
       facts={facts}
-      {...(isSet && { form: passwordForm(texts) })}
+      {...(isSet && { form: passwordForm(t) })}
     />
   )
 }
 
-const passwordForm = ({ t }: Texts) =>
+const passwordForm = (t: Translate) =>
   formOf({
     initial: { oldPassword: "", newPassword: "" },
     secret: ["oldPassword", "newPassword"],

@@ -7,8 +7,7 @@ import { call } from "../shell/call.ts"
 import { Facts, ValueList } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { unless } from "../shell/refusal.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Texts, type Translate, useText } from "../shell/text.ts"
 import { Email, Phone } from "./contact.tsx"
 import { languageName, languageOptions } from "./language.ts"
 import { type Me, useMe } from "./me.ts"
@@ -88,8 +87,7 @@ function aboutForm({ t, language }: Texts, { human: { profile } }: Me) {
 }
 
 function LoginNames({ me: { user } }: Part) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <EditSection
       needs="own"
@@ -100,12 +98,12 @@ function LoginNames({ me: { user } }: Part) {
           <ValueList values={user.loginNames} />
         </>
       }
-      form={loginNameForm(texts, user.userName)}
+      form={loginNameForm(t, user.userName)}
     />
   )
 }
 
-const loginNameForm = ({ t }: Texts, userName: string) =>
+const loginNameForm = (t: Translate, userName: string) =>
   formOf({
     initial: { userName },
     refusals: { userName: ["user.name", "user.login_name", "user.username"] },

@@ -86,8 +86,7 @@ const usedAt = ({ changeDate }: Session): number => (changeDate ? timestampMs(ch
 type RowProps = { readonly session: Session; readonly isHere: boolean }
 
 function Row({ session: { id, userAgent, creationDate, changeDate }, isHere }: RowProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <li>
       <div className="way-text">
@@ -105,7 +104,7 @@ function Row({ session: { id, userAgent, creationDate, changeDate }, isHere }: R
           needs="own"
           small
           label={t("nav.sign_out")}
-          what={placeOf(texts, userAgent)}
+          what={placeOf(t, userAgent)}
           consequence={t("account.sessions.end_text")}
           act={() => end(id)}
         />

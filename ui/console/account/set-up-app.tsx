@@ -8,13 +8,11 @@ import { QrCode } from "../../kit/qr-code.tsx"
 import { formOf } from "../form/made.tsx"
 import { call, useAction } from "../shell/call.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 /** An authenticator app gets its secret by the camera, and shows with a code that it has it. */
 export function SetUpApp() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const [made, setMade] = useState<AddMyAuthFactorOTPResponse | undefined>(undefined)
   const action = useAction(() => call(AuthService.method.addMyAuthFactorOTP), setMade)
   return (
@@ -30,7 +28,7 @@ export function SetUpApp() {
       <Refused refusal={action.refusal} />
       {made &&
         verifyForm(
-          texts,
+          t,
           made,
         )({
           ...{ id: "otp", title: t("account.otp.title"), close: () => setMade(undefined) },
@@ -39,7 +37,7 @@ export function SetUpApp() {
   )
 }
 
-const verifyForm = ({ t }: Texts, { url, secret }: AddMyAuthFactorOTPResponse) =>
+const verifyForm = (t: Translate, { url, secret }: AddMyAuthFactorOTPResponse) =>
   formOf({
     initial: { code: "" },
     secret: ["code"],

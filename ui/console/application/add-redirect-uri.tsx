@@ -6,8 +6,7 @@ import { Button } from "../../kit/button.tsx"
 import { formOf } from "../form/made.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { useMay } from "../shell/permission.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { JudgedRedirects, wantsPrivateHttp } from "./judged.tsx"
 import { appTypeOf } from "./protocol.ts"
@@ -18,8 +17,7 @@ type AddProps = { readonly applicationId: string; readonly uri: string }
 
 /** Offers to register what an application was refused with, where it can be registered at all. */
 export function AddRedirectUri({ applicationId, uri }: AddProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const may = useMay()
   const [open, setOpen] = useState(false)
   const { application } = useRead(getApplication, { applicationId })
@@ -34,7 +32,7 @@ export function AddRedirectUri({ applicationId, uri }: AddProps) {
       </Button>
       {open &&
         addForm(
-          texts,
+          t,
           { application, oidc },
           uri,
         )({
@@ -67,7 +65,7 @@ const isAddable = (uri: string) =>
 
 const keptLength = 500
 
-function addForm({ t }: Texts, part: OidcPart, uri: string) {
+function addForm(t: Translate, part: OidcPart, uri: string) {
   const { application, oidc } = part
   const byOf = (privateHttp: boolean) =>
     ({ appType: appTypeOf(oidc), devMode: oidc.developmentMode, privateHttp }) as const

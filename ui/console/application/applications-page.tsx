@@ -18,8 +18,7 @@ const states = {
 
 /** Applications of the organisation, across its projects. */
 export function ApplicationsPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { id: organizationId, name } = useOrganization()
   const shown = ["all", "active", "inactive"] as const
   const { chosen, filter } = useFilterChips("state", shown, (name) => t(`filter.${name}`))
@@ -40,7 +39,7 @@ export function ApplicationsPage() {
       <Listing
         caption={t("nav.applications")}
         {...applicationsOf({ organizationId, state: states[chosen] })}
-        columns={applicationColumns(texts)}
+        columns={applicationColumns(t)}
         keyOf={(application) => application.applicationId}
         {...filter}
         empty={empty}

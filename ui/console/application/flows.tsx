@@ -6,8 +6,7 @@ import { Disclosure } from "../../kit/disclosure.tsx"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { Facts, ValueList } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import {
   type AuthName,
@@ -30,14 +29,13 @@ import {
 
 /** How people get in, and how the application proves who it is. */
 export function Flows(part: OidcPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("flows.title")}
       facts={<Said {...part} />}
-      form={flowForm(texts, part)}
+      form={flowForm(t, part)}
     />
   )
 }
@@ -73,7 +71,7 @@ type Draft = {
   readonly rules: readonly RuleName[]
 }
 
-const flowForm = ({ t }: Texts, part: OidcPart) =>
+const flowForm = (t: Translate, part: OidcPart) =>
   formOf<Draft, unknown>({
     initial: {
       grants: grantsOf(part.oidc),

@@ -20,8 +20,7 @@ import { type Crumb, Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import { useBelongsTo, useOrganization } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 
@@ -209,8 +208,6 @@ async function createProject(organizationId: string, { projectName }: Values): P
   const wanted = { organizationId, name: projectName.trim() }
   return (await call(ProjectService.method.createProject, wanted)).projectId
 }
-
-type Translate = Texts["t"]
 
 /** The project that it belongs to; one that is new needs a name. */
 function projectFields(t: Translate, controls: Controls<Values>, projects: readonly Project[]) {

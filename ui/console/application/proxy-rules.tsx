@@ -3,15 +3,13 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { proxiedHost } from "./proxy-snippets.ts"
 
 /** Who is let through where a proxy asks about each request. */
 export function ProxyRules(part: OidcPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const host = proxiedHost(part.oidc.redirectUris)?.host
   if (host === undefined) return null
   return (
@@ -24,7 +22,7 @@ export function ProxyRules(part: OidcPart) {
           <Rules {...part} />
         </>
       }
-      form={ruleForm(texts, part)}
+      form={ruleForm(t, part)}
     />
   )
 }
@@ -52,7 +50,7 @@ function Rules(part: OidcPart) {
   )
 }
 
-const ruleForm = ({ t }: Texts, part: OidcPart) =>
+const ruleForm = (t: Translate, part: OidcPart) =>
   formOf({
     initial: { rules: rulesOf(part).map(lineOf).join("\n") },
     refusals: { rules: ["app.forward_auth_invalid"] },

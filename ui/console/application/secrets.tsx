@@ -8,8 +8,7 @@ import { OnceBox } from "../list/once-box.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import type { ApplicationPart } from "./change.ts"
 
 const { listClientSecrets, generateClientSecret, removeClientSecret } = ApplicationService.method
@@ -21,8 +20,7 @@ type SecretsProps = ApplicationPart & {
 
 /** The secrets that are good now; a new one can stand beside the old until all have moved. */
 export function Secrets({ application, made, onMade }: SecretsProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { applicationId, projectId, name } = application
   const found = useReadIfAllowed(listClientSecrets, { applicationId, projectId })
   if (!found) return null
@@ -33,7 +31,7 @@ export function Secrets({ application, made, onMade }: SecretsProps) {
   const create = (
     <DialogButton
       {...{ needs: generateClientSecret, family: "secrets", label: t("secret.renew") }}
-      form={createForm(texts, { application, hasSecret: found.secrets.length > 0, onMade })}
+      form={createForm(t, { application, hasSecret: found.secrets.length > 0, onMade })}
     />
   )
   return (
@@ -68,7 +66,7 @@ type CreateProps = ApplicationPart & {
   readonly onMade: (made: Made) => void
 }
 
-const createForm = ({ t }: Texts, { application, hasSecret, onMade }: CreateProps) =>
+const createForm = (t: Translate, { application, hasSecret, onMade }: CreateProps) =>
   formOf<{ readonly period: Period }, void>({
     initial: { period: "day" },
     save: async ({ period }) => {

@@ -2,20 +2,18 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 
 /** How an application learns that somebody's session has ended elsewhere. */
 export function SignOut(part: OidcPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("sign_out.title")}
       facts={<Told {...part} />}
-      form={signOutForm(texts, part)}
+      form={signOutForm(t, part)}
     />
   )
 }
@@ -38,7 +36,7 @@ function Told({ oidc }: OidcPart) {
   )
 }
 
-const signOutForm = ({ t }: Texts, part: OidcPart) =>
+const signOutForm = (t: Translate, part: OidcPart) =>
   formOf({
     initial: {
       back: part.oidc.backChannelLogoutUri,

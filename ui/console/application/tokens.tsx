@@ -13,21 +13,19 @@ import {
   lifetimesOf,
 } from "../instance/token-settings.ts"
 import { Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
 
 /** What the application's tokens look like and how long they last. */
 export function Tokens(part: OidcPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("tokens_of.title")}
       facts={<Own {...part} />}
-      form={tokenForm(texts, part)}
+      form={tokenForm(t, part)}
     />
   )
 }
@@ -64,7 +62,7 @@ const assertions = [
 
 const signers = ["idTokenSigningAlgorithm", "accessTokenSigningAlgorithm"] as const
 
-function tokenForm({ t }: Texts, part: OidcPart) {
+function tokenForm(t: Translate, part: OidcPart) {
   const { oidc } = part
   const { tokenSettings: said } = oidc
   const inherited = [{ value: "", label: t("tokens_of.inherited") }]

@@ -6,22 +6,20 @@ import { EditSection } from "../form/form.tsx"
 import { linesOf } from "../form/lines.ts"
 import { formOf } from "../form/made.tsx"
 import { Facts, ValueList } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 import { appTypeOf } from "./protocol.ts"
 
 /** Where people may be sent back to, shown and changed where it stands. */
 export function WaysBack(part: OidcPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("applications.ways_back")}
       facts={<Addresses {...part} />}
-      form={uriForm(texts, part)}
+      form={uriForm(t, part)}
     />
   )
 }
@@ -72,7 +70,7 @@ const refusals = {
   origins: ["app.additional_origins_invalid"],
 } as const
 
-function uriForm({ t }: Texts, part: OidcPart) {
+function uriForm(t: Translate, part: OidcPart) {
   const { oidc } = part
   // On the wire an empty list can't be told from one that stays as it is.
   const emptied = (now: string, before: readonly string[]) =>

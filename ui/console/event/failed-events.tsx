@@ -6,16 +6,14 @@ import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 const { listFailedEvents, removeFailedEvent } = AdminService.method
 const { retryFailedEvents } = HistoryService.method
 
 /** What could not be done about events so far, and is tried again. Nothing where all is well. */
 export function FailedEvents() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { result } = useRead(listFailedEvents)
   if (result.length === 0) return null
   return (
@@ -23,7 +21,7 @@ export function FailedEvents() {
       <p className="quiet section-lead">{t("failed_events.lead")}</p>
       <Table
         caption={t("failed_events.title")}
-        columns={columnsOf(texts)}
+        columns={columnsOf(t)}
         rows={result}
         keyOf={({ viewName, failedSequence }) => `${viewName} ${failedSequence}`}
       />
@@ -38,7 +36,7 @@ export function FailedEvents() {
   )
 }
 
-const columnsOf = ({ t }: Texts): readonly Column<FailedEvent>[] => [
+const columnsOf = (t: Translate): readonly Column<FailedEvent>[] => [
   {
     label: t("failed_events.by"),
     cell: ({ viewName, errorMessage }) => (

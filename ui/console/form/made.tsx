@@ -45,7 +45,7 @@ function Made<Values extends object, Answer>(props: MadeProps<Values, Answer>) {
     done: (answer) => (done ? done(answer, close) : close()),
   })
   const shared = { form, submit, onCancel: close, disabled: disabled?.(form.values) ?? false }
-  const controls = fields(controlsOf(form, useText(), title !== undefined))
+  const controls = fields(controlsOf(form, useText().t, title !== undefined))
   if (title === undefined) return <Fields {...shared}>{controls}</Fields>
   return (
     <DialogForm {...shared} title={title}>

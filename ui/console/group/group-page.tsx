@@ -28,8 +28,7 @@ const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 
 /** One group: what it is, and who is in it. */
 export function GroupPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { groupId: id } = useParams({ from: "/groups/$groupId" })
   const { group } = useRead(getGroup, { id })
   useBelongsTo(group?.organizationId)
@@ -49,7 +48,7 @@ export function GroupPage() {
             ]}
           />
         }
-        form={groupForm(texts, group.organizationId, group)}
+        form={groupForm(t, group.organizationId, group)}
       />
       <Users group={group} />
       <Part>

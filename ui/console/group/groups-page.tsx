@@ -13,8 +13,7 @@ import { groupForm } from "./group-form.tsx"
 
 /** The groups of an organisation. */
 export function GroupsPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { id: organizationId, name } = useOrganization()
   return (
     <Collection
@@ -50,7 +49,7 @@ export function GroupsPage() {
         edit: GroupService.method.updateGroup,
         remove: GroupService.method.deleteGroup,
       }}
-      form={(group) => groupForm(texts, organizationId, group)}
+      form={(group) => groupForm(t, organizationId, group)}
       remove={({ id }) => call(GroupService.method.deleteGroup, { id })}
     />
   )

@@ -1,4 +1,4 @@
-import type { TextKey } from "../shell/texts/index.ts"
+import type { TextKey } from "../shell/text.ts"
 
 /** How a text is asked for. */
 export type Field = {

@@ -17,8 +17,7 @@ import { Collection } from "../list/collection.tsx"
 import type { Asked } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { familiesOf, type LevelName, levelNames, levelOf, levels } from "./role.ts"
 
 const { listRoles, createRole, updateRole, deleteRole } = InternalPermissionService.method
@@ -30,8 +29,7 @@ const everyRole = (level?: RoleLevel) => ({
 
 /** The roles that administrators can have: built-in ones, and those of the instance's own. */
 export function CustomRoles() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <Collection
       family="custom_roles"
@@ -55,7 +53,7 @@ export function CustomRoles() {
       nameOf={({ key }) => key}
       needs={{ create: createRole, edit: updateRole, remove: deleteRole }}
       isFixed={({ builtIn }) => builtIn}
-      form={(role) => roleForm(texts, role)}
+      form={(role) => roleForm(t, role)}
       remove={({ key }) => call(deleteRole, { key })}
     />
   )
@@ -80,7 +78,7 @@ type Values = {
   readonly permissions: readonly string[]
 }
 
-const roleForm = ({ t }: Texts, role: Role | undefined) =>
+const roleForm = (t: Translate, role: Role | undefined) =>
   formOf<Values, void>({
     initial: {
       key: "",

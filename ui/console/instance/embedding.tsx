@@ -5,15 +5,13 @@ import { linesOf } from "../form/lines.ts"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { ValueList } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 const { setSecuritySettings } = SettingsService.method
 
 /** Whose sites may show the sign-in pages in a frame. */
 export function Embedding({ security }: { readonly security: SecuritySettings }) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { enabled = false, allowedOrigins = [] } = security.embeddedIframe ?? {}
   return (
     <EditSection
@@ -25,12 +23,12 @@ export function Embedding({ security }: { readonly security: SecuritySettings })
           {enabled && <ValueList code values={allowedOrigins} />}
         </>
       }
-      form={embeddingForm(texts, security)}
+      form={embeddingForm(t, security)}
     />
   )
 }
 
-const embeddingForm = ({ t }: Texts, { embeddedIframe, enableImpersonation }: SecuritySettings) =>
+const embeddingForm = (t: Translate, { embeddedIframe, enableImpersonation }: SecuritySettings) =>
   formOf({
     initial: {
       enabled: embeddedIframe?.enabled ?? false,

@@ -9,8 +9,7 @@ import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
 import { unless } from "../shell/refusal.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 const { listSecretGenerators, updateSecretGenerator } = AdminService.method
 
@@ -33,8 +32,7 @@ const alphabets = [
 
 /** What codes and secrets are made of, and how long codes are good for. */
 export function Generators() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const words = useWords()
   const found = useReadIfAllowed(listSecretGenerators)
   if (!found) return null
@@ -58,7 +56,7 @@ export function Generators() {
               {...{ small: true, needs: updateSecretGenerator, label: t("action.edit") }}
               family={`generators-${kind.name}`}
               name={t(`generators.${kind.name}`)}
-              form={generatorForm(texts, kind, generator)}
+              form={generatorForm(t, kind, generator)}
             />
           </>,
         ])}
@@ -85,7 +83,7 @@ type Draft = {
   readonly of: readonly (typeof alphabets)[number][]
 }
 
-const generatorForm = ({ t }: Texts, { type }: Kind, generator: SecretGenerator) =>
+const generatorForm = (t: Translate, { type }: Kind, generator: SecretGenerator) =>
   formOf<Draft, void>({
     initial: {
       length: String(generator.length),

@@ -5,8 +5,7 @@ import { durationText } from "../form/duration.ts"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 import {
   algorithms,
@@ -20,8 +19,7 @@ const { updateOIDCSettings } = AdminService.method
 
 /** How long tokens last and what signs them, where an application says nothing else. */
 export function Lifetimes({ settings }: OidcSettingsPart) {
-  const texts = useText()
-  const { t, language } = texts
+  const { t, language } = useText()
   const lasting = (name: LifetimeName) => {
     const lifetime = settings[name]
     return [t(`lifetime.${name}`), lifetime && durationText(language, lifetime)] as const
@@ -39,12 +37,12 @@ export function Lifetimes({ settings }: OidcSettingsPart) {
           ]}
         />
       }
-      form={lifetimeForm(texts, settings)}
+      form={lifetimeForm(t, settings)}
     />
   )
 }
 
-const lifetimeForm = ({ t }: Texts, settings: OIDCSettings) =>
+const lifetimeForm = (t: Translate, settings: OIDCSettings) =>
   formOf({
     initial: {
       ...lifetimesOf(settings),

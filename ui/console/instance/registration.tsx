@@ -12,8 +12,7 @@ import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { useRead } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
 const modes = ["off", "token", "open"] as const
@@ -30,8 +29,7 @@ const modeOf = (registration: ClientRegistration | undefined): Mode =>
 
 /** Whether applications may register themselves, and where they then are. */
 export function Registration({ settings }: OidcSettingsPart) {
-  const texts = useText()
-  const { t, language } = texts
+  const { t, language } = useText()
   const projects = useProjects()
   const registration = settings.clientRegistration
   const mode = modeOf(registration)
@@ -63,7 +61,7 @@ export function Registration({ settings }: OidcSettingsPart) {
           />
         </>
       }
-      form={registrationForm(texts, settings, projects)}
+      form={registrationForm(t, settings, projects)}
     />
   )
 }
@@ -85,7 +83,7 @@ const isOn = ({ mode, documents }: Doors): boolean => mode !== "off" || document
 
 type Projects = ReturnType<typeof useProjects>
 
-const registrationForm = ({ t }: Texts, settings: OIDCSettings, projects: Projects) => {
+const registrationForm = (t: Translate, settings: OIDCSettings, projects: Projects) => {
   const registration = settings.clientRegistration
   const named = new Map(projects.map(({ value, label }) => [value, label]))
   return formOf({

@@ -6,16 +6,14 @@ import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOf, languages } from "./restriction.ts"
 
 type RestrictionsProps = { readonly restrictions: GetRestrictionsResponse }
 
 /** What the pages for signing in leave out. */
 export function Restrictions({ restrictions }: RestrictionsProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { allowedLanguages, disallowPublicOrgRegistration: isRefused } = restrictions
   const named = useLanguageNames()
   const listed = allowedLanguages.map(named).join(", ")
@@ -35,7 +33,7 @@ export function Restrictions({ restrictions }: RestrictionsProps) {
           ]}
         />
       }
-      form={restrictionForm(texts, named, restrictions)}
+      form={restrictionForm(t, named, restrictions)}
     />
   )
 }
@@ -48,7 +46,7 @@ function useLanguageNames(): (language: string) => string {
 }
 
 const restrictionForm = (
-  { t }: Texts,
+  t: Translate,
   named: (language: string) => string,
   restrictions: GetRestrictionsResponse,
 ) =>

@@ -4,22 +4,20 @@ import { Alert } from "../../kit/alert.tsx"
 import { amountOf, durationOf, durationText } from "../form/duration.ts"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
 const { updateOIDCSettings } = AdminService.method
 
 /** Keys are exchanged by themselves, unless somebody wants to do it by hand. */
 export function Rotation(part: OidcSettingsPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <EditSection
       needs={updateOIDCSettings}
       title={t("rotation.title")}
       facts={<Facts {...part} />}
-      form={rotationForm(texts, part.settings)}
+      form={rotationForm(t, part.settings)}
     />
   )
 }
@@ -36,7 +34,7 @@ function Facts({ settings }: OidcSettingsPart) {
   return <p className="quiet section-lead">{t("rotation.on", values)}</p>
 }
 
-function rotationForm({ t }: Texts, settings: OIDCSettings) {
+function rotationForm(t: Translate, settings: OIDCSettings) {
   const { keyRotation: rotation } = settings
   return formOf({
     initial: {

@@ -10,8 +10,7 @@ import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { Rotation } from "./rotation.tsx"
 import { type KindName, kindNames, kindOf, kinds, stateOf, turnOf } from "./web-key.ts"
 
@@ -19,14 +18,13 @@ const { listWebKeys, createWebKey, activateWebKey, deleteWebKey } = WebKeyServic
 
 /** The keys that sign tokens, and how they follow one another. */
 export function SigningKeysPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { webKeys } = useRead(listWebKeys)
   const settings = useReadIfAllowed(AdminService.method.getOIDCSettings)?.settings
   const create = (
     <DialogButton
       {...{ needs: createWebKey, family: "web_keys", label: t("web_keys.create") }}
-      form={createForm(texts)}
+      form={createForm(t)}
     />
   )
   return (
@@ -34,7 +32,7 @@ export function SigningKeysPage() {
       <p className="quiet section-lead">{t("web_keys.lead")}</p>
       <Table
         caption={t("nav.signing-keys")}
-        columns={columnsOf(texts, settings)}
+        columns={columnsOf(t, settings)}
         rows={[...webKeys].sort(byState)}
         keyOf={({ id }) => id}
       />
@@ -48,7 +46,7 @@ const byState = (a: WebKey, b: WebKey) => order[stateOf(a)] - order[stateOf(b)]
 
 const tones = { active: "done", next: "quiet", retired: "quiet" } as const
 
-const columnsOf = ({ t }: Texts, settings: OIDCSettings | undefined): readonly Column<WebKey>[] => [
+const columnsOf = (t: Translate, settings: OIDCSettings | undefined): readonly Column<WebKey>[] => [
   { label: t("web_keys.kind"), cell: (key) => kindOf(key) },
   {
     label: t("field.state"),
@@ -93,7 +91,7 @@ function Actions({ webKey }: { readonly webKey: WebKey }) {
   )
 }
 
-const createForm = ({ t }: Texts) =>
+const createForm = (t: Translate) =>
   formOf<{ readonly kind: KindName }, unknown>({
     initial: { kind: "RS256 · RSA 2048" },
     save: ({ kind }) => call(createWebKey, { key: kinds[kind] }),

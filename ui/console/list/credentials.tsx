@@ -14,8 +14,7 @@ import { DialogButton, formOf } from "../form/made.tsx"
 import { useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { OnceBox } from "./once-box.tsx"
 import { Time } from "./time.tsx"
 
@@ -50,14 +49,13 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
   props: CredentialsProps<I, O>,
 ) {
   const { family, needs, remove } = props
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const [made, setMade] = useState<Made | undefined>(undefined)
   const drop = async (id: string) => {
     await remove(id)
     if (made?.id === id) setMade(undefined)
   }
-  const form = createForm(texts, { ...props, onMade: setMade })
+  const form = createForm(t, { ...props, onMade: setMade })
   const add = (
     <DialogButton {...{ family, form, needs: needs.create, label: t(`${family}.create`) }} />
   )
@@ -78,7 +76,7 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
 }
 
 /** Each has an end; a year is the offer. */
-const createForm = ({ t }: Texts, props: Creating) =>
+const createForm = (t: Translate, props: Creating) =>
   formOf({
     initial: { until: dayOf(Date.now() + 365 * dayMs), publicKey: "" },
     refusals: { publicKey: ["key.public"], until: ["key.expir", "token.expir"] },

@@ -1,14 +1,13 @@
 import type { UserAgent } from "../../../src/gen/core/session/v2/session_pb.ts"
 import { browserNameOf } from "../../../src/kernel/text/browser-name.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 /** From where somebody signed in, in words: the browser, its system, the address. */
 export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | undefined }) {
-  const texts = useText()
+  const { t } = useText()
   return (
     <>
-      <span title={headerOf(userAgent)}>{placeOf(texts, userAgent)}</span>
+      <span title={headerOf(userAgent)}>{placeOf(t, userAgent)}</span>
       {userAgent?.ip && (
         <>
           {" "}
@@ -20,7 +19,7 @@ export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | und
 }
 
 /** "Firefox on Windows"; what a login page of somebody else says, where it does. */
-export function placeOf({ t }: Texts, userAgent: UserAgent | undefined): string {
+export function placeOf(t: Translate, userAgent: UserAgent | undefined): string {
   const { browser, system } = browserNameOf(headerOf(userAgent))
   if (browser && system) return t("sessions.place", { browser, system })
   return browser ?? system ?? (userAgent?.description || t("sessions.place_unknown"))

@@ -14,8 +14,7 @@ import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Link } from "../shell/link.tsx"
 import { tell } from "../shell/notice.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Texts, useText } from "../shell/text.ts"
 import { View } from "./view.tsx"
 
 const { listMessages, sendMessageAgain } = MessageService.method

@@ -16,8 +16,7 @@ import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call } from "../shell/call.ts"
 import { May } from "../shell/may.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { Proof } from "./proof.tsx"
 
 const { listOrganizationDomains, addOrganizationDomain } = OrganizationService.method
@@ -25,8 +24,7 @@ const { verifyOrganizationDomain, deleteOrganizationDomain } = OrganizationServi
 
 /** The domains that login names of an organisation's people end in. */
 export function Domains({ organizationId }: { readonly organizationId: string }) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const method = TextQueryMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
@@ -48,7 +46,7 @@ export function Domains({ organizationId }: { readonly organizationId: string })
       ]}
       keyOf={({ domain }) => domain}
       nameOf={({ domain }) => domain}
-      form={() => domainForm(texts, organizationId)}
+      form={() => domainForm(t, organizationId)}
       needs={{ create: addOrganizationDomain, remove: deleteOrganizationDomain }}
       isFixed={({ isPrimary }) => isPrimary}
       more={(domain) => <Steps domain={domain} />}
@@ -107,7 +105,7 @@ function Steps({ domain: held }: DomainProps) {
   )
 }
 
-const domainForm = ({ t }: Texts, organizationId: string) =>
+const domainForm = (t: Translate, organizationId: string) =>
   formOf({
     initial: { domain: "" },
     refusals: { domain: ["org.domain"] },

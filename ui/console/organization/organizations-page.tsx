@@ -14,15 +14,13 @@ import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 const method = TextQueryMethod.CONTAINS_IGNORE_CASE
 
 /** Every organisation that one may see. */
 export function OrganizationsPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const navigate = useNavigate()
   const form = formOf({
     initial: { name: "" },
@@ -53,7 +51,7 @@ export function OrganizationsPage() {
           }
         }}
         find={({ result, details }) => found(result, details)}
-        columns={columnsOf(texts)}
+        columns={columnsOf(t)}
         keyOf={({ id }) => id}
         empty={null}
       />
@@ -61,7 +59,7 @@ export function OrganizationsPage() {
   )
 }
 
-const columnsOf = ({ t }: Texts): readonly ListColumn<Organization>[] => [
+const columnsOf = (t: Translate): readonly ListColumn<Organization>[] => [
   {
     label: t("field.name"),
     sort: "name",

@@ -4,8 +4,7 @@ import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import type { Field, Place, Policy, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
 import { resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
@@ -15,8 +14,7 @@ type PolicyProps = { readonly policy: Policy; readonly place: Place }
 
 /** One policy at a place: what holds, who says so, and its form for whoever may change it. */
 export function PolicySection({ policy, place }: PolicyProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const standing = usePolicy(policy, place)
   if (!standing) return null
   const part = { policy, place, standing }
@@ -40,7 +38,7 @@ export function PolicySection({ policy, place }: PolicyProps) {
       }
       {...(!isHere && { action: t("policy.set_own") })}
       {...(standing.isOwn && { more: <Reset {...part} /> })}
-      form={policyForm(texts, part)}
+      form={policyForm(t, part)}
     />
   )
 }
@@ -73,7 +71,7 @@ function Said({ policy, place, standing }: StandingProps) {
   )
 }
 
-const policyForm = ({ t }: Texts, { policy, place, standing }: StandingProps) =>
+const policyForm = (t: Translate, { policy, place, standing }: StandingProps) =>
   formOf<Values, void>({
     initial: standing.values,
     save: (values) => savePolicy(policy, place, standing, values),

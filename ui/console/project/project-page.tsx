@@ -79,8 +79,7 @@ export function ProjectPage() {
 const isActive = ({ state }: ProjectPart["project"]) => state !== ProjectState.INACTIVE
 
 function Applications({ projectId }: { readonly projectId: string }) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const create = (
     <May needs={ApplicationService.method.createApplication}>
       <LinkButton kind="primary" to="/projects/$projectId/new-application" params={{ projectId }}>
@@ -99,7 +98,7 @@ function Applications({ projectId }: { readonly projectId: string }) {
         name="applications"
         caption={t("nav.applications")}
         {...applicationsOf({ projectId })}
-        columns={applicationColumns(texts)}
+        columns={applicationColumns(t)}
         keyOf={(application) => application.applicationId}
         empty={empty}
       />

@@ -22,16 +22,14 @@ import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { May } from "../shell/may.tsx"
 import { useOrganization } from "../shell/organization.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { FirstSteps } from "../start/first-steps.tsx"
 
 const { createProject, listProjects } = ProjectService.method
 const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 
 export function ProjectsPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const organization = useOrganization()
   const navigate = useNavigate()
   const [creating, setCreating] = useCreating("project")
@@ -81,7 +79,7 @@ export function ProjectsPage() {
           ],
         })}
         find={({ projects, pagination }) => found(projects, pagination)}
-        columns={columnsOf(texts)}
+        columns={columnsOf(t)}
         keyOf={(project) => project.projectId}
         empty={empty}
       />
@@ -102,7 +100,7 @@ const isGranted = ({ grantedOrganizationId }: Project) => grantedOrganizationId 
 const isActive = ({ state, grantedState }: Project) =>
   state !== ProjectState.INACTIVE && grantedState !== GrantedProjectState.INACTIVE
 
-const columnsOf = ({ t }: Texts): readonly ListColumn<Project>[] => [
+const columnsOf = (t: Translate): readonly ListColumn<Project>[] => [
   {
     label: t("field.name"),
     sort: "name",

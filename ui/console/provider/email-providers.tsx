@@ -11,8 +11,7 @@ import { Collection } from "../list/collection.tsx"
 import { found, type ListColumn, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { emailForm } from "./email-form.tsx"
 import { type OnMade, shownBy } from "./provider.ts"
 import { passwordForm } from "./secret.ts"
@@ -21,7 +20,7 @@ import { TestMail } from "./test-mail.tsx"
 const admin = AdminService.method
 
 export function EmailProviders({ onMade }: OnMade) {
-  const texts = useText()
+  const { t } = useText()
   return (
     <Collection
       family="email_providers"
@@ -29,10 +28,10 @@ export function EmailProviders({ onMade }: OnMade) {
       method={admin.listEmailProviders}
       ask={(asked) => ({ query: pageOf(asked) })}
       find={({ result, details }) => found(result, details)}
-      columns={columnsOf(texts)}
+      columns={columnsOf(t)}
       keyOf={({ id }) => id}
       nameOf={nameOf}
-      form={(provider) => emailForm(texts, provider, shownBy(onMade))}
+      form={(provider) => emailForm(t, provider, shownBy(onMade))}
       needs={{
         create: admin.addEmailProviderSMTP,
         edit: admin.updateEmailProviderSMTP,
@@ -43,7 +42,7 @@ export function EmailProviders({ onMade }: OnMade) {
           {...{ ...how, on: admin.activateEmailProvider, off: admin.deactivateEmailProvider }}
           of={{ id: provider.id }}
           isOn={isOn(provider)}
-          consequence={texts.t("providers.off")}
+          consequence={t("providers.off")}
         />
       )}
       more={(provider) => <More provider={provider} />}
@@ -60,7 +59,7 @@ function nameOf({ description, config }: EmailProvider): string {
   return (config.case === "smtp" ? config.value.host : config.value?.endpoint) ?? ""
 }
 
-const columnsOf = ({ t }: Texts): readonly ListColumn<EmailProvider>[] => [
+const columnsOf = (t: Translate): readonly ListColumn<EmailProvider>[] => [
   { label: t("field.name"), cell: (provider) => <Clip text={nameOf(provider)} /> },
   {
     label: t("field.kind"),
@@ -77,7 +76,7 @@ const columnsOf = ({ t }: Texts): readonly ListColumn<EmailProvider>[] => [
 ]
 
 function More({ provider }: { readonly provider: EmailProvider }) {
-  const texts = useText()
+  const { t } = useText()
   const { id, config } = provider
   if (config.case !== "smtp") return null
   const { Auth: auth } = config.value
@@ -89,8 +88,8 @@ function More({ provider }: { readonly provider: EmailProvider }) {
         <DialogButton
           {...{ small: true, family: `provider-secret-${id}`, name: nameOf(provider) }}
           needs={admin.updateEmailProviderSMTPPassword}
-          label={texts.t("providers.password")}
-          form={passwordForm(texts, change)}
+          label={t("providers.password")}
+          form={passwordForm(t, change)}
         />
       )}
     </>

@@ -1,6 +1,6 @@
 import type { Controls } from "../form/controls.tsx"
 import { unless } from "../shell/refusal.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import type { Translate } from "../shell/text.ts"
 
 /** A key that requests to a service are signed with; it is shown this once. */
 export type Made = { readonly id: string; readonly signingKey: string }
@@ -38,7 +38,7 @@ export const renewedOf = ({ renew }: HttpValues) => (renew ? newKey : {})
 
 type HttpControls = Pick<Controls<HttpValues>, "text" | "check">
 
-export const httpFields = ({ t }: Texts, { text, check }: HttpControls, isNew: boolean) => [
+export const httpFields = (t: Translate, { text, check }: HttpControls, isNew: boolean) => [
   text("endpoint", t("providers.endpoint"), {
     hint: t("providers.endpoint_hint"),
     placeholder: "https://hooks.example.org/messages",

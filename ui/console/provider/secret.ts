@@ -1,8 +1,8 @@
 import { formOf } from "../form/made.tsx"
-import type { Texts } from "../shell/texts/index.ts"
+import type { Translate } from "../shell/text.ts"
 
 /** A password of something else than the person: no password manager fills it in. */
-export const passwordForm = ({ t }: Texts, change: (secret: string) => Promise<unknown>) =>
+export const passwordForm = (t: Translate, change: (secret: string) => Promise<unknown>) =>
   formOf({
     initial: { password: "" },
     secret: ["password"],

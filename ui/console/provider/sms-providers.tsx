@@ -13,8 +13,7 @@ import { Collection } from "../list/collection.tsx"
 import { found, type ListColumn, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import {
   type HttpValues,
   httpFields,
@@ -32,7 +31,7 @@ const kinds = ["twilio", "http"] as const
 type Kind = (typeof kinds)[number]
 
 export function SmsProviders({ onMade }: OnMade) {
-  const texts = useText()
+  const { t } = useText()
   return (
     <Collection
       family="sms_providers"
@@ -40,10 +39,10 @@ export function SmsProviders({ onMade }: OnMade) {
       method={admin.listSMSProviders}
       ask={(asked) => ({ query: pageOf(asked) })}
       find={({ result, details }) => found(result, details)}
-      columns={columnsOf(texts)}
+      columns={columnsOf(t)}
       keyOf={({ id }) => id}
       nameOf={nameOf}
-      form={(provider) => smsForm(texts, provider, onMade)}
+      form={(provider) => smsForm(t, provider, onMade)}
       needs={{
         create: admin.addSMSProviderTwilio,
         edit: admin.updateSMSProviderTwilio,
@@ -54,7 +53,7 @@ export function SmsProviders({ onMade }: OnMade) {
           {...{ ...how, on: admin.activateSMSProvider, off: admin.deactivateSMSProvider }}
           of={{ id: provider.id }}
           isOn={isOn(provider)}
-          consequence={texts.t("providers.off")}
+          consequence={t("providers.off")}
         />
       )}
       more={(provider) => {
@@ -65,8 +64,8 @@ export function SmsProviders({ onMade }: OnMade) {
             <DialogButton
               {...{ small: true, family: `provider-secret-${id}`, name: nameOf(provider) }}
               needs={admin.updateSMSProviderTwilioToken}
-              label={texts.t("providers.password")}
-              form={passwordForm(texts, change)}
+              label={t("providers.password")}
+              form={passwordForm(t, change)}
             />
           )
         )
@@ -83,7 +82,7 @@ function nameOf({ description, config }: SMSProvider): string {
   return (config.case === "twilio" ? config.value.sid : config.value?.endpoint) ?? ""
 }
 
-const columnsOf = ({ t }: Texts): readonly ListColumn<SMSProvider>[] => [
+const columnsOf = (t: Translate): readonly ListColumn<SMSProvider>[] => [
   { label: t("field.name"), cell: (provider) => <Clip text={nameOf(provider)} /> },
   {
     label: t("field.kind"),
@@ -109,8 +108,7 @@ const twilioOf = (twilio: TwilioConfig | undefined) => ({
 type Values = HttpValues & ReturnType<typeof twilioOf> & { readonly kind: Kind }
 
 /** One provider of text messages: Twilio, or a service that takes them over HTTP. */
-function smsForm(texts: Texts, provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
-  const { t } = texts
+function smsForm(t: Translate, provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
   const config = provider?.config
   return formOf<Values, Made | undefined>({
     initial: {
@@ -131,13 +129,13 @@ function smsForm(texts: Texts, provider: SMSProvider | undefined, onMade: OnMade
         }),
       controls.text("description", t("providers.description"), { optional: true }),
       controls.values.kind === "http"
-        ? httpFields(texts, controls, !provider)
+        ? httpFields(t, controls, !provider)
         : twilioFields(t, controls, !provider),
     ],
   })
 }
 
-const twilioFields = (t: Texts["t"], { text, secret }: Controls<Values>, isNew: boolean) => [
+const twilioFields = (t: Translate, { text, secret }: Controls<Values>, isNew: boolean) => [
   text("sid", t("providers.sid"), { placeholder: "AC…", required: true }),
   isNew && secret("token", t("providers.token"), { maxLength: 1000, required: true }),
   text("senderNumber", t("providers.sender_number"), {

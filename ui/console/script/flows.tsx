@@ -11,8 +11,7 @@ import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { unless } from "../shell/refusal.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { keyOf, wordsOf } from "./script.ts"
 
 const { getFlow, listActions, setTriggerActions } = ManagementService.method
@@ -63,7 +62,7 @@ export function Flows({ organizationId }: FlowsProps) {
             needs={setTriggerActions}
             label={t("action.edit")}
             name={wordsOf(texts, moment)}
-            form={flowForm(texts, {
+            form={flowForm(t, {
               ...{ moment, options, organizationId },
               bound: boundAt(moment).map(({ id }) => id),
             })}
@@ -85,7 +84,7 @@ type Bound = FlowsProps & {
   readonly options: Parameters<typeof Ordered>[0]["options"]
 }
 
-const flowForm = ({ t }: Texts, { moment, bound, options, organizationId }: Bound) =>
+const flowForm = (t: Translate, { moment, bound, options, organizationId }: Bound) =>
   formOf<{ actionIds: readonly string[] }, unknown>({
     initial: { actionIds: bound },
     save: ({ actionIds }) => {

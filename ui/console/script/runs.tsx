@@ -9,31 +9,30 @@ import { Badge } from "../../kit/badge.tsx"
 import { Clip } from "../list/badges.tsx"
 import { found, type ListColumn, SectionList } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 type RunsProps = { readonly organizationId: string; readonly actionId?: string }
 
 /** The latest runs, with what they have logged and why they failed, as they come. */
 export function Runs({ organizationId, actionId = "" }: RunsProps) {
-  const texts = useText()
+  const { t } = useText()
   return (
     <SectionList
       name="runs"
       live
       unsearched
-      title={texts.t("script.runs")}
-      none={texts.t("script.no_runs")}
+      title={t("script.runs")}
+      none={t("script.no_runs")}
       method={DiagnosisService.method.listScriptRuns}
       ask={({ offset, limit }) => ({ organizationId, actionId, pagination: { offset, limit } })}
       find={({ runs, pagination }) => found(runs, pagination)}
-      columns={columnsOf(texts)}
+      columns={columnsOf(t)}
       keyOf={(run) => `${run.requestId} ${run.actionId} ${run.creationDate?.nanos}`}
     />
   )
 }
 
-const columnsOf = ({ t }: Texts): readonly ListColumn<ScriptRun>[] => [
+const columnsOf = (t: Translate): readonly ListColumn<ScriptRun>[] => [
   { label: t("field.name"), cell: ({ actionName }) => <Clip text={actionName} /> },
   { label: t("script.outcome"), cell: (run) => <Outcome {...run} /> },
   {

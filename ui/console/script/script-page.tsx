@@ -107,10 +107,9 @@ type EditorProps = {
 }
 
 function Editor({ form, wrong, onTyped }: EditorProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const may = useMay()(updateAction)
-  const { text, check, duration, values } = controlsOf(form, texts)
+  const { text, check, duration, values } = controlsOf(form, t)
   const code = (
     <CodeArea
       {...{ label: t("script.code"), name: "script", value: values.script, wrong, readOnly: !may }}

@@ -1,7 +1,7 @@
 import type { Action } from "../../../src/gen/core/action/v1/action_pb.ts"
 import { ActionState } from "../../../src/gen/core/action/v1/action_pb.ts"
 import type { ScriptMoment } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import type { Texts } from "../shell/text.ts"
 
 export const isActive = ({ state }: Action): boolean => state !== ActionState.INACTIVE
 

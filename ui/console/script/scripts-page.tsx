@@ -13,8 +13,7 @@ import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { Flows } from "./flows.tsx"
 import { Runs } from "./runs.tsx"
 import { isActive } from "./script.ts"
@@ -24,8 +23,7 @@ const method = TextQueryMethod.CONTAINS_IGNORE_CASE
 
 /** What an organisation has written to have its say, when it runs, and how that went. */
 export function ScriptsPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const navigate = useNavigate()
   const { id: organizationId, name: owner } = useOrganization()
   const create = formOf({
@@ -54,7 +52,7 @@ export function ScriptsPage() {
           queries: text ? [{ query: namedLike(text) }] : [],
         })}
         find={({ result, details }) => found(result, details)}
-        columns={columnsOf(texts)}
+        columns={columnsOf(t)}
         keyOf={({ id }) => id}
         nameOf={({ name }) => name}
         needs={{ create: createAction, remove: deleteAction }}
@@ -71,7 +69,7 @@ export function ScriptsPage() {
 
 const namedLike = (name: string) => ({ case: "actionNameQuery", value: { name, method } }) as const
 
-const columnsOf = ({ t }: Texts): readonly ListColumn<Action>[] => [
+const columnsOf = (t: Translate): readonly ListColumn<Action>[] => [
   {
     label: t("field.name"),
     cell: ({ id, name }) => (

@@ -1,5 +1,5 @@
 import type { LinkOptions } from "./link.tsx"
-import type { TextKey } from "./texts/index.ts"
+import type { TextKey } from "./text.ts"
 
 /**
  * What the lists of an organisation ask of whoever looks at them, as the book says; whose page one

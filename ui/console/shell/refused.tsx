@@ -3,8 +3,7 @@ import { Button } from "../../kit/button.tsx"
 import { sentenceOf } from "../../kit/sentence.ts"
 import { isTooOld, type Refusal } from "./refusal.ts"
 import { signInFresh } from "./session.ts"
-import { useText } from "./text.ts"
-import type { Texts } from "./texts/index.ts"
+import { type Texts, useText } from "./text.ts"
 
 /** Why the server refused: in the reader's language where the catalogue knows it. */
 export function wordsOf({ t, has }: Texts, { id, message }: Refusal): string {

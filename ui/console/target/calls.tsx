@@ -10,8 +10,7 @@ import { Clip } from "../list/badges.tsx"
 import { found, type ListColumn, SectionList } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { useRead } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 const { listTargetCalls } = DiagnosisService.method
 
@@ -19,18 +18,18 @@ type CallsProps = { readonly targetId?: string }
 
 /** The latest calls and what came back, as they come. */
 export function Calls({ targetId = "" }: CallsProps) {
-  const texts = useText()
+  const { t } = useText()
   return (
     <SectionList
       name="calls"
       live
       unsearched
-      title={texts.t("calls.title")}
-      none={texts.t("calls.none")}
+      title={t("calls.title")}
+      none={t("calls.none")}
       method={listTargetCalls}
       ask={({ offset, limit }) => ({ targetId, pagination: { offset, limit } })}
       find={({ calls, pagination }) => found(calls, pagination)}
-      columns={columnsOf(texts, targetId === "")}
+      columns={columnsOf(t, targetId === "")}
       keyOf={({ requestId, targetId: id, creationDate }) =>
         `${requestId} ${id} ${creationDate?.seconds} ${creationDate?.nanos}`
       }
@@ -38,7 +37,7 @@ export function Calls({ targetId = "" }: CallsProps) {
   )
 }
 
-const columnsOf = ({ t }: Texts, named: boolean): readonly ListColumn<TargetCall>[] => [
+const columnsOf = (t: Translate, named: boolean): readonly ListColumn<TargetCall>[] => [
   { label: t("calls.at"), cell: ({ condition }) => <code>{condition}</code> },
   ...(named
     ? [

@@ -16,8 +16,7 @@ import { useFilterChips } from "../list/filter.tsx"
 import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { type At, atOf, conditionOf, type Moment, moments, textOf } from "./condition.ts"
 
 const { listExecutions, setExecution, listTargets } = ActionService.method
@@ -35,8 +34,7 @@ const typed = (executionType: ExecutionType) =>
 
 /** What is called when, in which order. */
 export function Executions() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { targets } = useRead(listTargets, { pagination: { limit: 1000 } })
   const words = (one: Moment | "all") => t(one === "all" ? "filter.all" : `executions.${one}`)
   const { chosen, filter } = useFilterChips("when", ["all", ...moments], words, "executions")
@@ -64,7 +62,7 @@ export function Executions() {
       nameOf={keyOf}
       needs={{ create: setExecution, edit: setExecution, remove: setExecution }}
       more={(row) => <HistoryButton of={streamOf("execution", keyOf(row))} name={keyOf(row)} />}
-      form={(row) => executionForm(texts, options, row)}
+      form={(row) => executionForm(t, options, row)}
       remove={({ condition }) =>
         call(setExecution, { condition: conditionOf(atOf(condition)), targets: [] })
       }
@@ -87,7 +85,7 @@ export function When({ at: { moment, name } }: { readonly at: At }) {
 
 type Options = Parameters<typeof Ordered>[0]["options"]
 
-const executionForm = ({ t }: Texts, options: Options, row: Execution | undefined) =>
+const executionForm = (t: Translate, options: Options, row: Execution | undefined) =>
   formOf<{ moment: Moment; name: string; targets: readonly string[] }, unknown>({
     initial: {
       ...(row ? atOf(row.condition) : { moment: "request" as const, name: "" }),

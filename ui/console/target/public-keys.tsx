@@ -7,8 +7,7 @@ import { found, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 
 const { listPublicKeys, addPublicKey, removePublicKey } = ActionService.method
 const { activatePublicKey, deactivatePublicKey } = ActionService.method
@@ -17,8 +16,7 @@ type PublicKeysProps = { readonly targetId: string }
 
 /** What is sent to a target is encrypted with the active one. */
 export function PublicKeys({ targetId }: PublicKeysProps) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   return (
     <Collection
       family="public_keys"
@@ -40,7 +38,7 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
       keyOf={({ keyId }) => keyId}
       nameOf={({ fingerprint }) => fingerprint}
       needs={{ create: addPublicKey, remove: removePublicKey }}
-      form={() => keyForm(texts, targetId)}
+      form={() => keyForm(t, targetId)}
       turn={({ keyId, active }, how) => (
         <TurnButton
           {...{ ...how, on: activatePublicKey, off: deactivatePublicKey }}
@@ -54,7 +52,7 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
   )
 }
 
-const keyForm = ({ t }: Texts, targetId: string) =>
+const keyForm = (t: Translate, targetId: string) =>
   formOf({
     initial: { publicKey: "", until: "" },
     refusals: { publicKey: ["target.key"], until: ["target.key_expired"] },

@@ -14,8 +14,7 @@ import { call, useRead } from "../shell/call.ts"
 import { copied, Facts } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { PublicKeys } from "./public-keys.tsx"
 import { interruptsOf, kindOf, payloadOf, targetForm } from "./target.ts"
@@ -27,8 +26,7 @@ const { getTarget, updateTarget, deleteTarget } = ActionService.method
 
 /** One target: what it is, what signs and encrypts what is sent there, and its latest calls. */
 export function TargetPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { targetId } = useParams({ from: "/targets/$targetId" })
   const { target } = useRead(getTarget, { id: targetId })
   const [signingKey, setSigningKey] = useState("")
@@ -44,7 +42,7 @@ export function TargetPage() {
           family="signing-key"
           needs={updateTarget}
           label={t("targets.rotate")}
-          form={rotationForm(texts, targetId, setSigningKey)}
+          form={rotationForm(t, targetId, setSigningKey)}
         />
       }
     >
@@ -62,7 +60,7 @@ export function TargetPage() {
         needs={updateTarget}
         title={t("detail.about")}
         facts={<About target={target} />}
-        form={targetForm(texts, target)}
+        form={targetForm(t, target)}
       />
       {payloadOf(target) === "jwe" && <PublicKeys targetId={targetId} />}
       <Calls targetId={targetId} />
@@ -100,7 +98,7 @@ const overlaps = { none: 0, hour, day: 24 * hour, week: 7 * 24 * hour } as const
 const overlapNames = ["hour", "day", "week", "none"] as const
 
 /** A new signing key, beside which the one before signs for a while. */
-const rotationForm = ({ t }: Texts, id: string, onMade: (signingKey: string) => void) =>
+const rotationForm = (t: Translate, id: string, onMade: (signingKey: string) => void) =>
   formOf<{ overlap: keyof typeof overlaps }, void>({
     initial: { overlap: "day" },
     save: async ({ overlap }) => {

@@ -5,7 +5,7 @@ import { verbatim } from "../form/controls.tsx"
 import { amountOf, durationOf } from "../form/duration.ts"
 import { formOf, type MadeForm } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import type { Translate } from "../shell/text.ts"
 
 /** webhook: it is told; call: its answer counts; async: nobody waits for it. */
 export const kinds = ["webhook", "call", "async"] as const
@@ -37,7 +37,7 @@ const { createTarget, updateTarget } = ActionService.method
 
 /** What is called and how; a new one is made, and its signing key handed on. */
 export const targetForm = (
-  { t }: Texts,
+  t: Translate,
   target: Target | undefined,
   onMade?: (made: Made) => void,
 ): MadeForm =>

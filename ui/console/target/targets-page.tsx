@@ -11,8 +11,7 @@ import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { Executions } from "./executions.tsx"
 import { kindOf, type Made, targetForm } from "./target.ts"
@@ -26,8 +25,7 @@ const sorts = {
 
 /** Other services that have a say here: where they are, when they are called, how that went. */
 export function TargetsPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const [made, setMade] = useState<Made | undefined>(undefined)
   return (
     <Page title={t("nav.targets")}>
@@ -51,11 +49,11 @@ export function TargetsPage() {
           filters: asked.text ? [{ filter: namedLike(asked.text) }] : [],
         })}
         find={({ targets, pagination }) => found(targets, pagination)}
-        columns={columnsOf(texts)}
+        columns={columnsOf(t)}
         keyOf={({ id }) => id}
         nameOf={({ name }) => name}
         needs={{ create: createTarget, remove: deleteTarget }}
-        form={() => targetForm(texts, undefined, setMade)}
+        form={() => targetForm(t, undefined, setMade)}
         remove={({ id }) => call(deleteTarget, { id })}
       />
       <Part>
@@ -70,7 +68,7 @@ const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 const namedLike = (targetName: string) =>
   ({ case: "targetNameFilter", value: { targetName, method } }) as const
 
-const columnsOf = ({ t }: Texts): readonly ListColumn<Target>[] => [
+const columnsOf = (t: Translate): readonly ListColumn<Target>[] => [
   {
     label: t("field.name"),
     sort: "name",

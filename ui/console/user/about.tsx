@@ -8,8 +8,7 @@ import { formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { copied, Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
 
 /** Loaded by itself: few have one, and what takes it away has descriptors of its own. */
@@ -25,8 +24,7 @@ const { updateUser } = UserService.method
 
 /** Who it is, and the names they sign in with. */
 export function About({ user }: UserPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { type, userId, details, loginNames } = user
   const profile = type.case === "human" ? type.value.profile : undefined
   return (
@@ -53,14 +51,14 @@ export function About({ user }: UserPart) {
           ]}
         />
       }
-      form={user.type.case === "human" ? personForm(texts, user) : serviceForm(texts, user)}
+      form={user.type.case === "human" ? personForm(t, user) : serviceForm(t, user)}
     />
   )
 }
 
 const refusals = { username: ["user.name", "user.login_name", "user.username"] } as const
 
-function personForm({ t }: Texts, { userId, username, type }: User) {
+function personForm(t: Translate, { userId, username, type }: User) {
   const {
     givenName = "",
     familyName = "",
@@ -84,7 +82,7 @@ function personForm({ t }: Texts, { userId, username, type }: User) {
   })
 }
 
-function serviceForm({ t }: Texts, { userId, username, type }: User) {
+function serviceForm(t: Translate, { userId, username, type }: User) {
   const { name, description } = type.case === "machine" ? type.value : { name: "", description: "" }
   return formOf({
     initial: { username, name, description },
@@ -102,4 +100,4 @@ function serviceForm({ t }: Texts, { userId, username, type }: User) {
   })
 }
 
-const loginName = (t: Texts["t"]) => ({ hint: t("users.rename_hint"), ...verbatim, required: true })
+const loginName = (t: Translate) => ({ hint: t("users.rename_hint"), ...verbatim, required: true })

@@ -5,14 +5,12 @@ import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import type { UserPart } from "./part.ts"
 
 /** Where a person can be reached, and whether that has been checked. */
 export function Contact({ user }: UserPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const { type } = user
   if (type.case !== "human") return null
   const { email, phone } = type.value
@@ -28,7 +26,7 @@ export function Contact({ user }: UserPart) {
           ]}
         />
       }
-      form={contactForm(texts, user.userId, type.value)}
+      form={contactForm(t, user.userId, type.value)}
     />
   )
 }
@@ -72,7 +70,7 @@ async function save(userId: string, { email: old, phone: before }: HumanUser, va
   }
 }
 
-const contactForm = ({ t }: Texts, userId: string, human: HumanUser) =>
+const contactForm = (t: Translate, userId: string, human: HumanUser) =>
   formOf<Values, void>({
     initial: {
       email: human.email?.email ?? "",

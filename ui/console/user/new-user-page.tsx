@@ -7,8 +7,7 @@ import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { refusalOf } from "../shell/refusal.ts"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { inviteTo } from "./invite.tsx"
 import { type Invited, InvitedPage } from "./invited-page.tsx"
 
@@ -97,7 +96,7 @@ async function create(organizationId: string, values: Values) {
   return { userId, invited: { userId, name, ...made } }
 }
 
-type Part = { readonly controls: Controls<Values>; readonly t: Texts["t"] }
+type Part = { readonly controls: Controls<Values>; readonly t: Translate }
 
 const personFields = ({ controls: { text, secret, check }, t }: Part) => [
   <div className="pair" key="names">

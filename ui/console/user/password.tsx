@@ -3,16 +3,14 @@ import { DialogButton, formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { Invite, PasswordLink } from "./invite.tsx"
 import type { UserPart } from "./part.ts"
 import { stateOf } from "./user.ts"
 
 /** When it was set, and a new one for whoever has lost theirs. */
 export function Password({ user }: UserPart) {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   if (user.type.case !== "human") return null
   const { passwordChanged, passwordChangeRequired } = user.type.value
   const isActive = stateOf(user) === "active"
@@ -22,7 +20,7 @@ export function Password({ user }: UserPart) {
       <DialogButton
         {...{ family: "password", label: t("password.set") }}
         needs={UserService.method.setPassword}
-        form={passwordForm(texts, user.userId)}
+        form={passwordForm(t, user.userId)}
       />
     </div>
   )
@@ -42,7 +40,7 @@ export function Password({ user }: UserPart) {
   )
 }
 
-const passwordForm = ({ t }: Texts, userId: string) =>
+const passwordForm = (t: Translate, userId: string) =>
   formOf({
     initial: { password: "", changeRequired: true },
     secret: ["password"],

@@ -11,8 +11,7 @@ import { Page } from "../shell/frame.tsx"
 import { Link, LinkButton } from "../shell/link.tsx"
 import { May } from "../shell/may.tsx"
 import { useOrganization } from "../shell/organization.tsx"
-import { useText } from "../shell/text.ts"
-import type { Texts } from "../shell/texts/index.ts"
+import { type Translate, useText } from "../shell/text.ts"
 import { filterNames, namedLike, queriesOf } from "./query.ts"
 import { loginNameOf, nameOf, pictureOf, stateOf } from "./user.ts"
 
@@ -22,8 +21,7 @@ const sorts = {
 } as const
 
 export function UsersPage() {
-  const texts = useText()
-  const { t } = texts
+  const { t } = useText()
   const organization = useOrganization()
   const { chosen, filter } = useFilterChips("show", filterNames, (name) => t(`filter.${name}`))
   const create = (
@@ -54,7 +52,7 @@ export function UsersPage() {
           ],
         })}
         find={({ result, details }) => found(result, details)}
-        columns={columnsOf(texts)}
+        columns={columnsOf(t)}
         keyOf={(user) => user.userId}
         {...filter}
         empty={empty}
@@ -63,7 +61,7 @@ export function UsersPage() {
   )
 }
 
-const columnsOf = ({ t }: Texts): readonly ListColumn<User>[] => [
+const columnsOf = (t: Translate): readonly ListColumn<User>[] => [
   {
     label: t("field.name"),
     sort: "name",

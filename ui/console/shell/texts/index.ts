@@ -1,20 +1,6 @@
 import { pageTexts } from "../../../../src/gen/console-texts.ts"
-import { type Translate, translatorOf } from "../../../kit/catalogue.ts"
-import type en from "./en.json"
-import type pagesEn from "./pages.en.json"
-
-type FirstKey = keyof typeof en
-type PageKey = keyof typeof pagesEn
-
-/** Every text of the console has a key; English names them all. */
-export type TextKey = FirstKey | PageKey
-
-export type Texts = {
-  readonly language: string
-  readonly t: Translate<TextKey>
-  /** Whether a key that is put together at run time is one of the catalogue's. */
-  readonly has: (key: string) => key is TextKey
-}
+import { translatorOf } from "../../../kit/catalogue.ts"
+import type { TextKey, Texts } from "../text.ts"
 
 /**
  * The languages that the console is written in; one is loaded. What stands around every page and on

@@ -37,8 +37,8 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await service?.close()
   })
 
-  async function newPage(): Promise<Page> {
-    const context = await browser.newContext({ locale: "en" })
+  async function newPage(locale = "en"): Promise<Page> {
+    const context = await browser.newContext({ locale })
     contexts.push(context)
     const opened = await context.newPage()
     opened.setDefaultTimeout(8000)
@@ -48,7 +48,11 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
 
   const dialog = () => page.getByRole("dialog")
   const closed = () => dialog().waitFor({ state: "detached" })
-  const row = (name: string) => page.locator("main.content tbody tr").filter({ hasText: name })
+  // The history below names them, too.
+  const row = (name: string) =>
+    page
+      .locator("main.content tbody tr")
+      .filter({ has: page.getByRole("button", { name: `Remove: ${name}` }) })
   const named = (name: string) => dialog().locator(`[name="${name}"]`)
   const field = (name: string) => dialog().getByLabel(name, { exact: true })
 
@@ -228,15 +232,19 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await own.getByRole("button", { name: "Link: Our peer" }).waitFor()
   })
 
-  test("somebody who signs in by a link alone keeps it", async () => {
-    const person = { ...ada, sub: "jan-1", preferred_username: "jan", email: "jan@peer.example" }
-    await peer.say({ person })
-    const own = await choose()
-    await heading(own, "Profile")
+  test.each([
+    ["en", "jan", "Unlink", "You sign in by this alone. Set a password or add a passkey first."],
+    ["de", "jo", "Trennen", "Du meldest dich nur hiermit an."],
+  ])("somebody who signs in by a link alone keeps it, and reads why (%s)", async (...row) => {
+    const [locale, name, unlink, why] = row
+    const email = `${name}@peer.example`
+    await peer.say({ person: { ...ada, sub: `${name}-1`, preferred_username: name, email } })
+    const own = await newPage(locale)
     await own.goto(`${service.url}/ui/account/security`)
-    await press(own, "Unlink: Our peer: jan")
-    await own.getByRole("dialog").getByRole("button", { name: "Unlink" }).click()
-    await own.getByRole("alert").getByText("You sign in by this alone.").waitFor()
+    await own.getByRole("link", { name: "Our peer" }).click()
+    await press(own, `${unlink}: Our peer: ${name}`)
+    await own.getByRole("dialog").getByRole("button", { name: unlink }).click()
+    await own.getByRole("alert").getByText(why).waitFor()
   })
 
   test("somebody whose address has changed there has the new one here", async () => {

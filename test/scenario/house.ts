@@ -1,9 +1,9 @@
 // The whole API in this process, on both of its listeners, with nothing before it but a table of
 // who calls: tokens are tried elsewhere.
 
-import { cpSync } from "node:fs"
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import type { Logger } from "@logtape/logtape"
-import { afterAll } from "vitest"
 import { entriesOf, type Hooks } from "../../src/api/dispatch.ts"
 import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import { apiHandler } from "../../src/api/encoding/http.ts"
@@ -40,18 +40,16 @@ export type House = {
   readonly close: () => Promise<void>
 }
 
-/** A folder in which everything is set up, and whose it is. */
-type Furnished = { readonly path: string; readonly ownerId: string; readonly orgId: string }
-
-const folders: { readonly remove: () => void }[] = []
-afterAll(() => {
-  for (const folder of folders) folder.remove()
-})
+/** The files of a folder in which everything is set up, and whose it is. */
+type Furnished = {
+  readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[]
+  readonly ownerId: string
+  readonly orgId: string
+}
 
 /** To set an instance up costs three times as much as to open a copy of one. */
 const furnished = lazily(async (): Promise<Furnished> => {
   const folder = temporaryFolder()
-  folders.push(folder)
   const { services, close } = await openAt(folder.path)
   const { ownerId, orgId } = await setUp(services.call(firstInstance, "scenario"), {
     publicUrl: `https://${host}`,
@@ -63,7 +61,10 @@ const furnished = lazily(async (): Promise<Furnished> => {
     serviceKey: undefined,
   })
   await close()
-  return { path: folder.path, ownerId, orgId }
+  const names = readdirSync(folder.path)
+  const files = names.map((name) => ({ name, bytes: readFileSync(join(folder.path, name)) }))
+  folder.remove()
+  return { files, ownerId, orgId }
 })
 
 /** What watches a house: what it logs, and the hooks that are told of its calls. */
@@ -109,9 +110,11 @@ async function openAt(
  * has a record.
  */
 export async function openHouse(outside?: Outside, watching: Watching = unwatched): Promise<House> {
-  const { path, ownerId, orgId } = await furnished()
+  const { files, ownerId, orgId } = await furnished()
   const folder = temporaryFolder()
-  cpSync(path, folder.path, { recursive: true })
+  for (const { name, bytes } of files) {
+    writeFileSync(join(folder.path, name), bytes, { mode: 0o600 })
+  }
   const { services, close } = await openAt(folder.path, outside, watching)
   const within = () => services.call(firstInstance, "scenario")
   let requestId = ""

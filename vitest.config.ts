@@ -6,6 +6,8 @@ export type Group = {
   readonly include: string[]
   readonly exclude: string[]
   readonly isParallel: boolean
+  /** Whether its files share what they load: to load it anew takes as long as most of them do. */
+  readonly sharesModules?: boolean
   /** What it can't run without. */
   readonly prerequisite?: Prerequisite
   readonly globalSetup?: string[]
@@ -21,6 +23,9 @@ const sharedLogChecked = [
   "test/domain/authorization/replay.test.ts",
 ]
 
+/** What stands in for a module does so in a process of its own. */
+const mocking = ["test/boot/guard.test.ts", "test/oauth/hostile.test.ts"]
+
 /**
  * Groups run one after the other: scripts/check.ts walks through them. In one that is parallel two
  * files run at a time; what is tried beside kills, or on a busy machine, has both cores.
@@ -29,9 +34,11 @@ export const groups: readonly Group[] = [
   {
     name: "unit",
     include: ["test/**/*.test.{ts,tsx}"],
-    exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**"],
+    exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**", ...mocking],
     isParallel: true,
+    sharesModules: true,
   },
+  { name: "mocked", include: mocking, exclude: [], isParallel: true },
   // What the log matters to, once more with the log in PostgreSQL.
   {
     name: "shared-log",
@@ -39,6 +46,7 @@ export const groups: readonly Group[] = [
     // What a file alone does.
     exclude: ["test/oauth/unwritten.test.ts"],
     isParallel: true,
+    sharesModules: true,
     prerequisite: "postgres",
     globalSetup: ["test/support/shared-log-setup.ts"],
     checked: sharedLogChecked,
@@ -64,9 +72,14 @@ export default defineConfig({
     hookTimeout: 60_000,
     // A machine with much to do is no reason to fail: what is waited for comes, or it does not.
     expect: { poll: { timeout: 10_000 } },
-    projects: groups.map(({ name, include, exclude, isParallel, globalSetup = [] }) => ({
-      extends: true as const,
-      test: { name, include, exclude, globalSetup, fileParallelism: isParallel },
-    })),
+    projects: groups.map(
+      ({ name, include, exclude, isParallel, sharesModules = false, globalSetup = [] }) => ({
+        extends: true as const,
+        test: {
+          ...{ name, include, exclude, globalSetup },
+          ...{ fileParallelism: isParallel, isolate: !sharesModules },
+        },
+      }),
+    ),
   },
 })

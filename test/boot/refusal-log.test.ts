@@ -8,6 +8,8 @@ afterEach(() => reset())
 test("a flood of refused requests writes twenty lines a second, and counts the rest", async () => {
   const records: LogRecord[] = []
   await configure({
+    // Another test of the same process may have logged before.
+    reset: true,
     sinks: { here: (record) => void records.push(record) },
     loggers: [
       { category: "refusals", lowestLevel: "info", sinks: ["here"] },

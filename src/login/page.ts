@@ -128,18 +128,21 @@ export type Trouble = PageOptions & {
   readonly said?: string
   /** Where one signs in, if that is the way on. */
   readonly startHref?: string
+  /** Where one's own account is, for whoever came from there. */
+  readonly accountHref?: string
   /** Which request it happened in, where that is not the one that shows it. */
   readonly requestId?: string
 }
 
 export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<Response> => {
-  const { problem, detail, startHref, status = 400 } = trouble
+  const { problem, detail, startHref, accountHref, status = 400 } = trouble
   return show(
     cx,
     (ui, shared) => {
       const reason = trouble.said ?? (trouble.reason && shared.t(trouble.reason))
       const { requestId = cx.requestId } = trouble
-      return ui.ErrorPage({ ...shared, problem, reason, detail, startHref, requestId })
+      const hrefs = { startHref, accountHref }
+      return ui.ErrorPage({ ...shared, problem, reason, detail, requestId, ...hrefs })
     },
     { ...trouble, status },
   )

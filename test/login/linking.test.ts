@@ -201,6 +201,7 @@ describe("what is somebody else's", () => {
     pat = await provider.addPerson("eve")
     const end = await came(await signedIn("eve"))
     expect([end.response.status, titleOf(end)]).toEqual([409, "This account is linked already"])
+    expect(end.page).toMatch(/href="\/ui\/account\/security"[^>]*>Manage your account</)
     expect(linksNow()).toEqual([])
   })
 

@@ -34,11 +34,13 @@ export type ErrorPageProps = PageProps & {
   readonly detail?: string | undefined
   /** Where one signs in, if that is the way on. */
   readonly startHref?: string | undefined
+  /** Where one's own account is, for whoever came from there. */
+  readonly accountHref?: string | undefined
 }
 
 /** Says what happened, what to do about it, and how to ask for help. */
 export function ErrorPage(props: ErrorPageProps) {
-  const { t, problem, requestId, reason, detail, startHref } = props
+  const { t, problem, requestId, reason, detail, startHref, accountHref } = props
   return (
     <Frame
       {...props}
@@ -61,6 +63,11 @@ export function ErrorPage(props: ErrorPageProps) {
       {startHref && (
         <ButtonLink kind="primary" href={startHref} wide>
           {t("error.sign_in")}
+        </ButtonLink>
+      )}
+      {accountHref && (
+        <ButtonLink href={accountHref} wide>
+          {t("signed_in.account")}
         </ButtonLink>
       )}
     </Frame>

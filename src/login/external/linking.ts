@@ -52,7 +52,7 @@ export function askLinking(loginContext: LoginContext): Promise<Response> | Resp
   const ticket = new URL(loginContext.request.url).searchParams.get("ticket")
   if (ticket !== null) return begin(loginContext, ticket)
   const asked = askedBy(loginContext, linkings.of(loginContext)?.intentId ?? "")
-  if (!asked) return trouble(loginContext, { problem: "expired" })
+  if (!asked) return overPage(loginContext)
   if (asked.isTaken) return takenPage(loginContext)
   const { cx } = loginContext
   const { found, identity, intent } = asked.newcomer
@@ -72,7 +72,7 @@ export function askLinking(loginContext: LoginContext): Promise<Response> | Resp
 async function begin(loginContext: LoginContext, ticket: string): Promise<Response> {
   const { cx, browserContext } = loginContext
   const linking = linkingBy(loginContext, ticket)
-  if (!linking) return trouble(loginContext, { problem: "expired" })
+  if (!linking) return overPage(loginContext)
   const { found, userId } = linking
   if (entranceOf(found.idp.settings) === "directory") {
     return directories.next(loginContext, { idpId: found.idp.id, ticket })
@@ -111,7 +111,7 @@ function askedBy(loginContext: LoginContext, intentId: string): Asked | undefine
 export async function takeLinking(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
   const asked = askedBy(loginContext, fields.get("intent"))
-  if (!asked) return trouble(loginContext, { problem: "expired" })
+  if (!asked) return overPage(loginContext)
   const { userId, newcomer } = asked
   const { intent, found } = newcomer
   try {
@@ -128,4 +128,7 @@ export async function takeLinking(loginContext: LoginContext, fields: Fields): P
 }
 
 const takenPage = (loginContext: LoginContext): Promise<Response> | Response =>
-  trouble(loginContext, { problem: "provider_taken", status: 409 })
+  trouble(loginContext, { problem: "provider_taken", status: 409, accountHref: accountPage })
+
+const overPage = (loginContext: LoginContext): Promise<Response> | Response =>
+  trouble(loginContext, { problem: "expired", accountHref: accountPage })

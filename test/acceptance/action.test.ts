@@ -40,3 +40,40 @@ test("a script that is bound at the bare paths adds a claim to an access token",
   await send("DELETE", `/actions/${id}`)
   expect((await send("GET", "/flows/2")).flow.state).toBe("FLOW_STATE_INACTIVE")
 })
+
+test("others get tokens as before within a second of the worst script", async () => {
+  const { result } = await service.get("ListOrganizations")
+  const organizationId: string = result[0].id
+  const key = await addKey(service, await addMachine(service, organizationId, "waiter"))
+  const victim = await addMachine(service, organizationId, "victim")
+  await service.get("UpdateUser", {
+    userId: victim,
+    machine: { accessTokenType: "ACCESS_TOKEN_TYPE_JWT" },
+  })
+  const victimKey = await addKey(service, victim)
+  const script = `function worst(ctx, api) {
+    const a = []
+    for (;;) a.push(/^(b+)+$/.test("b".repeat(12) + "c") + "x".repeat(100))
+  }`
+  const { id } = await send("POST", "/actions", { name: "worst", script, allowedToFail: true })
+  await send("POST", "/flows/2/trigger/TRIGGER_TYPE_PRE_ACCESS_TOKEN_CREATION", { actionIds: [id] })
+  /** What a token costs somebody whose tokens no script has a part in, in ms at the median. */
+  const median = async (ms: number) => {
+    const taken: number[] = []
+    for (const end = performance.now() + ms; performance.now() < end; ) {
+      const begun = performance.now()
+      await serviceToken(service.url, key)
+      taken.push(performance.now() - begun)
+    }
+    return taken.toSorted((a, b) => a - b)[Math.floor(taken.length / 2)] ?? Number.NaN
+  }
+  await median(500)
+  const before = await median(1000)
+  const worst = Array.from({ length: 6 }, () => serviceToken(service.url, victimKey))
+  const during = await median(1000)
+  for (const token of await Promise.all(worst)) expect(decodeJwt(token).sub).toBe(victim)
+  await new Promise((done) => setTimeout(done, 1000))
+  const after = await median(1000)
+  expect(after, `${before} ms before, ${during} ms during`).toBeLessThan(3 * before)
+  await send("DELETE", `/actions/${id}`)
+}, 60_000)

@@ -5,7 +5,7 @@ import {
   PasswordlessType,
   SecondFactorType,
 } from "../../../src/gen/core/policy/v1/policy_pb.ts"
-import { check, lasting, type Policy } from "./policy.ts"
+import { check, headed, hinted, lasting, named, type Policy } from "./policy.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -34,68 +34,36 @@ const several = {
 
 /** How people sign in, and what proves who they are. */
 export const login: Policy = {
-  name: "login",
-  title: "policy.login",
-  lead: "policy.login.lead",
+  ...headed("policy.login"),
   fields: [
-    check("allowUsernamePassword", "policy.login.allowUsernamePassword"),
-    check("allowMagicLink", "policy.login.allowMagicLink", "policy.login.allowMagicLink.hint"),
-    check("disableLoginWithEmail", "policy.login.disableLoginWithEmail"),
-    check("disableLoginWithPhone", "policy.login.disableLoginWithPhone"),
-    check(
-      "hidePasswordReset",
-      "policy.login.hidePasswordReset",
-      "policy.login.hidePasswordReset.hint",
-    ),
-    lasting(
-      "passwordCheckLifetime",
-      "policy.login.passwordCheckLifetime",
-      "policy.login.every_time",
-      "policy.login.passwordCheckLifetime.hint",
-    ),
+    check(named("policy.login.allowUsernamePassword")),
+    check(hinted("policy.login.allowMagicLink")),
+    check(named("policy.login.disableLoginWithEmail")),
+    check(named("policy.login.disableLoginWithPhone")),
+    check(hinted("policy.login.hidePasswordReset")),
+    lasting(hinted("policy.login.passwordCheckLifetime"), "policy.login.every_time"),
     {
-      name: "defaultRedirectUri",
-      label: "policy.login.defaultRedirectUri",
-      hint: "policy.login.defaultRedirectUri.hint",
+      ...hinted("policy.login.defaultRedirectUri"),
       kind: "text",
       type: "url",
       empty: "policy.none",
     },
-    check("allowRegister", "policy.login.allowRegister", "policy.login.allowRegister.hint"),
-    check(
-      "allowExternalIdp",
-      "policy.login.allowExternalIdp",
-      "policy.login.allowExternalIdp.hint",
-    ),
-    lasting(
-      "externalLoginCheckLifetime",
-      "policy.login.externalLoginCheckLifetime",
-      "policy.login.every_time",
-    ),
-    check(
-      "allowDomainDiscovery",
-      "policy.login.allowDomainDiscovery",
-      "policy.login.allowDomainDiscovery.hint",
-    ),
+    check(hinted("policy.login.allowRegister")),
+    check(hinted("policy.login.allowExternalIdp")),
+    lasting(named("policy.login.externalLoginCheckLifetime"), "policy.login.every_time"),
+    check(hinted("policy.login.allowDomainDiscovery")),
     {
-      name: "passwordlessType",
-      label: "policy.login.passwordlessType",
-      hint: "policy.login.passwordlessType.hint",
+      ...hinted("policy.login.passwordlessType"),
       kind: "choice",
       options: [
         { value: String(PasswordlessType.ALLOWED), label: "policy.login.allowed" },
         { value: String(PasswordlessType.NOT_ALLOWED), label: "policy.login.not_allowed" },
       ],
     },
-    check("forceMfa", "policy.login.forceMfa", "policy.login.forceMfa.hint"),
-    check(
-      "forceMfaLocalOnly",
-      "policy.login.forceMfaLocalOnly",
-      "policy.login.forceMfaLocalOnly.hint",
-    ),
+    check(hinted("policy.login.forceMfa")),
+    check(hinted("policy.login.forceMfaLocalOnly")),
     {
-      name: "secondFactors",
-      label: "policy.login.secondFactors",
+      ...named("policy.login.secondFactors"),
       kind: "several",
       ...second,
       options: [
@@ -107,8 +75,7 @@ export const login: Policy = {
       ],
     },
     {
-      name: "multiFactors",
-      label: "policy.login.multiFactors",
+      ...named("policy.login.multiFactors"),
       kind: "several",
       ...several,
       options: [
@@ -118,23 +85,9 @@ export const login: Policy = {
         },
       ],
     },
-    lasting(
-      "mfaInitSkipLifetime",
-      "policy.login.mfaInitSkipLifetime",
-      "policy.login.not_asked",
-      "policy.login.mfaInitSkipLifetime.hint",
-    ),
-    lasting(
-      "secondFactorCheckLifetime",
-      "policy.login.secondFactorCheckLifetime",
-      "policy.login.every_time",
-      "policy.login.secondFactorCheckLifetime.hint",
-    ),
-    lasting(
-      "multiFactorCheckLifetime",
-      "policy.login.multiFactorCheckLifetime",
-      "policy.login.every_time",
-    ),
+    lasting(hinted("policy.login.mfaInitSkipLifetime"), "policy.login.not_asked"),
+    lasting(hinted("policy.login.secondFactorCheckLifetime"), "policy.login.every_time"),
+    lasting(named("policy.login.multiFactorCheckLifetime"), "policy.login.every_time"),
   ],
   instance: { get: admin.getLoginPolicy, update: admin.updateLoginPolicy },
   organization: {

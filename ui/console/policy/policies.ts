@@ -4,7 +4,7 @@ import { ManagementService } from "../../../src/gen/core/management/v1/managemen
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { delivered, unsaid } from "../../kit/branding.ts"
 import { login } from "./login.ts"
-import { check, type Policy } from "./policy.ts"
+import { check, headed, hinted, named, type Policy } from "./policy.ts"
 
 /** Loaded beside the rest: files have descriptors of their own. */
 const BrandingPreview = lazy(async () => ({
@@ -19,19 +19,15 @@ const management = ManagementService.method
 const never = { kind: "count", min: 0, zero: "policy.lockout.never" } as const
 
 const complexity: Policy = {
-  name: "complexity",
-  title: "policy.complexity",
-  lead: "policy.complexity.lead",
+  ...headed("policy.complexity"),
   fields: [
     { name: "minLength", label: "policy.complexity.minLength", kind: "count", min: 1, max: 64 },
-    check("hasLowercase", "policy.complexity.hasLowercase"),
-    check("hasUppercase", "policy.complexity.hasUppercase"),
-    check("hasNumber", "policy.complexity.hasNumber"),
-    check("hasSymbol", "policy.complexity.hasSymbol"),
+    check(named("policy.complexity.hasLowercase")),
+    check(named("policy.complexity.hasUppercase")),
+    check(named("policy.complexity.hasNumber")),
+    check(named("policy.complexity.hasSymbol")),
     {
-      name: "reuseCount",
-      label: "policy.complexity.reuseCount",
-      hint: "policy.complexity.reuseCount.hint",
+      ...hinted("policy.complexity.reuseCount"),
       ...{ kind: "count", min: 0, max: 24, zero: "policy.complexity.any" },
     },
   ],
@@ -49,20 +45,10 @@ const complexity: Policy = {
 }
 
 const lockout: Policy = {
-  name: "lockout",
-  title: "policy.lockout",
-  lead: "policy.lockout.lead",
+  ...headed("policy.lockout"),
   fields: [
-    {
-      ...{ name: "maxPasswordAttempts", ...never, max: 1000 },
-      label: "policy.lockout.maxPasswordAttempts",
-      hint: "policy.lockout.maxPasswordAttempts.hint",
-    },
-    {
-      ...{ name: "maxOtpAttempts", ...never, max: 1000 },
-      label: "policy.lockout.maxOtpAttempts",
-      hint: "policy.lockout.maxOtpAttempts.hint",
-    },
+    { ...hinted("policy.lockout.maxPasswordAttempts"), ...never, max: 1000 },
+    { ...hinted("policy.lockout.maxOtpAttempts"), ...never, max: 1000 },
   ],
   instance: { get: admin.getLockoutPolicy, update: admin.updateLockoutPolicy },
   organization: {
@@ -75,20 +61,10 @@ const lockout: Policy = {
 }
 
 const age: Policy = {
-  name: "age",
-  title: "policy.age",
-  lead: "policy.age.lead",
+  ...headed("policy.age"),
   fields: [
-    {
-      ...{ name: "maxAgeDays", ...never, max: 3650 },
-      label: "policy.age.maxAgeDays",
-      hint: "policy.age.maxAgeDays.hint",
-    },
-    {
-      ...{ name: "expireWarnDays", ...never, max: 3650 },
-      label: "policy.age.expireWarnDays",
-      hint: "policy.age.expireWarnDays.hint",
-    },
+    { ...hinted("policy.age.maxAgeDays"), ...never, max: 3650 },
+    { ...hinted("policy.age.expireWarnDays"), ...never, max: 3650 },
   ],
   instance: { get: admin.getPasswordAgePolicy, update: admin.updatePasswordAgePolicy },
   organization: {
@@ -102,24 +78,11 @@ const age: Policy = {
 
 /** Whoever manages the instance alone decides it, also for one organisation. */
 const domain: Policy = {
-  name: "domain",
-  title: "policy.domain",
-  lead: "policy.domain.lead",
+  ...headed("policy.domain"),
   fields: [
-    check(
-      "userLoginMustBeDomain",
-      "policy.domain.userLoginMustBeDomain",
-      "policy.domain.userLoginMustBeDomain.hint",
-    ),
-    check(
-      "validateOrgDomains",
-      "policy.domain.validateOrgDomains",
-      "policy.domain.validateOrgDomains.hint",
-    ),
-    check(
-      "smtpSenderAddressMatchesInstanceDomain",
-      "policy.domain.smtpSenderAddressMatchesInstanceDomain",
-    ),
+    check(hinted("policy.domain.userLoginMustBeDomain")),
+    check(hinted("policy.domain.validateOrgDomains")),
+    check(named("policy.domain.smtpSenderAddressMatchesInstanceDomain")),
   ],
   instance: { get: admin.getDomainPolicy, update: admin.updateDomainPolicy },
   organization: {
@@ -132,12 +95,10 @@ const domain: Policy = {
 }
 
 const notification: Policy = {
-  name: "notification",
-  title: "policy.notification",
-  lead: "policy.notification.lead",
+  ...headed("policy.notification"),
   fields: [
-    check("passwordChange", "policy.notification.passwordChange"),
-    check("newDevice", "policy.notification.newDevice", "policy.notification.newDevice.hint"),
+    check(named("policy.notification.passwordChange")),
+    check(hinted("policy.notification.newDevice")),
   ],
   instance: { get: admin.getNotificationPolicy, update: admin.updateNotificationPolicy },
   organization: {
@@ -158,9 +119,7 @@ const link = (name: LinkName, type: "url" | "email" | "text" = "url") =>
   ({ name, type, kind: "text", label: `policy.privacy.${name}`, empty: "policy.none" }) as const
 
 const privacy: Policy = {
-  name: "privacy",
-  title: "policy.privacy",
-  lead: "policy.privacy.lead",
+  ...headed("policy.privacy"),
   fields: [
     link("tosLink"),
     link("privacyLink"),
@@ -193,15 +152,12 @@ const colours = [
 
 /** It is shown beside the form while it is changed, and to everybody once it is saved. */
 const branding: Policy = {
-  name: "branding",
-  title: "policy.branding",
-  lead: "policy.branding.lead",
+  ...headed("policy.branding"),
   preview: BrandingPreview,
   more: LookFiles,
   fields: [
     {
-      name: "themeMode",
-      label: "policy.branding.themeMode",
+      ...named("policy.branding.themeMode"),
       kind: "choice",
       options: [
         { value: String(ThemeMode.AUTO), label: "policy.branding.auto" },
@@ -218,16 +174,8 @@ const branding: Policy = {
           unsaid: unsaid[colour.name],
         }) as const,
     ),
-    check(
-      "disableWatermark",
-      "policy.branding.disableWatermark",
-      "policy.branding.disableWatermark.hint",
-    ),
-    check(
-      "hideLoginNameSuffix",
-      "policy.branding.hideLoginNameSuffix",
-      "policy.branding.hideLoginNameSuffix.hint",
-    ),
+    check(hinted("policy.branding.disableWatermark")),
+    check(hinted("policy.branding.hideLoginNameSuffix")),
   ],
   instance: {
     get: admin.getPreviewLabelPolicy,

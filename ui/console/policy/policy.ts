@@ -102,12 +102,29 @@ export type Values = Readonly<Record<string, Value>>
 
 export type Value = string | boolean | Amount | readonly string[]
 
+/** Texts to which there is a further one, which is called after them. */
+type With<Part extends string, Key = TextKey> = Key extends `${infer Text}.${Part}`
+  ? Extract<TextKey, Text>
+  : never
+
+/** A policy, or a field, is called in the messages what its text ends with. */
+const nameIn = (key: TextKey): string => key.slice(key.lastIndexOf(".") + 1)
+
+export const headed = (title: With<"lead">) =>
+  ({ name: nameIn(title), title, lead: `${title}.lead` }) as const
+
+export const named = (label: TextKey) => ({ name: nameIn(label), label })
+
+export const hinted = (label: With<"hint">) => ({ ...named(label), hint: `${label}.hint` }) as const
+
+type Named = Pick<Field, "name" | "label" | "hint">
+
 /** A field that is so or not. */
-export const check = (name: string, label: TextKey, hint?: TextKey): Field => ({
-  ...{ name, label, kind: "check", ...(hint && { hint }) },
-})
+export const check = (field: Named): Field => ({ ...field, kind: "check" })
 
 /** A field that lasts; `zero` says what none of it means. */
-export const lasting = (name: string, label: TextKey, zero: TextKey, hint?: TextKey): Field => ({
-  ...{ name, label, kind: "duration", zero, ...(hint && { hint }) },
+export const lasting = (field: Named, zero: TextKey): Field => ({
+  ...field,
+  kind: "duration",
+  zero,
 })

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { exportEvents } from "../../src/boot/audit/export.ts"
 import { exportPart, publicKey } from "../../src/boot/audit/part.ts"
 import { verifyEvents } from "../../src/boot/audit/verify.ts"
+import { removeInstance } from "../../src/domain/instance/index.ts"
 import { createUser } from "../../src/domain/user/index.ts"
 import { hashOfLine, sealLine } from "../../src/kernel/crypto/chain.ts"
 import { Fault } from "../../src/kernel/fault.ts"
@@ -184,4 +185,21 @@ test("a line ends with LF alone, whatever else parts lines elsewhere", async () 
   const turned = path("turned")
   writeFileSync(turned, readFileSync(file, "utf8").replaceAll("}\n{", "}\r{"))
   await expect(verifyEvents(turned, undefined)).rejects.toThrow("is no export of events")
+})
+
+test("of an instance that was removed the file gets what came last, and that it went", async () => {
+  const file = path("removed")
+  await exported(file)
+  await provider.addPerson("last")
+  const { instance } = provider.cx()
+  await removeInstance(provider.cx(), instance)
+  await exported(file)
+  expect(await verifyEvents(file, undefined)).toMatchObject({ wrong: "", instance })
+  const types = eventsIn(file).map((line) => JSON.parse(line).type)
+  expect(types.slice(-5)).toContain("user.human.added")
+  expect(types.at(-1)).toBe("instance.removed")
+  const named = path("removed-named")
+  await exported(named, { asked: { instance } })
+  expect(eventsIn(named).length).toBe(eventsIn(file).length)
+  await expect(exported(path("removed-unnamed"))).rejects.toMatchObject({ id: "transfer.instance" })
 })

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { removeInstance } from "../../src/domain/instance/index.ts"
 import { pause } from "../../src/kernel/clock.ts"
 import { readSeal } from "../../src/kernel/crypto/chain.ts"
 import type { OutboundRequest } from "../../src/kernel/net/outbound.ts"
@@ -10,10 +11,12 @@ let collecting: Collecting
 let sent: OutboundRequest[]
 let status: number
 let isLeading: boolean
+let instance: string
 
 beforeEach(async () => {
   provider = await openProvider()
   ;[sent, status, isLeading] = [[], 200, true]
+  instance = provider.cx().instance
   collecting = begin()
 })
 afterEach(async () => {
@@ -132,4 +135,46 @@ test("of what expired before it was taken the rest is sent, by another key", asy
   const [first, second] = sent
   expect(second?.headers?.["idempotency-key"]).not.toBe(first?.headers?.["idempotency-key"])
   expect(JSON.parse(linesOf(second)[0] ?? "").position).toBe(before + 2)
+})
+
+const remove = () => removeInstance(provider.cx(), instance)
+const types = () =>
+  sent.flatMap(linesOf).flatMap((line) => (JSON.parse(line).type as string | undefined) ?? [])
+
+test("what a removed instance did last is taken, and that it went", async () => {
+  await until(() => collecting.passed() === durable())
+  status = 500
+  await provider.addPerson("pat")
+  await remove()
+  const removed = durable()
+  await passing(500)
+  expect(collecting.passed()).toBeLessThan(removed)
+  expect(collecting.untaken()).toMatchObject([{ instance }])
+  sent = []
+  status = 200
+  await until(() => collecting.passed() === Number.MAX_SAFE_INTEGER)
+  expect(types()).toContain("user.human.added")
+  expect(types().at(-1)).toBe("instance.removed")
+  expect(upTo(sent.at(-1))).toBe(removed)
+  expect(collecting.untaken()).toEqual([])
+  const { length } = sent
+  await passing(2000)
+  expect(sent.length).toBe(length)
+})
+
+test("it is taken once, and by the next process where this one did not come to it", async () => {
+  await until(() => collecting.passed() === durable())
+  await collecting.stop()
+  await remove()
+  sent = []
+  collecting = begin()
+  expect(collecting.passed()).toBeLessThan(durable())
+  await until(() => collecting.passed() === Number.MAX_SAFE_INTEGER)
+  expect(types()).toEqual(["instance.removed"])
+  await collecting.stop()
+  sent = []
+  collecting = begin()
+  expect(collecting.passed()).toBe(Number.MAX_SAFE_INTEGER)
+  await passing(2000)
+  expect(sent).toEqual([])
 })

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto"
 import { type CollectorNote, collectorNote, type ExportPart } from "../../boot/audit/part.ts"
-import { instanceIds } from "../../domain/instance/index.ts"
+import { instanceIds, removedInstances } from "../../domain/instance/index.ts"
 import { hashOfLine, readSeal } from "../../kernel/crypto/chain.ts"
 import { type Cx, keepProgress, progressOf } from "../../store/index.ts"
 import { partOf } from "../operator/event-export.ts"
@@ -48,12 +48,26 @@ type Course = { passed: number; failures: number; since: number; why: string; no
 export function keepCollecting(services: Services, to: Collector): Collecting {
   const { store, clock, lead } = services
   const courses = new Map<string, Course>()
+  /** Those of the removed instances that there is nothing left to send of. */
+  const over = new Set<string>()
   const courseOf = (instance: string): Course => {
     const known = courses.get(instance)
     if (known) return known
     const course = { passed: 0, failures: 0, since: 0, why: "", notBefore: 0 }
     courses.set(instance, course)
     return course
+  }
+  /** Whose events are to be sent: also a removed instance's, until it was told that it went. */
+  const toSend = (): readonly string[] => {
+    const going = removedInstances(store).filter(({ instance, position }) => {
+      if (over.has(instance)) return false
+      const taken = progressOf(store, progressName(to, instance)).position
+      if (Math.max(taken, courses.get(instance)?.passed ?? 0) < position) return true
+      over.add(instance)
+      courses.delete(instance)
+      return false
+    })
+    return [...instanceIds(store), ...going.map(({ instance }) => instance)]
   }
   const stopping = Promise.withResolvers<undefined>()
   const turn = async (instance: string): Promise<boolean> => {
@@ -74,7 +88,7 @@ export function keepCollecting(services: Services, to: Collector): Collecting {
   const rounds = keepRounds(clock, everyMs, async (isStopped) => {
     for (let isMore = true; isMore; ) {
       isMore = false
-      for (const instance of instanceIds(store)) {
+      for (const instance of toSend()) {
         if (isStopped() || !lead.holds()) return
         isMore = (await turn(instance)) || isMore
       }
@@ -88,7 +102,7 @@ export function keepCollecting(services: Services, to: Collector): Collecting {
     passed: () =>
       Math.min(
         Number.MAX_SAFE_INTEGER,
-        ...instanceIds(store).map((instance) => passedBy(courseOf(instance), clock.now())),
+        ...toSend().map((instance) => passedBy(courseOf(instance), clock.now())),
       ),
     stop: async () => {
       stopping.resolve(undefined)
@@ -123,10 +137,11 @@ function failed(
 /** Sends what comes next, and answers its last position, or that there is nothing. */
 async function sendNext(
   { store, call, outbound }: Services,
-  { url, authorization }: Collector,
+  to: Collector,
   instance: string,
 ): Promise<number | "nothing"> {
-  const name = `collector/${createHash("sha256").update(url).digest("base64url")}/${instance}`
+  const { url, authorization } = to
+  const name = progressName(to, instance)
   const { position, ...standing } = standingOf(progressOf(store, name))
   const { lines } = await nextPart(call(instance, "audit-collector"), standing)
   const seal = lines.at(-1)
@@ -150,6 +165,9 @@ async function sendNext(
   await keepProgress(store, name, { position: upTo, note: noteOf({ seal }) })
   return upTo
 }
+
+const progressName = ({ url }: Collector, instance: string): string =>
+  `collector/${createHash("sha256").update(url).digest("base64url")}/${instance}`
 
 const noteOf = (noted: CollectorNote): string => JSON.stringify(noted)
 

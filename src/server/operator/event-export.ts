@@ -1,6 +1,7 @@
 import { type ExportAsked, type ExportPart, exportAsked } from "../../boot/audit/part.ts"
 import type { Commands } from "../../boot/control.ts"
 import { eventsOf, type Happened } from "../../domain/history/index.ts"
+import { removedInstances } from "../../domain/instance/index.ts"
 import {
   hashOfLine,
   isSealedBy,
@@ -21,13 +22,20 @@ const most = 200
 export const eventExportOf = (services: Lent): Commands => ({
   "events-export": (input) => {
     const asked = exportAsked.parse(input)
-    return partOf(callOn(services, asked.instance), asked)
+    return partOf(exportCallOn(services, asked), asked)
   },
   "events-key": async (input) => {
-    const cx = callOn(services, exportAsked.parse(input).instance)
+    const cx = exportCallOn(services, exportAsked.parse(input))
     return publicJwkOf(signerOf(cx).key)
   },
 })
+
+/** On the instance that is named, or that the file is of where that is removed by now. */
+function exportCallOn(services: Lent, { instance, seal }: ExportAsked): Cx {
+  const named = instance ?? (seal === undefined ? undefined : readSeal(seal)?.seal.instance)
+  const gone = removedInstances(services.store).find((each) => each.instance === named)
+  return gone ? services.call(gone.instance, "transfer") : callOn(services, instance)
+}
 
 /** As whoever runs the server is told of it: by ids, without names. */
 export const shownEvent = ({ editor, ...event }: Happened) => ({ ...event, editor: editor.id })

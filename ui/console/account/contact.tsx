@@ -89,7 +89,6 @@ function Address(props: AddressProps) {
           <ConfirmButton
             needs="own"
             small
-            label={t("action.remove")}
             what={title}
             consequence={t("account.phone_remove_text")}
             act={remove}

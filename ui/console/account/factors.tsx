@@ -85,7 +85,6 @@ function Way({ way, isOn, isAllowed, add, remove }: WayProps) {
         <ConfirmButton
           needs="own"
           small
-          label={t("action.remove")}
           what={name}
           consequence={t("account.factor_remove_text")}
           act={() => andSignIn(remove())}
@@ -112,22 +111,11 @@ function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
         </div>
         {allowed && hasKeys() && <AddKey kind="u2f" />}
       </div>
-      {keys.length > 0 && (
-        <KeyList
-          keys={keys}
-          none=""
-          remove={({ id, name }) => (
-            <ConfirmButton
-              needs="own"
-              small
-              label={t("action.remove")}
-              what={name}
-              consequence={t("account.factor_remove_text")}
-              act={() => andSignIn(call(AuthService.method.removeMyAuthFactorU2F, { tokenId: id }))}
-            />
-          )}
-        />
-      )}
+      <KeyList
+        keys={keys}
+        consequence={t("account.factor_remove_text")}
+        remove={({ id: tokenId }) => call(AuthService.method.removeMyAuthFactorU2F, { tokenId })}
+      />
     </div>
   )
 }

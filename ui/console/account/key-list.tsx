@@ -1,18 +1,22 @@
 import type { ReactNode } from "react"
+import { ConfirmButton } from "../form/confirm.tsx"
+import { andSignIn } from "./sign-in-again.ts"
 
 type Key = { readonly id: string; readonly name: string }
 
 type KeyListProps<K extends Key> = {
   readonly keys: readonly K[]
-  readonly none: string
-  readonly remove: (key: K) => ReactNode
+  /** What removing is called, where it is called otherwise, and what it will do. */
+  readonly label?: string
+  readonly consequence: string
+  readonly remove: (key: K) => Promise<unknown>
   /** What else can be done with one. */
   readonly more?: (key: K) => ReactNode
 }
 
-/** Keys by their names, each with what removes it. */
-export function KeyList<K extends Key>({ keys, none, remove, more }: KeyListProps<K>) {
-  if (keys.length === 0) return <p className="quiet">{none}</p>
+/** Keys by their names, each with what removes it, and every sign-in with it. */
+export function KeyList<K extends Key>({ keys, remove, more, ...how }: KeyListProps<K>) {
+  if (keys.length === 0) return null
   return (
     <ul className="way-list">
       {keys.map((key) => (
@@ -20,7 +24,10 @@ export function KeyList<K extends Key>({ keys, none, remove, more }: KeyListProp
           <bdi className="way-name">{key.name}</bdi>
           <div className="row">
             {more?.(key)}
-            {remove(key)}
+            <ConfirmButton
+              {...{ needs: "own", small: true, what: key.name, ...how }}
+              act={() => andSignIn(remove(key))}
+            />
           </div>
         </li>
       ))}

@@ -1,13 +1,11 @@
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
 import { call, useAction, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
 import { KeyList } from "./key-list.tsx"
-import { andSignIn } from "./sign-in-again.ts"
 
 /** Accounts elsewhere that sign one in here, and those that could; nothing where there is none. */
 export function LinkedAccounts() {
@@ -23,22 +21,12 @@ export function LinkedAccounts() {
   return (
     <Section title={t("account.linked.title")}>
       <p className="quiet section-lead">{t("account.linked.text")}</p>
-      {links.length > 0 && (
-        <KeyList
-          keys={links}
-          none=""
-          remove={({ name, link }) => (
-            <ConfirmButton
-              needs="own"
-              small
-              label={t("account.linked.remove")}
-              what={name}
-              consequence={t("account.linked.remove_text")}
-              act={() => andSignIn(call(AuthService.method.removeMyLinkedIDP, link))}
-            />
-          )}
-        />
-      )}
+      <KeyList
+        keys={links}
+        label={t("account.linked.remove")}
+        consequence={t("account.linked.remove_text")}
+        remove={({ link }) => call(AuthService.method.removeMyLinkedIDP, link)}
+      />
       {providers.map((provider) => (
         <Linkable key={provider.idpId} {...provider} />
       ))}

@@ -3,7 +3,6 @@ import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
 import { formOf } from "../form/made.tsx"
 import { formId, useOpen } from "../form/open.ts"
 import { LinkBox } from "../list/link-box.tsx"
@@ -14,7 +13,6 @@ import { type Translate, useText } from "../shell/text.ts"
 import { AddKey } from "./add-key.tsx"
 import { KeyList } from "./key-list.tsx"
 import { hasKeys } from "./make-key.ts"
-import { andSignIn } from "./sign-in-again.ts"
 
 type PasskeysProps = { readonly userId: string; readonly isAllowed: boolean }
 
@@ -35,9 +33,9 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
     <Section title={t("account.passkey.title")} actions={actions}>
       <p className="quiet section-lead">{t("account.passkey.text")}</p>
       {!hasKeys() && <p className="quiet section-lead">{t("account.no_keys_here")}</p>}
+      {result.length === 0 && <p className="quiet">{t("account.passkey.none")}</p>}
       <KeyList
         keys={result}
-        none={t("account.passkey.none")}
         more={({ id, name }) => (
           <Button
             small
@@ -47,16 +45,8 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
             {t("action.rename")}
           </Button>
         )}
-        remove={({ id, name }) => (
-          <ConfirmButton
-            needs="own"
-            small
-            label={t("action.remove")}
-            what={name}
-            consequence={t("account.passkey.remove_text")}
-            act={() => andSignIn(call(AuthService.method.removeMyPasswordless, { tokenId: id }))}
-          />
-        )}
+        consequence={t("account.passkey.remove_text")}
+        remove={({ id: tokenId }) => call(AuthService.method.removeMyPasswordless, { tokenId })}
       />
       {key &&
         renameForm(

@@ -22,7 +22,6 @@ export function Picture({ me: { user, human } }: { readonly me: Me }) {
         {avatarUrl !== "" && (
           <ConfirmButton
             needs="own"
-            label={t("action.remove")}
             what={t("account.picture")}
             consequence={t("account.picture_remove_text")}
             act={() => call(AuthService.method.removeMyAvatar)}

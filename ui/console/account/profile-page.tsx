@@ -4,7 +4,7 @@ import { verbatim } from "../form/controls.tsx"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import { Facts, ValueList } from "../shell/detail.tsx"
+import { ValueList } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { unless } from "../shell/refusal.ts"
 import { type Texts, type Translate, useText } from "../shell/text.ts"
@@ -41,17 +41,13 @@ function About({ me }: Part) {
     <EditSection
       needs="own"
       title={t("detail.about")}
-      facts={
-        <Facts
-          rows={[
-            [t("field.first_name"), firstName],
-            [t("field.last_name"), lastName],
-            [t("field.display_name"), displayName],
-            [t("account.nick_name"), nickName],
-            [t("account.language"), languageName(language, preferredLanguage ?? "")],
-          ]}
-        />
-      }
+      rows={[
+        [t("field.first_name"), firstName],
+        [t("field.last_name"), lastName],
+        [t("field.display_name"), displayName],
+        [t("account.nick_name"), nickName],
+        [t("account.language"), languageName(language, preferredLanguage ?? "")],
+      ]}
       form={aboutForm(texts, me)}
     />
   )

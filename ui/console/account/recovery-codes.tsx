@@ -35,7 +35,6 @@ export function RecoveryCodes({ userId, isSet, allowed }: RecoveryCodesProps) {
         <ConfirmButton
           needs="own"
           small
-          label={t("action.remove")}
           what={title}
           consequence={t("account.factor_remove_text")}
           act={remove}

@@ -64,10 +64,7 @@ export const applicationColumns = (t: Translate): readonly ListColumn<Applicatio
     ),
   },
   { label: t("field.kind"), cell: (application) => t(`kind.${kindOf(application)}`) },
-  {
-    label: t("field.state"),
-    cell: (application) => <StateBadge state={isActive(application) ? "active" : "inactive"} />,
-  },
+  { label: t("field.state"), cell: (application) => <StateBadge isOn={isActive(application)} /> },
   {
     label: t("field.created"),
     sort: "created",

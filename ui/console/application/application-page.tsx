@@ -13,8 +13,7 @@ import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
-import { ApiProof, methodOf } from "./api-proof.tsx"
-import { ApiResources } from "./api-resources.tsx"
+import { ApiProof, ApiResources, methodOf } from "./api.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
 import type { ApplicationPart } from "./change.ts"
 import { Flows } from "./flows.tsx"
@@ -125,7 +124,7 @@ function State({ application }: ApplicationPart) {
   return (
     <>
       <Badge>{t(`kind.${kindOf(application)}`)}</Badge>
-      <StateBadge state={isActive(application) ? "active" : "inactive"} />
+      <StateBadge isOn={isActive(application)} />
     </>
   )
 }

@@ -5,7 +5,7 @@ import { Checks } from "../../kit/check.tsx"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
-import { Facts, ValueList } from "../shell/detail.tsx"
+import { type FactsProps, ValueList } from "../shell/detail.tsx"
 import { type Translate, useText } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import {
@@ -34,32 +34,27 @@ export function Flows(part: OidcPart) {
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("flows.title")}
-      facts={<Said {...part} />}
+      rows={rowsOf(t, part)}
       form={flowForm(t, part)}
     />
   )
 }
 
-function Said({ oidc }: OidcPart) {
-  const { t } = useText()
+function rowsOf(t: Translate, { oidc }: OidcPart): FactsProps["rows"] {
   const isImplicit = oidc.grantTypes.includes(grantTypes.implicit)
   const rules = rulesOf(oidc).map((name) => t(`request_rules.${name}`))
-  return (
-    <Facts
-      rows={[
-        [
-          t("flows.grants"),
-          <ValueList key="grants" values={grantsOf(oidc).map((name) => t(`grant.${name}`))} />,
-        ],
-        [
-          t("flows.responses"),
-          isImplicit && <ValueList key="responses" code values={responsesOf(oidc).map(wireOf)} />,
-        ],
-        [t("flows.auth"), t(`auth.${authOf(oidc)}`)],
-        [t("request_rules.title"), rules.length > 0 && <ValueList key="rules" values={rules} />],
-      ]}
-    />
-  )
+  return [
+    [
+      t("flows.grants"),
+      <ValueList key="grants" values={grantsOf(oidc).map((name) => t(`grant.${name}`))} />,
+    ],
+    [
+      t("flows.responses"),
+      isImplicit && <ValueList key="responses" code values={responsesOf(oidc).map(wireOf)} />,
+    ],
+    [t("flows.auth"), t(`auth.${authOf(oidc)}`)],
+    [t("request_rules.title"), rules.length > 0 && <ValueList key="rules" values={rules} />],
+  ]
 }
 
 const wireOf = (name: ResponseName) => name.replace("id_token_token", "id_token token")

@@ -7,6 +7,7 @@ import {
   OIDCTokenType,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
+import { namesIn } from "../form/lines.ts"
 
 /** The names of the catalogue for what the protocol numbers. */
 export const grantTypes = {
@@ -46,17 +47,10 @@ export type ResponseName = keyof typeof responseTypes
 export type AuthName = keyof typeof authMethods
 export type TokenName = keyof typeof tokenTypes
 
-export const grantNames: readonly GrantName[] = [
-  "authorization_code",
-  "refresh_token",
-  "device_code",
-  "token_exchange",
-  "implicit",
-]
-
-export const responseNames: readonly ResponseName[] = ["code", "id_token_token", "id_token"]
-export const authNames: readonly AuthName[] = ["basic", "post", "private_key_jwt", "none"]
-export const tokenNames: readonly TokenName[] = ["opaque", "jwt"]
+export const grantNames = namesIn(grantTypes)
+export const responseNames = namesIn(responseTypes)
+export const authNames = namesIn(authMethods)
+export const tokenNames = namesIn(tokenTypes)
 
 export const grantsOf = (oidc: OIDCConfiguration) =>
   grantNames.filter((name) => oidc.grantTypes.includes(grantTypes[name]))

@@ -4,6 +4,7 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { type Column, Table } from "../../kit/table.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { DialogButton, formOf } from "../form/made.tsx"
+import { actionColumn } from "../list/listing.tsx"
 import { OnceBox } from "../list/once-box.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
@@ -103,21 +104,15 @@ function List({ secrets, drop }: ListProps) {
       cell: ({ expirationDate }) =>
         expirationDate ? <Time at={expirationDate} /> : t("detail.never"),
     },
-    {
-      label: "",
-      cell: ({ secretId }) => (
-        <div className="row-actions">
-          <ConfirmButton
-            small
-            needs={removeClientSecret}
-            label={t("action.remove")}
-            what={secretId}
-            consequence={t("secret.remove_text")}
-            act={() => drop(secretId)}
-          />
-        </div>
-      ),
-    },
+    actionColumn(({ secretId }) => (
+      <ConfirmButton
+        small
+        needs={removeClientSecret}
+        what={secretId}
+        consequence={t("secret.remove_text")}
+        act={() => drop(secretId)}
+      />
+    )),
   ]
   const keyOf = ({ secretId }: ClientSecret) => secretId
   return <Table caption={t("secret.list")} columns={columns} rows={secrets} keyOf={keyOf} />

@@ -3,6 +3,7 @@ import type { FailedEvent } from "../../../src/gen/core/admin/v1/event_pb.ts"
 import { HistoryService } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { type Column, Table } from "../../kit/table.tsx"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
+import { actionColumn } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
@@ -55,25 +56,21 @@ const columnsOf = (t: Translate): readonly Column<FailedEvent>[] => [
     cell: ({ lastFailed }) =>
       lastFailed ? <Time at={lastFailed} /> : <span>{t("failed_events.retrying")}</span>,
   },
-  {
-    label: "",
-    cell: ({ database, viewName, failedSequence }) => (
-      <div className="row-actions">
-        <ActionButton
-          small
-          needs={retryFailedEvents}
-          label={t("failed_events.retry")}
-          act={() => call(retryFailedEvents, { viewName, failedSequence })}
-        />
-        <ConfirmButton
-          small
-          needs={removeFailedEvent}
-          label={t("action.remove")}
-          what={`${viewName} ${failedSequence}`}
-          consequence={t("failed_events.remove_text")}
-          act={() => call(removeFailedEvent, { database, viewName, failedSequence })}
-        />
-      </div>
-    ),
-  },
+  actionColumn(({ database, viewName, failedSequence }) => (
+    <>
+      <ActionButton
+        small
+        needs={retryFailedEvents}
+        label={t("failed_events.retry")}
+        act={() => call(retryFailedEvents, { viewName, failedSequence })}
+      />
+      <ConfirmButton
+        small
+        needs={removeFailedEvent}
+        what={`${viewName} ${failedSequence}`}
+        consequence={t("failed_events.remove_text")}
+        act={() => call(removeFailedEvent, { database, viewName, failedSequence })}
+      />
+    </>
+  )),
 ]

@@ -39,7 +39,9 @@ export function ActionButton({ needs, label, act, done, small }: ActionButtonPro
   )
 }
 
-type ConfirmButtonProps = ActionButtonProps & {
+type ConfirmButtonProps = Omit<ActionButtonProps, "label"> & {
+  /** What it does; removing, where nothing is said. */
+  readonly label?: string
   /** What it is done to. */
   readonly what: string
   /** What it will do, in words. */
@@ -47,9 +49,9 @@ type ConfirmButtonProps = ActionButtonProps & {
 }
 
 /** Something that takes a thing from people: it says first what that means. */
-export function ConfirmButton({ label, what, consequence, ...how }: ConfirmButtonProps) {
-  const { needs, small, act, done } = how
+export function ConfirmButton(props: ConfirmButtonProps) {
   const { t } = useText()
+  const { needs, small, act, done, what, consequence, label = t("action.remove") } = props
   const [open, setOpen] = useState(false)
   const close = () => setOpen(false)
   const action = useAction(act, () => {

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react"
 import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
-import { Section } from "../shell/detail.tsx"
+import { Facts, type FactsProps, Section } from "../shell/detail.tsx"
 import { May, type Needs } from "../shell/may.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
@@ -85,7 +85,9 @@ export function DialogForm<Values extends object>({ title, ...fields }: DialogFo
 
 type EditSectionProps = Needs & {
   readonly title: string
-  readonly facts: ReactNode
+  readonly facts?: ReactNode
+  /** Facts by their names, after whatever else there is. */
+  readonly rows?: FactsProps["rows"]
   /** The form in place of the facts, which stand for good where there is none. */
   readonly form?: (placed: { readonly id: string; readonly close: () => void }) => ReactNode
   /** What opens the form; editing, where nothing is said. */
@@ -97,7 +99,7 @@ type EditSectionProps = Needs & {
 /** Something that is shown, and changed where it stands. The focus goes along, and comes back. */
 export function EditSection(props: EditSectionProps) {
   const { t } = useText()
-  const { needs, title, facts, form, action = t("action.edit"), more } = props
+  const { needs, title, facts, rows, form, action = t("action.edit"), more } = props
   const [open, setOpen] = useOpen(title)
   const [turned, setTurned] = useState(false)
   const ref = useRef<HTMLDivElement>(null)
@@ -133,7 +135,10 @@ export function EditSection(props: EditSectionProps) {
   return (
     <Section title={title} actions={actions}>
       {open === undefined || !form ? (
-        facts
+        <>
+          {facts}
+          {rows && <Facts rows={rows} />}
+        </>
       ) : (
         <div ref={ref}>{form({ id: formId(title, open), close: () => turn(undefined) })}</div>
       )}

@@ -10,7 +10,7 @@ import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
-import { copied, Facts } from "../shell/detail.tsx"
+import { copied } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
@@ -38,16 +38,12 @@ export function GroupPage() {
       <EditSection
         needs={updateGroup}
         title={t("detail.about")}
-        facts={
-          <Facts
-            rows={[
-              [t("field.name"), group.name],
-              [t("field.description"), group.description],
-              copied(t("groups.id"), id),
-              [t("field.created"), <Time key="created" at={group.creationDate} />],
-            ]}
-          />
-        }
+        rows={[
+          [t("field.name"), group.name],
+          [t("field.description"), group.description],
+          copied(t("groups.id"), id),
+          [t("field.created"), <Time key="created" at={group.creationDate} />],
+        ]}
         form={groupForm(t, group.organizationId, group)}
       />
       <Users group={group} />

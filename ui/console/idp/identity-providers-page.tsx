@@ -9,7 +9,7 @@ import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { Histories } from "../list/histories.tsx"
-import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
+import { actionColumn, found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
@@ -157,14 +157,10 @@ type Turning = {
   readonly off: string
 }
 
-const turnColumn = (turn: Turning): ListColumn<Provider> => ({
-  label: "",
-  cell: (provider) => (
-    <div className="row-actions">
-      <Turn {...{ ...turn, provider }} needs={management.addIDPToLoginPolicy} />
-    </div>
-  ),
-})
+const turnColumn = (turn: Turning) =>
+  actionColumn((provider: Provider) => (
+    <Turn {...{ ...turn, provider }} needs={management.addIDPToLoginPolicy} />
+  ))
 
 /** Offers a provider to people or, after a question that can be undone, no longer. */
 function Turn(props: Turning & Needs & { readonly provider: Provider }) {
@@ -217,10 +213,7 @@ function useShared(place: Place) {
   const columns: readonly ListColumn<Provider>[] = [
     { label: t("field.name"), cell: ({ name }) => <Clip text={name} /> },
     { label: t("field.kind"), cell: (provider) => <KindBadge provider={provider} /> },
-    {
-      label: t("field.state"),
-      cell: (provider) => <StateBadge state={isOn(provider) ? "active" : "inactive"} />,
-    },
+    { label: t("field.state"), cell: (provider) => <StateBadge isOn={isOn(provider)} /> },
   ]
   return {
     family: "idps",

@@ -2,6 +2,7 @@ import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
+import { namesIn } from "../form/lines.ts"
 import type { CheckName, ChoiceName, FieldName } from "./field.ts"
 
 const admin = AdminService.method
@@ -48,6 +49,14 @@ export const kinds = {
       update: management.updateGenericOAuthProvider,
     },
   },
+  saml: {
+    fields: ["name", "metadataUrl", "metadataXml", "transientMappingAttributeName"],
+    choices: ["binding", "nameIdFormat"],
+    checks: ["withSignedRequest", "federatedLogoutEnabled"],
+    back: "saml",
+    instance: { add: admin.addSAMLProvider, update: admin.updateSAMLProvider },
+    organization: { add: management.addSAMLProvider, update: management.updateSAMLProvider },
+  },
   ldap: {
     fields: [
       ...(["name", "servers", "rootCa", "baseDn", "bindDn", "bindPassword"] as const),
@@ -66,14 +75,6 @@ export const kinds = {
     back: "jwt",
     instance: { add: admin.addJWTProvider, update: admin.updateJWTProvider },
     organization: { add: management.addJWTProvider, update: management.updateJWTProvider },
-  },
-  saml: {
-    fields: ["name", "metadataUrl", "metadataXml", "transientMappingAttributeName"],
-    choices: ["binding", "nameIdFormat"],
-    checks: ["withSignedRequest", "federatedLogoutEnabled"],
-    back: "saml",
-    instance: { add: admin.addSAMLProvider, update: admin.updateSAMLProvider },
-    organization: { add: management.addSAMLProvider, update: management.updateSAMLProvider },
   },
   google: {
     ...vendor,
@@ -141,10 +142,7 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds
 
-export const kindNames = [
-  ...(["oidc", "oauth", "saml", "ldap", "jwt", "google", "azureAd", "apple", "github"] as const),
-  ...(["githubEs", "gitlab", "gitlabSelfHosted"] as const),
-] as const satisfies readonly KindName[]
+export const kindNames = namesIn(kinds)
 
 export const kindOf = (name: KindName): Kind => kinds[name]
 

@@ -4,7 +4,6 @@ import { Disclosure } from "../../kit/disclosure.tsx"
 import { durationText } from "../form/duration.ts"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
-import { Facts } from "../shell/detail.tsx"
 import { type Translate, useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 import {
@@ -28,15 +27,11 @@ export function Lifetimes({ settings }: OidcSettingsPart) {
     <EditSection
       needs={updateOIDCSettings}
       title={t("tokens_of.title")}
-      facts={
-        <Facts
-          rows={[
-            ...lifetimeNames.map(lasting),
-            [t("signer.idTokenSigningAlgorithm"), settings.idTokenSigningAlgorithm],
-            [t("signer.accessTokenSigningAlgorithm"), settings.accessTokenSigningAlgorithm],
-          ]}
-        />
-      }
+      rows={[
+        ...lifetimeNames.map(lasting),
+        [t("signer.idTokenSigningAlgorithm"), settings.idTokenSigningAlgorithm],
+        [t("signer.accessTokenSigningAlgorithm"), settings.accessTokenSigningAlgorithm],
+      ]}
       form={lifetimeForm(t, settings)}
     />
   )

@@ -11,7 +11,6 @@ import { amountOf, durationOf, durationText } from "../form/duration.ts"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { useRead } from "../shell/call.ts"
-import { Facts } from "../shell/detail.tsx"
 import { type Translate, useText } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
@@ -40,27 +39,21 @@ export function Registration({ settings }: OidcSettingsPart) {
     <EditSection
       needs={AdminService.method.updateOIDCSettings}
       title={t("registration.title")}
-      facts={
-        <>
-          <p className="quiet section-lead">{t("registration.lead")}</p>
-          <Facts
-            rows={[
-              [t("registration.mode"), t(`registration.${mode}`)],
-              ...(isOff
-                ? []
-                : ([
-                    [t("registration.project"), name ?? registration?.projectId],
-                    [t("registration.lifetime"), lifetime && durationText(language, lifetime)],
-                    [t("registration.max"), String(applicationsMax)],
-                    [
-                      t("registration.documents"),
-                      t(`registration.documents_${metadataDocuments ? "yes" : "no"}`),
-                    ],
-                  ] as const)),
-            ]}
-          />
-        </>
-      }
+      facts={<p className="quiet section-lead">{t("registration.lead")}</p>}
+      rows={[
+        [t("registration.mode"), t(`registration.${mode}`)],
+        ...(isOff
+          ? []
+          : ([
+              [t("registration.project"), name ?? registration?.projectId],
+              [t("registration.lifetime"), lifetime && durationText(language, lifetime)],
+              [t("registration.max"), String(applicationsMax)],
+              [
+                t("registration.documents"),
+                t(`registration.documents_${metadataDocuments ? "yes" : "no"}`),
+              ],
+            ] as const)),
+      ]}
       form={registrationForm(t, settings, projects)}
     />
   )

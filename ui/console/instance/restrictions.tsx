@@ -5,7 +5,6 @@ import {
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import { Facts } from "../shell/detail.tsx"
 import { type Translate, useText } from "../shell/text.ts"
 import { changeOf, languages } from "./restriction.ts"
 
@@ -22,17 +21,13 @@ export function Restrictions({ restrictions }: RestrictionsProps) {
     <EditSection
       needs={AdminService.method.setRestrictions}
       title={t("restrictions.title")}
-      facts={
-        <Facts
-          rows={[
-            [t("restrictions.languages"), listed || all],
-            [
-              t("restrictions.registration"),
-              t(isRefused ? "restrictions.refused" : "restrictions.not_refused"),
-            ],
-          ]}
-        />
-      }
+      rows={[
+        [t("restrictions.languages"), listed || all],
+        [
+          t("restrictions.registration"),
+          t(isRefused ? "restrictions.refused" : "restrictions.not_refused"),
+        ],
+      ]}
       form={restrictionForm(t, named, restrictions)}
     />
   )

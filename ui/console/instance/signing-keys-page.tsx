@@ -7,6 +7,7 @@ import { type Column, Table } from "../../kit/table.tsx"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { DialogButton, formOf } from "../form/made.tsx"
 import { HistoryButton, streamOf } from "../list/histories.tsx"
+import { actionColumn } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
@@ -55,15 +56,12 @@ const columnsOf = (t: Translate, settings: OIDCSettings | undefined): readonly C
   { label: t("field.created"), cell: ({ creationDate }) => <Time at={creationDate} /> },
   { label: t("web_keys.turn"), cell: (key) => <Time at={turnOf(key, settings)} /> },
   { label: t("keys.id"), cell: ({ id }) => <code>{id}</code> },
-  {
-    label: "",
-    cell: (key) => (
-      <div className="row-actions">
-        <HistoryButton of={streamOf("web_key", key.id)} name={`${kindOf(key)} ${key.id}`} />
-        <Actions webKey={key} />
-      </div>
-    ),
-  },
+  actionColumn((key) => (
+    <>
+      <HistoryButton of={streamOf("web_key", key.id)} name={`${kindOf(key)} ${key.id}`} />
+      <Actions webKey={key} />
+    </>
+  )),
 ]
 
 /** The key that signs can't be taken away: another one takes its place first. */
@@ -82,7 +80,6 @@ function Actions({ webKey }: { readonly webKey: WebKey }) {
       <ConfirmButton
         small
         needs={deleteWebKey}
-        label={t("action.remove")}
         what={kindOf(webKey)}
         consequence={t("web_keys.remove_text")}
         act={() => call(deleteWebKey, { id })}

@@ -7,6 +7,7 @@ import {
   State,
   type WebKey,
 } from "../../../src/gen/core/webkey/v2/webkey_pb.ts"
+import { namesIn } from "../form/lines.ts"
 
 const { RSA_BITS_2048: rsa2048, RSA_BITS_3072: rsa3072, RSA_BITS_4096: rsa4096 } = RSABits
 const {
@@ -33,16 +34,7 @@ export const kinds = {
 } as const
 export type KindName = keyof typeof kinds
 
-export const kindNames: readonly KindName[] = [
-  "RS256 · RSA 2048",
-  "RS256 · RSA 4096",
-  "RS384 · RSA 3072",
-  "RS512 · RSA 4096",
-  "ES256 · P-256",
-  "ES384 · P-384",
-  "ES512 · P-521",
-  "EdDSA · Ed25519",
-]
+export const kindNames = namesIn(kinds)
 
 const hashes: Readonly<Record<number, string>> = {
   [sha256]: "256",

@@ -144,7 +144,6 @@ function RowActions<I extends DescMessage, O extends DescMessage, Row>(
       <ConfirmButton
         small
         needs={needs.remove}
-        label={t("action.remove")}
         what={name}
         consequence={t(`${family}.remove_text`)}
         act={() => remove(row)}

@@ -15,6 +15,7 @@ import { useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Part } from "../shell/part.tsx"
 import { type Translate, useText } from "../shell/text.ts"
+import { actionColumn } from "./listing.tsx"
 import { OnceBox } from "./once-box.tsx"
 import { Time } from "./time.tsx"
 
@@ -129,21 +130,15 @@ function List<I extends DescMessage, O extends DescMessage>(props: ListProps<I, 
     { label: t(`${family}.id`), cell: ({ id }) => <code>{id}</code> },
     { label: t("field.created"), cell: ({ creationDate }) => <Time at={creationDate} /> },
     { label: t("field.expires"), cell: ({ expirationDate }) => <Time at={expirationDate} /> },
-    {
-      label: "",
-      cell: ({ id }) => (
-        <div className="row-actions">
-          <ConfirmButton
-            small
-            needs={needs.remove}
-            label={t("action.remove")}
-            what={id}
-            consequence={t(`${family}.remove_text`)}
-            act={() => drop(id)}
-          />
-        </div>
-      ),
-    },
+    actionColumn(({ id }) => (
+      <ConfirmButton
+        small
+        needs={needs.remove}
+        what={id}
+        consequence={t(`${family}.remove_text`)}
+        act={() => drop(id)}
+      />
+    )),
   ]
   const caption = t(`${family}.title`)
   return <Table caption={caption} columns={columns} rows={rows} keyOf={({ id }) => id} />

@@ -16,6 +16,7 @@ import { Refused } from "../shell/refused.tsx"
 import { type Texts, useText } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 import { Differences } from "./differences.tsx"
+import { actionColumn } from "./listing.tsx"
 import { SinceButton } from "./since.tsx"
 import { Time } from "./time.tsx"
 import { UndoButton } from "./undo.tsx"
@@ -82,15 +83,12 @@ function columnsOf(texts: Texts, of: HistoryOf): readonly Column<Change>[] {
     { label: t("history.what"), cell: (change) => <What change={change} /> },
     { label: t("history.who"), cell: (change) => <Who change={change} /> },
     { label: t("history.when"), cell: ({ changeDate }) => <Time at={changeDate} /> },
-    {
-      label: "",
-      cell: (change) => (
-        <div className="row-actions">
-          <SinceButton of={of} change={change} />
-          <UndoButton of={of} change={change} what={whatOf(texts, change)} />
-        </div>
-      ),
-    },
+    actionColumn((change) => (
+      <>
+        <SinceButton of={of} change={change} />
+        <UndoButton of={of} change={change} what={whatOf(texts, change)} />
+      </>
+    )),
   ]
 }
 

@@ -48,6 +48,12 @@ export const found = <Row,>(
 /** A column that the list can be sorted by has a name for it, which `ask` understands. */
 export type ListColumn<Row> = Column<Row> & { readonly sort?: string }
 
+/** The last column: what can be done with a row. */
+export const actionColumn = <Row,>(actions: (row: Row) => ReactNode): Column<Row> => ({
+  label: "",
+  cell: (row) => <div className="row-actions">{actions(row)}</div>,
+})
+
 export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
   /** Names the list for screen readers. */
   readonly caption: string

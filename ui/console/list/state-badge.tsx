@@ -3,8 +3,11 @@ import { useText } from "../shell/text.ts"
 
 const tones = { active: "done", inactive: "quiet", locked: "warning" } as const
 
+type StateProps = { readonly isOn: boolean } | { readonly state: keyof typeof tones }
+
 /** Green for what works, grey for what was turned off, amber for what needs a person. */
-export function StateBadge({ state }: { readonly state: keyof typeof tones }) {
+export function StateBadge(props: StateProps) {
   const { t } = useText()
+  const state = "state" in props ? props.state : props.isOn ? "active" : "inactive"
   return <Badge tone={tones[state]}>{t(`state.${state}`)}</Badge>
 }

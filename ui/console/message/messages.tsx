@@ -9,7 +9,7 @@ import {
 import { Badge } from "../../kit/badge.tsx"
 import { ActionButton } from "../form/confirm.tsx"
 import { Clip } from "../list/badges.tsx"
-import { found, type ListColumn, Listing } from "../list/listing.tsx"
+import { actionColumn, found, type ListColumn, Listing } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Link } from "../shell/link.tsx"
@@ -96,15 +96,13 @@ function State({ message: { status, error } }: { readonly message: Message }) {
   )
 }
 
-const actions = (texts: Texts): ListColumn<Message> => ({
-  label: "",
-  cell: (message) => (
-    <div className="row-actions">
+const actions = (texts: Texts) =>
+  actionColumn((message: Message) => (
+    <>
       <View message={message} title={kindOf(texts, message.kind)} />
       {message.status !== MessageStatus.QUEUED && <Again message={message} />}
-    </div>
-  ),
-})
+    </>
+  ))
 
 function Again({ message: { userId, id, recipient } }: { readonly message: Message }) {
   const { t } = useText()

@@ -43,7 +43,7 @@ export function OrganizationPage() {
     <Page
       title={organization.name}
       crumbs={crumbs}
-      badge={<StateBadge state={isActive(organization) ? "active" : "inactive"} />}
+      badge={<StateBadge isOn={isActive(organization)} />}
       actions={<Turns organization={organization} />}
       scope={{ organizationId }}
     >

@@ -72,9 +72,7 @@ const columnsOf = (t: Translate): readonly ListColumn<Organization>[] => [
   { label: t("domains.primary"), cell: ({ primaryDomain }) => <Clip text={primaryDomain} /> },
   {
     label: t("field.state"),
-    cell: ({ state }) => (
-      <StateBadge state={state === OrganizationState.INACTIVE ? "inactive" : "active"} />
-    ),
+    cell: ({ state }) => <StateBadge isOn={state !== OrganizationState.INACTIVE} />,
   },
   { label: t("field.changed"), cell: ({ details }) => <Time at={details?.changeDate} /> },
 ]

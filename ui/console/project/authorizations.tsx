@@ -44,10 +44,7 @@ export function Authorizations({ project }: { readonly project: Given }) {
           label: t("roles.title"),
           cell: ({ roles }) => <Badges words={roles.map(({ key }) => key)} />,
         },
-        {
-          label: t("field.state"),
-          cell: (row) => <StateBadge state={isOn(row) ? "active" : "inactive"} />,
-        },
+        { label: t("field.state"), cell: (row) => <StateBadge isOn={isOn(row)} /> },
       ]}
       keyOf={({ id }) => id}
       nameOf={nameOf}

@@ -44,7 +44,7 @@ export function GrantedProjectPage() {
       badge={
         <>
           <Badge>{t("granted.badge")}</Badge>
-          <StateBadge state={grant.state === ProjectGrantState.INACTIVE ? "inactive" : "active"} />
+          <StateBadge isOn={grant.state !== ProjectGrantState.INACTIVE} />
         </>
       }
       scope={{ held: "any" }}

@@ -42,10 +42,7 @@ export function Grants({ project }: ProjectPart) {
       columns={[
         { label: t("nav.organization"), cell: nameOf },
         { label: t("roles.title"), cell: (row) => <Badges words={row.grantedRoleKeys} /> },
-        {
-          label: t("field.state"),
-          cell: (row) => <StateBadge state={isOn(row) ? "active" : "inactive"} />,
-        },
+        { label: t("field.state"), cell: (row) => <StateBadge isOn={isOn(row)} /> },
       ]}
       keyOf={({ grantedOrganizationId }) => grantedOrganizationId}
       nameOf={nameOf}

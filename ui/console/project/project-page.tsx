@@ -43,7 +43,7 @@ export function ProjectPage() {
     <Page
       title={project.name}
       crumbs={[{ label: t("nav.projects"), link: { to: "/projects" } }]}
-      badge={<StateBadge state={isActive(project) ? "active" : "inactive"} />}
+      badge={<StateBadge isOn={isActive(project)} />}
       actions={
         <TurnButton
           {...{ on: activateProject, off: deactivateProject, of: { projectId } }}

@@ -119,7 +119,7 @@ const columnsOf = (t: Translate): readonly ListColumn<Project>[] => [
     cell: (project) => (
       <span className="badges">
         {isGranted(project) && <Badge>{t("granted.badge")}</Badge>}
-        <StateBadge state={isActive(project) ? "active" : "inactive"} />
+        <StateBadge isOn={isActive(project)} />
       </span>
     ),
   },

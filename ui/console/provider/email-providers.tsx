@@ -13,8 +13,7 @@ import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
 import { type Translate, useText } from "../shell/text.ts"
 import { emailForm } from "./email-form.tsx"
-import { type OnMade, shownBy } from "./provider.ts"
-import { passwordForm } from "./secret.ts"
+import { type OnMade, passwordForm, shownBy } from "./provider.ts"
 import { TestMail } from "./test-mail.tsx"
 
 const admin = AdminService.method
@@ -69,10 +68,7 @@ const columnsOf = (t: Translate): readonly ListColumn<EmailProvider>[] => [
     label: t("providers.sender"),
     cell: ({ config }) => <Clip text={config.case === "smtp" ? config.value.senderAddress : ""} />,
   },
-  {
-    label: t("field.state"),
-    cell: (provider) => <StateBadge state={isOn(provider) ? "active" : "inactive"} />,
-  },
+  { label: t("field.state"), cell: (provider) => <StateBadge isOn={isOn(provider)} /> },
 ]
 
 function More({ provider }: { readonly provider: EmailProvider }) {

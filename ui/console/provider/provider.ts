@@ -1,4 +1,5 @@
 import type { Controls } from "../form/controls.tsx"
+import { formOf } from "../form/made.tsx"
 import { unless } from "../shell/refusal.ts"
 import type { Translate } from "../shell/text.ts"
 
@@ -46,3 +47,15 @@ export const httpFields = (t: Translate, { text, check }: HttpControls, isNew: b
   }),
   !isNew && check("renew", t("providers.renew"), t("providers.renew_hint")),
 ]
+
+/** A password of something else than the person: no password manager fills it in. */
+export const passwordForm = (t: Translate, change: (secret: string) => Promise<unknown>) =>
+  formOf({
+    initial: { password: "" },
+    secret: ["password"],
+    refusals: { password: ["message_provider.secret"] },
+    save: ({ password }) => change(password),
+    submit: t("form.save"),
+    fields: ({ secret }) =>
+      secret("password", t("providers.password_new"), { maxLength: 1000, required: true }),
+  })

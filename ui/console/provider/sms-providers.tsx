@@ -20,11 +20,11 @@ import {
   httpOf,
   type Made,
   type OnMade,
+  passwordForm,
   renewedOf,
   saved,
   shownBy,
 } from "./provider.ts"
-import { passwordForm } from "./secret.ts"
 
 const admin = AdminService.method
 const kinds = ["twilio", "http"] as const
@@ -92,10 +92,7 @@ const columnsOf = (t: Translate): readonly ListColumn<SMSProvider>[] => [
     label: t("providers.sender_number"),
     cell: ({ config }) => <Clip text={config.case === "twilio" ? config.value.senderNumber : ""} />,
   },
-  {
-    label: t("field.state"),
-    cell: (provider) => <StateBadge state={isOn(provider) ? "active" : "inactive"} />,
-  },
+  { label: t("field.state"), cell: (provider) => <StateBadge isOn={isOn(provider)} /> },
 ]
 
 const twilioOf = (twilio: TwilioConfig | undefined) => ({

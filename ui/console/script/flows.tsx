@@ -8,6 +8,7 @@ import { DialogButton, formOf } from "../form/made.tsx"
 import { Ordered } from "../form/ordered.tsx"
 import { Clip } from "../list/badges.tsx"
 import { HistoryButton, streamOf } from "../list/histories.tsx"
+import { actionColumn } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { unless } from "../shell/refusal.ts"
@@ -48,28 +49,25 @@ export function Flows({ organizationId }: FlowsProps) {
         />
       ),
     },
-    {
-      label: "",
-      cell: (moment) => (
-        <div className="row-actions">
-          <HistoryButton
-            of={streamOf("flow", `${organizationId}/${moment.flowType}`)}
-            name={wordsOf(texts, moment)}
-          />
-          <DialogButton
-            small
-            family={`flow-${keyOf(moment)}`}
-            needs={setTriggerActions}
-            label={t("action.edit")}
-            name={wordsOf(texts, moment)}
-            form={flowForm(t, {
-              ...{ moment, options, organizationId },
-              bound: boundAt(moment).map(({ id }) => id),
-            })}
-          />
-        </div>
-      ),
-    },
+    actionColumn((moment) => (
+      <>
+        <HistoryButton
+          of={streamOf("flow", `${organizationId}/${moment.flowType}`)}
+          name={wordsOf(texts, moment)}
+        />
+        <DialogButton
+          small
+          family={`flow-${keyOf(moment)}`}
+          needs={setTriggerActions}
+          label={t("action.edit")}
+          name={wordsOf(texts, moment)}
+          form={flowForm(t, {
+            ...{ moment, options, organizationId },
+            bound: boundAt(moment).map(({ id }) => id),
+          })}
+        />
+      </>
+    )),
   ]
   return (
     <Section title={t("script.when")}>

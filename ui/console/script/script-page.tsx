@@ -68,7 +68,7 @@ function Inside({ action, organizationId }: InsideProps) {
     <Page
       title={name}
       crumbs={[{ label: t("nav.scripts"), link: { to: "/scripts" } }]}
-      badge={<StateBadge state={isActive(action) ? "active" : "inactive"} />}
+      badge={<StateBadge isOn={isActive(action)} />}
       scope={{ organizationId }}
       actions={
         <>

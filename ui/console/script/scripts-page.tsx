@@ -78,9 +78,6 @@ const columnsOf = (t: Translate): readonly ListColumn<Action>[] => [
       </Link>
     ),
   },
-  {
-    label: t("field.state"),
-    cell: (action) => <StateBadge state={isActive(action) ? "active" : "inactive"} />,
-  },
+  { label: t("field.state"), cell: (action) => <StateBadge isOn={isActive(action)} /> },
   { label: t("field.changed"), cell: ({ details }) => <Time at={details?.changeDate} /> },
 ]

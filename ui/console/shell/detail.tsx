@@ -31,7 +31,7 @@ export function Section({ title, actions, children }: SectionProps) {
 
 type Fact = readonly [string, ReactNode]
 
-type FactsProps = { readonly rows: readonly Fact[] }
+export type FactsProps = { readonly rows: readonly Fact[] }
 
 /** An identifier, to be copied. */
 export const copied = (label: string, value: string): Fact => [

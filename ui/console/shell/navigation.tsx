@@ -1,5 +1,5 @@
 import { useLocation } from "@tanstack/react-router"
-import { Suspense, useEffect, useState } from "react"
+import { type ReactNode, Suspense, useEffect, useState } from "react"
 import { Button } from "../../kit/button.tsx"
 import { Chips } from "../../kit/choice.tsx"
 import { Mark } from "../../kit/mark.tsx"
@@ -8,27 +8,14 @@ import { Person } from "../../kit/person.tsx"
 import { chooseTheme, chosenTheme, type Theme, themes } from "../../kit/theme.ts"
 import { usePermissions } from "./held.ts"
 import { Icon } from "./icon.tsx"
-import { Link, LinkButton } from "./link.tsx"
+import { Link, LinkButton, type LinkOptions } from "./link.tsx"
 import { useChoose, useOrganization, useOrganizations, useSeesInstance } from "./organization.tsx"
 import { Part } from "./part.tsx"
-import { holds, needs } from "./place.ts"
+import { holds, instancePlaces, needs } from "./place.ts"
 import { signOut, useSession } from "./session.ts"
-import { useText } from "./text.ts"
+import { type TextKey, useText } from "./text.ts"
 
 const places = ["projects", "applications", "users", "groups"] as const
-
-/** Places for those who may see what holds for the whole instance. */
-const instancePlaces = [
-  "organizations",
-  "administrators",
-  "identity-providers",
-  "providers",
-  "texts",
-  "signing-keys",
-  "targets",
-  "events",
-  "settings",
-] as const
 
 /** What happened to those of the organisation, after its own place, and what it adds of its own. */
 const journals = ["scripts", "outbox", "refused-requests"] as const
@@ -46,14 +33,15 @@ export function Navigation(props: NavigationProps) {
 }
 
 const ownPlaces = [
-  { to: "/account", icon: "users", key: "nav.profile" },
-  { to: "/account/security", icon: "signing-keys", key: "nav.security" },
-  { to: "/account/sessions", icon: "applications", key: "nav.sessions" },
-  { to: "/account/data", icon: "texts", key: "nav.data" },
+  { to: "/account", icon: "users", name: "nav.profile" },
+  { to: "/account/security", icon: "signing-keys", name: "nav.security" },
+  { to: "/account/sessions", icon: "applications", name: "nav.sessions" },
+  { to: "/account/data", icon: "texts", name: "nav.data" },
 ] as const
 
-/** Places of one's own account; the console for those who manage something. */
-function AccountNavigation({ onFollow }: NavigationProps) {
+type BesideProps = { readonly head: ReactNode; readonly children: ReactNode }
+
+function Beside({ head, children }: BesideProps) {
   const { t } = useText()
   return (
     <div className="nav">
@@ -61,39 +49,58 @@ function AccountNavigation({ onFollow }: NavigationProps) {
         <Mark />
         Latchkey
       </div>
-      <p className="org-name">{t("nav.account")}</p>
+      {head}
       <nav className="nav-links" aria-label={t("nav.label")}>
-        {ownPlaces.map(({ to, icon, key }) => (
-          <Link
-            key={to}
-            to={to}
-            className="nav-link"
-            onClick={onFollow}
-            activeOptions={{ exact: true, includeSearch: false }}
-          >
-            <Icon name={icon} />
-            {t(key)}
-          </Link>
-        ))}
-        <Suspense>
-          <Part rows={1}>
-            <ToConsole {...{ onFollow }} />
-          </Part>
-        </Suspense>
+        {children}
       </nav>
       <Account />
     </div>
   )
 }
 
-function ToConsole({ onFollow }: NavigationProps) {
+type NavLinkProps = NavigationProps & {
+  readonly link: LinkOptions
+  readonly icon: Parameters<typeof Icon>[0]["name"]
+  readonly name: TextKey
+}
+
+function NavLink({ link, icon, name, onFollow }: NavLinkProps) {
   const { t } = useText()
+  return (
+    <Link {...link} className="nav-link" onClick={onFollow}>
+      <Icon name={icon} />
+      {t(name)}
+    </Link>
+  )
+}
+
+/** Places of one's own account; the console for those who manage something. */
+function AccountNavigation({ onFollow }: NavigationProps) {
+  const { t } = useText()
+  const activeOptions = { exact: true, includeSearch: false }
+  return (
+    <Beside head={<p className="org-name">{t("nav.account")}</p>}>
+      {ownPlaces.map(({ to, icon, name }) => (
+        <NavLink key={to} link={{ to, activeOptions }} {...{ icon, name, onFollow }} />
+      ))}
+      <Suspense>
+        <Part rows={1}>
+          <ToConsole {...{ onFollow }} />
+        </Part>
+      </Suspense>
+    </Beside>
+  )
+}
+
+function ToConsole({ onFollow }: NavigationProps) {
   if (useOrganizations().length === 0) return null
   return (
-    <Link to="/projects" className="nav-link" onClick={onFollow}>
-      <Icon name="administrators" />
-      {t("nav.console")}
-    </Link>
+    <NavLink
+      link={{ to: "/projects" }}
+      icon="administrators"
+      name="nav.console"
+      {...{ onFollow }}
+    />
   )
 }
 
@@ -101,50 +108,36 @@ function ToConsole({ onFollow }: NavigationProps) {
 function ConsoleNavigation({ onFollow }: NavigationProps) {
   const { t } = useText()
   const to = (place: Place) => <ToPlace key={place} {...{ place, onFollow }} />
+  const organization = (
+    <Suspense fallback={<p className="org-name">…</p>}>
+      <Part rows={1}>
+        <OrganizationSwitch />
+      </Part>
+    </Suspense>
+  )
   return (
-    <div className="nav">
-      <div className="brand">
-        <Mark />
-        Latchkey
-      </div>
-      <Suspense fallback={<p className="org-name">…</p>}>
-        <Part rows={1}>
-          <OrganizationSwitch />
-        </Part>
+    <Beside head={organization}>
+      <Suspense fallback={[...places, ...journals].map(to)}>
+        <OwnPlaces {...{ onFollow }} />
       </Suspense>
-      <nav className="nav-links" aria-label={t("nav.label")}>
-        <Suspense fallback={[...places, ...journals].map(to)}>
-          <OwnPlaces {...{ onFollow }} />
-        </Suspense>
-        <Suspense>
-          <IfInstance>
-            <p className="nav-group">{t("nav.instance")}</p>
-            {instancePlaces.map(to)}
-          </IfInstance>
-          <ActivePlaceInView />
-        </Suspense>
-      </nav>
-      <Account />
-    </div>
+      <Suspense>
+        <IfInstance>
+          <p className="nav-group">{t("nav.instance")}</p>
+          {instancePlaces.map(to)}
+        </IfInstance>
+        <ActivePlaceInView />
+      </Suspense>
+    </Beside>
   )
 }
 
-type ToPlaceProps = { readonly place: Place; readonly onFollow?: (() => void) | undefined }
+type ToPlaceProps = NavigationProps & { readonly place: Place }
 
 function ToPlace({ place, onFollow }: ToPlaceProps) {
-  const { t } = useText()
-  return (
-    <Link
-      to={`/${place}`}
-      className="nav-link"
-      onClick={onFollow}
-      // One organisation has a place of its own.
-      activeOptions={{ exact: place === "organizations", includeSearch: false }}
-    >
-      <Icon name={place} />
-      {t(`nav.${place}`)}
-    </Link>
-  )
+  // One organisation has a place of its own.
+  const activeOptions = { exact: place === "organizations", includeSearch: false }
+  const link = { to: `/${place}`, activeOptions } as const
+  return <NavLink icon={place} name={`nav.${place}`} {...{ link, onFollow }} />
 }
 
 /** Places of the organisation, as far as one may see what is there. */
@@ -162,20 +155,10 @@ function OwnPlaces({ onFollow }: NavigationProps) {
   )
 }
 
-function ToOrganization({ onFollow }: Omit<ToPlaceProps, "place">) {
-  const { t } = useText()
+function ToOrganization({ onFollow }: NavigationProps) {
   const { id: organizationId } = useOrganization()
-  return (
-    <Link
-      to="/organizations/$organizationId"
-      params={{ organizationId }}
-      className="nav-link"
-      onClick={onFollow}
-    >
-      <Icon name="organization" />
-      {t("nav.organization")}
-    </Link>
-  )
+  const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
+  return <NavLink icon="organization" name="nav.organization" {...{ link, onFollow }} />
 }
 
 /** Where a window is low the places scroll: to the one that is shown. Mounts after all of them. */
@@ -189,7 +172,7 @@ function ActivePlaceInView() {
   return null
 }
 
-function IfInstance({ children }: { readonly children: React.ReactNode }) {
+function IfInstance({ children }: { readonly children: ReactNode }) {
   return useSeesInstance() && children
 }
 

@@ -20,6 +20,12 @@ export const needs = {
 export const holds = (held: readonly string[], permission: string): boolean =>
   held.some((one) => one === permission || one.startsWith(`${permission}:`))
 
+/** What holds for the whole instance, in the order in which it is listed. */
+export const instancePlaces = [
+  ...(["organizations", "administrators", "identity-providers", "providers", "texts"] as const),
+  ...(["signing-keys", "targets", "events", "settings"] as const),
+] as const
+
 type FoundPlace = {
   readonly key: TextKey
   readonly link: LinkOptions
@@ -27,33 +33,26 @@ type FoundPlace = {
   readonly needs: string
 }
 
+const own = (place: Exclude<keyof typeof needs, "organization">) =>
+  ({ key: `nav.${place}`, link: { to: `/${place}` }, needs: needs[place] }) as const
+
 /** Pages and actions that can be found by their name. */
 export const places: readonly FoundPlace[] = [
-  { key: "nav.projects", link: { to: "/projects" }, needs: needs.projects },
+  own("projects"),
   {
     key: "projects.create",
     link: { to: "/projects", search: { create: "1" } },
     needs: "project.create",
   },
-  { key: "nav.applications", link: { to: "/applications" }, needs: needs.applications },
+  own("applications"),
   { key: "applications.create", link: { to: "/applications/new" }, needs: "project.app.write" },
-  { key: "nav.users", link: { to: "/users" }, needs: needs.users },
+  own("users"),
   { key: "users.create", link: { to: "/users/new" }, needs: "user.write" },
-  { key: "nav.groups", link: { to: "/groups" }, needs: needs.groups },
-  { key: "nav.scripts", link: { to: "/scripts" }, needs: needs.scripts },
-  { key: "nav.outbox", link: { to: "/outbox" }, needs: needs.outbox },
-  {
-    key: "nav.refused-requests",
-    link: { to: "/refused-requests" },
-    needs: needs["refused-requests"],
-  },
-  { key: "nav.organizations", link: { to: "/organizations" }, needs: "instance" },
-  { key: "nav.administrators", link: { to: "/administrators" }, needs: "instance" },
-  { key: "nav.identity-providers", link: { to: "/identity-providers" }, needs: "instance" },
-  { key: "nav.providers", link: { to: "/providers" }, needs: "instance" },
-  { key: "nav.texts", link: { to: "/texts" }, needs: "instance" },
-  { key: "nav.signing-keys", link: { to: "/signing-keys" }, needs: "instance" },
-  { key: "nav.targets", link: { to: "/targets" }, needs: "instance" },
-  { key: "nav.events", link: { to: "/events" }, needs: "instance" },
-  { key: "nav.settings", link: { to: "/settings" }, needs: "instance" },
+  own("groups"),
+  own("scripts"),
+  own("outbox"),
+  own("refused-requests"),
+  ...instancePlaces.map(
+    (place) => ({ key: `nav.${place}`, link: { to: `/${place}` }, needs: "instance" }) as const,
+  ),
 ]

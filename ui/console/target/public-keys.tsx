@@ -29,10 +29,7 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
           label: t("public_keys.fingerprint"),
           cell: ({ fingerprint }) => <code>{fingerprint}</code>,
         },
-        {
-          label: t("field.state"),
-          cell: ({ active }) => <StateBadge state={active ? "active" : "inactive"} />,
-        },
+        { label: t("field.state"), cell: ({ active }) => <StateBadge isOn={active} /> },
         { label: t("field.expires"), cell: ({ expirationDate }) => <Time at={expirationDate} /> },
       ]}
       keyOf={({ keyId }) => keyId}

@@ -1,3 +1,5 @@
+import { namesIn } from "../form/lines.ts"
+
 /** What can be said of whoever a message goes to. */
 const person = [
   ...["DisplayName", "FirstName", "LastName", "NickName", "UserName", "PreferredLoginName"],
@@ -23,11 +25,7 @@ export const kinds = {
 
 export type KindName = keyof typeof kinds
 
-export const kindNames = [
-  ...(["invite_user", "verify_email", "password_reset", "password_change", "init"] as const),
-  ...(["verify_phone", "verify_email_otp", "verify_sms_otp", "domain_claimed"] as const),
-  "passwordless_registration",
-] as const satisfies readonly KindName[]
+export const kindNames = namesIn(kinds)
 
 /** What a message is made of, from what a list of mails shows to its end. */
 export const fields = [

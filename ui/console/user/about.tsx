@@ -7,9 +7,9 @@ import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
-import { copied, Facts } from "../shell/detail.tsx"
+import { copied } from "../shell/detail.tsx"
 import { type Translate, useText } from "../shell/text.ts"
-import type { UserPart } from "./part.ts"
+import type { UserPart } from "./user.ts"
 
 /** Loaded by itself: few have one, and what takes it away has descriptors of its own. */
 const Picture = lazyRouteComponent(() => import("./picture.tsx"), "Picture")
@@ -31,26 +31,22 @@ export function About({ user }: UserPart) {
     <EditSection
       needs={updateUser}
       title={t("detail.about")}
-      facts={
-        <Facts
-          rows={[
-            [t("picture.title"), profile?.avatarUrl && <Lazy key="picture" user={user} />],
-            [t("field.name"), profile && `${profile.givenName} ${profile.familyName}`],
-            [t("field.description"), type.case === "machine" && type.value.description],
-            [
-              t("field.login_names"),
-              <ul className="value-list" key="names">
-                {loginNames.map((loginName) => (
-                  <li key={loginName}>{loginName}</li>
-                ))}
-              </ul>,
-            ],
-            copied(t("field.user_id"), userId),
-            [t("field.created"), <Time key="created" at={details?.creationDate} />],
-            [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
-          ]}
-        />
-      }
+      rows={[
+        [t("picture.title"), profile?.avatarUrl && <Lazy key="picture" user={user} />],
+        [t("field.name"), profile && `${profile.givenName} ${profile.familyName}`],
+        [t("field.description"), type.case === "machine" && type.value.description],
+        [
+          t("field.login_names"),
+          <ul className="value-list" key="names">
+            {loginNames.map((loginName) => (
+              <li key={loginName}>{loginName}</li>
+            ))}
+          </ul>,
+        ],
+        copied(t("field.user_id"), userId),
+        [t("field.created"), <Time key="created" at={details?.creationDate} />],
+        [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
+      ]}
       form={user.type.case === "human" ? personForm(t, user) : serviceForm(t, user)}
     />
   )

@@ -11,7 +11,7 @@ import { found, pageOf, SectionList } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Link, type LinkOptions } from "../shell/link.tsx"
 import { useText } from "../shell/text.ts"
-import type { UserPart } from "./part.ts"
+import type { UserPart } from "./user.ts"
 
 /** The projects whose applications somebody may use, and as what. */
 export function Access({ user: { userId } }: UserPart) {
@@ -43,9 +43,7 @@ export function Access({ user: { userId } }: UserPart) {
         },
         {
           label: t("field.state"),
-          cell: ({ state }) => (
-            <StateBadge state={state === State.INACTIVE ? "inactive" : "active"} />
-          ),
+          cell: ({ state }) => <StateBadge isOn={state !== State.INACTIVE} />,
         },
       ]}
       keyOf={({ id }) => id}

@@ -11,7 +11,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { Clip } from "../list/badges.tsx"
 import { History } from "../list/history.tsx"
-import { found, pageOf, SectionList } from "../list/listing.tsx"
+import { actionColumn, found, pageOf, SectionList } from "../list/listing.tsx"
 import { Metadata } from "../list/metadata.tsx"
 import { SignInPlace } from "../list/place.tsx"
 import { Time } from "../list/time.tsx"
@@ -22,7 +22,7 @@ import { Link, LinkButton } from "../shell/link.tsx"
 import { Led, May } from "../shell/may.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
-import type { UserPart } from "./part.ts"
+import type { UserPart } from "./user.ts"
 import { Ways } from "./ways.tsx"
 
 const { listGroups, getGroup } = GroupService.method
@@ -170,21 +170,16 @@ function Sessions({ user: { userId } }: UserPart) {
           cell: ({ factors }) => <Time at={factors?.user?.verifiedAt} />,
         },
         { label: t("field.expires"), cell: ({ expirationDate: at }) => <Time at={at} /> },
-        {
-          label: "",
-          cell: ({ id }) => (
-            <div className="row-actions">
-              <ConfirmButton
-                small
-                needs={SessionService.method.deleteSession}
-                label={t("sessions.end")}
-                what={t("sessions.one")}
-                consequence={t("sessions.end_text")}
-                act={() => end(id)}
-              />
-            </div>
-          ),
-        },
+        actionColumn(({ id }: { readonly id: string }) => (
+          <ConfirmButton
+            small
+            needs={SessionService.method.deleteSession}
+            label={t("sessions.end")}
+            what={t("sessions.one")}
+            consequence={t("sessions.end_text")}
+            act={() => end(id)}
+          />
+        )),
       ]}
       keyOf={({ id }) => id}
     />

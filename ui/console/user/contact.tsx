@@ -4,9 +4,8 @@ import { Badge } from "../../kit/badge.tsx"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import { Facts } from "../shell/detail.tsx"
 import { type Translate, useText } from "../shell/text.ts"
-import type { UserPart } from "./part.ts"
+import type { UserPart } from "./user.ts"
 
 /** Where a person can be reached, and whether that has been checked. */
 export function Contact({ user }: UserPart) {
@@ -18,14 +17,10 @@ export function Contact({ user }: UserPart) {
     <EditSection
       needs={UserService.method.setEmail}
       title={t("contact.title")}
-      facts={
-        <Facts
-          rows={[
-            [t("field.email"), <Reached key="email" at={email?.email} {...email} />],
-            [t("field.phone"), <Reached key="phone" at={phone?.phone} {...phone} />],
-          ]}
-        />
-      }
+      rows={[
+        [t("field.email"), <Reached key="email" at={email?.email} {...email} />],
+        [t("field.phone"), <Reached key="phone" at={phone?.phone} {...phone} />],
+      ]}
       form={contactForm(t, user.userId, type.value)}
     />
   )

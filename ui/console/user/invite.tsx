@@ -8,8 +8,7 @@ import { May } from "../shell/may.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { useText } from "../shell/text.ts"
-import type { UserPart } from "./part.ts"
-import { nameOf } from "./user.ts"
+import { nameOf, type UserPart } from "./user.ts"
 
 /** What makes or sends the link. */
 const kinds = {

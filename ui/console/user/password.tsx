@@ -5,8 +5,7 @@ import { call } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
 import { type Translate, useText } from "../shell/text.ts"
 import { Invite, PasswordLink } from "./invite.tsx"
-import type { UserPart } from "./part.ts"
-import { stateOf } from "./user.ts"
+import { stateOf, type UserPart } from "./user.ts"
 
 /** When it was set, and a new one for whoever has lost theirs. */
 export function Password({ user }: UserPart) {

@@ -3,8 +3,7 @@ import { Avatar } from "../../kit/person.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { call } from "../shell/call.ts"
 import { useText } from "../shell/text.ts"
-import type { UserPart } from "./part.ts"
-import { nameOf, pictureOf } from "./user.ts"
+import { nameOf, pictureOf, type UserPart } from "./user.ts"
 
 /** People choose it themselves; others may take it away. */
 export function Picture({ user }: UserPart) {

@@ -5,8 +5,8 @@ import { Credentials } from "../list/credentials.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
-import type { UserPart } from "./part.ts"
 import { ServiceSecret } from "./service-secret.tsx"
+import type { UserPart } from "./user.ts"
 
 const { listKeys, addKey, removeKey, updateUser } = UserService.method
 const { listPersonalAccessTokens, addPersonalAccessToken, removePersonalAccessToken } =

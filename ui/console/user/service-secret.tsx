@@ -36,7 +36,6 @@ export function ServiceSecret({ userId, username, machine }: ServiceSecretProps)
       />
       <ConfirmButton
         needs={removeSecret}
-        label={t("action.remove")}
         what={what}
         consequence={t("service_secret.remove_text")}
         act={remove}

@@ -13,10 +13,9 @@ import { useText } from "../shell/text.ts"
 import { About } from "./about.tsx"
 import { Access, Duties } from "./access.tsx"
 import { Contact } from "./contact.tsx"
-import type { UserPart } from "./part.ts"
 import { Password } from "./password.tsx"
 import { ServiceCredentials } from "./service-credentials.tsx"
-import { nameOf, stateOf } from "./user.ts"
+import { nameOf, stateOf, type UserPart } from "./user.ts"
 
 /** Loaded beside the rest: what it reads of has descriptors of its own. */
 const Activity = lazy(async () => ({ default: (await import("./activity.tsx")).Activity }))

@@ -1,5 +1,8 @@
 import { type User, UserState } from "../../../src/gen/core/user/v2/user_pb.ts"
 
+/** What every part of a user's page is handed. */
+export type UserPart = { readonly user: User }
+
 /** The name a user is shown under. */
 export function nameOf(user: User): string {
   if (user.type.case === "machine") return user.type.value.name

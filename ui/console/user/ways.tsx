@@ -6,11 +6,12 @@ import {
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { type Column, Table } from "../../kit/table.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
+import { actionColumn } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { useText } from "../shell/text.ts"
 import { PasskeyLink } from "./invite.tsx"
-import type { UserPart } from "./part.ts"
+import type { UserPart } from "./user.ts"
 
 /** One way by which somebody proves who they are beside their password. */
 type Way = {
@@ -30,21 +31,15 @@ export function Ways({ user }: UserPart) {
   const columns: readonly Column<Way>[] = [
     { label: t("field.kind"), cell: ({ kind }) => t(`ways.${kind}`) },
     { label: t("field.name"), cell: ({ name }) => <bdi>{name}</bdi> },
-    {
-      label: "",
-      cell: ({ kind, name, needs, remove }) => (
-        <div className="row-actions">
-          <ConfirmButton
-            small
-            needs={needs}
-            label={t("action.remove")}
-            what={name || t(`ways.${kind}`)}
-            consequence={t("ways.remove_text")}
-            act={remove}
-          />
-        </div>
-      ),
-    },
+    actionColumn(({ kind, name, needs, remove }) => (
+      <ConfirmButton
+        small
+        needs={needs}
+        what={name || t(`ways.${kind}`)}
+        consequence={t("ways.remove_text")}
+        act={remove}
+      />
+    )),
   ]
   const title = t("ways.title")
   return (

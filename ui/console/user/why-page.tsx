@@ -29,8 +29,7 @@ import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useText } from "../shell/text.ts"
-import type { UserPart } from "./part.ts"
-import { nameOf } from "./user.ts"
+import { nameOf, type UserPart } from "./user.ts"
 
 const { getUserByID } = UserService.method
 const { getPermissionReason, getEntryReason } = HistoryService.method

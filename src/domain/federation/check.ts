@@ -34,7 +34,8 @@ export function ownIntent(cx: Cx, id: string, token: string): Intent {
 
 /** Reads an intent as a proof; refuses one of somebody who is linked to nobody. */
 export function intentChecked(cx: Cx, id: string, token: string): CheckedIntent {
-  const { idpId, answered } = ownIntent(cx, id, token)
+  const intent = ownIntent(cx, id, token)
+  const { idpId, answered } = intent
   const external = { idpId, externalId: answered.identity.externalId }
   const userId = linkedUser(cx, external) ?? ""
   const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
@@ -44,7 +45,7 @@ export function intentChecked(cx: Cx, id: string, token: string): CheckedIntent 
     ...{ userId, idpId, idpOrg: found.place ?? "", upstream: answered.upstream },
     use: (tx) => {
       if (linkedUserIn(tx, external) !== userId) throw unlinkedError()
-      consumeIntent(tx, id)
+      consumeIntent(tx, intent)
     },
   }
 }

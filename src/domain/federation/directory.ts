@@ -1,6 +1,12 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold } from "../../store/index.ts"
-import { type Answered, type Found, findInDirectory, isProvedByDirectory } from "../idp/index.ts"
+import {
+  type Answered,
+  answeredBy,
+  type Found,
+  findInDirectory,
+  isProvedByDirectory,
+} from "../idp/index.ts"
 import { linkedUser, proveElsewhere } from "../user/index.ts"
 
 /** What somebody types to say to a directory who they are. */
@@ -34,7 +40,8 @@ export async function answeredByDirectory(
   )
   if (!known || !isTheirs) throw wrongError()
   cx.allowance?.refund("guess")
-  return { identity: known.identity, raw: known.raw, accessToken: "", idToken: "" }
+  const { identity, raw } = known
+  return answeredBy(cx, found, { identity, raw, accessToken: "", idToken: "" })
 }
 
 const wrongError = () =>

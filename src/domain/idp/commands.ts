@@ -22,6 +22,7 @@ import {
   type Settings,
 } from "./model.ts"
 import { forgetMetadata, keepMetadata } from "./saml/keep.ts"
+import { type Answer, type Answered, upstreamError } from "./upstream/identity.ts"
 
 type Of<Kind extends IdpKind> = Extract<Settings, { kind: Kind }>
 
@@ -247,6 +248,18 @@ export const isIdpThere = (
   { idpId, idpOrg }: { readonly idpId: string; readonly idpOrg: string },
 ): boolean => Object.hasOwn(state(idps, placeId(idpOrg || undefined)).all, idpId)
 
+/** Notes who has answered; refuses where the provider was set up as another one meanwhile. */
+export function answeredBy(cx: Cx, { idp }: Pick<Found, "idp">, answer: Answer): Answered {
+  mustBeSame(cx, idp)
+  return { ...answer, authority: authorityOf(idp.settings) }
+}
+
+/** Refuses a provider that is set up as another one than it was found. */
+export function mustBeSame(cx: Cx, { id, settings }: Pick<Idp, "id" | "settings">): void {
+  if (authorityOfIdp(cx, id) === authorityOf(settings)) return
+  throw upstreamError("answer_refused", "the provider was set up as another one meanwhile")
+}
+
 /** The same within a step. */
 export function authorityWithin(tx: Transaction, id: string): string | undefined {
   const holder = tx.holder(claim, id)
@@ -268,7 +281,7 @@ function authorityOf(settings: Settings): string {
     case "ldap":
       return directoryAuthority(settings)
     case "saml":
-      return JSON.stringify([settings.entityId, settings.anchor])
+      return samlAuthority(settings)
     case "oidc":
     case "gitlab_self_hosted":
       return settings.issuer
@@ -279,6 +292,11 @@ function authorityOf(settings: Settings): string {
     default:
       return settings.kind
   }
+}
+
+/** What says who somebody is belongs to it, where the name does not. */
+function samlAuthority({ entityId, anchor, transientAttribute }: Of<"saml">): string {
+  return JSON.stringify([entityId, anchor, ...(transientAttribute ? [transientAttribute] : [])])
 }
 
 /** The hosts, in whatever order and however they are reached, and what an id is there. */

@@ -6,6 +6,7 @@ import { idpMetadata, idpSecret, idps } from "./model.ts"
 export {
   activeIdps,
   addIdp,
+  answeredBy,
   authorityOfIdp,
   authorityWithin,
   dropIdps,
@@ -26,6 +27,7 @@ export {
   intentByToken,
   intentOfBrowser,
   intentStand,
+  isNow,
   noteAnswered,
   noteBrought,
   openIntent,

@@ -26,7 +26,7 @@ export async function enter(
     userId,
     first: (tx) => {
       const use = newcomer.isFresh ? useAnswer : consumeIntent
-      use(tx, newcomer.intent.id)
+      use(tx, newcomer.intent)
       const standing = isNew ? undefined : standingOf(tx, userId)
       if (standing) return { standing }
       before(tx)

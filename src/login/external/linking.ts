@@ -116,7 +116,7 @@ export async function takeLinking(loginContext: LoginContext, fields: Fields): P
   const { intent, found } = newcomer
   try {
     await cx.store.transact(cx, (tx) => {
-      consumeIntent(tx, intent.id)
+      consumeIntent(tx, intent)
       if (!isIdpThere(tx, { idpId: found.idp.id, idpOrg: found.place ?? "" })) throw missingError()
       link(tx, userId, newcomer)
     })

@@ -3,6 +3,7 @@ import {
   type Identity,
   type Intent,
   idpById,
+  isNow,
   type Scripted,
 } from "../../domain/idp/index.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
@@ -67,7 +68,7 @@ const isWithin = (cx: Cx, userId: string, scripted: Scripted | undefined): boole
 
 /** The newcomer of an intent of this browser; undefined where it is over, or the provider gone. */
 export function newcomerOf(cx: Cx, intent: Intent | undefined): Newcomer | undefined {
-  const found = intent && idpById(cx, intent.idpId)
+  const found = intent && isNow(cx, intent) ? idpById(cx, intent.idpId) : undefined
   return intent && found && { intent, found, identity: intent.answered.identity }
 }
 

@@ -1,7 +1,7 @@
 import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
-import type { Found } from "../commands.ts"
+import { authorityOfIdp, authorityWithin, type Found } from "../commands.ts"
 import type { Answered } from "../upstream/identity.ts"
 import { authorizationUrl } from "../upstream/start.ts"
 import { type Kept, newKept } from "./kept.ts"
@@ -151,9 +151,13 @@ export function intentStand(cx: Cx, id: string): Receipt {
   throw usedError()
 }
 
-/** Uses an intent up, as a part of a step; refuses one that was used before. */
-export function consumeIntent(tx: Transaction, id: string): void {
+/**
+ * Uses an intent up, as a part of a step; refuses one that was used before, and one that another
+ * provider has answered than it is now.
+ */
+export function consumeIntent(tx: Transaction, { id, idpId, answered }: Done): void {
   if (tx.state(intent, id).status !== "succeeded") throw usedError()
+  if (authorityWithin(tx, idpId) !== answered.authority) throw usedError()
   tx.append(intent, id, [{ type: "idpintent.consumed", data: {}, erase: {} }])
 }
 
@@ -161,11 +165,11 @@ export function consumeIntent(tx: Transaction, id: string): void {
  * The same for what the provider has only just answered: what came of it is used in the step that
  * notes it, so that nothing of it is kept.
  */
-export function useAnswer(tx: Transaction, id: string): void {
-  if (!isOpen(tx.state(intent, id))) throw usedError()
+export function useAnswer(tx: Transaction, done: Done): void {
+  if (!isOpen(tx.state(intent, done.id))) throw usedError()
   const proof = { sealed: "", tokenHash: "" }
-  tx.append(intent, id, [{ type: "idpintent.succeeded", data: {}, private: proof }])
-  consumeIntent(tx, id)
+  tx.append(intent, done.id, [{ type: "idpintent.succeeded", data: {}, private: proof }])
+  consumeIntent(tx, done)
 }
 
 type Answer = Extract<Intent, { status: "succeeded" | "brought" }>
@@ -173,8 +177,13 @@ type Answer = Extract<Intent, { status: "succeeded" | "brought" }>
 function doneOf(cx: Cx, id: string, found: Answer): Done | undefined {
   if (cx.clock.now() >= found.expires) return undefined
   const plain = cx.secrets.open("seal", found.sealed, about(id))
-  return plain === undefined ? undefined : { ...begunOf(found), id, answered: JSON.parse(plain) }
+  const done = plain && { ...begunOf(found), id, answered: JSON.parse(plain) }
+  return done && isNow(cx, done) ? done : undefined
 }
+
+/** Whether who has answered is still who the provider is. */
+export const isNow = (cx: Cx, { idpId, answered }: Pick<Done, "idpId" | "answered">): boolean =>
+  authorityOfIdp(cx, idpId) === answered.authority
 
 function begunOf(found: Begun): Begun {
   const { idpId, agentId, requestId, creatorId, linkUserId, successUrl, failureUrl } = found

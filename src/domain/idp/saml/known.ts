@@ -3,7 +3,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import { type Lru, lru } from "../../../kernel/lru.ts"
 import { fetchedMetadata, metadataText } from "../../../kernel/saml/metadata.ts"
 import { type Cx, cached, ofInstance } from "../../../store/index.ts"
-import { type Found, metadataOf, placeId } from "../commands.ts"
+import { type Found, metadataOf, mustBeSame, placeId } from "../commands.ts"
 import { refusedError } from "../field.ts"
 import { idpMetadata, idps, type Settings } from "../model.ts"
 import { upstreamError } from "../upstream/identity.ts"
@@ -33,8 +33,12 @@ export function samlOf({ idp: { settings } }: Pick<Found, "idp">): Saml {
   throw upstreamError("answer_refused", "the provider does not speak SAML")
 }
 
-/** What a provider says of itself, as it was kept; nobody is asked. */
+/**
+ * What a provider says of itself, as it was kept; nobody is asked. Refuses one that was set up as
+ * another meanwhile, for then these are not what it was found with.
+ */
 export async function keptProvider(cx: Cx, { idp }: Pick<Found, "idp">): Promise<SamlProvider> {
+  mustBeSame(cx, idp)
   const known = parsed(cx)
   const before = known.get(idp.id)
   if (before) return before

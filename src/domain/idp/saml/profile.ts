@@ -1,7 +1,7 @@
 import { nameIdFormats } from "../../../kernel/saml/names.ts"
 import type { Found } from "../commands.ts"
 import { oidcProfile } from "../upstream/dialect.ts"
-import { type Answered, upstreamError } from "../upstream/identity.ts"
+import { type Answer, upstreamError } from "../upstream/identity.ts"
 import type { Attributes, Subject } from "./assertion.ts"
 import { samlOf } from "./known.ts"
 
@@ -39,7 +39,7 @@ const names = {
 } as const
 
 /** Who a subject is, and what is known of them. */
-export function samlIdentity(found: Found, subject: Subject, assertion: string): Answered {
+export function samlIdentity(found: Found, subject: Subject, assertion: string): Answer {
   const { nameId, attributes, sessionIndex } = subject
   const first = firstOf(attributes)
   const isAddress = nameId.format === nameIdFormats.email

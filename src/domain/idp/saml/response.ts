@@ -15,9 +15,9 @@ import {
 } from "../../../kernel/saml/read.ts"
 import { signatureIn, signaturesIn, signedElement } from "../../../kernel/saml/verify.ts"
 import type { Cx } from "../../../store/index.ts"
-import type { Found } from "../commands.ts"
+import { answeredBy, type Found } from "../commands.ts"
 import type { Kept } from "../intent/kept.ts"
-import { type Answered, upstreamError } from "../upstream/identity.ts"
+import { type Answer, type Answered, upstreamError } from "../upstream/identity.ts"
 import { type Expected, mustBeForUs, subjectOf } from "./assertion.ts"
 import { providerNow, providerWithNewKeys, samlOf } from "./known.ts"
 import { openersOf } from "./pair.ts"
@@ -45,14 +45,14 @@ type Given = {
  */
 export async function finishSaml(cx: Cx, found: Found, given: Given): Promise<Answered> {
   try {
-    return await answerIn(cx, found, given)
+    return answeredBy(cx, found, await answerIn(cx, found, given))
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     throw upstreamError("answer_refused", cause)
   }
 }
 
-async function answerIn(cx: Cx, found: Found, given: Given): Promise<Answered> {
+async function answerIn(cx: Cx, found: Found, given: Given): Promise<Answer> {
   const { id } = found.idp
   const { entityId: audience, acs } = samlSelf(cx, id)
   const { entityId } = samlOf(found)

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto"
 import type { AuthorizationServer, Client, ClientAuth } from "oauth4webapi"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { type Found, secretOf } from "../commands.ts"
+import { answeredBy, type Found, secretOf } from "../commands.ts"
 import type { Kept } from "../intent/kept.ts"
 import type { Settings } from "../model.ts"
 import { appleSecret } from "./apple.ts"
 import { type Raw, rawOf } from "./dialect.ts"
-import { type Answered, upstreamError } from "./identity.ts"
+import { type Answer, type Answered, upstreamError } from "./identity.ts"
 import { loadOauth, outgoing, serverOf, waysOut } from "./server.ts"
 import { redirectUriOf } from "./start.ts"
 import { tokenAnswer } from "./token.ts"
@@ -34,19 +34,23 @@ type Exchange = {
  * Everything that is wrong about the answer is one fault; what exactly stands in its cause.
  */
 export async function finish(cx: Cx, found: Found, returned: Returned): Promise<Answered> {
-  const { settings } = found.idp
-  const upstream = upstreamOf(settings)
   try {
-    if (settings.kind === "jwt") return await tokenAnswer(cx, settings, returned.headers)
-    if (!upstream) throw upstreamError("answer_refused")
-    const exchange = await exchanged(cx, found, returned)
-    return upstream.protocol === "oidc"
-      ? await oidcAnswer(cx, exchange, { upstream, returned })
-      : await oauthAnswer(cx, exchange, upstream)
+    return answeredBy(cx, found, await answerOf(cx, found, returned))
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     throw upstreamError("answer_refused", cause)
   }
+}
+
+async function answerOf(cx: Cx, found: Found, returned: Returned): Promise<Answer> {
+  const { settings } = found.idp
+  const upstream = upstreamOf(settings)
+  if (settings.kind === "jwt") return tokenAnswer(cx, settings, returned.headers)
+  if (!upstream) throw upstreamError("answer_refused")
+  const exchange = await exchanged(cx, found, returned)
+  return upstream.protocol === "oidc"
+    ? oidcAnswer(cx, exchange, { upstream, returned })
+    : oauthAnswer(cx, exchange, upstream)
 }
 
 /** RFC 6749 §4.1.3, with RFC 7636 and RFC 9207. */
@@ -120,7 +124,7 @@ async function oidcAnswer(
   cx: Cx,
   { oauth, server, client, response }: Exchange,
   { upstream, returned }: OidcAsked,
-): Promise<Answered> {
+): Promise<Answer> {
   const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
     expectedNonce: returned.kept.nonce,
     requireIdToken: true,
@@ -177,7 +181,7 @@ async function oauthAnswer(
   cx: Cx,
   { oauth, server, client, response }: Exchange,
   upstream: OauthUpstream,
-): Promise<Answered> {
+): Promise<Answer> {
   const tokens = await oauth.processAuthorizationCodeResponse(
     server,
     client,

@@ -36,7 +36,7 @@ export type UpstreamSession = {
 }
 
 /** All that came from a provider: who it is, as it said so, and its tokens. */
-export type Answered = {
+export type Answer = {
   readonly identity: Identity
   readonly raw: Readonly<Record<string, unknown>>
   readonly accessToken: string
@@ -47,6 +47,12 @@ export type Answered = {
   /** Absent where no script was asked. */
   readonly scripted?: Scripted
 }
+
+/**
+ * The same with who has said it; see `authorityOfIdp`. Whoever may set a provider up could else
+ * have a service of their own answer, and turn the provider back before the answer is used.
+ */
+export type Answered = Answer & { readonly authority: string }
 
 /** What can go wrong at a provider; the last part of the id of the fault. */
 export type Trouble = "cancelled" | "unreachable" | "answer_refused" | "claims_missing"

@@ -5,7 +5,7 @@ import { type Cx, ofInstance } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import type { Settings } from "../model.ts"
 import { oidcProfile, rawOf } from "./dialect.ts"
-import { type Answered, upstreamError } from "./identity.ts"
+import { type Answer, upstreamError } from "./identity.ts"
 import { outgoing } from "./server.ts"
 
 type Signing = Extract<Settings, { kind: "jwt" }>
@@ -37,7 +37,7 @@ const tokenMax = 16_384
  * RFC 7519 §7.2: who a token in the header is about, which its issuer has signed for us. Only keys
  * of the endpoint that was set up count, and only signatures with public keys (RFC 8725 §3.1).
  */
-export async function tokenAnswer(cx: Cx, settings: Signing, headers: Headers): Promise<Answered> {
+export async function tokenAnswer(cx: Cx, settings: Signing, headers: Headers): Promise<Answer> {
   const { issuer, keysEndpoint, headerName } = settings
   const token = (headers.get(headerName) ?? "").replace(/^bearer /i, "").trim()
   if (token === "" || token.length > tokenMax) throw upstreamError("answer_refused")

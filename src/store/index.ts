@@ -12,7 +12,7 @@ export {
 export { cached, cachedBy, ofInstance } from "./cached.ts"
 export { diskFaultOf } from "./disk-error.ts"
 export type { AnyEvent, ClaimChange, Draft, Event, Receipt, Recorded } from "./event.ts"
-export { openKeyring, prepareMasterKey, shareKeyring } from "./keyring.ts"
+export { openKeyring, prepareMasterKey, shareKeyring } from "./keyring/keyring.ts"
 export type { EventFilter } from "./log/event-window.ts"
 export { type Moved, type Moving, moveFromPostgres, moveToPostgres } from "./move/move.ts"
 export { type OpenOptions, openNode, openStore } from "./open.ts"
@@ -41,9 +41,9 @@ export {
   goBack,
   keptDays,
   secondsFor,
-  snapshotBefore,
   type Upgrading,
 } from "./upgrade/before.ts"
+export { snapshotBefore } from "./upgrade/before-keys.ts"
 export { type Upgrade, upgradeOf } from "./upgrade/upgrade.ts"
 export { type Statement, statement, systemStatement } from "./view/statement.ts"
 export { type View, type ViewWriter, view } from "./view/view.ts"

@@ -1,7 +1,7 @@
 // Folders that versions before ours have set up: latchkey.db, both files of the master key, and the
 // key of the service user. Each is named by the version of its tables.
 import { execFileSync, spawn } from "node:child_process"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { cpSync, existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { inSnapshot, newestSchema } from "../../src/store/index.ts"
@@ -27,7 +27,7 @@ function unpack(name = "schema-3.tar.gz") {
 }
 
 /** Somebody comes in by what the version before gave them. */
-async function expectWhole(): Promise<void> {
+async function expectWhole(data = folder.path): Promise<void> {
   const key = JSON.parse(readFileSync(join(data, "service-key.json"), "utf8"))
   const port = await freePort()
   const args = ["--public-url", `http://localhost:${port}`]
@@ -37,7 +37,7 @@ async function expectWhole(): Promise<void> {
   } finally {
     expect(await server.stop()).toBe(0)
   }
-  expect(inSnapshot(database).schema).toBe(newestSchema)
+  expect(inSnapshot(join(data, "latchkey.db")).schema).toBe(newestSchema)
 }
 
 describe("a folder of an earlier version", () => {
@@ -51,6 +51,42 @@ describe("a folder of an earlier version", () => {
     expect(inSnapshot(database)).toEqual(before)
     expect((await run(["upgrade", "undo", "--data", data])).code).toBe(1)
   })
+})
+
+describe("with a new master key after the upgrade", () => {
+  test.each(earlier)("a folder (%s) goes back, and opens", async (_, name) => {
+    const before = unpack(name)
+    await expectWhole()
+    expect((await run(["keys", "rotate-master", "--data", data])).code).toBe(0)
+    expect((await run(["upgrade", "undo", "--data", data])).code).toBe(0)
+    expect(inSnapshot(database)).toEqual(before)
+    await expectWhole()
+  })
+
+  test("whose coming is killed at any moment, it opens, and goes back", async () => {
+    const before = unpack("schema-6.tar.gz")
+    await expectWhole()
+    const began = performance.now()
+    expect((await run(["keys", "rotate-master", "--data", data])).code).toBe(0)
+    const whole = performance.now() - began
+    const ended = new Set<number | null>()
+    for (let part = 2; part <= 11; part++) {
+      const child = spawn(binary, ["keys", "rotate-master", "--data", data], { env: {} })
+      const end = new Promise<number | null>((done) => child.once("exit", done))
+      await new Promise((done) => setTimeout(done, (whole * part) / 10))
+      child.kill("SIGKILL")
+      ended.add(await end)
+      const other = temporaryFolder()
+      cpSync(data, other.path, { recursive: true })
+      const { code, output } = await run(["upgrade", "undo", "--data", other.path])
+      expect([code, output]).toEqual([0, expect.stringContaining("again as it was before")])
+      expect(inSnapshot(join(other.path, "latchkey.db"))).toEqual(before)
+      await expectWhole(other.path)
+      other.remove()
+    }
+    expect(ended).toContain(null)
+    await expectWhole()
+  }, 180_000)
 })
 
 test("a start that is killed at any moment loses nothing", async () => {

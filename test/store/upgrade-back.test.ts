@@ -13,6 +13,8 @@ import { gunzipSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { findByLoginName } from "../../src/domain/user/index.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
+import { createDataKey } from "../../src/kernel/crypto/secret.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import {
   dropBefore,
@@ -139,6 +141,14 @@ describe("is gone on with after it was killed", () => {
     expect(names()).not.toContain("latchkey.db-upgrading")
   })
 
+  test("while the keys of an older one were put under another master key", async () => {
+    writeFileSync(`${file}-before`, "an older one")
+    writeFileSync(`${file}-before-journal`, "how it was")
+    await start()
+    expect(inSnapshot(`${file}-before`)).toEqual(old)
+    expect(names()).toEqual(["latchkey.db", "latchkey.db-before"])
+  })
+
   test("while it went back", async () => {
     copyFileSync(file, join(folder.path, "kept"))
     await start()
@@ -148,10 +158,24 @@ describe("is gone on with after it was killed", () => {
   })
 })
 
+/** Gives the database a data key of a master key that we have. */
+function sealWith(master: Uint8Array): void {
+  const { id, purpose, wrapped } = createDataKey(systemRandom, master, "seal")
+  using database = new Database(file)
+  database.run("DELETE FROM data_key")
+  database
+    .query("INSERT INTO data_key (id, purpose, wrapped, active) VALUES (?, ?, ?, 1)")
+    .run(id, purpose, wrapped)
+}
+
 test("who wants to go back does, within some days", async () => {
-  expect(() => goBack(file)).toThrow("nothing was upgraded")
+  const [master, another] = [new Uint8Array(32), new Uint8Array(32).fill(1)]
+  sealWith(master)
+  expect(() => goBack(file, master)).toThrow("nothing was upgraded")
   await start()
-  expect(goBack(file)).toEqual({ schema: old.schema, position: old.position })
+  expect(() => goBack(file, another)).toThrow("the master key does not open")
+  expect(inSnapshot(file).schema).toBe(newestSchema)
+  expect(goBack(file, master)).toEqual({ schema: old.schema, position: old.position })
   expect(inSnapshot(file)).toEqual(old)
   await start()
   const made = Date.now() / 1000

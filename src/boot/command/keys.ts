@@ -2,6 +2,7 @@ import { closeSync, existsSync, fsyncSync, openSync, writeFileSync } from "node:
 import type { Config } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { keyLength } from "../../kernel/crypto/secret.ts"
+import { snapshotBefore } from "../../store/index.ts"
 import type { CommandTable, Flags, Outcome } from "../command-line.ts"
 import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
 import { type Claim, claimFolder, isRunning } from "../folder/claim.ts"
@@ -46,6 +47,8 @@ async function run({ env, random, started, server }: Lent, flags: Flags): Promis
   await refuseUnfit(config)
   const claim = await claimFolder(config, random)
   const oldKeyFile = flags["--old-key-file"]
+  const before = snapshotBefore(claim.folder.database)
+  const wasKept = existsSync(before)
   try {
     if (oldKeyFile !== undefined) writeOldKey(oldKeyFile, claim.master)
     await rotateMaster({ claim, config, random, started }, await server())
@@ -56,7 +59,12 @@ async function run({ env, random, started, server }: Lent, flags: Flags): Promis
   const old = oldKeyFile ? `The old key is in ${oldKeyFile}.` : "The old key is gone."
   const text = `  ${file} has a new master key: keep a copy of it in another place.
   ${old} Backups made before can only be brought back with that one.`
-  return { text, data: { masterKeyFile: file, oldKeyFile: oldKeyFile ?? null } }
+  const removed = wasKept && !existsSync(before) ? before : null
+  const word = `\n  ${removed} could not be put under it and is removed: no upgrade undo any more.`
+  return {
+    text: removed ? text + word : text,
+    data: { masterKeyFile: file, oldKeyFile: oldKeyFile ?? null, removed },
+  }
 }
 
 type Rotation = {

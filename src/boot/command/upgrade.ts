@@ -47,7 +47,7 @@ async function check({ env, server }: Lent, flags: Flags): Promise<Outcome> {
 async function undo({ env, random }: Lent, flags: Flags): Promise<Outcome> {
   const claim = await claimFolder(readConfig({ flags: settingsIn(flags), env }), random)
   try {
-    const data = goBack(claim.folder.database)
+    const data = goBack(claim.folder.database, claim.master)
     const { schema, position } = data
     const text = [
       `  The data is again as it was before the upgrade: tables of version ${schema}, events up to`,

@@ -105,6 +105,10 @@ export function rewrap(
   })
 }
 
+/** Whether a master key is the one that all of these are wrapped with. */
+export const opensAll = (master: Uint8Array, rows: readonly DataKey[]): boolean =>
+  rows.every((row) => unwrapped(master, row) !== undefined)
+
 /** Tells master keys apart and reveals nothing about them. */
 export function fingerprint(master: Uint8Array): string {
   return createHash("sha256").update(derive(master, "fingerprint")).digest("base64url")
@@ -206,10 +210,15 @@ function wrap(
   return cipher.encrypt(random.bytes(nonceLength), key, `${purpose} ${id}`).toString("base64url")
 }
 
-function unwrap(master: Uint8Array, { id, purpose, wrapped }: DataKey): Uint8Array {
+function unwrapped(master: Uint8Array, { id, purpose, wrapped }: DataKey): Uint8Array | undefined {
   const box = bytesOf(wrapped)
   const key = box && xaesOf(derive(master, "wrap")).decrypt(box, `${purpose} ${id}`)
-  if (key?.length === keyLength) return key
+  return key?.length === keyLength ? key : undefined
+}
+
+function unwrap(master: Uint8Array, row: DataKey): Uint8Array {
+  const key = unwrapped(master, row)
+  if (key) return key
   throw new Fault(
     "failed_precondition",
     "start.master_key_wrong",

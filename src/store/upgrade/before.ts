@@ -7,6 +7,7 @@ import { checkOwn, openUntouched } from "../log/database.ts"
 import { markFile } from "../log/mark.ts"
 import { headOf } from "../log/row.ts"
 import { schemaVersion } from "../log/schema.ts"
+import { openBefore, removeBefore, snapshotBefore } from "./before-keys.ts"
 
 // Before tables of an older version are changed, all that is in them is copied. The copy has
 // another name in each phase, so that a start that was killed is gone on with by the next one:
@@ -33,7 +34,6 @@ export const secondsFor = (position: number): number => Math.ceil(position / 100
 /** How long the tables of before are kept, for who wants to go back. */
 export const keptDays = 7
 
-export const snapshotBefore = (file: string): string => `${file}-before`
 const underWay = (file: string) => `${file}-upgrading`
 const returning = (file: string) => `${file}-return`
 
@@ -66,6 +66,8 @@ export function guardOf(file: string, told?: (upgrading: Upgrading) => void): Gu
     },
     done: () => {
       if (!existsSync(underWay(file))) return
+      // With its journal, which SQLite would read into the one that comes in its place.
+      removeBefore(file)
       renameSync(underWay(file), snapshotBefore(file))
       syncFolder(file)
     },
@@ -86,10 +88,17 @@ export function guardOf(file: string, told?: (upgrading: Upgrading) => void): Gu
   }
 }
 
-/** Puts back what was before the last upgrade; all that happened since is given up. */
-export function goBack(file: string): { readonly schema: number; readonly position: number } {
+/**
+ * Puts back what was before the last upgrade; all that happened since is given up. Refuses, with
+ * nothing changed, what the master key would not open.
+ */
+export function goBack(
+  file: string,
+  master: Uint8Array,
+): { readonly schema: number; readonly position: number } {
   const snapshot = snapshotBefore(file)
   if (!existsSync(snapshot)) throw nothingError(file)
+  openBefore(file, master)
   const held = whatIsIn(snapshot)
   renameSync(snapshot, returning(file))
   putBack(file)
@@ -100,7 +109,7 @@ export function goBack(file: string): { readonly schema: number; readonly positi
 export function dropBefore(file: string, now: number): boolean {
   const made = statSync(snapshotBefore(file), { throwIfNoEntry: false })?.mtimeMs
   if (made === undefined || now - made < keptDays * 86_400_000) return false
-  rmSync(snapshotBefore(file))
+  removeBefore(file)
   return true
 }
 

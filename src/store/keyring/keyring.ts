@@ -1,4 +1,4 @@
-import type { Random } from "../kernel/crypto/random.ts"
+import type { Random } from "../../kernel/crypto/random.ts"
 import {
   createDataKey,
   type DataKeyRow,
@@ -7,10 +7,10 @@ import {
   rewrap,
   type Secrets,
   secretsOf,
-} from "../kernel/crypto/secret.ts"
-import type { Node, Store } from "./store.ts"
-
-type Row = Omit<DataKeyRow, "active"> & { readonly active: number }
+} from "../../kernel/crypto/secret.ts"
+import type { Node, Store } from "../store.ts"
+import { rekeyBefore } from "../upgrade/before-keys.ts"
+import { dataKeysIn, layDownNext, nextKeysIn, settleKeys } from "./data-keys.ts"
 
 /**
  * The data keys of this database, made on its first start. Nothing may be sealed with a key that a
@@ -19,7 +19,7 @@ type Row = Omit<DataKeyRow, "active"> & { readonly active: number }
 export function openKeyring(store: Store, random: Random, master: Uint8Array): Secrets {
   const { database } = store
   finishMasterKey(store, master)
-  const read = () => rowsOf(store)
+  const read = () => dataKeysIn(database)
   const missing = purposes.filter(
     (purpose) => !read().some((row) => row.active && row.purpose === purpose),
   )
@@ -38,20 +38,6 @@ export function openKeyring(store: Store, random: Random, master: Uint8Array): S
   return secretsOf(random, master, read())
 }
 
-const rowsOf = ({ database }: Store): DataKeyRow[] =>
-  database
-    .query<Row, []>("SELECT id, purpose, wrapped, active FROM data_key")
-    .all()
-    .map((row) => ({ ...row, active: row.active === 1 }))
-
-/** What `meta` has while the master key is being replaced: the data keys under the next one. */
-const nextKeys = "data_keys_next"
-
-type Next = {
-  readonly fingerprint: string
-  readonly keys: readonly { readonly id: string; readonly wrapped: string }[]
-}
-
 /**
  * Lays the data keys down under another master key beside those under this one: from now on either
  * of the two opens them. Whichever is used next is the one that stays. Nobody else may have the
@@ -62,29 +48,25 @@ export function prepareMasterKey(
   random: Random,
   { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
 ): void {
-  const keys = rewrap(random, from, to, rowsOf(store)).map(({ id, wrapped }) => ({ id, wrapped }))
-  const next: Next = { fingerprint: fingerprint(to), keys }
-  store.database
-    .prepare("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)")
-    .run(nextKeys, JSON.stringify(next))
-  store.database.run("PRAGMA wal_checkpoint(FULL)")
+  const { database } = store
+  const keys = rewrap(random, from, to, dataKeysIn(database))
+  layDownNext(database, {
+    fingerprint: fingerprint(to),
+    keys: keys.map(({ id, wrapped }) => ({ id, wrapped })),
+  })
+  database.run("PRAGMA wal_checkpoint(FULL)")
 }
 
-/** The master key that came decides: all is under it from now on, or stays so. */
+/**
+ * The master key that came decides: all is under it from now on, or stays so. What is kept from
+ * before an upgrade comes along first: as long as the next keys lie there, this is done anew.
+ */
 function finishMasterKey({ database }: Store, master: Uint8Array): void {
-  const found = database
-    .query<{ value: string }, [string]>("SELECT value FROM meta WHERE key = ?")
-    .get(nextKeys)
-  if (!found) return
-  const next: Next = JSON.parse(found.value)
-  const set = database.prepare("UPDATE data_key SET wrapped = ? WHERE id = ?")
-  const drop = database.prepare("DELETE FROM meta WHERE key = ?")
-  database.transaction(() => {
-    if (next.fingerprint === fingerprint(master)) {
-      for (const { id, wrapped } of next.keys) set.run(wrapped, id)
-    }
-    drop.run(nextKeys)
-  })()
+  const next = nextKeysIn(database)
+  if (!next) return
+  const keys = next.fingerprint === fingerprint(master) ? next.keys : []
+  if (keys.length > 0) rekeyBefore(database.filename, master, keys)
+  settleKeys(database, keys)
   database.run("PRAGMA wal_checkpoint(FULL)")
 }
 

@@ -5,7 +5,7 @@ type Attribute = Element["attributes"][number]
 
 /** A namespace by its prefix; that of the default namespace is empty, and so is no namespace. */
 type Binding = readonly [prefix: string, uri: string]
-type Bindings = ReadonlyMap<string, string>
+type Bindings = Map<string, string>
 
 /**
  * Exclusive XML Canonicalization 1.0 of an element where it stands in what `readMessage` has read:
@@ -14,11 +14,15 @@ type Bindings = ReadonlyMap<string, string>
  */
 export function canonical(of: Element, inclusive: readonly string[] = []): string {
   const prefixes = new Set(inclusive.map((prefix) => (prefix === "#default" ? "" : prefix)))
-  const bound = prefixes.size === 0 ? none : new Map(boundAround(of, prefixes))
+  const bound = new Map(boundAround(of, prefixes))
   return written(of, { declared: new Map([["", ""]]), bound, prefixes })
 }
 
-/** What an element has from those that it stands in. */
+/**
+ * What an element has from those that it stands in. An element adds its own for as long as it is
+ * written: to copy all of it would cost whoever checks a signature as many prefixes as there are
+ * elements, each time.
+ */
 type Scope = {
   /** What the output has declared there. */
   readonly declared: Bindings
@@ -30,26 +34,37 @@ type Scope = {
 const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
 const xmlnsNamespace = "http://www.w3.org/2000/xmlns/"
 
-const none: Bindings = new Map()
-
 function written(of: Element, scope: Scope): string {
+  const { declared, bound, prefixes } = scope
   const { bindings, attributes } = sorted(of)
-  const own = bindings.filter(([prefix]) => scope.prefixes.has(prefix))
-  const bound = own.length === 0 ? scope.bound : new Map([...scope.bound, ...own])
-  const used = usedBy(of, attributes)
-  const needed = bound.size === 0 ? new Map(used) : new Map([...bound, ...used])
-  const added = [...needed].filter(([prefix, uri]) => scope.declared.get(prefix) !== uri)
-  const declared = added.length === 0 ? scope.declared : new Map([...scope.declared, ...added])
+  const own = bindings.filter(([prefix]) => prefixes.has(prefix))
+  const unbind = bind(bound, own)
+  const needed = new Map([...bound, ...usedBy(of, attributes)])
+  const added = [...needed].filter(([prefix, uri]) => declared.get(prefix) !== uri)
+  const undeclare = bind(declared, added)
   const names = added
     .sort(([left], [right]) => inOrder(left, right))
     .map(([prefix, uri]) => pair(prefix === "" ? "xmlns" : `xmlns:${prefix}`, uri))
   const said = attributes.sort(byName).map(({ name, value }) => pair(name, value))
-  const within = { ...scope, declared, bound }
   let inside = ""
   for (let child = of.firstChild; child; child = child.nextSibling) {
-    inside += isElement(child) ? written(child, within) : textOf(child)
+    inside += isElement(child) ? written(child, scope) : textOf(child)
   }
+  undeclare()
+  unbind()
   return `<${of.tagName}${names.join("")}${said.join("")}>${inside}</${of.tagName}>`
+}
+
+/** Binds prefixes until that is undone. */
+function bind(bindings: Bindings, added: readonly Binding[]): () => void {
+  const before = added.map(([prefix]) => [prefix, bindings.get(prefix)] as const)
+  for (const [prefix, uri] of added) bindings.set(prefix, uri)
+  return () => {
+    for (const [prefix, uri] of before) {
+      if (uri === undefined) bindings.delete(prefix)
+      else bindings.set(prefix, uri)
+    }
+  }
 }
 
 const pair = (name: string, value: string): string => ` ${name}="${escapedAttribute(value)}"`

@@ -9,7 +9,16 @@ import {
   isSignatureAlgorithm,
   signatureAlgorithms,
 } from "./names.ts"
-import { allOf, attributeOf, childOf, childrenOf, type Reading, textOf } from "./read.ts"
+import {
+  allOf,
+  attributeOf,
+  childOf,
+  childrenOf,
+  elementsIn,
+  isNamed,
+  type Reading,
+  textOf,
+} from "./read.ts"
 
 /**
  * The one signature of a message, which stands right below its root; undefined for none. Refuses a
@@ -119,6 +128,8 @@ function toldBy(of: Element, signature: Element, reading: Reading): Told {
   if (infoPrefixes.length + prefixes.length > prefixesMax) {
     throw refused(`must have ${prefixesMax} prefixes in InclusiveNamespaces at most`)
   }
+  // It is written canonically before anybody knows whether a stranger has made it up.
+  if (!isInfo(info)) throw refused("has elements in its SignedInfo that do not belong there")
   return {
     ...{ info, infoPrefixes, algorithm, prefixes, hash },
     value: bytesIn(signature, "SignatureValue"),
@@ -140,6 +151,28 @@ const prefixesOf = (of: Element): readonly string[] =>
     )
     .flatMap((each) => (attributeOf(each, "PrefixList") ?? "").split(/\s+/))
     .filter((prefix) => prefix !== "")
+
+/** XML Signature §4.4: which elements stand right below those of a SignedInfo. */
+const infoParts: ReadonlyMap<string | null, readonly string[]> = new Map([
+  ["SignedInfo", ["CanonicalizationMethod", "SignatureMethod", "Reference"]],
+  ["Reference", ["Transforms", "DigestMethod", "DigestValue"]],
+  ["Transforms", ["Transform"]],
+])
+
+/**
+ * Whether nothing else stands there. No algorithm of ours has a parameter but InclusiveNamespaces;
+ * some put it into a namespace of their own where it says nothing.
+ */
+function isInfo(of: Element): boolean {
+  const parts = infoParts.get(of.localName)
+  const within = elementsIn(of)
+  if (!parts) {
+    const isPlain = (each: Element) =>
+      each.localName === "InclusiveNamespaces" && elementsIn(each).length === 0
+    return within.length <= 1 && within.every(isPlain)
+  }
+  return within.every((each) => parts.some((part) => isNamed(each, "ds", part)) && isInfo(each))
+}
 
 /** Whether one of the keys has signed these bytes, by an algorithm that is good enough. */
 export function isSignedBy(

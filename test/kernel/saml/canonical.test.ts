@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto"
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 import { ExclusiveCanonicalization, SignedXml } from "xml-crypto"
 import { canonical } from "../../../src/kernel/saml/canonical.ts"
 import {
@@ -16,7 +16,7 @@ import {
   readMessage,
 } from "../../../src/kernel/saml/read.ts"
 import { signedElement } from "../../../src/kernel/saml/verify.ts"
-import { isElement } from "../../../src/kernel/text/xml.ts"
+import { isElement, xmlRootOf } from "../../../src/kernel/text/xml.ts"
 
 const reading: Reading = { name: "the message", refusedError: (message) => new Error(message) }
 const read = (xml: string) => readMessage(xml, reading)
@@ -165,6 +165,38 @@ describe("any document", () => {
   })
 })
 
+/** How many bindings are put into maps meanwhile, those that a map is made of included. */
+function bindingsIn(work: () => unknown): number {
+  const set = vi.spyOn(Map.prototype, "set")
+  try {
+    work()
+    return set.mock.calls.length
+  } finally {
+    set.mockRestore()
+  }
+}
+
+test.each<[string, readonly string[]]>([
+  ["declared", []],
+  ["inclusive", ["p0", "p1", "p2"]],
+])("prefixes that are %s cost once, not for each element within", async (_, inclusive) => {
+  const [prefixCount, elementCount] = [500, 1000]
+  const said = Array.from({ length: prefixCount }, (_, at) => `xmlns:p${at}="u${at}" p${at}:a=""`)
+  // Each `c` needs the default namespace anew: what stands around it has none.
+  const within = '<b xmlns=""><c xmlns="d"/></b>'.repeat(elementCount / 2)
+  const xml = `<r:r xmlns="d" xmlns:r="r" ${said.join(" ")}>${within}</r:r>`
+  const root = await xmlRootOf(xml, { ...reading, bytesMax: xml.length, bounds: [] })
+  if (!root) throw new Error("there is no root")
+  let text = ""
+  const bindings = bindingsIn(() => {
+    text = canonical(root, inclusive)
+  })
+  expect(text).toContain(` xmlns:p${prefixCount - 1}="u${prefixCount - 1}"`)
+  expect(text.split('<b><c xmlns="d"></c></b>')).toHaveLength(elementCount / 2 + 1)
+  expect(bindings).toBeGreaterThan(prefixCount)
+  expect(bindings).toBeLessThan(5 * prefixCount + (5 + inclusive.length) * elementCount)
+})
+
 describe("what the library has signed", () => {
   const { privateKey, publicKey } = generateKeyPairSync("rsa", {
     ...{ modulusLength: 2048, publicKeyEncoding: { type: "spki", format: "pem" } },
@@ -206,6 +238,23 @@ describe("what the library has signed", () => {
     // By itself: nothing of what stands around it, and no signature.
     expect(of?.parentNode).toBeNull()
     expect(of && allOf(of, "ds", "Signature")).toEqual([])
+  })
+
+  test.each<[string, (xml: string) => string]>([
+    ["an element of nobody", (xml) => xml.replace("</SignedInfo>", "<b/>$&")],
+    ["another of XML Signature", (xml) => xml.replace("</SignedInfo>", "<KeyInfo/>$&")],
+    ["one beside a digest", (xml) => xml.replace("</Reference>", "<b/>$&")],
+    ["one beside a transform", (xml) => xml.replace("</Transforms>", "<b/>$&")],
+    ["a parameter", (xml) => xml.replace(/(<DigestMethod [^>]*)\/>/, "$1><b/></DigestMethod>")],
+    ["prefixes twice", (xml) => xml.replaceAll(/<InclusiveNamespaces [^>]*>/g, "$&$&")],
+    [
+      "more within those",
+      (xml) => xml.replaceAll(/(<(InclusiveNamespaces) [^>]*)\/>/g, "$1><b/></$2>"),
+    ],
+  ])("is not looked at with more in its SignedInfo: %s", async (_, change) => {
+    const xml = signed(around('<p:a ID="it"><b t="xs:x"/></p:a>'), "sha256", ["xs"])
+    expect(change(xml)).not.toBe(xml)
+    await expect(checked(change(xml))).rejects.toThrow("elements in its SignedInfo")
   })
 
   test("is not, where half a pair would be written as what was signed", async () => {

@@ -17,6 +17,9 @@ export const messageMax = 65_536
 
 const depthMax = 40
 
+/** Of one element, namespaces that it declares included; those of SAML have a dozen. */
+const attributesMax = 64
+
 /**
  * Reads a message strictly, before anything of it costs: nothing in it but elements, attributes and
  * text, so that no two readers see different things; bounded in size, count and depth; and no ID
@@ -73,6 +76,9 @@ function mustBeModest(root: Element, { name, refusedError }: Reading): void {
   let level: readonly Element[] = [root]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > depthMax) throw refusedError(`${name} is nested more than ${depthMax} deep`)
+    if (level.some(({ attributes }) => attributes.length > attributesMax)) {
+      throw refusedError(`${name} has an element of more than ${attributesMax} attributes`)
+    }
     for (const id of level.flatMap(idsOf)) {
       if (ids.has(id)) throw refusedError(`${name} has an ID twice`)
       ids.add(id)
@@ -134,7 +140,10 @@ export function textOf(of: Element | undefined, reading: Reading): string {
   return textIn(of).trim()
 }
 
-/** What stands right below an element that holds text alone. */
+/**
+ * What stands right below an element that holds text alone. The text of a comment would be part of
+ * it: `readMessage` lets none through.
+ */
 export function textIn(of: Element): string {
   let text = ""
   for (let node = of.firstChild; node; node = node.nextSibling) text += node.nodeValue ?? ""

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest"
+import {
+  type Element,
+  type Reading,
+  readMessage,
+  responseSize,
+  textIn,
+} from "../../../src/kernel/saml/read.ts"
+import { xmlRootOf } from "../../../src/kernel/text/xml.ts"
+
+const reading: Reading = {
+  ...{ name: "the message", size: responseSize },
+  refusedError: (message) => new Error(message),
+}
+const read = (xml: string) => readMessage(xml, reading)
+
+/** As it is read where not so much depends on it. */
+async function readLoosely(xml: string): Promise<Element> {
+  const root = await xmlRootOf(xml, { ...reading, bytesMax: xml.length, bounds: [] })
+  if (!root) throw new Error("there is no root")
+  return root
+}
+
+test.each<[string, string]>([
+  ["a comment", "<a>bob<!--by--></a>"],
+  ["a CDATA section", "<a>bob<![CDATA[by]]></a>"],
+  ["a processing instruction", "<a>bob<?x by?></a>"],
+])("a text would have what %s has; no message has one", async (_, xml) => {
+  expect(textIn(await readLoosely(xml))).toBe("bobby")
+  await expect(read(xml)).rejects.toThrow("must not have comments, CDATA")
+  expect(textIn(await read("<a>bob</a>"))).toBe("bob")
+})
+
+test.each<[string, (at: number) => string]>([
+  ["attributes", (at) => `a${at}="1"`],
+  ["namespaces", (at) => `xmlns:a${at}="1"`],
+])("an element has 64 %s at most, wherever it stands", async (_, make) => {
+  const said = (count: number) => Array.from({ length: count }, (_, at) => make(at)).join(" ")
+  const around = (count: number) => `<a><b ${said(64)}/><b><c ${said(count)}/></b></a>`
+  expect((await read(around(64))).localName).toBe("a")
+  await expect(read(around(65))).rejects.toThrow("more than 64 attributes")
+})

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { idpById } from "../../src/domain/idp/index.ts"
 import { certificateOf } from "../../src/domain/idp/saml/pair.ts"
 import { answerOf, type NewClient, type Provider } from "../oauth/provider.ts"
+import { countBindings } from "../support/bindings.ts"
 import {
   type Asked,
   ada,
@@ -54,6 +55,9 @@ const victim: Said = {
 /** So many elements with these attributes, each within the one before. */
 const advice = (count: number, said: string): string =>
   many(count, () => `<saml:Advice ${said}>`) + many(count, () => "</saml:Advice>")
+
+const dsig = "http://www.w3.org/2000/09/xmldsig#"
+const prefixed = (count: number): string => many(count, (at) => `xmlns:p${at}="u${at}" p${at}:a=""`)
 
 /** A response as it should be, with what is said otherwise. */
 const good = (asked: Asked, said: Said = {}, signing: Partial<Signing> = {}): string =>
@@ -312,6 +316,25 @@ describe("XML that does more than say something", () => {
     const end = await bring(provider, browser, { xml, asked })
     expect(performance.now() - began).toBeLessThan(1000)
     expect(end.page).toContain("made a mistake")
+  })
+
+  test.each<[string, number]>([
+    ["as many prefixes as it may", 31],
+    ["more than it may", 560],
+  ])("costs what it has, unsigned, with %s around many elements", async (_, prefixCount) => {
+    const browser = newBrowser(provider)
+    const asked = await askedFor(browser, client.id)
+    const xml = good(asked)
+      .replace(
+        "<SignedInfo>",
+        `<z:SignedInfo xmlns:z="${dsig}" ${prefixed(prefixCount)}>${"<b/>".repeat(1100)}`,
+      )
+      .replace("</SignedInfo>", "</z:SignedInfo>")
+    expect(xml).toContain("z:SignedInfo")
+    const [count, stop] = countBindings()
+    const end = await bring(provider, browser, { xml, asked }).finally(stop)
+    expect(end.page).toContain("made a mistake")
+    expect(count()).toBeLessThan(20_000)
   })
 
   test("that is too large is not read", async () => {

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from "node:crypto"
-import { describe, expect, test, vi } from "vitest"
+import { describe, expect, test } from "vitest"
 import { ExclusiveCanonicalization, SignedXml } from "xml-crypto"
 import { canonical } from "../../../src/kernel/saml/canonical.ts"
 import {
@@ -17,6 +17,7 @@ import {
 } from "../../../src/kernel/saml/read.ts"
 import { signedElement } from "../../../src/kernel/saml/verify.ts"
 import { isElement, xmlRootOf } from "../../../src/kernel/text/xml.ts"
+import { countBindings } from "../../support/bindings.ts"
 
 const reading: Reading = { name: "the message", refusedError: (message) => new Error(message) }
 const read = (xml: string) => readMessage(xml, reading)
@@ -165,17 +166,6 @@ describe("any document", () => {
   })
 })
 
-/** How many bindings are put into maps meanwhile, those that a map is made of included. */
-function bindingsIn(work: () => unknown): number {
-  const set = vi.spyOn(Map.prototype, "set")
-  try {
-    work()
-    return set.mock.calls.length
-  } finally {
-    set.mockRestore()
-  }
-}
-
 test.each<[string, readonly string[]]>([
   ["declared", []],
   ["inclusive", ["p0", "p1", "p2"]],
@@ -187,10 +177,10 @@ test.each<[string, readonly string[]]>([
   const xml = `<r:r xmlns="d" xmlns:r="r" ${said.join(" ")}>${within}</r:r>`
   const root = await xmlRootOf(xml, { ...reading, bytesMax: xml.length, bounds: [] })
   if (!root) throw new Error("there is no root")
-  let text = ""
-  const bindings = bindingsIn(() => {
-    text = canonical(root, inclusive)
-  })
+  const [count, stop] = countBindings()
+  const text = canonical(root, inclusive)
+  stop()
+  const bindings = count()
   expect(text).toContain(` xmlns:p${prefixCount - 1}="u${prefixCount - 1}"`)
   expect(text.split('<b><c xmlns="d"></c></b>')).toHaveLength(elementCount / 2 + 1)
   expect(bindings).toBeGreaterThan(prefixCount)

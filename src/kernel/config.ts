@@ -18,6 +18,8 @@ import {
   secureUrlOf,
   shareOf,
   webUrlOf,
+  withoutAll,
+  withoutToken,
 } from "./text/setting.ts"
 
 const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"] as const
@@ -360,23 +362,24 @@ export type Setting = {
   readonly from: string
 }
 
-/** What stands in place of a secret. */
-export const redacted = "(secret)"
-
 /** Every setting, where it comes from, and what was given; no secret. */
 export function settingsOf(sources: Sources): readonly Setting[] {
   const given = givenIn(sources)
   return Object.keys(keys).map((key) => {
     const found = given.get(key)
-    const value = found && secretKeys.includes(key) ? redacted : (found?.value ?? null)
+    const value = found ? (hiding[key]?.(found.value) ?? found.value) : null
     return { name: spelling.file(key), value, from: found?.origin ?? "default" }
   })
 }
-const secretKeys: readonly string[] = [
-  "masterKey",
-  "database",
-  "auditCollectorAuthorization",
-] satisfies readonly Key[]
+
+/** What is shown instead, where a secret is given or may be in it. */
+const hiding: Readonly<Record<string, (value: unknown) => string>> = {
+  masterKey: withoutAll,
+  database: withoutAll,
+  auditCollectorAuthorization: withoutAll,
+  auditCollector: withoutToken,
+  traces: withoutToken,
+} satisfies Partial<Record<Key, unknown>>
 
 /** How a key is spelled in each source. */
 export const spelling: Readonly<Record<Source, (key: string) => string>> = {

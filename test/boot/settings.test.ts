@@ -65,3 +65,17 @@ it("shows where each setting comes from, and no secret", () => {
   expect(settingsText(shown)).toMatch(/log_format +default/)
   expect(() => readSettings({ flags: { ...flags, "--listen": "x" }, env })).toThrow(/--listen must/)
 })
+
+it("hides the token in the address of a collector", () => {
+  const shown = (value: string) => {
+    const env = { LATCHKEY_AUDIT_COLLECTOR: value, LATCHKEY_TRACES: value }
+    const all = readSettings({ flags: { "--data": data }, env })
+    return all.flatMap(({ from, value: told }) => (from.startsWith("LATCHKEY_") ? [told] : []))
+  }
+  const plain = "https://logs.example.com/in"
+  expect(shown(plain)).toEqual([plain, plain])
+  for (const secret of ["?token=hunter2", "?hunter2", "#hunter2", "?a=?hunter2#b"]) {
+    expect(shown(plain + secret)).toEqual([`${plain}?(secret)`, `${plain}?(secret)`])
+  }
+  expect(() => shown("https://me:hunter2@logs.example.com/in")).toThrow(/^(?!.*hunter2)/)
+})

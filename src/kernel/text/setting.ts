@@ -16,6 +16,22 @@ export function webUrlOf(value: string): string | undefined {
   return isWeb && !url.username && !url.password ? url.href : undefined
 }
 
+/** What stands in place of a secret. */
+const redacted = "(secret)"
+
+export const withoutAll = () => redacted
+
+/**
+ * An address without its query, where many take a token. Of what is none that may be set nothing
+ * is left: it has a name and a password in it.
+ */
+export function withoutToken(address: unknown): string {
+  const given = String(address)
+  const bare = webUrlOf(given.replace(/[?#].*$/s, ""))
+  if (bare === undefined) return redacted
+  return /[?#]/.test(given) ? `${bare}?${redacted}` : given
+}
+
 /** RFC 9110 §5.5, without what is not ASCII. */
 export function headerOf(value: string): string | undefined {
   return /^[!-~]([ -~]{0,8190}[!-~])?$/.test(value) ? value : undefined

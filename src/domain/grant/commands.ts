@@ -28,11 +28,13 @@ type NewRequest = {
 
 /** Keeps what a client asked for, bound to the browser that it was asked in. */
 export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): void {
-  const { agentId, asked, loginHint } = input
+  const { agentId, loginHint } = input
+  const { state, nonce, ...asked } = input.asked
+  const echoed = { ...(state !== undefined && { state }), ...(nonce !== undefined && { nonce }) }
   const added: Draft<AuthRequestEvent> = {
     type: "auth_request.added",
     data: { agentId, asked },
-    private: { loginHint },
+    private: { loginHint, ...echoed },
   }
   tx.append(authRequest, id, [added])
 }

@@ -12,7 +12,7 @@ export type RequestedClaims = {
   readonly userinfo: readonly string[]
 }
 
-/** What a client asked for at the authorization endpoint, checked; nothing of it is personal. */
+/** What a client asked for at the authorization endpoint, checked. */
 export type Requested = {
   readonly clientId: string
   readonly appId: string
@@ -77,11 +77,15 @@ export type AnsweredAtOnce = {
   readonly codeAt: number
 }
 
+/** What the client alone is to know again, by which it tells its own answer from another's. */
+type Echoed = Pick<Requested, "state" | "nonce">
+
 export type AuthRequestEvent =
+  /** In requests from before, what is echoed stands in `asked`. */
   | Event<
       "auth_request.added",
       { readonly agentId: string; readonly asked: Requested },
-      { readonly loginHint: string }
+      { readonly loginHint: string } & Echoed
     >
   | Event<"auth_request.session.linked", { readonly sessionId: string }>
   | Event<"auth_request.consent.given", { readonly sessionId: string }>
@@ -136,13 +140,11 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
   revision: 3,
   initial: absent,
   evolve: {
-    "auth_request.added": (_, { data, private: secret, time }) => ({
-      status: "open",
-      ...data,
-      loginHint: secret?.loginHint ?? "",
-      created: time,
-      sessionId: "",
-    }),
+    "auth_request.added": (_, { data: { agentId, asked }, private: secret, time }) => {
+      const { loginHint, ...echoed } = secret ?? { loginHint: "" }
+      const whole = { ...asked, ...echoed }
+      return { status: "open", agentId, asked: whole, loginHint, created: time, sessionId: "" }
+    },
     "auth_request.session.linked": (state, { data }) =>
       state.status === "open" ? { ...state, sessionId: data.sessionId } : state,
     "auth_request.consent.given": (state, { data: { sessionId } }) =>

@@ -62,6 +62,25 @@ describe("an auth request", () => {
     expect(added?.private).toEqual({ loginHint: "ann@example.com" })
   })
 
+  test("keeps what its client alone is to know apart, too, and reads what did not", async () => {
+    const whole = { ...asked, state: "STATE", nonce: "NONCE" }
+    const input = { agentId: "b", asked: whole, loginHint: "" }
+    await step((tx) => grants.addAuthRequest(tx, "r", input))
+    const [added] = await world.store.log.read(0, 1)
+    expect(added?.data).toEqual({ agentId: "b", asked })
+    expect(added?.private).toEqual({ loginHint: "", state: "STATE", nonce: "NONCE" })
+    expect(request()).toMatchObject({ status: "open", asked: whole, loginHint: "" })
+
+    const before = {
+      type: "auth_request.added",
+      data: { agentId: "b", asked: whole },
+      private: { loginHint: "ann@example.com" },
+    }
+    await step((tx) => tx.append(grants.authRequest, "before", [before]))
+    const read = world.store.state(world.cx(), grants.authRequest, "before")
+    expect(read).toEqual({ ...request(), loginHint: "ann@example.com" })
+  })
+
   type Do = (tx: Transaction) => void
   const ends: Readonly<Record<string, Do>> = {
     "was answered": (tx) => grants.answerRequest(tx, "r", "s"),

@@ -139,11 +139,14 @@ function watched<A extends Called>(
       const parent = isTrusted(arrival.address) ? arrival.headers.get("traceparent") : null
       const span = begin(name, {}, parent)
       return current.run(span, async () => {
-        const answer = await call(arrival, codec)
-        const failed = !answer.result.ok && ours.has(answer.result.fault.code)
-        if (failed) span.setStatus({ code: SpanStatusCode.ERROR })
-        span.end()
-        return answer
+        try {
+          const answer = await call(arrival, codec)
+          const failed = !answer.result.ok && ours.has(answer.result.fault.code)
+          if (failed) span.setStatus({ code: SpanStatusCode.ERROR })
+          return answer
+        } finally {
+          span.end()
+        }
       })
     }
   return {

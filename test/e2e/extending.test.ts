@@ -128,7 +128,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
   test("has it run when userinfo is put together", async () => {
     await page.goto(`${service.url}/ui/console/scripts`)
     const moment = row("userinfo, introspection and ID tokens")
-    await moment.getByRole("button").click()
+    await moment.getByRole("button", { name: /^Edit/ }).click()
     await dialog().getByLabel("Add").selectOption("welcome")
     await dialog().getByRole("button", { name: "Save" }).click()
     await closed()

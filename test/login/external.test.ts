@@ -1,7 +1,14 @@
 // Signing in with what people already have: the way there and back, in browsers without sockets.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
-import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import {
+  failIntent,
+  idpById,
+  type Options,
+  type Settings,
+  startIntent,
+} from "../../src/domain/idp/index.ts"
+import { intent } from "../../src/domain/idp/intent/model.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import {
@@ -44,6 +51,8 @@ const oidc: Settings = {
   ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
   ...{ isIdTokenMapping: false, usePkce: true },
 }
+
+const github: Settings = { kind: "github", clientId: "client", scopes: [] }
 
 async function addProvider(more: { settings?: Settings; options?: Partial<Options> } = {}) {
   const { settings = oidc, options } = more
@@ -186,6 +195,29 @@ describe("who has an account here", () => {
     expect(events.map(({ type }) => type)).toEqual(types)
     expect(events.map((each) => JSON.stringify(each.private))).not.toContain("ada")
     expect(events[0]?.private).toBeNull()
+  })
+
+  test("begins without a word in its event of where a page elsewhere goes on", async () => {
+    const cx = provider.cx()
+    const back = {
+      successUrl: "https://a.example.com/s?k=1",
+      failureUrl: "https://a.example.com/f",
+    }
+    const who = { idpId, agentId: "", requestId: "", creatorId: "c" }
+    const before = { type: "idpintent.started", data: { ...who, ...back }, private: null }
+    await cx.store.transact(cx, (tx) => tx.append(intent, "before", [before]))
+    expect(cx.store.state(cx, intent, "before")).toMatchObject({ ...who, ...back })
+
+    const found = idpById(cx, await addProvider({ settings: github }))
+    if (!found) throw new Error("there is no provider")
+    const { id } = await startIntent(cx, found, { ...who, ...back })
+    expect(cx.store.state(cx, intent, id)).toMatchObject(back)
+    const { events } = await cx.store.log.find(0, 1000, ["idpintent.started"])
+    const started = events.find((each) => each.id === id)
+    expect(JSON.stringify(started?.data)).not.toContain("a.example.com")
+    expect(started?.private).toMatchObject(back)
+    await failIntent(cx, id, "gone")
+    expect(cx.store.state(cx, intent, id)).not.toHaveProperty("successUrl")
   })
 
   test("is not let in when locked, and not linked by that", async () => {

@@ -27,7 +27,7 @@ export const diagnosis = share<Cx>()(DiagnosisService, {
       return { authUrl: (await startIntent(cx, found, { ...begun, ...back })).authUrl }
     }
     const answered = await answeredByDirectory(cx, found, { username, password })
-    const noted = { ...begun, successUrl: "", failureUrl: "", answered }
+    const noted = { ...begun, answered }
     const { id: testId, token: testToken } = await noteAnswered(cx, found, noted)
     return { testId, testToken }
   },

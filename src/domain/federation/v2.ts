@@ -92,8 +92,7 @@ async function askDirectory(
   { username, password, ...begun }: Begun & Credentials,
 ) {
   const answered = await answeredByDirectory(cx, found, { username, password })
-  const noted = { ...begun, successUrl: "", failureUrl: "", answered }
-  const { id, token } = await noteAnswered(cx, found, noted)
+  const { id, token } = await noteAnswered(cx, found, { ...begun, answered })
   const { externalId } = answered.identity
   const userId = linkedUser(cx, { idpId: found.idp.id, externalId }) ?? ""
   const value = { idpIntentId: id, idpIntentToken: token, userId }

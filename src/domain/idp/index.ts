@@ -30,6 +30,7 @@ export {
   isNow,
   noteAnswered,
   noteBrought,
+  type Open as OpenIntent,
   openIntent,
   startIntent,
   succeedIntent,

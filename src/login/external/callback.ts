@@ -6,6 +6,7 @@ import {
   finishUpstream,
   type Intent,
   idpById,
+  type OpenIntent,
   openIntent,
   redirectUriOf,
   startIntent,
@@ -88,7 +89,7 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
   }
 }
 
-type Elsewhere = Pick<Intent, "id" | "idpId" | "successUrl" | "failureUrl">
+type Elsewhere = Pick<OpenIntent, "id" | "idpId" | "successUrl" | "failureUrl">
 type End = { readonly token: string; readonly answered: Answered } | { readonly error: string }
 
 /** Tells a login page of somebody else what came of an intent that it has begun. */

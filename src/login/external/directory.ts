@@ -85,7 +85,7 @@ export async function takeDirectory(loginContext: LoginContext, fields: Fields):
     const answered = await askedOfExternal(loginContext, found, { answered: said, requestId })
     const begun = {
       ...{ idpId: found.idp.id, agentId: browserContext.browser.id, requestId, creatorId: "" },
-      ...{ ...linking, successUrl: "", failureUrl: "", answered },
+      ...{ ...linking, answered },
     }
     const { id } = await noteAnswered(cx, found, begun)
     return await proceed(loginContext, { intent: { ...begun, id }, isKept: true })

@@ -5,7 +5,7 @@ import { authorityOfIdp, authorityWithin, type Found } from "../commands.ts"
 import type { Answered } from "../upstream/identity.ts"
 import { authorizationUrl } from "../upstream/start.ts"
 import { type Kept, newKept } from "./kept.ts"
-import { type Begun, type Intent, type IntentEvent, intent } from "./model.ts"
+import { type Back, type Begun, type Intent, type IntentEvent, intent } from "./model.ts"
 
 export type Started = { readonly id: string; readonly authUrl: string }
 
@@ -13,7 +13,7 @@ export type Started = { readonly id: string; readonly authUrl: string }
 export async function startIntent(
   cx: Cx,
   found: Found,
-  begun: Omit<Begun, "idpId">,
+  { successUrl, failureUrl, ...begun }: Omit<Begun, "idpId"> & Back,
 ): Promise<Started> {
   cx.allowance?.spend("request")
   const id = cx.ids.next()
@@ -26,6 +26,7 @@ export async function startIntent(
     private: {
       sealed: cx.secrets.seal("seal", JSON.stringify(kept), about(id)),
       stateHash: cx.secrets.hash(token, about(id)),
+      ...{ successUrl, failureUrl },
     },
   }
   await cx.store.transact(cx, (tx) => tx.append(intent, id, [started], found.place ?? cx.instance))
@@ -33,10 +34,13 @@ export async function startIntent(
 }
 
 /** An intent that waits for its provider. */
-export type Open = Begun & { readonly id: string; readonly kept: Kept }
+export type Open = Begun & Back & { readonly id: string; readonly kept: Kept }
 
 /** What came of one that waited. */
-export function doneWith({ kept: _, ...begun }: Open, answered: Answered): Done {
+export function doneWith(
+  { kept: _, successUrl: __, failureUrl: ___, ...begun }: Open,
+  answered: Answered,
+): Done {
   return { ...begun, answered }
 }
 
@@ -47,7 +51,9 @@ export function openIntent(cx: Cx, state: string): Open | undefined {
   if (found.status !== "started" || cx.clock.now() >= found.expires) return undefined
   if (!cx.secrets.matches(found.stateHash, token, about(id))) return undefined
   const plain = cx.secrets.open("seal", found.sealed, about(id))
-  return plain === undefined ? undefined : { ...begunOf(found), id, kept: JSON.parse(plain) }
+  if (plain === undefined) return undefined
+  const { successUrl, failureUrl } = found
+  return { ...begunOf(found), successUrl, failureUrl, id, kept: JSON.parse(plain) }
 }
 
 /**
@@ -186,9 +192,9 @@ export const isNow = (cx: Cx, { idpId, answered }: Pick<Done, "idpId" | "answere
   authorityOfIdp(cx, idpId) === answered.authority
 
 function begunOf(found: Begun): Begun {
-  const { idpId, agentId, requestId, creatorId, linkUserId, successUrl, failureUrl } = found
+  const { idpId, agentId, requestId, creatorId, linkUserId } = found
   const linking = linkUserId === undefined ? {} : { linkUserId }
-  return { idpId, agentId, requestId, creatorId, ...linking, successUrl, failureUrl }
+  return { idpId, agentId, requestId, creatorId, ...linking }
 }
 
 const about = (id: string): string => `idpintent/${id}`

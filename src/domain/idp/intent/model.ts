@@ -1,6 +1,6 @@
 import { aggregate, type Event } from "../../../store/index.ts"
 
-/** Who has begun an intent, and where it ends. */
+/** Who has begun an intent. */
 export type Begun = {
   readonly idpId: string
   /** The browser that began it on our own pages; empty where an application did by the API. */
@@ -11,14 +11,21 @@ export type Begun = {
   readonly creatorId: string
   /** To whom it is to link who comes back; absent where it signs somebody in. */
   readonly linkUserId?: string
-  /** Where the browser goes in the end; empty on our own pages. */
-  readonly successUrl: string
-  readonly failureUrl: string
 }
 
+/** Where the browser goes in the end; empty on our own pages. */
+export type Back = { readonly successUrl: string; readonly failureUrl: string }
+
 export type IntentEvent =
-  /** Sealed: what is compared when the provider answers (nonce, code verifier). */
-  | Event<"idpintent.started", Begun, { readonly sealed: string; readonly stateHash: string }>
+  /**
+   * Sealed: what is compared when the provider answers (nonce, code verifier). In those from before
+   * the way back stands in the data.
+   */
+  | Event<
+      "idpintent.started",
+      Begun & Partial<Back>,
+      { readonly sealed: string; readonly stateHash: string } & Partial<Back>
+    >
   /** Sealed: who it is at the provider, and the tokens of the provider. */
   | Event<
       "idpintent.succeeded",
@@ -44,7 +51,7 @@ type Kept = Begun & {
 
 export type Intent =
   | { readonly status: "absent" }
-  | (Kept & { readonly status: "started"; readonly stateHash: string })
+  | (Kept & Back & { readonly status: "started"; readonly stateHash: string })
   | (Kept & { readonly status: "brought" })
   | (Kept & { readonly status: "succeeded"; readonly tokenHash: string })
   | (Kept & { readonly status: "ended" })
@@ -55,7 +62,14 @@ const minute = 60_000
 export const intentLifetimes = { started: 10 * minute, succeeded: 60 * minute } as const
 
 function ended(state: Intent): Intent {
-  return state.status === "absent" ? state : { ...state, status: "ended", sealed: "" }
+  return state.status === "absent" ? state : { ...keptOf(state), status: "ended", sealed: "" }
+}
+
+/** What is still known of one that was begun when what it began with is erased. */
+function keptOf(found: Kept): Kept {
+  const { idpId, agentId, requestId, creatorId, linkUserId, sealed, expires } = found
+  const linking = linkUserId === undefined ? {} : { linkUserId }
+  return { idpId, agentId, requestId, creatorId, ...linking, sealed, expires }
 }
 
 /** One sign-in with an identity provider; it is used once. */
@@ -64,10 +78,13 @@ export const intent = aggregate<IntentEvent, Intent>({
   retention: "transient",
   // An hour for clocks that are wrong.
   expires: (state) => (state.status === "absent" ? undefined : state.expires + 60 * minute),
+  revision: 1,
   initial: { status: "absent" },
   evolve: {
     "idpintent.started": (_, { data, private: secret, time }) => ({
       ...data,
+      successUrl: secret?.successUrl ?? data.successUrl ?? "",
+      failureUrl: secret?.failureUrl ?? data.failureUrl ?? "",
       status: "started",
       sealed: secret?.sealed ?? "",
       stateHash: secret?.stateHash ?? "",
@@ -76,7 +93,7 @@ export const intent = aggregate<IntentEvent, Intent>({
     "idpintent.succeeded": (state, { private: secret, time }) =>
       state.status === "started" || state.status === "brought"
         ? {
-            ...state,
+            ...keptOf(state),
             status: "succeeded",
             sealed: secret?.sealed ?? "",
             tokenHash: secret?.tokenHash ?? "",
@@ -85,7 +102,7 @@ export const intent = aggregate<IntentEvent, Intent>({
         : state,
     "idpintent.saml.succeeded": (state, { private: secret }) =>
       state.status === "started"
-        ? { ...state, status: "brought", sealed: secret?.sealed ?? "" }
+        ? { ...keptOf(state), status: "brought", sealed: secret?.sealed ?? "" }
         : state,
     "idpintent.ldap.succeeded": (_, { data, private: secret, time }) => ({
       ...data,

@@ -14,6 +14,7 @@ import {
 } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { binary, freePort, setUp, start, temporaryFolder } from "../support/latchkey.ts"
 
@@ -67,6 +68,17 @@ function contents(path = data): Readonly<Record<string, string>> {
     .filter((file) => !/\/lock(\.pid)?$/.test(file))
   const hash = (file: string) => createHash("sha256").update(readFileSync(file)).digest("hex")
   return Object.fromEntries(files.sort().map((file) => [file, hash(file)]))
+}
+
+/** Waits until a server that has begun has written what it writes by itself. */
+async function settled(): Promise<void> {
+  let [before, same] = [JSON.stringify(contents()), 0]
+  while (same < 6) {
+    await sleep(500)
+    const now = JSON.stringify(contents())
+    same = now === before ? same + 1 : 0
+    before = now
+  }
 }
 
 async function refusesUntouched(args: readonly string[], about: RegExp, options: Options = {}) {
@@ -125,6 +137,7 @@ describe("the start is refused, with nothing touched, when", () => {
   test("another process owns the folder", async () => {
     const server = await start({ data, port: await freePort() })
     try {
+      await settled()
       await refusesUntouched([], new RegExp(`in use by another .*pid ${server.process.pid}`))
       expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
     } finally {

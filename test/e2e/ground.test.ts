@@ -79,6 +79,8 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
   test("Back returns to the search, the filter, the order and the page that one left", async () => {
     await page.getByText("People", { exact: true }).click()
     await page.getByRole("searchbox").fill("person")
+    // A search begins at its first page, once the hand has rested.
+    await page.waitForURL(/[?&]q=person/)
     await page.getByRole("button", { name: "Name" }).click()
     await page.getByText("p69 Person").waitFor()
     await page.getByRole("button", { name: "Next" }).click()

@@ -11,14 +11,14 @@ import { keepFocus } from "./shell/focus.ts"
 import { contentId } from "./shell/frame.tsx"
 import { router } from "./shell/router.tsx"
 import { start } from "./shell/session.ts"
-import { TextContext } from "./shell/text.ts"
-import { textsFor } from "./shell/texts/index.ts"
+import { language } from "./shell/text.ts"
+import { loadTexts } from "./shell/texts/index.ts"
 
 const place = document.getElementById("console")
 if (!place) throw new Error("The document has no place for the console.")
 void start()
-const texts = await textsFor(navigator.languages)
-document.documentElement.lang = texts.language
+await loadTexts(navigator.languages)
+document.documentElement.lang = language
 
 // Whoever uses a keyboard or a screen reader begins at the page that has come; where it stands is
 // the router's matter, and its heading is not behind the bar.
@@ -30,9 +30,7 @@ router.subscribe("onRendered", ({ pathChanged, fromLocation }) => {
 keepFocus()
 
 createRoot(place).render(
-  <TextContext value={texts}>
-    <QueryClientProvider client={client}>
-      <RouterProvider router={router} />
-    </QueryClientProvider>
-  </TextContext>,
+  <QueryClientProvider client={client}>
+    <RouterProvider router={router} />
+  </QueryClientProvider>,
 )

@@ -3,7 +3,7 @@ import { Button } from "../../kit/button.tsx"
 import { formOf } from "../form/made.tsx"
 import { formId, useOpen } from "../form/open.ts"
 import { call } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { isOfBrowser, madeKey } from "./make-key.ts"
 
 type KeyKind = "passkey" | "u2f"
@@ -34,7 +34,6 @@ async function addKey(kind: KeyKind, tokenName: string): Promise<unknown> {
 
 /** A button for one more key. */
 export function AddKey({ kind }: { readonly kind: KeyKind }) {
-  const { t } = useText()
   const [open, setOpen] = useOpen(kind)
   const title = t(`account.${kind}.add`)
   const close = () => setOpen(undefined)
@@ -43,13 +42,13 @@ export function AddKey({ kind }: { readonly kind: KeyKind }) {
       <Button small aria-label={title} onClick={() => setOpen("new")}>
         {t("account.add")}
       </Button>
-      {open !== undefined && keyForm(t, kind)({ id: formId(kind, open), title, close })}
+      {open !== undefined && keyForm(kind)({ id: formId(kind, open), title, close })}
     </>
   )
 }
 
 /** A key is called something, and made by the browser. */
-const keyForm = (t: Translate, kind: KeyKind) =>
+const keyForm = (kind: KeyKind) =>
   formOf({
     initial: { name: "" },
     save: ({ name }) =>

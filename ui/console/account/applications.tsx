@@ -6,13 +6,12 @@ import { ConfirmButton } from "../form/confirm.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const { listConnectedApplications, disconnectApplication } = ActivityService.method
 
 /** What may act for one, what it may do, and what takes that away again. */
 export function Applications() {
-  const { t } = useText()
   const { connectedApplications } = useRead(listConnectedApplications)
   return (
     <Section title={t("account.apps.title")}>
@@ -28,7 +27,6 @@ export function Applications() {
 }
 
 function Application({ application }: { readonly application: ConnectedApplication }) {
-  const { t } = useText()
   const { applicationId, applicationName, connectedSince, lastUsed } = application
   return (
     <li>
@@ -37,7 +35,7 @@ function Application({ application }: { readonly application: ConnectedApplicati
           <bdi>{applicationName}</bdi>
         </h3>
         <ul className="small">
-          {rightsOf(t, application).map((right) => (
+          {rightsOf(application).map((right) => (
             <li key={right}>{right}</li>
           ))}
         </ul>
@@ -59,7 +57,7 @@ function Application({ application }: { readonly application: ConnectedApplicati
 }
 
 /** What an application knows and may do, in a sentence each. */
-function rightsOf(t: Translate, { scopes, projects, offline }: ConnectedApplication) {
+function rightsOf({ scopes, projects, offline }: ConnectedApplication) {
   const said = scopes.flatMap((scope) => {
     const known = words.find(([form]) => form.test(scope))
     if (!known) return [t("account.apps.scope.other", { scope })]

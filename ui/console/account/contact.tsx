@@ -8,7 +8,7 @@ import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { tell } from "../shell/notice.tsx"
 import { unless } from "../shell/refusal.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { Me } from "./me.ts"
 
 type Part = { readonly me: Me }
@@ -59,7 +59,6 @@ type AddressProps = {
 
 function Address(props: AddressProps) {
   const { of, current, isVerified, remove } = props
-  const { t } = useText()
   const title = t(`field.${of}`)
   const facts = (
     <div className="stack">
@@ -82,7 +81,7 @@ function Address(props: AddressProps) {
       title={title}
       action={t(current === "" ? "account.add" : "account.change")}
       facts={facts}
-      form={addressForm(t, props)}
+      form={addressForm(props)}
       more={
         remove &&
         current !== "" && (
@@ -99,7 +98,7 @@ function Address(props: AddressProps) {
   )
 }
 
-const addressForm = (t: Translate, { of, type, current, set }: AddressProps) =>
+const addressForm = ({ of, type, current, set }: AddressProps) =>
   formOf({
     initial: { value: current },
     refusals: { value: [`user.${of}`, of] },
@@ -114,7 +113,6 @@ const addressForm = (t: Translate, { of, type, current, set }: AddressProps) =>
 
 /** The code that went to the address, which only who reads it there knows. */
 function Verify({ of, current, verify, resend }: AddressProps) {
-  const { t } = useText()
   const form = useForm({
     id: `verify-${of}`,
     initial: { code: "" },

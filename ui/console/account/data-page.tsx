@@ -8,13 +8,12 @@ import { usePermissions } from "../shell/held.ts"
 import { Part } from "../shell/part.tsx"
 import { Refused } from "../shell/refused.tsx"
 import { signedOut } from "../shell/session.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { useMe } from "./me.ts"
 import { ownData } from "./own-data.ts"
 
 /** What is kept of one: to take along, and to remove where one may. */
 export function DataPage() {
-  const { t } = useText()
   const me = useMe()
   if (!me) return null
   const { id, preferredLoginName } = me.user
@@ -29,7 +28,6 @@ export function DataPage() {
 }
 
 function Download({ userId }: { readonly userId: string }) {
-  const { t } = useText()
   const action = useAction(async () => {
     const data = JSON.stringify(await ownData(userId), null, 2)
     const address = URL.createObjectURL(new Blob([data], { type: "application/json" }))
@@ -55,7 +53,6 @@ function Download({ userId }: { readonly userId: string }) {
 
 /** Where the organisation lets its people remove themselves; nothing says so where it doesn't. */
 function Remove({ loginName }: { readonly loginName: string }) {
-  const { t } = useText()
   if (!usePermissions().includes("user.self.delete")) return null
   const act = async () => {
     await call(AuthService.method.removeMyUser)

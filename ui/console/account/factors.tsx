@@ -6,7 +6,7 @@ import { Badge } from "../../kit/badge.tsx"
 import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { AddKey } from "./add-key.tsx"
 import { KeyList } from "./key-list.tsx"
 import { hasKeys } from "./make-key.ts"
@@ -17,7 +17,6 @@ type Allowed = { readonly allowed: readonly SecondFactorType[] }
 
 /** What is asked for beside the password. What the organisation doesn't allow is not offered. */
 export function Factors({ allowed }: Allowed) {
-  const { t } = useText()
   const { result } = useRead(AuthService.method.listMyAuthFactors)
   const ready = result.filter(({ state }) => state === AuthFactorState.READY)
   const has = (kind: AuthFactor["type"]["case"]) => ready.some(({ type }) => type.case === kind)
@@ -56,7 +55,6 @@ export function Factors({ allowed }: Allowed) {
 }
 
 function TurnOn({ act }: { readonly act: () => Promise<unknown> }) {
-  const { t } = useText()
   return <ActionButton needs="own" label={t("action.turn_on")} act={act} />
 }
 
@@ -70,7 +68,6 @@ type WayProps = {
 
 /** One of which there is one or none. */
 function Way({ way, isOn, isAllowed, add, remove }: WayProps) {
-  const { t } = useText()
   if (!isOn && !isAllowed) return null
   const name = t(`account.${way}.title`)
   return (
@@ -99,7 +96,6 @@ function Way({ way, isOn, isAllowed, add, remove }: WayProps) {
 type SecurityKeysProps = { readonly allowed: boolean; readonly ready: readonly AuthFactor[] }
 
 function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
-  const { t } = useText()
   const keys = ready.flatMap(({ type }) => (type.case === "u2f" ? [type.value] : []))
   if (!allowed && keys.length === 0) return null
   return (

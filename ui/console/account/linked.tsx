@@ -4,12 +4,11 @@ import { Button } from "../../kit/button.tsx"
 import { call, useAction, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { KeyList } from "./key-list.tsx"
 
 /** Accounts elsewhere that sign one in here, and those that could; nothing where there is none. */
 export function LinkedAccounts() {
-  const { t } = useText()
   const { result } = useRead(AuthService.method.listMyLinkedIDPs)
   const { providers } = useRead(ActivityService.method.listLinkableProviders)
   if (result.length === 0 && providers.length === 0) return null
@@ -36,7 +35,6 @@ export function LinkedAccounts() {
 
 /** A provider with which one could sign in, too: the browser goes there and comes back. */
 function Linkable({ idpId, name }: { readonly idpId: string; readonly name: string }) {
-  const { t } = useText()
   const label = t("account.linked.add")
   const begin = useAction(
     () => call(ActivityService.method.startProviderLink, { idpId }),

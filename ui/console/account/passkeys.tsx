@@ -9,7 +9,7 @@ import { LinkBox } from "../list/link-box.tsx"
 import { call, useAction, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { AddKey } from "./add-key.tsx"
 import { KeyList } from "./key-list.tsx"
 import { hasKeys } from "./make-key.ts"
@@ -18,7 +18,6 @@ type PasskeysProps = { readonly userId: string; readonly isAllowed: boolean }
 
 /** What signs in without a password: on this device, or by a link on another one. */
 export function Passkeys({ userId, isAllowed }: PasskeysProps) {
-  const { t } = useText()
   const { result } = useRead(AuthService.method.listMyPasswordless)
   const [renamed, setRenamed] = useOpen("passkey-name")
   const key = result.find(({ id }) => id === renamed)
@@ -50,7 +49,6 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
       />
       {key &&
         renameForm(
-          t,
           userId,
           key,
         )({
@@ -62,7 +60,7 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
   )
 }
 
-const renameForm = (t: Translate, userId: string, { id: passkeyId, name }: NamedKey) =>
+const renameForm = (userId: string, { id: passkeyId, name }: NamedKey) =>
   formOf({
     initial: { name },
     save: (values) =>
@@ -75,7 +73,6 @@ type NamedKey = { readonly id: string; readonly name: string }
 
 /** A phone opens the link by its camera, and makes the passkey there. */
 function OtherDevice() {
-  const { t } = useText()
   const [link, setLink] = useState("")
   const action = useAction(
     () => call(AuthService.method.addMyPasswordlessLink),

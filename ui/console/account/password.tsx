@@ -6,14 +6,13 @@ import { formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Facts } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
 type PasswordProps = { readonly isSet: boolean; readonly changed: Timestamp | undefined }
 
 /** When it was changed, and a new one in its place. */
 export function Password({ isSet, changed }: PasswordProps) {
-  const { t } = useText()
   const facts = isSet ? (
     <Facts rows={[[t("field.changed"), changed && <Time key="changed" at={changed} />]]} />
   ) : (
@@ -25,12 +24,12 @@ export function Password({ isSet, changed }: PasswordProps) {
       title={t("field.password")}
       action={t("account.change")}
       facts={facts}
-      {...(isSet && { form: passwordForm(t) })}
+      {...(isSet && { form: passwordForm() })}
     />
   )
 }
 
-const passwordForm = (t: Translate) =>
+const passwordForm = () =>
   formOf({
     initial: { oldPassword: "", newPassword: "" },
     secret: ["oldPassword", "newPassword"],
@@ -60,7 +59,6 @@ const Rules = ({ show }: RulesProps) => show(useRules())
 
 /** What the organisation asks of passwords, in a line. */
 function useRules(): string {
-  const { t } = useText()
   const { policy } = useRead(AuthService.method.getMyPasswordComplexityPolicy)
   if (!policy) return ""
   const { minLength, hasUppercase, hasLowercase, hasNumber, hasSymbol } = policy

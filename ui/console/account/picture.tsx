@@ -7,12 +7,11 @@ import { ConfirmButton } from "../form/confirm.tsx"
 import { call, useAction } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { Me } from "./me.ts"
 
 /** One's picture, as other people and applications see it. */
 export function Picture({ me: { user, human } }: { readonly me: Me }) {
-  const { t } = useText()
   const { displayName = "", avatarUrl = "" } = human.profile ?? {}
   return (
     <Section title={t("account.picture")}>
@@ -35,7 +34,6 @@ export function Picture({ me: { user, human } }: { readonly me: Me }) {
 
 /** The file is sent as soon as it is chosen; the server says what it takes. */
 function Choose() {
-  const { t } = useText()
   const input = useRef<HTMLInputElement>(null)
   const action = useAction(async (file: File) => {
     const data = new Uint8Array(await file.arrayBuffer())

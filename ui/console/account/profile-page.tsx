@@ -7,9 +7,9 @@ import { call } from "../shell/call.ts"
 import { ValueList } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { unless } from "../shell/refusal.ts"
-import { type Texts, type Translate, useText } from "../shell/text.ts"
+import { languageName, t } from "../shell/text.ts"
 import { Email, Phone } from "./contact.tsx"
-import { languageName, languageOptions } from "./language.ts"
+import { languageOptions } from "./language.ts"
 import { type Me, useMe } from "./me.ts"
 import { Picture } from "./picture.tsx"
 
@@ -17,7 +17,6 @@ const { updateMyProfile, updateMyUserName } = AuthService.method
 
 /** Who one is to the applications that one signs in to. */
 export function ProfilePage() {
-  const { t } = useText()
   const me = useMe()
   if (!me) return null
   return (
@@ -34,8 +33,6 @@ export function ProfilePage() {
 type Part = { readonly me: Me }
 
 function About({ me }: Part) {
-  const texts = useText()
-  const { t, language } = texts
   const { firstName, lastName, displayName, nickName, preferredLanguage } = me.human.profile ?? {}
   return (
     <EditSection
@@ -46,17 +43,17 @@ function About({ me }: Part) {
         [t("field.last_name"), lastName],
         [t("field.display_name"), displayName],
         [t("account.nick_name"), nickName],
-        [t("account.language"), languageName(language, preferredLanguage ?? "")],
+        [t("account.language"), languageName(preferredLanguage ?? "")],
       ]}
-      form={aboutForm(texts, me)}
+      form={aboutForm(me)}
     />
   )
 }
 
-function aboutForm({ t, language }: Texts, { human: { profile } }: Me) {
+function aboutForm({ human: { profile } }: Me) {
   const { firstName = "", lastName = "", displayName = "", nickName = "" } = profile ?? {}
   const { preferredLanguage = "", gender = 0 } = profile ?? {}
-  const languages = languageOptions(language, preferredLanguage, t("account.any_language"))
+  const languages = languageOptions(preferredLanguage, t("account.any_language"))
   return formOf({
     initial: { firstName, lastName, displayName, nickName, preferredLanguage },
     save: (values) => unless("user.unchanged", call(updateMyProfile, { ...values, gender })),
@@ -83,7 +80,6 @@ function aboutForm({ t, language }: Texts, { human: { profile } }: Me) {
 }
 
 function LoginNames({ me: { user } }: Part) {
-  const { t } = useText()
   return (
     <EditSection
       needs="own"
@@ -94,12 +90,12 @@ function LoginNames({ me: { user } }: Part) {
           <ValueList values={user.loginNames} />
         </>
       }
-      form={loginNameForm(t, user.userName)}
+      form={loginNameForm(user.userName)}
     />
   )
 }
 
-const loginNameForm = (t: Translate, userName: string) =>
+const loginNameForm = (userName: string) =>
   formOf({
     initial: { userName },
     refusals: { userName: ["user.name", "user.login_name", "user.username"] },

@@ -7,7 +7,7 @@ import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { OnceBox } from "../list/once-box.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
 type RecoveryCodesProps = {
@@ -18,7 +18,6 @@ type RecoveryCodesProps = {
 
 /** Codes on paper for the day when the phone is lost; each opens once. Shown once. */
 export function RecoveryCodes({ userId, isSet, allowed }: RecoveryCodesProps) {
-  const { t } = useText()
   const [codes, setCodes] = useState<readonly string[]>([])
   const isAllowed = allowed.includes(SecondFactorType.RECOVERY_CODES)
   if (!isAllowed && !isSet) return null

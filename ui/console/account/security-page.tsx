@@ -6,7 +6,7 @@ import {
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { useRead } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Factors } from "./factors.tsx"
 import { LinkedAccounts } from "./linked.tsx"
 import { useMe } from "./me.ts"
@@ -16,7 +16,6 @@ import { RecoveryCodes } from "./recovery-codes.tsx"
 
 /** By what one signs in: the password, passkeys, second factors, and what helps without them. */
 export function SecurityPage() {
-  const { t } = useText()
   const me = useMe()
   if (!me) return null
   return (

@@ -12,13 +12,12 @@ import { Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Part } from "../shell/part.tsx"
 import { useSession } from "../shell/session.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Applications } from "./applications.tsx"
 import { useMe } from "./me.ts"
 
 /** Where one is signed in, and which applications may act for one. */
 export function SessionsPage() {
-  const { t } = useText()
   const [since] = useState(() => timestampFromMs(Date.now()))
   const me = useMe()
   if (!me) return null
@@ -43,7 +42,6 @@ const end = (sessionId: string) => call(SessionService.method.deleteSession, { s
 type SessionsProps = { readonly userId: string; readonly since: Timestamp }
 
 function Sessions({ userId, since: expirationDate }: SessionsProps) {
-  const { t } = useText()
   const session = useSession()
   const here = session.status === "signed-in" ? session.person.sessionId : ""
   const method = TimestampQueryMethod.GREATER
@@ -86,7 +84,6 @@ const usedAt = ({ changeDate }: Session): number => (changeDate ? timestampMs(ch
 type RowProps = { readonly session: Session; readonly isHere: boolean }
 
 function Row({ session: { id, userAgent, creationDate, changeDate }, isHere }: RowProps) {
-  const { t } = useText()
   return (
     <li>
       <div className="way-text">
@@ -104,7 +101,7 @@ function Row({ session: { id, userAgent, creationDate, changeDate }, isHere }: R
           needs="own"
           small
           label={t("nav.sign_out")}
-          what={placeOf(t, userAgent)}
+          what={placeOf(userAgent)}
           consequence={t("account.sessions.end_text")}
           act={() => end(id)}
         />

@@ -8,11 +8,10 @@ import { QrCode } from "../../kit/qr-code.tsx"
 import { formOf } from "../form/made.tsx"
 import { call, useAction } from "../shell/call.ts"
 import { Refused } from "../shell/refused.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 /** An authenticator app gets its secret by the camera, and shows with a code that it has it. */
 export function SetUpApp() {
-  const { t } = useText()
   const [made, setMade] = useState<AddMyAuthFactorOTPResponse | undefined>(undefined)
   const action = useAction(() => call(AuthService.method.addMyAuthFactorOTP), setMade)
   return (
@@ -27,17 +26,14 @@ export function SetUpApp() {
       </Button>
       <Refused refusal={action.refusal} />
       {made &&
-        verifyForm(
-          t,
-          made,
-        )({
+        verifyForm(made)({
           ...{ id: "otp", title: t("account.otp.title"), close: () => setMade(undefined) },
         })}
     </>
   )
 }
 
-const verifyForm = (t: Translate, { url, secret }: AddMyAuthFactorOTPResponse) =>
+const verifyForm = ({ url, secret }: AddMyAuthFactorOTPResponse) =>
   formOf({
     initial: { code: "" },
     secret: ["code"],

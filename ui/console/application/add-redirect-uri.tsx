@@ -6,7 +6,7 @@ import { Button } from "../../kit/button.tsx"
 import { formOf } from "../form/made.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { useMay } from "../shell/permission.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { JudgedRedirects, wantsPrivateHttp } from "./judged.tsx"
 import { appTypeOf } from "./protocol.ts"
@@ -17,7 +17,6 @@ type AddProps = { readonly applicationId: string; readonly uri: string }
 
 /** Offers to register what an application was refused with, where it can be registered at all. */
 export function AddRedirectUri({ applicationId, uri }: AddProps) {
-  const { t } = useText()
   const may = useMay()
   const [open, setOpen] = useState(false)
   const { application } = useRead(getApplication, { applicationId })
@@ -32,7 +31,6 @@ export function AddRedirectUri({ applicationId, uri }: AddProps) {
       </Button>
       {open &&
         addForm(
-          t,
           { application, oidc },
           uri,
         )({
@@ -47,7 +45,6 @@ export function AddRedirectUri({ applicationId, uri }: AddProps) {
 
 /** In the place of what was pressed, with the focus that was there. */
 function Added({ isNew }: { readonly isNew: boolean }) {
-  const { t } = useText()
   const ref = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
     if (isNew) ref.current?.focus()
@@ -65,7 +62,7 @@ const isAddable = (uri: string) =>
 
 const keptLength = 500
 
-function addForm(t: Translate, part: OidcPart, uri: string) {
+function addForm(part: OidcPart, uri: string) {
   const { application, oidc } = part
   const byOf = (privateHttp: boolean) =>
     ({ appType: appTypeOf(oidc), devMode: oidc.developmentMode, privateHttp }) as const

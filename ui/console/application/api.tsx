@@ -12,7 +12,7 @@ import { linesOf } from "../form/lines.ts"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { ValueList } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { ApiPart } from "./change.ts"
 
 const { updateApplication } = ApplicationService.method
@@ -36,7 +36,6 @@ function changeApi({ applicationId, projectId, name }: ApiPart["application"], v
 
 /** How an API proves who it is when it asks about tokens. */
 export function ApiProof({ application, api }: ApiPart) {
-  const { t } = useText()
   return (
     <EditSection
       needs={updateApplication}
@@ -58,7 +57,6 @@ export function ApiProof({ application, api }: ApiPart) {
 
 /** What clients call an API by, so that a token is for it and for nothing else (RFC 8707). */
 export function ApiResources({ application, api }: ApiPart) {
-  const { t } = useText()
   const { uris = [] } = api.resources ?? {}
   return (
     <EditSection

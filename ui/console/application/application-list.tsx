@@ -15,7 +15,7 @@ import { type Asked, found, type ListColumn, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { Link } from "../shell/link.tsx"
-import type { Translate } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type Wanted = {
   readonly projectId?: string
@@ -53,7 +53,7 @@ function filtersOf({ projectId, organizationId, state }: Wanted, { text }: Asked
   ]
 }
 
-export const applicationColumns = (t: Translate): readonly ListColumn<Application>[] => [
+export const applicationColumns = (): readonly ListColumn<Application>[] => [
   {
     label: t("field.name"),
     sort: "name",

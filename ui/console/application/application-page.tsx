@@ -12,7 +12,7 @@ import { copied, FactsSection } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { ApiProof, ApiResources, methodOf } from "./api.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
 import type { ApplicationPart } from "./change.ts"
@@ -42,7 +42,6 @@ export function ApplicationPage() {
 }
 
 function Inside({ application }: ApplicationPart) {
-  const { t } = useText()
   const { applicationId, projectId, name } = application
   const { project } = useRead(ProjectService.method.getProject, { projectId })
   useBelongsTo(project?.organizationId)
@@ -120,7 +119,6 @@ function Protocol(part: ApplicationPart) {
 const proofs = { basic: "secret", post: "secret", private_key_jwt: "key", none: "none" } as const
 
 function State({ application }: ApplicationPart) {
-  const { t } = useText()
   return (
     <>
       <Badge>{t(`kind.${kindOf(application)}`)}</Badge>
@@ -130,7 +128,6 @@ function State({ application }: ApplicationPart) {
 }
 
 function Turn({ application }: ApplicationPart) {
-  const { t } = useText()
   const { applicationId, projectId, name } = application
   return (
     <TurnButton
@@ -150,7 +147,6 @@ function Turn({ application }: ApplicationPart) {
 }
 
 function About({ application }: ApplicationPart) {
-  const { t } = useText()
   const { applicationId, projectId, name, creationDate, changeDate } = application
   return (
     <FactsSection

@@ -7,7 +7,7 @@ import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import { May } from "../shell/may.tsx"
 import { useOrganization } from "../shell/organization.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { applicationColumns, applicationsOf } from "./application-list.tsx"
 
 const states = {
@@ -18,7 +18,6 @@ const states = {
 
 /** Applications of the organisation, across its projects. */
 export function ApplicationsPage() {
-  const { t } = useText()
   const { id: organizationId, name } = useOrganization()
   const shown = ["all", "active", "inactive"] as const
   const { chosen, filter } = useFilterChips("state", shown, (name) => t(`filter.${name}`))
@@ -39,7 +38,7 @@ export function ApplicationsPage() {
       <Listing
         caption={t("nav.applications")}
         {...applicationsOf({ organizationId, state: states[chosen] })}
-        columns={applicationColumns(t)}
+        columns={applicationColumns()}
         keyOf={(application) => application.applicationId}
         {...filter}
         empty={empty}

@@ -2,7 +2,7 @@ import { useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Disclosure } from "../../kit/disclosure.tsx"
 import { copied, Facts, Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { methodOf } from "./api.tsx"
 import type { ApplicationPart } from "./change.ts"
 import { authOf } from "./protocol.ts"
@@ -44,7 +44,6 @@ type Configuration = Extract<
 type ClientProps = ConnectProps & { readonly configuration: Configuration }
 
 function Client({ application, configuration, secret }: ClientProps) {
-  const { t } = useText()
   const [passphrase] = useState(randomWord)
   const at = useEndpoint()
   const issuer = location.origin
@@ -95,7 +94,6 @@ function useEndpoint() {
 }
 
 function EndpointList({ at }: Pick<Registered, "at">) {
-  const { t } = useText()
   const named = endpointNames.map((name) => copied(t(`connect.${name}`), at(name)))
   const discovery = copied(t("connect.discovery"), location.origin + discoveryPath)
   return <Facts rows={[discovery, ...named]} />

@@ -6,7 +6,7 @@ import { Disclosure } from "../../kit/disclosure.tsx"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { type FactsProps, ValueList } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import {
   type AuthName,
@@ -29,18 +29,17 @@ import {
 
 /** How people get in, and how the application proves who it is. */
 export function Flows(part: OidcPart) {
-  const { t } = useText()
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("flows.title")}
-      rows={rowsOf(t, part)}
-      form={flowForm(t, part)}
+      rows={rowsOf(part)}
+      form={flowForm(part)}
     />
   )
 }
 
-function rowsOf(t: Translate, { oidc }: OidcPart): FactsProps["rows"] {
+function rowsOf({ oidc }: OidcPart): FactsProps["rows"] {
   const isImplicit = oidc.grantTypes.includes(grantTypes.implicit)
   const rules = rulesOf(oidc).map((name) => t(`request_rules.${name}`))
   return [
@@ -66,7 +65,7 @@ type Draft = {
   readonly rules: readonly RuleName[]
 }
 
-const flowForm = (t: Translate, part: OidcPart) =>
+const flowForm = (part: OidcPart) =>
   formOf<Draft, unknown>({
     initial: {
       grants: grantsOf(part.oidc),

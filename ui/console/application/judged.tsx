@@ -1,7 +1,7 @@
 import { judge, malformationOf, type Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
 import { Badge } from "../../kit/badge.tsx"
 import { linesOf } from "../form/lines.ts"
-import { useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 
 type Verdict = "invalid" | "refused" | "advised" | "fine"
 
@@ -40,7 +40,6 @@ export const hasInvalid = (typed: string, devMode: boolean): boolean =>
 const unique = (typed: string) => [...new Set(linesOf(typed))]
 
 function Verdicts({ judged }: { readonly judged: readonly Judged[] }) {
-  const { t, has } = useText()
   const wordsOf = (why: string | undefined) => {
     const key = `problem.redirect_uris.${why}`
     return has(key) ? t(key) : ""

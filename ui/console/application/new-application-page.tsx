@@ -20,7 +20,7 @@ import { type Crumb, Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import { useBelongsTo, useOrganization } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 
@@ -74,7 +74,6 @@ const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
 
 /** A new application of one project. */
 export function NewApplicationPage() {
-  const { t } = useText()
   const { projectId } = useParams({ from: "/projects/$projectId/new-application" })
   const { project } = useRead(ProjectService.method.getProject, { projectId })
   useBelongsTo(project?.organizationId)
@@ -88,7 +87,6 @@ export function NewApplicationPage() {
 
 /** A new application of any project of the organisation, or of a new one. */
 export function AnyNewApplicationPage() {
-  const { t } = useText()
   const { id: organizationId } = useOrganization()
   const own = { case: "organizationIdFilter", value: { organizationId } } as const
   const { projects } = useRead(ProjectService.method.listProjects, {
@@ -113,7 +111,6 @@ type NewApplicationProps = {
 
 /** Which kind, what it is called, where it returns to; then how to connect it. */
 function NewApplication({ crumbs, ...form }: NewApplicationProps) {
-  const { t } = useText()
   const [created, setCreated] = useState<Created | undefined>(undefined)
   const title = created ? created.name : t("applications.create")
   return (
@@ -124,7 +121,6 @@ function NewApplication({ crumbs, ...form }: NewApplicationProps) {
 }
 
 function Done({ applicationId, name, secret }: Created) {
-  const { t } = useText()
   const { application } = useRead(ApplicationService.method.getApplication, { applicationId })
   return (
     <div className="stack stack-wide">
@@ -155,7 +151,6 @@ type FormProps = Omit<NewApplicationProps, "crumbs"> & {
 }
 
 function NewForm({ projects, canCreate, onCreated }: FormProps) {
-  const { t } = useText()
   const { id: organizationId } = useOrganization()
   const navigate = useNavigate()
   const initial: Values = { ...blank, projectId: projects[0]?.projectId ?? "" }
@@ -180,7 +175,7 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
     submit: t("applications.create"),
     disabled: isUnfit,
     fields: (controls) => [
-      canCreate && projectFields(t, controls, projects),
+      canCreate && projectFields(controls, projects),
       <Choice
         key="kind"
         legend={t("applications.kind")}
@@ -192,7 +187,7 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
         onChange={(kind) => controls.change({ kind, refresh: kind === "native" })}
       />,
       controls.text("name", t("field.name"), { hint: t("applications.name_hint"), required: true }),
-      isOidc(controls.values.kind) && signInFields(t, controls, controls.values.kind),
+      isOidc(controls.values.kind) && signInFields(controls, controls.values.kind),
       controls.values.kind === "saml" &&
         controls.area("metadata", t("saml.metadata"), {
           hint: t("saml.metadata_hint"),
@@ -210,7 +205,7 @@ async function createProject(organizationId: string, { projectName }: Values): P
 }
 
 /** The project that it belongs to; one that is new needs a name. */
-function projectFields(t: Translate, controls: Controls<Values>, projects: readonly Project[]) {
+function projectFields(controls: Controls<Values>, projects: readonly Project[]) {
   const ids = projects.map(({ projectId }) => projectId)
   const names = new Map(projects.map(({ projectId, name }) => [projectId, name]))
   const hint = t("projects.name_hint")
@@ -233,7 +228,7 @@ const isUnfit = ({ kind, redirectUris, postLogoutUris }: Values) =>
 
 const uris = { maxLength: 20_000, spellCheck: false } as const
 
-function signInFields(t: Translate, controls: Controls<Values>, kind: keyof typeof protocol) {
+function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
   const { values, area, check } = controls
   const { privateHttp } = values
   const by = { appType: kind, devMode: false, privateHttp } as const

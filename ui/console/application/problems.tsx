@@ -1,11 +1,10 @@
 import type { OIDCLocalizedMessage } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { Alert } from "../../kit/alert.tsx"
-import { useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 import type { OidcPart } from "./change.ts"
 
 /** What is refused, and what works but is advised against: what it means, and what to do. */
 export function Problems({ oidc }: Pick<OidcPart, "oidc">) {
-  const { t } = useText()
   const refused = oidc.complianceProblems.filter(({ refusesSignIn }) => refusesSignIn)
   const advised = oidc.complianceProblems.filter(({ refusesSignIn }) => !refusesSignIn)
   return (
@@ -38,7 +37,6 @@ function List({ problems }: { readonly problems: readonly OIDCLocalizedMessage[]
 
 /** In the reader's language where the catalogue knows the problem, else in the server's words. */
 function Words({ problem }: { readonly problem: OIDCLocalizedMessage }) {
-  const { t, has } = useText()
   const key = `problem.${problem.key}`
   return has(key) ? t(key) : <span lang="en">{problem.localizedMessage}</span>
 }

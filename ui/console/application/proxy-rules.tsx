@@ -3,13 +3,12 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { proxiedHost } from "./proxy-snippets.ts"
 
 /** Who is let through where a proxy asks about each request. */
 export function ProxyRules(part: OidcPart) {
-  const { t } = useText()
   const host = proxiedHost(part.oidc.redirectUris)?.host
   if (host === undefined) return null
   return (
@@ -22,7 +21,7 @@ export function ProxyRules(part: OidcPart) {
           <Rules {...part} />
         </>
       }
-      form={ruleForm(t, part)}
+      form={ruleForm(part)}
     />
   )
 }
@@ -32,7 +31,6 @@ type Rule = Pick<OIDCAccessRule, "pathPrefix" | "everybody" | "roleKeys">
 const rulesOf = ({ oidc }: OidcPart): readonly Rule[] => oidc.forwardAuth?.rules ?? []
 
 function Rules(part: OidcPart) {
-  const { t } = useText()
   const rules = rulesOf(part)
   const hasWhole = rules.some(({ pathPrefix }) => pathPrefix === "/")
   const shown = hasWhole ? rules : [...rules, { pathPrefix: "/", everybody: false, roleKeys: [] }]
@@ -50,7 +48,7 @@ function Rules(part: OidcPart) {
   )
 }
 
-const ruleForm = (t: Translate, part: OidcPart) =>
+const ruleForm = (part: OidcPart) =>
   formOf({
     initial: { rules: rulesOf(part).map(lineOf).join("\n") },
     refusals: { rules: ["app.forward_auth_invalid"] },

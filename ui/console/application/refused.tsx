@@ -8,7 +8,7 @@ import { useReload } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { isDenied, refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 import type { ApplicationPart } from "./change.ts"
 
@@ -17,7 +17,6 @@ const more = 20
 
 /** The latest requests of this application that were refused; what went well says nothing here. */
 export function RefusedRequests({ application }: ApplicationPart) {
-  const { t } = useText()
   const { applicationId } = application
   const [limit, setLimit] = useState(first)
   const reload = useReload()

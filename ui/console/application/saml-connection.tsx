@@ -1,7 +1,7 @@
 import type { SAMLConfiguration } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ButtonLink } from "../../kit/button.tsx"
 import { Copyable, Facts, Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { ApplicationPart } from "./change.ts"
 import { samlSnippets } from "./saml-snippets.ts"
 import { Snippets } from "./snippet-list.tsx"
@@ -22,7 +22,6 @@ type ConnectionProps = ApplicationPart & { readonly saml: SAMLConfiguration }
 
 /** What a SAML application is told of us, what is registered of it, and what to paste where. */
 export function SamlConnection({ application, saml }: ConnectionProps) {
-  const { t } = useText()
   const { entityId, consumers } = readMetadata(saml.metadataXml)
   const metadata = location.origin + addresses.metadata
   const start = `${addresses.sso}?${new URLSearchParams({ providerId: entityId })}`
@@ -58,7 +57,6 @@ type RegisteredProps = {
 }
 
 function Registered({ saml, entityId, consumers }: RegisteredProps) {
-  const { t } = useText()
   const [entity, consumer] = [t("saml.entity_id"), t("saml.acs")]
   return (
     <Section title={t("saml.registered")}>

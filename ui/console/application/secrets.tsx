@@ -9,7 +9,7 @@ import { OnceBox } from "../list/once-box.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { ApplicationPart } from "./change.ts"
 
 const { listClientSecrets, generateClientSecret, removeClientSecret } = ApplicationService.method
@@ -21,7 +21,6 @@ type SecretsProps = ApplicationPart & {
 
 /** The secrets that are good now; a new one can stand beside the old until all have moved. */
 export function Secrets({ application, made, onMade }: SecretsProps) {
-  const { t } = useText()
   const { applicationId, projectId, name } = application
   const found = useReadIfAllowed(listClientSecrets, { applicationId, projectId })
   if (!found) return null
@@ -32,7 +31,7 @@ export function Secrets({ application, made, onMade }: SecretsProps) {
   const create = (
     <DialogButton
       {...{ needs: generateClientSecret, family: "secrets", label: t("secret.renew") }}
-      form={createForm(t, { application, hasSecret: found.secrets.length > 0, onMade })}
+      form={createForm({ application, hasSecret: found.secrets.length > 0, onMade })}
     />
   )
   return (
@@ -67,7 +66,7 @@ type CreateProps = ApplicationPart & {
   readonly onMade: (made: Made) => void
 }
 
-const createForm = (t: Translate, { application, hasSecret, onMade }: CreateProps) =>
+const createForm = ({ application, hasSecret, onMade }: CreateProps) =>
   formOf<{ readonly period: Period }, void>({
     initial: { period: "day" },
     save: async ({ period }) => {
@@ -94,7 +93,6 @@ type ListProps = {
 }
 
 function List({ secrets, drop }: ListProps) {
-  const { t } = useText()
   if (secrets.length === 0) return <p className="quiet section-lead">{t("secret.empty")}</p>
   const columns: readonly Column<ClientSecret>[] = [
     { label: t("secret.id"), cell: ({ secretId }) => <code>{secretId}</code> },

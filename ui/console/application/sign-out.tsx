@@ -2,24 +2,22 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 
 /** How an application learns that somebody's session has ended elsewhere. */
 export function SignOut(part: OidcPart) {
-  const { t } = useText()
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("sign_out.title")}
       facts={<Told {...part} />}
-      form={signOutForm(t, part)}
+      form={signOutForm(part)}
     />
   )
 }
 
 function Told({ oidc }: OidcPart) {
-  const { t } = useText()
   const front = oidc.frontChannelLogout?.uri ?? ""
   const back = oidc.backChannelLogoutUri
   if (back === "" && front === "") {
@@ -36,7 +34,7 @@ function Told({ oidc }: OidcPart) {
   )
 }
 
-const signOutForm = (t: Translate, part: OidcPart) =>
+const signOutForm = (part: OidcPart) =>
   formOf({
     initial: {
       back: part.oidc.backChannelLogoutUri,

@@ -2,14 +2,13 @@ import { useState } from "react"
 import { Alert } from "../../kit/alert.tsx"
 import { Chips } from "../../kit/choice.tsx"
 import { CopyButton } from "../../kit/copy-button.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { Snippet } from "./snippets.ts"
 
 type SnippetsProps = { readonly snippets: readonly Snippet[]; readonly hidesSecret: boolean }
 
 /** Settings to copy, of the software that is chosen. */
 export function Snippets({ snippets, hidesSecret }: SnippetsProps) {
-  const { t } = useText()
   const [chosen, choose] = useState("")
   const shown = snippets.find(({ name }) => name === chosen) ?? snippets[0]
   if (!shown) return null

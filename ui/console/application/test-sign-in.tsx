@@ -6,7 +6,7 @@ import { useForm } from "../form/use-form.ts"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { useMay } from "../shell/permission.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { ApplicationPart } from "./change.ts"
 
 type TestProps = ApplicationPart & {
@@ -17,7 +17,6 @@ type TestProps = ApplicationPart & {
 
 /** Leaves for the sign-in as the application's people do; the result is a page of the server. */
 export function TestSignIn({ application, endpoint, naming }: TestProps) {
-  const { t } = useText()
   const may = useMay()
   const { applicationId } = application
   const isSaml = naming === "providerId"

@@ -13,31 +13,29 @@ import {
   lifetimesOf,
 } from "../instance/token-settings.ts"
 import { Facts } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
 
 /** What the application's tokens look like and how long they last. */
 export function Tokens(part: OidcPart) {
-  const { t } = useText()
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("tokens_of.title")}
       facts={<Own {...part} />}
-      form={tokenForm(t, part)}
+      form={tokenForm(part)}
     />
   )
 }
 
 /** Only what this application says itself; everything else is its instance's. */
 function Own({ oidc }: OidcPart) {
-  const { t, language } = useText()
   const { tokenSettings } = oidc
   const skew = amountOf(oidc.clockSkew).count === "0" ? undefined : oidc.clockSkew
   const lasting = (name: LifetimeName) => {
     const lifetime = tokenSettings?.[name]
-    return [t(`lifetime.${name}`), lifetime && durationText(language, lifetime)] as const
+    return [t(`lifetime.${name}`), lifetime && durationText(lifetime)] as const
   }
   return (
     <Facts
@@ -45,7 +43,7 @@ function Own({ oidc }: OidcPart) {
         [t("tokens_of.type"), t(`token_type.${tokenOf(oidc)}`)],
         ...lifetimeNames.map(lasting),
         ...signers.map((name) => [t(`signer.${name}`), tokenSettings?.[name]] as const),
-        [t("tokens_of.skew"), skew && durationText(language, skew)],
+        [t("tokens_of.skew"), skew && durationText(skew)],
         ...assertions.map(
           (name) => [t(`assertion.${name}`), oidc[name] && t("detail.on")] as const,
         ),
@@ -62,7 +60,7 @@ const assertions = [
 
 const signers = ["idTokenSigningAlgorithm", "accessTokenSigningAlgorithm"] as const
 
-function tokenForm(t: Translate, part: OidcPart) {
+function tokenForm(part: OidcPart) {
   const { oidc } = part
   const { tokenSettings: said } = oidc
   const inherited = [{ value: "", label: t("tokens_of.inherited") }]

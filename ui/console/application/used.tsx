@@ -2,13 +2,12 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { useState } from "react"
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { useReadIfAllowed } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const weekMs = 7 * 86_400_000
 
 /** How many people have used an application this week: those who will miss it. */
 export function UsedThisWeek({ applicationId }: { readonly applicationId: string }) {
-  const { t } = useText()
   const [since] = useState(() => timestampFromMs(Date.now() - weekMs))
   const pagination = { limit: 1 }
   const asked = { applicationId, since, pagination }

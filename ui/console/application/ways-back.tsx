@@ -6,26 +6,24 @@ import { EditSection } from "../form/form.tsx"
 import { linesOf } from "../form/lines.ts"
 import { formOf } from "../form/made.tsx"
 import { Facts, ValueList } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 import { appTypeOf } from "./protocol.ts"
 
 /** Where people may be sent back to, shown and changed where it stands. */
 export function WaysBack(part: OidcPart) {
-  const { t } = useText()
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("applications.ways_back")}
       facts={<Addresses {...part} />}
-      form={uriForm(t, part)}
+      form={uriForm(part)}
     />
   )
 }
 
 function Addresses({ oidc }: OidcPart) {
-  const { t } = useText()
   const { additionalOrigins, developmentMode } = oidc
   return (
     <Facts
@@ -51,7 +49,6 @@ function Addresses({ oidc }: OidcPart) {
 }
 
 function Uris({ uris }: { readonly uris: readonly string[] }) {
-  const { t } = useText()
   if (uris.length === 0) return <span className="quiet">{t("detail.none")}</span>
   return <ValueList code values={uris} />
 }
@@ -70,7 +67,7 @@ const refusals = {
   origins: ["app.additional_origins_invalid"],
 } as const
 
-function uriForm(t: Translate, part: OidcPart) {
+function uriForm(part: OidcPart) {
   const { oidc } = part
   // On the wire an empty list can't be told from one that stays as it is.
   const emptied = (now: string, before: readonly string[]) =>

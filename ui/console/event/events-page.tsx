@@ -14,7 +14,7 @@ import { Link } from "../shell/link.tsx"
 import { Part } from "../shell/part.tsx"
 import { refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
-import { type Texts, useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 import { FailedEvents } from "./failed-events.tsx"
 import { Filters } from "./filters.tsx"
@@ -25,8 +25,6 @@ const followMs = 2000
 
 /** All that happened on the instance: narrowed, either way round, and as it comes. */
 export function EventsPage() {
-  const texts = useText()
-  const { t } = texts
   const state = useListState()
   const { get, set } = state
   const orders = ["newest", "oldest"] as const
@@ -69,7 +67,7 @@ export function EventsPage() {
       {rows.length > 0 && (
         <Table
           caption={t("nav.events")}
-          columns={columnsOf(texts)}
+          columns={columnsOf()}
           rows={rows}
           keyOf={({ sequence }) => String(sequence)}
         />
@@ -110,7 +108,7 @@ function wantedOf({ get }: ListState) {
   }
 }
 
-const columnsOf = ({ t, has }: Texts): readonly Column<Event>[] => [
+const columnsOf = (): readonly Column<Event>[] => [
   {
     label: t("history.what"),
     cell: ({ type, payload }) => {

@@ -7,14 +7,13 @@ import { actionColumn } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const { listFailedEvents, removeFailedEvent } = AdminService.method
 const { retryFailedEvents } = HistoryService.method
 
 /** What could not be done about events so far, and is tried again. Nothing where all is well. */
 export function FailedEvents() {
-  const { t } = useText()
   const { result } = useRead(listFailedEvents)
   if (result.length === 0) return null
   return (
@@ -22,7 +21,7 @@ export function FailedEvents() {
       <p className="quiet section-lead">{t("failed_events.lead")}</p>
       <Table
         caption={t("failed_events.title")}
-        columns={columnsOf(t)}
+        columns={columnsOf()}
         rows={result}
         keyOf={({ viewName, failedSequence }) => `${viewName} ${failedSequence}`}
       />
@@ -37,7 +36,7 @@ export function FailedEvents() {
   )
 }
 
-const columnsOf = (t: Translate): readonly Column<FailedEvent>[] => [
+const columnsOf = (): readonly Column<FailedEvent>[] => [
   {
     label: t("failed_events.by"),
     cell: ({ viewName, errorMessage }) => (

@@ -7,14 +7,13 @@ import { Ask } from "../form/ask.tsx"
 import { verbatim } from "../form/controls.tsx"
 import type { ListState } from "../list/list-state.ts"
 import { useRead } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const parts = ["kind", "type", "id", "editor"] as const
 const typesId = "event-types"
 
 /** What events are narrowed by; the address says it. */
 export function Filters({ state: { get, set } }: { readonly state: ListState }) {
-  const { t } = useText()
   const { aggregateTypes } = useRead(AdminService.method.listAggregateTypes)
   const { eventTypes } = useRead(AdminService.method.listEventTypes)
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>(

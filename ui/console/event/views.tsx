@@ -3,14 +3,13 @@ import { Table } from "../../kit/table.tsx"
 import { Time } from "../list/time.tsx"
 import { useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 /**
  * What lists are read from, and up to which event each has it. A view has the rows of all
  * instances, so that only a system user may have one made anew (`ClearView`), who has no console.
  */
 export function Views() {
-  const { t } = useText()
   const { result } = useRead(AdminService.method.listViews)
   return (
     <Section title={t("views.title")}>

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useRef } from "react"
 import { Field } from "../../kit/field.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type CodeAreaProps = {
   readonly label: string
@@ -19,7 +19,6 @@ type CodeAreaProps = {
  */
 export function CodeArea(props: CodeAreaProps) {
   const { label, name, value, onChange, error, wrong, readOnly } = props
-  const { t } = useText()
   const leaving = useRef(false)
   const numbers = useRef<HTMLOListElement>(null)
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {

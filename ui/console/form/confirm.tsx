@@ -10,7 +10,7 @@ import type { LinkOptions } from "../shell/link.tsx"
 import { May, type Needs } from "../shell/may.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Fields } from "./form.tsx"
 import { useForm } from "./use-form.ts"
 
@@ -50,7 +50,6 @@ type ConfirmButtonProps = Omit<ActionButtonProps, "label"> & {
 
 /** Something that takes a thing from people: it says first what that means. */
 export function ConfirmButton(props: ConfirmButtonProps) {
-  const { t } = useText()
   const { needs, small, act, done, what, consequence, label = t("action.remove") } = props
   const [open, setOpen] = useState(false)
   const close = () => setOpen(false)
@@ -103,7 +102,6 @@ export function TurnButton<I extends DescMessage, J extends DescMessage>(
   props: TurnButtonProps<I, J>,
 ) {
   const { what, isOn, consequence, on, off, of, small, words } = props
-  const { t } = useText()
   const how = { needs: off, ...(small !== undefined && { small }) }
   const turnOn = () => call(on, of)
   if (!isOn) return <ActionButton {...how} label={words?.on ?? t("action.activate")} act={turnOn} />
@@ -163,7 +161,6 @@ type DeleteSectionProps<I extends DescMessage> = {
 /** The same at the end of a page, which is left then. */
 export function DeleteSection<I extends DescMessage>(props: DeleteSectionProps<I>) {
   const { family, name, by, of, to } = props
-  const { t } = useText()
   const navigate = useNavigate()
   const consequence = t(`${family}.delete_text`)
   const act = async () => {
@@ -184,7 +181,6 @@ export function DeleteSection<I extends DescMessage>(props: DeleteSectionProps<I
 
 function DeleteDialog(props: DeleteProps & { readonly close: () => void }) {
   const { name, title, consequence, act, close } = props
-  const { t } = useText()
   const form = useForm({
     id: "delete",
     initial: { typed: "" },

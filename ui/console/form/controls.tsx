@@ -3,7 +3,7 @@ import { Check, Checks } from "../../kit/check.tsx"
 import { Chips, Choice } from "../../kit/choice.tsx"
 import { PasswordField, TextArea, TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import type { Translate } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { type Amount, amountIn } from "./duration.ts"
 import { DurationField } from "./duration-field.tsx"
 import type { Form } from "./use-form.ts"
@@ -38,14 +38,14 @@ export const verbatim = { autoCapitalize: "none", spellCheck: false } as const
 export type Controls<Values extends object> = ReturnType<typeof controlsOf<Values>>
 
 /** `focus`: the first text gets it, once it is there. */
-export const controlsOf = <Values extends object>(
-  form: Form<Values>,
-  t: Translate,
-  focus = false,
-) => ({ ...form, ...typedOf(form, t, focus), ...chosenOf(form) })
+export const controlsOf = <Values extends object>(form: Form<Values>, focus = false) => ({
+  ...form,
+  ...typedOf(form, focus),
+  ...chosenOf(form),
+})
 
 /** What is typed or turned. */
-function typedOf<Values extends object>(form: Form<Values>, t: Translate, focus: boolean) {
+function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
   let isFirst = focus
   const wired = (
     name: NameOf<Values, string>,

@@ -1,5 +1,5 @@
 import { Field } from "../../kit/field.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { type Amount, units } from "./duration.ts"
 
 type DurationFieldProps = {
@@ -16,7 +16,6 @@ type DurationFieldProps = {
 /** A time as a number and its unit. */
 export function DurationField(props: DurationFieldProps) {
   const { label, hint, error, fallback, name, value, onChange } = props
-  const { t } = useText()
   return (
     <Field
       {...{ label, hint, error }}

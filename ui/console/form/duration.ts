@@ -1,4 +1,5 @@
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
+import { language } from "../shell/text.ts"
 
 const sizes = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
 
@@ -30,7 +31,7 @@ export function durationOf({ count, unit }: Amount): Duration | undefined {
 }
 
 /** A time in a reader's words: "12 hours". */
-export function durationText(language: string, duration: Duration): string {
+export function durationText(duration: Duration): string {
   const { count, unit } = amountOf(duration)
   const named = { style: "unit", unit: unit.slice(0, -1), unitDisplay: "long" } as const
   return new Intl.NumberFormat(language, named).format(Number(count))

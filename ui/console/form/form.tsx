@@ -4,7 +4,7 @@ import { Dialog } from "../../kit/dialog.tsx"
 import { Facts, type FactsProps, Section } from "../shell/detail.tsx"
 import { May, type Needs } from "../shell/may.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { formId, useOpen } from "./open.ts"
 import type { Form } from "./use-form.ts"
 
@@ -24,7 +24,6 @@ type FieldsProps<Values extends object> = {
  */
 export function Fields<Values extends object>(props: FieldsProps<Values>) {
   const { form, submit, danger, disabled, onCancel, children } = props
-  const { t } = useText()
   const { action, refused, restored } = form
   const ref = useRef<HTMLFormElement>(null)
   const { refusal } = action
@@ -98,7 +97,6 @@ type EditSectionProps = Needs & {
 
 /** Something that is shown, and changed where it stands. The focus goes along, and comes back. */
 export function EditSection(props: EditSectionProps) {
-  const { t } = useText()
   const { needs, title, facts, rows, form, action = t("action.edit"), more } = props
   const [open, setOpen] = useOpen(title)
   const [turned, setTurned] = useState(false)

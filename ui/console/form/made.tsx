@@ -1,7 +1,6 @@
 import type { ReactNode } from "react"
 import { Button } from "../../kit/button.tsx"
 import { May, type Needs } from "../shell/may.tsx"
-import { useText } from "../shell/text.ts"
 import { type Controls, controlsOf } from "./controls.tsx"
 import { DialogForm, Fields } from "./form.tsx"
 import { formId, useOpen } from "./open.ts"
@@ -45,7 +44,7 @@ function Made<Values extends object, Answer>(props: MadeProps<Values, Answer>) {
     done: (answer) => (done ? done(answer, close) : close()),
   })
   const shared = { form, submit, onCancel: close, disabled: disabled?.(form.values) ?? false }
-  const controls = fields(controlsOf(form, useText().t, title !== undefined))
+  const controls = fields(controlsOf(form, title !== undefined))
   if (title === undefined) return <Fields {...shared}>{controls}</Fields>
   return (
     <DialogForm {...shared} title={title}>

@@ -1,6 +1,6 @@
 import { Button } from "../../kit/button.tsx"
 import { SelectField } from "../../kit/select.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type Option = { readonly value: string; readonly label: string }
 
@@ -15,7 +15,6 @@ type OrderedProps = {
 
 /** Any of several, in an order that counts: what comes first is done first. */
 export function Ordered({ label, hint, options, values, onChange }: OrderedProps) {
-  const { t } = useText()
   const nameOf = (value: string) => options.find((one) => one.value === value)?.label ?? value
   const left = options.filter(({ value }) => !values.includes(value))
   const lift = (at: number) => {

@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf"
 import { Button } from "../../kit/button.tsx"
 import type { Needs } from "../shell/may.tsx"
 import { May } from "../shell/may.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { formOf } from "./made.tsx"
 import { formId, useOpen } from "./open.ts"
 
@@ -17,7 +17,6 @@ export const renamed = (
 ) => [label, <Rename key="name" {...{ needs, name, act }} />] as const
 
 function Rename({ needs, name, act }: RenameProps) {
-  const { t } = useText()
   const [open, setOpen] = useOpen("rename")
   const form = formOf({
     initial: { name },

@@ -7,7 +7,7 @@ import { useAction } from "../shell/call.ts"
 import { tell } from "../shell/notice.tsx"
 import { useMay } from "../shell/permission.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type SwitchProps = {
   readonly needs: DescMethod
@@ -21,7 +21,6 @@ type SwitchProps = {
 
 /** Something that is turned where it stands, by who may; a refusal is said beside it. */
 export function Switch({ needs, label, hint, on, act, asks }: SwitchProps) {
-  const { t } = useText()
   const fixed = !useMay()(needs)
   const [asking, setAsking] = useState(false)
   const action = useAction(

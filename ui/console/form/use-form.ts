@@ -2,7 +2,6 @@ import { type ChangeEvent, useEffect, useRef, useState } from "react"
 import { type Action, useAction } from "../shell/call.ts"
 import type { Refusal } from "../shell/refusal.ts"
 import { wordsAtField } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
 import { dropDraft, readDraft, writeDraft } from "./draft.ts"
 
 export type Wanted<Values extends object, Answer> = {
@@ -64,7 +63,6 @@ export function useForm<Values extends object, Answer = unknown>(
   const [values, setValues] = useState<Values>({ ...initial, ...draft })
   const dirty = JSON.stringify(values) !== JSON.stringify(initial)
   const over = useRef(false)
-  const texts = useText()
   const action = useAction(
     async () => {
       const answer = await save(values)
@@ -86,7 +84,7 @@ export function useForm<Values extends object, Answer = unknown>(
   const { refusal } = action
   const refused = refusal && fieldOf(values, refusals, refusal)
   const errorOf = (name: string) =>
-    refusal && refused === name ? wordsAtField(texts, refusal) : undefined
+    refusal && refused === name ? wordsAtField(refusal) : undefined
   const change = (part: Partial<Values>) => setValues((before) => ({ ...before, ...part }))
   const put = (name: string, value: unknown) =>
     setValues((before) => ({ ...before, [name]: value }))

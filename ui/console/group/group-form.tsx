@@ -2,12 +2,12 @@ import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import type { Translate } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const { createGroup, updateGroup } = GroupService.method
 
 /** What a group is called and what it is for; a new one is made in the organisation. */
-export const groupForm = (t: Translate, organizationId: string, group?: Group) =>
+export const groupForm = (organizationId: string, group?: Group) =>
   formOf({
     initial: { name: group?.name ?? "", description: group?.description ?? "" },
     refusals: { name: ["group.name", "group.exists"] },

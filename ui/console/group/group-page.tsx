@@ -15,7 +15,7 @@ import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 import { groupForm } from "./group-form.tsx"
 
@@ -28,7 +28,6 @@ const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 
 /** One group: what it is, and who is in it. */
 export function GroupPage() {
-  const { t } = useText()
   const { groupId: id } = useParams({ from: "/groups/$groupId" })
   const { group } = useRead(getGroup, { id })
   useBelongsTo(group?.organizationId)
@@ -44,7 +43,7 @@ export function GroupPage() {
           copied(t("groups.id"), id),
           [t("field.created"), <Time key="created" at={group.creationDate} />],
         ]}
-        form={groupForm(t, group.organizationId, group)}
+        form={groupForm(group.organizationId, group)}
       />
       <Users group={group} />
       <Part>
@@ -59,7 +58,6 @@ export function GroupPage() {
 }
 
 function Users({ group }: { readonly group: Group }) {
-  const { t } = useText()
   const { id } = group
   const own = { case: "groupIds" as const, value: { ids: [id] } }
   const named = (name: string) => ({ case: "nameFilter", value: { name, method } }) as const

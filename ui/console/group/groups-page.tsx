@@ -8,12 +8,11 @@ import { call } from "../shell/call.ts"
 import { Copyable } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
 import { useOrganization } from "../shell/organization.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { groupForm } from "./group-form.tsx"
 
 /** The groups of an organisation. */
 export function GroupsPage() {
-  const { t } = useText()
   const { id: organizationId, name } = useOrganization()
   return (
     <Collection
@@ -49,7 +48,7 @@ export function GroupsPage() {
         edit: GroupService.method.updateGroup,
         remove: GroupService.method.deleteGroup,
       }}
-      form={(group) => groupForm(t, organizationId, group)}
+      form={(group) => groupForm(organizationId, group)}
       remove={({ id }) => call(GroupService.method.deleteGroup, { id })}
     />
   )

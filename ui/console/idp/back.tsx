@@ -1,5 +1,5 @@
 import { Copyable, Facts } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { backOf, type KindName, kindOf, type Place, samlAddresses } from "./kind.ts"
 
 type BackAddressProps = {
@@ -10,7 +10,6 @@ type BackAddressProps = {
 
 /** The address that must be entered at the provider, or else it sends nobody back. */
 export function BackAddress({ kind, place, id }: BackAddressProps) {
-  const { t } = useText()
   if (kindOf(kind).back === "saml" && id !== undefined) return <SamlAddresses id={id} />
   const address = backOf(kind, place, id)
   const label = t("idps.back")
@@ -27,7 +26,6 @@ export function BackAddress({ kind, place, id }: BackAddressProps) {
 
 /** A provider that speaks SAML reads the first one, or is told all three. */
 function SamlAddresses({ id }: { readonly id: string }) {
-  const { t } = useText()
   const rows = samlAddresses(id).map(([part, address]) => {
     const label = t(`idps.saml.${part}`)
     return [label, <Copyable key={part} value={address} what={label} />] as const

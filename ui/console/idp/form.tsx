@@ -10,7 +10,7 @@ import { formId } from "../form/open.ts"
 import { type Form, useForm } from "../form/use-form.ts"
 import { call, useRead } from "../shell/call.ts"
 import { unless } from "../shell/refusal.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { BackAddress } from "./back.tsx"
 import {
   type Choice,
@@ -56,7 +56,6 @@ function WholeForm({ id, ...props }: IdpFormProps & { readonly id: string }) {
 
 /** What is asked for stands in the row of the kind. */
 function KindForm({ place, provider, close }: IdpFormProps) {
-  const { t } = useText()
   const form = useForm<Values>({
     id: formId("idps", provider?.id ?? "+"),
     initial: valuesOf(provider),
@@ -73,7 +72,7 @@ function KindForm({ place, provider, close }: IdpFormProps) {
         <SelectField<KindName>
           label={t("field.kind")}
           name="kind"
-          options={kindNames.map((value) => ({ value, label: nameOfKind(value, t) }))}
+          options={kindNames.map((value) => ({ value, label: nameOfKind(value) }))}
           value={values.kind}
           onChange={(next) => change({ kind: next })}
         />
@@ -99,10 +98,8 @@ function KindForm({ place, provider, close }: IdpFormProps) {
   )
 }
 
-type Say = ReturnType<typeof useText>["t"]
-
 /** What a kind is called; names of vendors are the same everywhere. */
-export function nameOfKind(name: KindName, t: Say): string {
+export function nameOfKind(name: KindName): string {
   const { brand } = kindOf(name)
   if (brand !== undefined) return brand
   if (name === "oidc") return t("idps.kind.oidc")
@@ -114,7 +111,6 @@ export function nameOfKind(name: KindName, t: Say): string {
 type ChoiceProps = { readonly form: Form<Values>; readonly name: ChoiceName }
 
 function ChoiceField({ form: { values, change }, name }: ChoiceProps) {
-  const { t } = useText()
   const known: readonly (Choice<"binding"> | Choice<"nameIdFormat">)[] = choices[name]
   return (
     <SelectField<string>
@@ -135,7 +131,6 @@ type TextProps = {
 
 /** One text of a provider; a secret that is there already may stay. */
 function Text({ form, name, isNew }: TextProps) {
-  const { t } = useText()
   const { type, optional, placeholder, hint, max = 200 } = fieldOf(name)
   const label = t(`idps.field.${name}`)
   if (type === "secret") {
@@ -161,7 +156,6 @@ const hasBrand = ({ values }: Form<Values>): boolean => kindOf(values.kind).bran
 
 /** What may come of a sign-in. */
 function Options({ form: { values, change } }: { readonly form: Form<Values> }) {
-  const { t } = useText()
   return (
     <fieldset className="checks">
       <legend className="field-label choice-legend">{t("idps.options")}</legend>

@@ -19,7 +19,7 @@ import type { Needs } from "../shell/may.tsx"
 import { tell } from "../shell/notice.tsx"
 import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { IdpForm, nameOfKind } from "./form.tsx"
 import { kindNameOf, type Place } from "./kind.ts"
 import { TestIdp, TestResult } from "./test.tsx"
@@ -32,7 +32,6 @@ const management = ManagementService.method
 
 /** What everybody on the instance may sign in with beside a password. */
 export function IdentityProvidersPage() {
-  const { t } = useText()
   return (
     <Page title={t("nav.identity-providers")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("idps.lead")}</p>
@@ -47,7 +46,6 @@ export function IdentityProvidersPage() {
 
 /** The same for the people of one organisation. */
 export function OrganizationIdentityProvidersPage() {
-  const { t } = useText()
   const { organizationId } = useParams({
     from: "/organizations/$organizationId/identity-providers",
   })
@@ -75,7 +73,6 @@ type InPlace = { readonly place: Place }
 
 /** Those of a place; an organisation also offers those of the instance, and changes none. */
 function Idps({ place }: InPlace) {
-  const { t } = useText()
   const shared = useShared(place)
   if (place === undefined) {
     return (
@@ -165,7 +162,6 @@ const turnColumn = (turn: Turning) =>
 /** Offers a provider to people or, after a question that can be undone, no longer. */
 function Turn(props: Turning & Needs & { readonly provider: Provider }) {
   const { provider, isOn, act, off, needs } = props
-  const { t } = useText()
   const { name } = provider
   const turnOn = () => act(provider, true)
   if (!isOn(provider)) {
@@ -191,7 +187,6 @@ const withinOf = (place: Place) => (place === undefined ? {} : { within: place }
 
 /** What a list of providers is made of, wherever they are. */
 function useShared(place: Place) {
-  const { t } = useText()
   const useLinks = place === undefined ? useInstanceLinks : useLinksOf
   const linked = new Set(useLinks(place)?.map(({ idpId }) => idpId))
   const within = withinOf(place)
@@ -243,7 +238,6 @@ type NewCertificateProps = InPlace & { readonly provider: Provider }
 
 /** Makes what a provider knows us by anew. */
 function NewCertificate({ place, provider: { id, name } }: NewCertificateProps) {
-  const { t } = useText()
   const { regenerateSAMLProviderCertificate: needs } = place === undefined ? admin : management
   const act = () =>
     place === undefined
@@ -256,9 +250,8 @@ function NewCertificate({ place, provider: { id, name } }: NewCertificateProps) 
 }
 
 function KindBadge({ provider }: { readonly provider: Provider }) {
-  const { t } = useText()
   const kind = kindNameOf(provider)
-  return <Badge>{kind ? nameOfKind(kind, t) : (provider.config?.config.case ?? "")}</Badge>
+  return <Badge>{kind ? nameOfKind(kind) : (provider.config?.config.case ?? "")}</Badge>
 }
 
 type Said = { readonly isOffered: boolean; readonly isDefault: boolean }
@@ -276,7 +269,6 @@ function usePolicyOf(place: Place): Said | undefined {
 
 /** Says where the login policy leaves out all providers, and leads there. */
 function Hindrance({ place }: InPlace) {
-  const { t } = useText()
   const usePolicy = place === undefined ? useInstancePolicy : usePolicyOf
   const said = usePolicy(place)
   if (!said) return null

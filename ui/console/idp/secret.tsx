@@ -1,5 +1,5 @@
 import { PasswordField } from "../../kit/field.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type SecretFieldProps<Name extends string> = {
   readonly form: { readonly text: (name: Name) => object }
@@ -12,7 +12,6 @@ type SecretFieldProps<Name extends string> = {
 /** A secret of something else than the person: no password manager fills it in. */
 export function SecretField<Name extends string>(props: SecretFieldProps<Name>) {
   const { form, name, label, hint, required } = props
-  const { t } = useText()
   return (
     <PasswordField
       label={label}

@@ -14,7 +14,7 @@ import { May } from "../shell/may.tsx"
 import { Part } from "../shell/part.tsx"
 import { refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 import type { KindName } from "./kind.ts"
 import { SecretField } from "./secret.tsx"
 
@@ -24,7 +24,6 @@ type TestProps = { readonly id: string; readonly name: string; readonly kind: Ki
 
 /** Tries out a provider: the browser goes there and comes back, or a name is asked for. */
 export function TestIdp({ id, name, kind }: TestProps) {
-  const { t } = useText()
   const { set } = useListState()
   const [open, setOpen] = useState(false)
   const label = t("idps.test")
@@ -86,7 +85,6 @@ const failures: ReadonlySet<string> = new Set([
 ])
 
 function DirectoryTest({ id, name, close, done }: DirectoryTestProps) {
-  const { t } = useText()
   const form = useForm({
     id: formId("idp_test", id),
     initial: { username: "", password: "" },
@@ -107,7 +105,6 @@ function DirectoryTest({ id, name, close, done }: DirectoryTestProps) {
 
 /** What came of a test: the address of the page says which. */
 export function TestResult() {
-  const { t } = useText()
   const { get, set } = useListState()
   const close = () =>
     set({ tested: undefined, id: undefined, token: undefined, error: undefined }, "quietly")
@@ -134,7 +131,6 @@ export function TestResult() {
 }
 
 function Failed({ reason }: { readonly reason: string }) {
-  const { t, has } = useText()
   const key = `idps.failed.${reason.replace(/^idp\./, "")}`
   return <Alert tone="danger">{has(key) ? t(key) : t("idps.failed.answer_refused")}</Alert>
 }
@@ -145,7 +141,6 @@ const wanted = ["email", "givenName", "familyName"] as const
 type SaidProps = { readonly testId: string; readonly testToken: string }
 
 function Said(asked: SaidProps) {
-  const { t } = useText()
   const { raw, person } = useRead(getProviderTest, asked)
   if (!person) return null
   const missing = wanted.filter((name) => person[name] === "")

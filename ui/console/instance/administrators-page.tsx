@@ -1,12 +1,11 @@
 import { Histories } from "../list/histories.tsx"
 import { Page } from "../shell/frame.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Administrators } from "./administrators.tsx"
 import { CustomRoles } from "./custom-roles.tsx"
 
 /** Who administers the instance, and the roles that administrators of every level can have. */
 export function AdministratorsPage() {
-  const { t } = useText()
   return (
     <Page title={t("nav.administrators")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("administrators.lead")}</p>

@@ -15,7 +15,7 @@ import { usePermissions } from "../shell/held.ts"
 import { Link } from "../shell/link.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 
 /** What somebody administers. */
@@ -40,7 +40,6 @@ const { listRoles } = InternalPermissionService.method
 
 /** Who may look at something here, or change it; people's roles in applications are others. */
 export function Administrators({ of: held }: { readonly of: Held }) {
-  const { t } = useText()
   // Whoever manages settings sees who else looks after this, and not the people themselves.
   const seesUsers = usePermissions(useOrganization().id).some((one) => one.startsWith("user.read"))
   const resource = { resource: held }
@@ -134,7 +133,6 @@ type RoleChecksProps = {
 }
 
 function RoleChecks({ level, ...checks }: RoleChecksProps) {
-  const { t } = useText()
   const { roles } = useRead(listRoles, { level, pagination: { limit: 1000, asc: true } })
   const options = roles.map(({ key, displayName }) => ({
     value: key,

@@ -17,7 +17,7 @@ import { Collection } from "../list/collection.tsx"
 import type { Asked } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Part } from "../shell/part.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { familiesOf, type LevelName, levelNames, levelOf, levels } from "./role.ts"
 
 const { listRoles, createRole, updateRole, deleteRole } = InternalPermissionService.method
@@ -29,7 +29,6 @@ const everyRole = (level?: RoleLevel) => ({
 
 /** The roles that administrators can have: built-in ones, and those of the instance's own. */
 export function CustomRoles() {
-  const { t } = useText()
   return (
     <Collection
       family="custom_roles"
@@ -53,7 +52,7 @@ export function CustomRoles() {
       nameOf={({ key }) => key}
       needs={{ create: createRole, edit: updateRole, remove: deleteRole }}
       isFixed={({ builtIn }) => builtIn}
-      form={(role) => roleForm(t, role)}
+      form={(role) => roleForm(role)}
       remove={({ key }) => call(deleteRole, { key })}
     />
   )
@@ -78,7 +77,7 @@ type Values = {
   readonly permissions: readonly string[]
 }
 
-const roleForm = (t: Translate, role: Role | undefined) =>
+const roleForm = (role: Role | undefined) =>
   formOf<Values, void>({
     initial: {
       key: "",
@@ -129,7 +128,6 @@ type PermissionsProps = {
 
 /** What the built-in roles of a level permit, by what it is about; one of them may be the start. */
 function Permissions({ level, values, onChange }: PermissionsProps) {
-  const { t } = useText()
   // What is held on the instance may permit whatever can be held below it.
   const { roles } = useRead(listRoles, everyRole(level === "instance" ? undefined : levels[level]))
   const builtIn = roles.filter((role) => role.builtIn)

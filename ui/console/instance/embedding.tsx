@@ -5,13 +5,12 @@ import { linesOf } from "../form/lines.ts"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
 import { ValueList } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const { setSecuritySettings } = SettingsService.method
 
 /** Whose sites may show the sign-in pages in a frame. */
 export function Embedding({ security }: { readonly security: SecuritySettings }) {
-  const { t } = useText()
   const { enabled = false, allowedOrigins = [] } = security.embeddedIframe ?? {}
   return (
     <EditSection
@@ -23,12 +22,12 @@ export function Embedding({ security }: { readonly security: SecuritySettings })
           {enabled && <ValueList code values={allowedOrigins} />}
         </>
       }
-      form={embeddingForm(t, security)}
+      form={embeddingForm(security)}
     />
   )
 }
 
-const embeddingForm = (t: Translate, { embeddedIframe, enableImpersonation }: SecuritySettings) =>
+const embeddingForm = ({ embeddedIframe, enableImpersonation }: SecuritySettings) =>
   formOf({
     initial: {
       enabled: embeddedIframe?.enabled ?? false,

@@ -9,7 +9,7 @@ import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
 import { unless } from "../shell/refusal.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { language, t } from "../shell/text.ts"
 
 const { listSecretGenerators, updateSecretGenerator } = AdminService.method
 
@@ -32,7 +32,6 @@ const alphabets = [
 
 /** What codes and secrets are made of, and how long codes are good for. */
 export function Generators() {
-  const { t } = useText()
   const words = useWords()
   const found = useReadIfAllowed(listSecretGenerators)
   if (!found) return null
@@ -56,7 +55,7 @@ export function Generators() {
               {...{ small: true, needs: updateSecretGenerator, label: t("action.edit") }}
               family={`generators-${kind.name}`}
               name={t(`generators.${kind.name}`)}
-              form={generatorForm(t, kind, generator)}
+              form={generatorForm(kind, generator)}
             />
           </>,
         ])}
@@ -66,14 +65,13 @@ export function Generators() {
 }
 
 function useWords(): (generator: SecretGenerator) => string {
-  const { t, language } = useText()
   const list = new Intl.ListFormat(language)
   return (generator) => {
     const { length, expiry } = generator
     const made = alphabets.filter((name) => generator[name]).map((name) => t(`generators.${name}`))
     const values = { length, of: list.format(made) }
     if (!expiry?.seconds) return t("generators.made_of", values)
-    return t("generators.made_of_for", { ...values, time: durationText(language, expiry) })
+    return t("generators.made_of_for", { ...values, time: durationText(expiry) })
   }
 }
 
@@ -83,7 +81,7 @@ type Draft = {
   readonly of: readonly (typeof alphabets)[number][]
 }
 
-const generatorForm = (t: Translate, { type }: Kind, generator: SecretGenerator) =>
+const generatorForm = ({ type }: Kind, generator: SecretGenerator) =>
   formOf<Draft, void>({
     initial: {
       length: String(generator.length),

@@ -4,7 +4,7 @@ import { Disclosure } from "../../kit/disclosure.tsx"
 import { durationText } from "../form/duration.ts"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 import {
   algorithms,
@@ -18,10 +18,9 @@ const { updateOIDCSettings } = AdminService.method
 
 /** How long tokens last and what signs them, where an application says nothing else. */
 export function Lifetimes({ settings }: OidcSettingsPart) {
-  const { t, language } = useText()
   const lasting = (name: LifetimeName) => {
     const lifetime = settings[name]
-    return [t(`lifetime.${name}`), lifetime && durationText(language, lifetime)] as const
+    return [t(`lifetime.${name}`), lifetime && durationText(lifetime)] as const
   }
   return (
     <EditSection
@@ -32,12 +31,12 @@ export function Lifetimes({ settings }: OidcSettingsPart) {
         [t("signer.idTokenSigningAlgorithm"), settings.idTokenSigningAlgorithm],
         [t("signer.accessTokenSigningAlgorithm"), settings.accessTokenSigningAlgorithm],
       ]}
-      form={lifetimeForm(t, settings)}
+      form={lifetimeForm(settings)}
     />
   )
 }
 
-const lifetimeForm = (t: Translate, settings: OIDCSettings) =>
+const lifetimeForm = (settings: OIDCSettings) =>
   formOf({
     initial: {
       ...lifetimesOf(settings),

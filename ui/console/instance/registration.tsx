@@ -11,7 +11,7 @@ import { amountOf, durationOf, durationText } from "../form/duration.ts"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { useRead } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
 const modes = ["off", "token", "open"] as const
@@ -28,7 +28,6 @@ const modeOf = (registration: ClientRegistration | undefined): Mode =>
 
 /** Whether applications may register themselves, and where they then are. */
 export function Registration({ settings }: OidcSettingsPart) {
-  const { t, language } = useText()
   const projects = useProjects()
   const registration = settings.clientRegistration
   const mode = modeOf(registration)
@@ -46,7 +45,7 @@ export function Registration({ settings }: OidcSettingsPart) {
           ? []
           : ([
               [t("registration.project"), name ?? registration?.projectId],
-              [t("registration.lifetime"), lifetime && durationText(language, lifetime)],
+              [t("registration.lifetime"), lifetime && durationText(lifetime)],
               [t("registration.max"), String(applicationsMax)],
               [
                 t("registration.documents"),
@@ -54,7 +53,7 @@ export function Registration({ settings }: OidcSettingsPart) {
               ],
             ] as const)),
       ]}
-      form={registrationForm(t, settings, projects)}
+      form={registrationForm(settings, projects)}
     />
   )
 }
@@ -76,7 +75,7 @@ const isOn = ({ mode, documents }: Doors): boolean => mode !== "off" || document
 
 type Projects = ReturnType<typeof useProjects>
 
-const registrationForm = (t: Translate, settings: OIDCSettings, projects: Projects) => {
+const registrationForm = (settings: OIDCSettings, projects: Projects) => {
   const registration = settings.clientRegistration
   const named = new Map(projects.map(({ value, label }) => [value, label]))
   return formOf({

@@ -5,18 +5,16 @@ import {
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { languageName, t } from "../shell/text.ts"
 import { changeOf, languages } from "./restriction.ts"
 
 type RestrictionsProps = { readonly restrictions: GetRestrictionsResponse }
 
 /** What the pages for signing in leave out. */
 export function Restrictions({ restrictions }: RestrictionsProps) {
-  const { t } = useText()
   const { allowedLanguages, disallowPublicOrgRegistration: isRefused } = restrictions
-  const named = useLanguageNames()
-  const listed = allowedLanguages.map(named).join(", ")
-  const all = t("restrictions.languages_all", { list: languages.map(named).join(", ") })
+  const listed = allowedLanguages.map(languageName).join(", ")
+  const all = t("restrictions.languages_all", { list: languages.map(languageName).join(", ") })
   return (
     <EditSection
       needs={AdminService.method.setRestrictions}
@@ -28,23 +26,12 @@ export function Restrictions({ restrictions }: RestrictionsProps) {
           t(isRefused ? "restrictions.refused" : "restrictions.not_refused"),
         ],
       ]}
-      form={restrictionForm(t, named, restrictions)}
+      form={restrictionForm(restrictions)}
     />
   )
 }
 
-/** Languages as the person who reads the console calls them. */
-function useLanguageNames(): (language: string) => string {
-  const { language: reader } = useText()
-  const names = new Intl.DisplayNames([reader], { type: "language" })
-  return (language) => names.of(language) ?? language
-}
-
-const restrictionForm = (
-  t: Translate,
-  named: (language: string) => string,
-  restrictions: GetRestrictionsResponse,
-) =>
+const restrictionForm = (restrictions: GetRestrictionsResponse) =>
   formOf({
     initial: {
       languages:
@@ -58,7 +45,7 @@ const restrictionForm = (
     disabled: (values) => values.languages.length === 0,
     fields: ({ checks, check }) => [
       <div className="stack stack-tight" key="languages">
-        {checks("languages", t("restrictions.languages"), { of: languages, words: named })}
+        {checks("languages", t("restrictions.languages"), { of: languages, words: languageName })}
         <p className="quiet small">{t("restrictions.languages_hint")}</p>
       </div>,
       check("disallow", t("restrictions.disallow"), t("restrictions.disallow_hint")),

@@ -4,37 +4,35 @@ import { Alert } from "../../kit/alert.tsx"
 import { amountOf, durationOf, durationText } from "../form/duration.ts"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
 const { updateOIDCSettings } = AdminService.method
 
 /** Keys are exchanged by themselves, unless somebody wants to do it by hand. */
 export function Rotation(part: OidcSettingsPart) {
-  const { t } = useText()
   return (
     <EditSection
       needs={updateOIDCSettings}
       title={t("rotation.title")}
       facts={<Facts {...part} />}
-      form={rotationForm(t, part.settings)}
+      form={rotationForm(part.settings)}
     />
   )
 }
 
 function Facts({ settings }: OidcSettingsPart) {
-  const { t, language } = useText()
   const { keyRotation: rotation } = settings
   if (!rotation?.enabled) return <Alert tone="warning">{t("rotation.off")}</Alert>
   const { period, publishAhead } = rotation
   const values = {
-    period: period ? durationText(language, period) : "",
-    ahead: publishAhead ? durationText(language, publishAhead) : "",
+    period: period ? durationText(period) : "",
+    ahead: publishAhead ? durationText(publishAhead) : "",
   }
   return <p className="quiet section-lead">{t("rotation.on", values)}</p>
 }
 
-function rotationForm(t: Translate, settings: OIDCSettings) {
+function rotationForm(settings: OIDCSettings) {
   const { keyRotation: rotation } = settings
   return formOf({
     initial: {

@@ -4,7 +4,7 @@ import { Alert } from "../../kit/alert.tsx"
 import { Switch } from "../form/switch.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Embedding } from "./embedding.tsx"
 
 /** What is shut to others until somebody opens it; nothing for who may not see it. */
@@ -21,7 +21,6 @@ export function Security() {
 
 /** What others could misuse is off until somebody needs it. */
 function Impersonation({ security }: { readonly security: SecuritySettings }) {
-  const { t } = useText()
   const { embeddedIframe, enableImpersonation } = security
   const impersonate = (wanted: boolean) => {
     const kept = embeddedIframe && { embeddedIframe }

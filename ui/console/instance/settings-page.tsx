@@ -6,7 +6,7 @@ import { PolicySection } from "../policy/policy-section.tsx"
 import { useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Generators } from "./generators.tsx"
 import { Lifetimes } from "./lifetimes.tsx"
 import { useOidcSettings } from "./oidc.ts"
@@ -23,7 +23,6 @@ const Security = lazy(async () => ({ default: (await import("./security.tsx")).S
 
 /** What holds for the whole instance, unless an application says otherwise. */
 export function SettingsPage() {
-  const { t } = useText()
   const settings = useOidcSettings()
   const restrictions = useReadIfAllowed(AdminService.method.getRestrictions)
   return (

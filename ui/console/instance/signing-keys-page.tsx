@@ -11,7 +11,7 @@ import { actionColumn } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Rotation } from "./rotation.tsx"
 import { type KindName, kindNames, kindOf, kinds, stateOf, turnOf } from "./web-key.ts"
 
@@ -19,13 +19,12 @@ const { listWebKeys, createWebKey, activateWebKey, deleteWebKey } = WebKeyServic
 
 /** The keys that sign tokens, and how they follow one another. */
 export function SigningKeysPage() {
-  const { t } = useText()
   const { webKeys } = useRead(listWebKeys)
   const settings = useReadIfAllowed(AdminService.method.getOIDCSettings)?.settings
   const create = (
     <DialogButton
       {...{ needs: createWebKey, family: "web_keys", label: t("web_keys.create") }}
-      form={createForm(t)}
+      form={createForm()}
     />
   )
   return (
@@ -33,7 +32,7 @@ export function SigningKeysPage() {
       <p className="quiet section-lead">{t("web_keys.lead")}</p>
       <Table
         caption={t("nav.signing-keys")}
-        columns={columnsOf(t, settings)}
+        columns={columnsOf(settings)}
         rows={[...webKeys].sort(byState)}
         keyOf={({ id }) => id}
       />
@@ -47,7 +46,7 @@ const byState = (a: WebKey, b: WebKey) => order[stateOf(a)] - order[stateOf(b)]
 
 const tones = { active: "done", next: "quiet", retired: "quiet" } as const
 
-const columnsOf = (t: Translate, settings: OIDCSettings | undefined): readonly Column<WebKey>[] => [
+const columnsOf = (settings: OIDCSettings | undefined): readonly Column<WebKey>[] => [
   { label: t("web_keys.kind"), cell: (key) => kindOf(key) },
   {
     label: t("field.state"),
@@ -66,7 +65,6 @@ const columnsOf = (t: Translate, settings: OIDCSettings | undefined): readonly C
 
 /** The key that signs can't be taken away: another one takes its place first. */
 function Actions({ webKey }: { readonly webKey: WebKey }) {
-  const { t } = useText()
   const { id } = webKey
   if (stateOf(webKey) === "active") return null
   return (
@@ -88,7 +86,7 @@ function Actions({ webKey }: { readonly webKey: WebKey }) {
   )
 }
 
-const createForm = (t: Translate) =>
+const createForm = () =>
   formOf<{ readonly kind: KindName }, unknown>({
     initial: { kind: "RS256 · RSA 2048" },
     save: ({ kind }) => call(createWebKey, { key: kinds[kind] }),

@@ -1,12 +1,11 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { Switch } from "../form/switch.tsx"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } from "./oidc.ts"
 
 /** Which documents stand beside discovery, and whose tokens are noted when they are issued. */
 export function OidcSwitches({ settings }: OidcSettingsPart) {
-  const { t } = useText()
   const { tokenAudit } = settings
   const change = (wanted: OidcSettingsChange) => changeOidcSettings(settings, wanted)
   return (

@@ -1,9 +1,8 @@
 import { Badge } from "../../kit/badge.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 /** Several words, such as roles, or that there are none. */
 export function Badges({ words }: { readonly words: readonly string[] }) {
-  const { t } = useText()
   if (words.length === 0) return <span className="quiet">{t("detail.none")}</span>
   return (
     <span className="badges">

@@ -9,7 +9,7 @@ import { Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { May } from "../shell/may.tsx"
 import { useMay } from "../shell/permission.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { type ListColumn, Listing, type ListingProps } from "./listing.tsx"
 
 /** Each has a title, a word for making one, what it says when empty, and what removing means. */
@@ -51,7 +51,6 @@ export function Collection<I extends DescMessage, O extends DescMessage, Row>(
   props: CollectionProps<I, O, Row>,
 ) {
   const { family, columns, page, keyOf, find, needs, ...list } = props
-  const { t } = useText()
   const may = useMay()
   const [open, setOpen] = useOpen(family)
   const formFor = (row?: Row) => {
@@ -127,7 +126,6 @@ function RowActions<I extends DescMessage, O extends DescMessage, Row>(
   props: RowActionsProps<I, O, Row>,
 ) {
   const { row, edit, family, nameOf, isFixed, needs, turn, more, remove } = props
-  const { t } = useText()
   if (isFixed?.(row)) return null
   const name = nameOf(row)
   return (

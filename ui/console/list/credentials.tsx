@@ -14,7 +14,7 @@ import { DialogButton, formOf } from "../form/made.tsx"
 import { useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { Part } from "../shell/part.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { actionColumn } from "./listing.tsx"
 import { OnceBox } from "./once-box.tsx"
 import { Time } from "./time.tsx"
@@ -50,13 +50,12 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
   props: CredentialsProps<I, O>,
 ) {
   const { family, needs, remove } = props
-  const { t } = useText()
   const [made, setMade] = useState<Made | undefined>(undefined)
   const drop = async (id: string) => {
     await remove(id)
     if (made?.id === id) setMade(undefined)
   }
-  const form = createForm(t, { ...props, onMade: setMade })
+  const form = createForm({ ...props, onMade: setMade })
   const add = (
     <DialogButton {...{ family, form, needs: needs.create, label: t(`${family}.create`) }} />
   )
@@ -77,7 +76,7 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
 }
 
 /** Each has an end; a year is the offer. */
-const createForm = (t: Translate, props: Creating) =>
+const createForm = (props: Creating) =>
   formOf({
     initial: { until: dayOf(Date.now() + 365 * dayMs), publicKey: "" },
     refusals: { publicKey: ["key.public"], until: ["key.expir", "token.expir"] },
@@ -123,7 +122,6 @@ type ListProps<I extends DescMessage, O extends DescMessage> = CredentialsProps<
 
 function List<I extends DescMessage, O extends DescMessage>(props: ListProps<I, O>) {
   const { family, method, input, find, needs, drop } = props
-  const { t } = useText()
   const rows = find(useRead(method, input))
   if (rows.length === 0) return <p className="quiet section-lead">{t(`${family}.none`)}</p>
   const columns: readonly Column<Credential>[] = [

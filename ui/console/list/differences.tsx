@@ -1,10 +1,9 @@
 import type { Value } from "@bufbuild/protobuf/wkt"
 import type { Difference } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { type Texts, useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 
 /** Fields before and after. Colour alone says nothing to many: what went is struck through. */
 export function Differences({ rows }: { readonly rows: readonly Difference[] }) {
-  const texts = useText()
   if (rows.length === 0) return null
   return (
     <ul className="value-list small">
@@ -12,9 +11,9 @@ export function Differences({ rows }: { readonly rows: readonly Difference[] }) 
         <li key={path.join(".")}>
           <Named path={path} words={words} />
           {": "}
-          {before && <del className="quiet">{textOf(texts, before)}</del>}
+          {before && <del className="quiet">{textOf(before)}</del>}
           {before && after && " → "}
-          {after && (before ? <ins>{textOf(texts, after)}</ins> : textOf(texts, after))}
+          {after && (before ? <ins>{textOf(after)}</ins> : textOf(after))}
         </li>
       ))}
     </ul>
@@ -25,7 +24,6 @@ type NamedProps = { readonly path: readonly string[]; readonly words: string }
 
 /** In the reader's language where the catalogue knows the field, else in the server's words. */
 function Named({ path, words }: NamedProps) {
-  const { t, has } = useText()
   const key = `changed.${path.at(-1)}`
   if (!has(key)) return <span lang="en">{words}</span>
   const named = path.map((part) => {
@@ -36,14 +34,14 @@ function Named({ path, words }: NamedProps) {
 }
 
 /** A value as people read it. */
-function textOf(texts: Texts, { kind }: Value): string {
-  if (kind.case === "boolValue") return texts.t(kind.value ? "policy.yes" : "policy.no")
+function textOf({ kind }: Value): string {
+  if (kind.case === "boolValue") return t(kind.value ? "policy.yes" : "policy.no")
   if (kind.case === "listValue") {
-    return kind.value.values.map((each) => textOf(texts, each)).join(", ")
+    return kind.value.values.map((each) => textOf(each)).join(", ")
   }
   if (kind.case === "structValue") {
     return Object.entries(kind.value.fields)
-      .map(([key, each]) => `${key}: ${textOf(texts, each)}`)
+      .map(([key, each]) => `${key}: ${textOf(each)}`)
       .join(", ")
   }
   return kind.case === "nullValue" ? "" : String(kind.value ?? "")

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
 import { Chips } from "../../kit/choice.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { useFilter } from "./list-state.ts"
 
 type FilterChips<Value extends string> = {
@@ -16,7 +16,6 @@ export function useFilterChips<Value extends string>(
   words: (value: Value) => string,
   list = "",
 ): FilterChips<Value> {
-  const { t } = useText()
   const [chosen, choose] = useFilter(part, values, list)
   const filters = (
     <Chips

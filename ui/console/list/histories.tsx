@@ -4,7 +4,7 @@ import { Button } from "../../kit/button.tsx"
 import { Dialog } from "../../kit/dialog.tsx"
 import { usePermissions } from "../shell/held.ts"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { HistoryOf } from "./history.tsx"
 
 // Loaded once the page stands.
@@ -31,7 +31,6 @@ export const streamOf = (kind: string, id = ""): HistoryOf => ({
 
 /** What happened to what a page shows of the instance, kind by kind. */
 export function Histories({ of }: { readonly of: readonly Kind[] }) {
-  const { t } = useText()
   if (!useSeesEvents()) return null
   return of.map((name) => {
     const { kind, title, ...more } = kinds[name]
@@ -50,7 +49,6 @@ type ButtonProps = { readonly of: HistoryOf; readonly name: string }
 
 /** What happened to one row of a list. */
 export function HistoryButton({ of, name }: ButtonProps) {
-  const { t } = useText()
   const [open, setOpen] = useState(false)
   const seesEvents = useSeesEvents()
   if (of.case === "stream" && !seesEvents) return null

@@ -13,7 +13,7 @@ import { Section } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
 import { isHidden, refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
-import { type Texts, useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 import { Differences } from "./differences.tsx"
 import { actionColumn } from "./listing.tsx"
@@ -35,8 +35,6 @@ type HistoryProps = {
 
 /** What happened to a thing, who did it and what it changed, the newest first. */
 export function History({ of, what }: HistoryProps) {
-  const texts = useText()
-  const { t } = texts
   const title = what === undefined ? t("history.title") : `${t("history.title")}: ${what}`
   const [limit, setLimit] = useState(first)
   const [sequence, setSequence] = useState(0n)
@@ -64,7 +62,7 @@ export function History({ of, what }: HistoryProps) {
       {rows.length > 0 && (
         <Table
           caption={title}
-          columns={columnsOf(texts, of)}
+          columns={columnsOf(of)}
           rows={rows}
           keyOf={(change) => String(change.sequence)}
         />
@@ -77,8 +75,7 @@ export function History({ of, what }: HistoryProps) {
   )
 }
 
-function columnsOf(texts: Texts, of: HistoryOf): readonly Column<Change>[] {
-  const { t } = texts
+function columnsOf(of: HistoryOf): readonly Column<Change>[] {
   return [
     { label: t("history.what"), cell: (change) => <What change={change} /> },
     { label: t("history.who"), cell: (change) => <Who change={change} /> },
@@ -86,7 +83,7 @@ function columnsOf(texts: Texts, of: HistoryOf): readonly Column<Change>[] {
     actionColumn((change) => (
       <>
         <SinceButton of={of} change={change} />
-        <UndoButton of={of} change={change} what={whatOf(texts, change)} />
+        <UndoButton of={of} change={change} what={whatOf(change)} />
       </>
     )),
   ]
@@ -95,14 +92,13 @@ function columnsOf(texts: Texts, of: HistoryOf): readonly Column<Change>[] {
 type RowProps = { readonly change: Change }
 
 /** What happened, in the reader's language where the catalogue knows it. */
-function whatOf({ t, has }: Texts, { type, words }: Change): string {
+function whatOf({ type, words }: Change): string {
   const text = `event.${type}`
   return has(text) ? t(text) : words
 }
 
 /** In the reader's language where the catalogue knows what it was, else in the server's words. */
 function What({ change: { type, words, differences, sequence } }: RowProps) {
-  const { t, has } = useText()
   const text = `event.${type}`
   return (
     <div className="call">

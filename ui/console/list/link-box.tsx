@@ -1,12 +1,11 @@
 import { CopyButton } from "../../kit/copy-button.tsx"
 import { QrCode } from "../../kit/qr-code.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type LinkBoxProps = { readonly link: string; readonly what: string; readonly qr: string }
 
 /** A link to hand on: to copy, or for the camera of whoever stands beside. */
 export function LinkBox({ link, what, qr }: LinkBoxProps) {
-  const { t } = useText()
   return (
     <>
       <pre className="snippet secret-text">

@@ -15,7 +15,7 @@ import { useRested, within } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { isDenied, isHidden, refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { language, t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 import { type ListState, useListState } from "./list-state.ts"
 
@@ -105,7 +105,6 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   props: ListingProps<I, O, Row>,
 ) {
   const { name, method, columns, filters, filtered, unsearched, frame = bare, find } = props
-  const { t } = useText()
   const state = useListState(name)
   const asked = askedOf(state, columns)
   const options = { transport, ...within(props.within) }
@@ -161,7 +160,6 @@ function useLastPage({ get, set }: ListState, total: number | undefined): void {
 
 /** What is typed is looked for once the hand rests; the address follows without a step back. */
 function Find({ state: { get, set } }: { readonly state: ListState }) {
-  const { t } = useText()
   const shown = get("q") ?? ""
   const [typed, setTyped] = useState(shown)
   const rested = useRested(typed, 150)
@@ -189,7 +187,6 @@ type RowsProps<I extends DescMessage, O extends DescMessage, Row> = ListingProps
 
 function Rows<I extends DescMessage, O extends DescMessage, Row>(props: RowsProps<I, O, Row>) {
   const { caption, name, columns, keyOf, found } = props
-  const { t } = useText()
   const state = useListState(name)
   if (!found) return <Skeleton rows={6} label={t("list.loading")} />
   if (found.rows.length === 0) return <p className="quiet">{t("list.nothing")}</p>
@@ -206,7 +203,6 @@ function Rows<I extends DescMessage, O extends DescMessage, Row>(props: RowsProp
 type PagesProps = { readonly state: ListState; readonly at: number; readonly total: number }
 
 function Pages({ state: { set }, at, total }: PagesProps) {
-  const { t, language } = useText()
   const format = new Intl.NumberFormat(language)
   const values = {
     from: format.format(at + 1),

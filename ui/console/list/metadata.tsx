@@ -8,7 +8,7 @@ import type {
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Metadata as Entry } from "../../../src/gen/core/metadata/v2/metadata_pb.ts"
 import { formOf } from "../form/made.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Clip } from "./badges.tsx"
 import { Collection } from "./collection.tsx"
 import { type Asked, found, pageOf } from "./listing.tsx"
@@ -35,7 +35,6 @@ type MetadataProps<I extends DescMessage, O extends DescMessage> = {
 /** What programs have noted about somebody or something, by key. */
 export function Metadata<I extends DescMessage, O extends DescMessage>(props: MetadataProps<I, O>) {
   const { method, ask, find, needs, set, remove } = props
-  const { t } = useText()
   return (
     <Collection
       family="metadata"
@@ -53,7 +52,7 @@ export function Metadata<I extends DescMessage, O extends DescMessage>(props: Me
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
       needs={{ create: needs.set, edit: needs.set, remove: needs.remove }}
-      form={(entry) => entryForm(t, entry, set)}
+      form={(entry) => entryForm(entry, set)}
       remove={({ key }) => remove([key])}
     />
   )
@@ -69,7 +68,7 @@ function askedOf(asked: Asked) {
 /** Values are bytes, nearly always of a text. */
 const textOf = (value: Uint8Array): string => new TextDecoder().decode(value)
 
-const entryForm = (t: Translate, entry: Entry | undefined, set: Setting) =>
+const entryForm = (entry: Entry | undefined, set: Setting) =>
   formOf({
     initial: { key: entry?.key ?? "", value: entry ? textOf(entry.value) : "" },
     refusals: { key: ["metadata.key"], value: ["metadata.value"] },

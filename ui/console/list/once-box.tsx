@@ -1,11 +1,10 @@
 import { SecretBox } from "../../kit/secret-box.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type OnceBoxProps = { readonly title: string; readonly secret: string; readonly file: string }
 
 /** What the server says this once and never again. */
 export function OnceBox({ title, secret, file }: OnceBoxProps) {
-  const { t } = useText()
   const texts = { copy: t("copy.do"), copied: t("copy.done"), download: t("copy.download") }
   return (
     <SecretBox

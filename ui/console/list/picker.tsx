@@ -11,7 +11,7 @@ import { TextField } from "../../kit/field.tsx"
 import { useRested } from "../shell/call.ts"
 import { isDenied, refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 
 type PickerProps<I extends DescMessage, O extends DescMessage, Row> = {
@@ -34,7 +34,6 @@ export function Picker<I extends DescMessage, O extends DescMessage, Row>(
   props: PickerProps<I, O, Row>,
 ) {
   const { label, hint, value, onChange, method, ask, find, otherwise, idOf, show } = props
-  const { t } = useText()
   const [text, setText] = useState("")
   const wanted = useRested(text.trim(), 150)
   const { data, error } = useQuery({

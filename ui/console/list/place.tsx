@@ -1,13 +1,12 @@
 import type { UserAgent } from "../../../src/gen/core/session/v2/session_pb.ts"
 import { browserNameOf } from "../../../src/kernel/text/browser-name.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 /** From where somebody signed in, in words: the browser, its system, the address. */
 export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | undefined }) {
-  const { t } = useText()
   return (
     <>
-      <span title={headerOf(userAgent)}>{placeOf(t, userAgent)}</span>
+      <span title={headerOf(userAgent)}>{placeOf(userAgent)}</span>
       {userAgent?.ip && (
         <>
           {" "}
@@ -19,7 +18,7 @@ export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | und
 }
 
 /** "Firefox on Windows"; what a login page of somebody else says, where it does. */
-export function placeOf(t: Translate, userAgent: UserAgent | undefined): string {
+export function placeOf(userAgent: UserAgent | undefined): string {
   const { browser, system } = browserNameOf(headerOf(userAgent))
   if (browser && system) return t("sessions.place", { browser, system })
   return browser ?? system ?? (userAgent?.description || t("sessions.place_unknown"))

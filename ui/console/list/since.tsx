@@ -12,7 +12,7 @@ import { Disclosure } from "../../kit/disclosure.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { useRead } from "../shell/call.ts"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryOf } from "./history.tsx"
 
@@ -21,7 +21,6 @@ type Moment = MessageInitShape<typeof MomentSchema>
 
 /** What a thing was right after a change, or at any other moment, beside what it is now. */
 export function SinceButton({ of, change }: SinceProps) {
-  const { t } = useText()
   const [open, setOpen] = useState(false)
   const [typed, setTyped] = useState("")
   const time = new Date(typed).getTime()
@@ -63,7 +62,6 @@ export function SinceButton({ of, change }: SinceProps) {
 type AtProps = { readonly of: HistoryOf; readonly at: Moment }
 
 function Since({ of, at }: AtProps) {
-  const { t } = useText()
   const { existed, differences } = useRead(HistoryService.method.getDifferences, {
     ...{ resource: { resource: of }, from: at },
   })
@@ -73,7 +71,6 @@ function Since({ of, at }: AtProps) {
 }
 
 function Whole({ of, at }: AtProps) {
-  const { t } = useText()
   const { differences } = useRead(HistoryService.method.getDifferences, {
     ...{ resource: { resource: of }, to: at },
   })

@@ -1,5 +1,5 @@
 import { Badge } from "../../kit/badge.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const tones = { active: "done", inactive: "quiet", locked: "warning" } as const
 
@@ -7,7 +7,6 @@ type StateProps = { readonly isOn: boolean } | { readonly state: keyof typeof to
 
 /** Green for what works, grey for what was turned off, amber for what needs a person. */
 export function StateBadge(props: StateProps) {
-  const { t } = useText()
   const state = "state" in props ? props.state : props.isOn ? "active" : "inactive"
   return <Badge tone={tones[state]}>{t(`state.${state}`)}</Badge>
 }

@@ -1,5 +1,5 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { useText } from "../shell/text.ts"
+import { language, t } from "../shell/text.ts"
 
 const steps = [
   ["year", 31_536_000],
@@ -28,7 +28,6 @@ type TimeProps = { readonly at: Timestamp | undefined }
 
 /** A time as people say it; the exact one on hover. */
 export function Time({ at }: TimeProps) {
-  const { t, language } = useText()
   if (!at) return null
   const ms = timestampMs(at)
   if (ms >= never) return <>{t("detail.never")}</>

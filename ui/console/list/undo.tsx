@@ -11,7 +11,7 @@ import { call, useAction, useRead } from "../shell/call.ts"
 import { tell } from "../shell/notice.tsx"
 import { Part } from "../shell/part.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryOf } from "./history.tsx"
 
@@ -19,7 +19,6 @@ type UndoProps = { readonly of: HistoryOf; readonly change: Change; readonly wha
 
 /** Takes a change back; what that would do, or why nothing does, is said first. */
 export function UndoButton({ of, change, what }: UndoProps) {
-  const { t } = useText()
   const [open, setOpen] = useState(false)
   const close = () => setOpen(false)
   if (!change.undoable) return null
@@ -47,7 +46,6 @@ export function UndoButton({ of, change, what }: UndoProps) {
 type OpenProps = Omit<UndoProps, "what"> & { readonly close: () => void }
 
 function Undo({ of, change: { sequence }, close }: OpenProps) {
-  const { t } = useText()
   const resource = { resource: of }
   const undo = useRead(HistoryService.method.getUndo, { resource, sequence })
   const { possible, lastSequence } = undo
@@ -78,7 +76,6 @@ type WithUndo = { readonly undo: GetUndoResponse }
 
 /** The fields that change; of what no field says, what will have happened. */
 function Consequence({ undo: { differences, types } }: WithUndo) {
-  const { t, has } = useText()
   const wordOf = (type: string) => {
     const text = `event.${type}`
     return has(text) ? t(text) : type
@@ -100,7 +97,6 @@ function Consequence({ undo: { differences, types } }: WithUndo) {
 
 /** In the reader's language where the catalogue knows it. */
 function WhyNot({ undo: { refusal, words } }: WithUndo) {
-  const { t, has } = useText()
   const known = [`history.refused_${refusal.replace("history.", "")}`, `fault.${refusal}`].find(has)
   return known ? <p>{t(known)}</p> : <p lang="en">{sentenceOf(words)}</p>
 }

@@ -14,7 +14,7 @@ import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Link } from "../shell/link.tsx"
 import { tell } from "../shell/notice.tsx"
-import { type Texts, useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 import { View } from "./view.tsx"
 
 const { listMessages, sendMessageAgain } = MessageService.method
@@ -34,25 +34,23 @@ type MessagesProps = {
 
 /** What was written to people, the newest first, and what became of it. */
 export function Messages({ ask: whose, ...list }: MessagesProps) {
-  const texts = useText()
   const isOfOne = whose.userId !== undefined
   return (
     <Listing
       {...list}
       unsearched
       live
-      caption={texts.t("messages.title")}
+      caption={t("messages.title")}
       method={listMessages}
       ask={({ offset, limit }) => ({ ...whose, pagination: { offset, limit } })}
       find={({ messages, pagination }) => found(messages, pagination)}
-      columns={isOfOne ? columnsOf(texts) : [...columnsOf(texts, "to"), actions(texts)]}
+      columns={isOfOne ? columnsOf() : [...columnsOf("to"), actions()]}
       keyOf={({ id }) => id}
     />
   )
 }
 
-const columnsOf = (texts: Texts, to?: "to"): readonly ListColumn<Message>[] => {
-  const { t } = texts
+const columnsOf = (to?: "to"): readonly ListColumn<Message>[] => {
   const recipient: ListColumn<Message> = {
     label: t("messages.to"),
     cell: ({ userId, recipient: address }) => (
@@ -62,16 +60,16 @@ const columnsOf = (texts: Texts, to?: "to"): readonly ListColumn<Message>[] => {
     ),
   }
   return [
-    { label: t("messages.kind"), cell: ({ kind }) => kindOf(texts, kind) },
+    { label: t("messages.kind"), cell: ({ kind }) => kindOf(kind) },
     ...(to ? [recipient] : []),
     { label: t("field.state"), cell: (message) => <State message={message} /> },
     { label: t("messages.written"), cell: ({ creationDate }) => <Time at={creationDate} /> },
-    ...(to ? [] : [actions(texts)]),
+    ...(to ? [] : [actions()]),
   ]
 }
 
 /** As its text is called; a kind that is newer than this page has its plain name. */
-export function kindOf({ t, has }: Texts, kind: string): string {
+export function kindOf(kind: string): string {
   const key = `messages.kind.${kind}`
   return has(key) ? t(key) : kind
 }
@@ -86,7 +84,6 @@ const states: Readonly<Record<number, StateName>> = {
 const tones = { queued: "quiet", sent: "done", failed: "warning" } as const
 
 function State({ message: { status, error } }: { readonly message: Message }) {
-  const { t } = useText()
   const state = states[status] ?? "queued"
   return (
     <>
@@ -96,16 +93,15 @@ function State({ message: { status, error } }: { readonly message: Message }) {
   )
 }
 
-const actions = (texts: Texts) =>
+const actions = () =>
   actionColumn((message: Message) => (
     <>
-      <View message={message} title={kindOf(texts, message.kind)} />
+      <View message={message} title={kindOf(message.kind)} />
       {message.status !== MessageStatus.QUEUED && <Again message={message} />}
     </>
   ))
 
 function Again({ message: { userId, id, recipient } }: { readonly message: Message }) {
-  const { t } = useText()
   return (
     <ActionButton
       small

@@ -9,7 +9,7 @@ import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Messages } from "./messages.tsx"
 
 const filters = ["all", "queued", "sent", "failed"] as const
@@ -23,7 +23,6 @@ const statuses = {
 
 /** What was written to people: also where nothing can go out yet, so that it is handed on here. */
 export function OutboxPage() {
-  const { t } = useText()
   const organization = useOrganization()
   const { chosen, filter } = useFilterChips("show", filters, (value) =>
     t(value === "all" ? "filter.all" : `messages.state.${value}`),
@@ -45,7 +44,6 @@ export function OutboxPage() {
 
 /** Why mails wait, for whoever can mend it. */
 function NothingGoesOut() {
-  const { t } = useText()
   const providers = useReadIfAllowed(AdminService.method.listEmailProviders)
   const isActive = ({ state }: { readonly state: EmailProviderState }) =>
     state === EmailProviderState.EMAIL_PROVIDER_ACTIVE

@@ -10,13 +10,12 @@ import { LinkBox } from "../list/link-box.tsx"
 import { call, useAction } from "../shell/call.ts"
 import { May } from "../shell/may.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type ViewProps = { readonly message: Message; readonly title: string }
 
 /** What a message says, with its code and link: it is shown to who asks, and that is kept. */
 export function View({ message, title }: ViewProps) {
-  const { t } = useText()
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -38,7 +37,6 @@ export function View({ message, title }: ViewProps) {
 type DialogProps = ViewProps & { readonly close: () => void }
 
 function ViewDialog({ message, title, close }: DialogProps) {
-  const { t } = useText()
   const { userId, id: messageId, recipient } = message
   const [shown, setShown] = useState<ViewMessageResponse | undefined>(undefined)
   const view = useAction(async () =>
@@ -69,7 +67,6 @@ function ViewDialog({ message, title, close }: DialogProps) {
 }
 
 function Said({ subject, text, link }: ViewMessageResponse) {
-  const { t } = useText()
   return (
     <>
       {subject && <p className="message-subject">{subject}</p>}

@@ -16,7 +16,7 @@ import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call } from "../shell/call.ts"
 import { May } from "../shell/may.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Proof } from "./proof.tsx"
 
 const { listOrganizationDomains, addOrganizationDomain } = OrganizationService.method
@@ -24,7 +24,6 @@ const { verifyOrganizationDomain, deleteOrganizationDomain } = OrganizationServi
 
 /** The domains that login names of an organisation's people end in. */
 export function Domains({ organizationId }: { readonly organizationId: string }) {
-  const { t } = useText()
   const method = TextQueryMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
@@ -46,7 +45,7 @@ export function Domains({ organizationId }: { readonly organizationId: string })
       ]}
       keyOf={({ domain }) => domain}
       nameOf={({ domain }) => domain}
-      form={() => domainForm(t, organizationId)}
+      form={() => domainForm(organizationId)}
       needs={{ create: addOrganizationDomain, remove: deleteOrganizationDomain }}
       isFixed={({ isPrimary }) => isPrimary}
       more={(domain) => <Steps domain={domain} />}
@@ -58,7 +57,6 @@ export function Domains({ organizationId }: { readonly organizationId: string })
 type DomainProps = { readonly domain: Domain }
 
 function State({ domain }: DomainProps) {
-  const { t } = useText()
   return (
     <span className="badges">
       {domain.isPrimary && <Badge>{t("domains.is_primary")}</Badge>}
@@ -71,7 +69,6 @@ function State({ domain }: DomainProps) {
 
 /** What can be done next: prove it, look whether the proof is there, then make it the first. */
 function Steps({ domain: held }: DomainProps) {
-  const { t } = useText()
   const [proving, setProving] = useState(false)
   const { organizationId, domain, isVerified, validationType } = held
   const makePrimary = () =>
@@ -105,7 +102,7 @@ function Steps({ domain: held }: DomainProps) {
   )
 }
 
-const domainForm = (t: Translate, organizationId: string) =>
+const domainForm = (organizationId: string) =>
   formOf({
     initial: { domain: "" },
     refusals: { domain: ["org.domain"] },

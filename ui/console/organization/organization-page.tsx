@@ -15,7 +15,7 @@ import { copied, FactsSection, Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useChoose, useOrganization, useSeesInstance } from "../shell/organization.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Domains } from "./domains.tsx"
 
 const { listOrganizations, updateOrganization, deleteOrganization } = OrganizationService.method
@@ -24,7 +24,6 @@ const { listOrganizationMetadata, setOrganizationMetadata, deleteOrganizationMet
   OrganizationService.method
 
 export function OrganizationPage() {
-  const { t } = useText()
   const { organizationId } = useParams({ from: "/organizations/$organizationId" })
   const query = { case: "idQuery", value: { id: organizationId } } as const
   const { result } = useRead(listOrganizations, { queries: [{ query }] })
@@ -74,7 +73,6 @@ const isActive = ({ state }: Organization) => state !== OrganizationState.INACTI
 type Part = { readonly organization: Organization }
 
 function Turns({ organization }: Part) {
-  const { t } = useText()
   const chosen = useOrganization()
   const choose = useChoose()
   const { id: organizationId, name } = organization
@@ -94,7 +92,6 @@ function Turns({ organization }: Part) {
 }
 
 function About({ organization }: Part) {
-  const { t } = useText()
   const { id: organizationId, name, primaryDomain, details } = organization
   return (
     <FactsSection
@@ -113,7 +110,6 @@ function About({ organization }: Part) {
 }
 
 function Policies({ organization }: Part) {
-  const { t } = useText()
   const { id: organizationId } = organization
   return (
     <Section title={t("policies.title")}>

@@ -4,7 +4,7 @@ import { OrganizationService } from "../../../src/gen/core/org/v2/organization_s
 import { Person } from "../../kit/person.tsx"
 import { Picker } from "../list/picker.tsx"
 import type { Organization } from "../shell/organization.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type OrganizationPickerProps = {
   /** The one that is not offered: what is picked for belongs to it. */
@@ -15,7 +15,6 @@ type OrganizationPickerProps = {
 
 /** Another organisation, by its name, or by its ID where one may not see it. */
 export function OrganizationPicker({ except, ...picked }: OrganizationPickerProps) {
-  const { t } = useText()
   const others = (rows: readonly Organization[]) => rows.filter(({ id }) => id !== except)
   return (
     <Picker

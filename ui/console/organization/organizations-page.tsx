@@ -14,13 +14,12 @@ import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const method = TextQueryMethod.CONTAINS_IGNORE_CASE
 
 /** Every organisation that one may see. */
 export function OrganizationsPage() {
-  const { t } = useText()
   const navigate = useNavigate()
   const form = formOf({
     initial: { name: "" },
@@ -51,7 +50,7 @@ export function OrganizationsPage() {
           }
         }}
         find={({ result, details }) => found(result, details)}
-        columns={columnsOf(t)}
+        columns={columnsOf()}
         keyOf={({ id }) => id}
         empty={null}
       />
@@ -59,7 +58,7 @@ export function OrganizationsPage() {
   )
 }
 
-const columnsOf = (t: Translate): readonly ListColumn<Organization>[] => [
+const columnsOf = (): readonly ListColumn<Organization>[] => [
   {
     label: t("field.name"),
     sort: "name",

@@ -7,7 +7,7 @@ import { formOf } from "../form/made.tsx"
 import { call, useAction } from "../shell/call.ts"
 import { copied, Facts } from "../shell/detail.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const ways = { dns: DomainValidationType.DNS, http: DomainValidationType.HTTP } as const
 type Way = keyof typeof ways
@@ -20,7 +20,6 @@ type ProofProps = { readonly domain: Domain; readonly close: () => void }
 
 /** How to prove that a domain is one's own: a record or a file to publish, then a look at it. */
 export function Proof({ domain: held, close }: ProofProps) {
-  const { t } = useText()
   const { organizationId, domain, validationType } = held
   const [told, setTold] = useState<Told | undefined>(undefined)
   const given: Way = validationType === DomainValidationType.HTTP ? "http" : "dns"
@@ -60,7 +59,6 @@ export function Proof({ domain: held, close }: ProofProps) {
 type PublishProps = ProofProps & { readonly way: Way; readonly told: Told }
 
 function Publish({ way, told, domain: held, close }: PublishProps) {
-  const { t } = useText()
   const { organizationId, domain } = held
   const check = useAction(
     () => call(OrganizationService.method.verifyOrganizationDomain, { organizationId, domain }),

@@ -13,7 +13,7 @@ import {
 import { Button } from "../../kit/button.tsx"
 import { TextField } from "../../kit/field.tsx"
 import { Mark } from "../../kit/mark.tsx"
-import { useText } from "../shell/text.ts"
+import { language, t } from "../shell/text.ts"
 import { useLook, useLookFile } from "./look.ts"
 import type { Place, Values } from "./policy.ts"
 
@@ -21,7 +21,6 @@ type PreviewProps = { readonly values: Values; readonly place: Place }
 
 /** What the pages for signing in would look like, light and dark, before it is saved. */
 export function BrandingPreview({ values, place }: PreviewProps) {
-  const { t } = useText()
   const branding = brandingOf(values)
   const shown = modes
     .filter((mode) => branding.themeMode === "auto" || branding.themeMode === mode)
@@ -68,7 +67,6 @@ type PageProps = {
 
 /** A picture of the page, made of what the page is made of. */
 function Page({ mode, palette, sign }: PageProps) {
-  const { t } = useText()
   const ref = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const { style } = ref.current ?? {}
@@ -122,7 +120,6 @@ function Logo({ place, kind }: LogoProps) {
 }
 
 function Correction({ corrected }: { readonly corrected: Corrected }) {
-  const { t, language } = useText()
   const { field, chosen, used, ratio } = corrected
   const number = new Intl.NumberFormat(language, { maximumFractionDigits: 1 })
   const values = { name: t(`policy.branding.${field}`), chosen, used, ratio: number.format(ratio) }

@@ -6,7 +6,7 @@ import { ActionButton } from "../form/confirm.tsx"
 import { useAction } from "../shell/call.ts"
 import { useMay } from "../shell/permission.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { BrandingPreview } from "./branding-preview.tsx"
 import {
   type Look,
@@ -22,7 +22,6 @@ import type { MoreProps, Place } from "./policy.ts"
 
 /** Logo, icon and font of a look: tried first, and shown to everybody by a word of its own. */
 export function LookFiles({ place, values, isHere, change }: MoreProps) {
-  const { t } = useText()
   const look = useLook(place)
   const may = useMay(place)
   if (!look) return null
@@ -59,7 +58,6 @@ type RowProps = {
 }
 
 function Row({ place, file, look, mayChange }: RowProps) {
-  const { t } = useText()
   const { name, kind, ground } = file
   const isThere = look.has(name)
   const label = t(`look.${name}`)
@@ -98,7 +96,6 @@ function Picture({ place, kind, label }: PictureProps) {
 type FileProps = Pick<RowProps, "place" | "file"> & { readonly label: string }
 
 function Choose({ place, file, label }: FileProps) {
-  const { t } = useText()
   const { kind, accept } = file
   const input = useRef<HTMLInputElement>(null)
   const action = useAction((sent: File) => sendLookFile(place, kind, sent))
@@ -131,7 +128,6 @@ function Choose({ place, file, label }: FileProps) {
 }
 
 function Remove({ place, file, label }: FileProps) {
-  const { t } = useText()
   const action = useAction(() => removeLookFile(place, file))
   return (
     <>

@@ -2,7 +2,7 @@ import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { policies } from "./policies.ts"
 import { PolicySection } from "./policy-section.tsx"
 
@@ -11,7 +11,6 @@ const History = lazyRouteComponent(() => import("../list/history.tsx"), "History
 
 /** What an organisation decides for its own people, where the instance leaves it to it. */
 export function OrganizationPoliciesPage() {
-  const { t } = useText()
   const { organizationId } = useParams({ from: "/organizations/$organizationId/policies" })
   useBelongsTo(organizationId)
   const found = useOrganizations().find(({ id }) => id === organizationId)

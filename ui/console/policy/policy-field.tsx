@@ -3,7 +3,7 @@ import { Field as KitField, TextField } from "../../kit/field.tsx"
 import { SelectField } from "../../kit/select.tsx"
 import { amountIn } from "../form/duration.ts"
 import { DurationField } from "../form/duration-field.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { Field, Value } from "./policy.ts"
 import { chosenIn } from "./value.ts"
 
@@ -16,7 +16,6 @@ type FieldProps = {
 
 /** The control for one field of a policy. */
 export function PolicyField({ field, value, error, onChange }: FieldProps) {
-  const { t } = useText()
   const { name } = field
   const text = { name, error, label: t(field.label), ...(field.hint && { hint: t(field.hint) }) }
   switch (field.kind) {
@@ -76,7 +75,6 @@ type ColorProps = {
 
 /** A colour to type or to pick; empty leaves pages the one that they have by themselves. */
 function ColorField({ name, label, error, delivered, value, onChange }: ColorProps) {
-  const { t } = useText()
   const isColour = /^#[0-9a-f]{6}$/i.test(value)
   return (
     <KitField

@@ -4,7 +4,7 @@ import { formOf } from "../form/made.tsx"
 import { Facts } from "../shell/detail.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Part } from "../shell/part.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { Field, Place, Policy, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
 import { resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
@@ -14,7 +14,6 @@ type PolicyProps = { readonly policy: Policy; readonly place: Place }
 
 /** One policy at a place: what holds, who says so, and its form for whoever may change it. */
 export function PolicySection({ policy, place }: PolicyProps) {
-  const { t } = useText()
   const standing = usePolicy(policy, place)
   if (!standing) return null
   const part = { policy, place, standing }
@@ -38,7 +37,7 @@ export function PolicySection({ policy, place }: PolicyProps) {
       }
       {...(!isHere && { action: t("policy.set_own") })}
       {...(standing.isOwn && { more: <Reset {...part} /> })}
-      form={policyForm(t, part)}
+      form={policyForm(part)}
     />
   )
 }
@@ -46,7 +45,6 @@ export function PolicySection({ policy, place }: PolicyProps) {
 type StandingProps = PolicyProps & { readonly standing: Standing }
 
 function Said({ policy, place, standing }: StandingProps) {
-  const { t } = useText()
   const words = useWords()
   const { values, isOwn, inherited } = standing
   const source = (field: Field) => {
@@ -71,7 +69,7 @@ function Said({ policy, place, standing }: StandingProps) {
   )
 }
 
-const policyForm = (t: Translate, { policy, place, standing }: StandingProps) =>
+const policyForm = ({ policy, place, standing }: StandingProps) =>
   formOf<Values, void>({
     initial: standing.values,
     save: (values) => savePolicy(policy, place, standing, values),
@@ -102,7 +100,6 @@ const policyForm = (t: Translate, { policy, place, standing }: StandingProps) =>
 
 /** Back to what the instance says: what that changes is said first, and it can be undone. */
 function Reset({ policy, place, standing }: StandingProps) {
-  const { t } = useText()
   const words = useWords()
   const { values, inherited = values } = standing
   const title = t(policy.title)

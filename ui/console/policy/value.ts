@@ -1,7 +1,7 @@
 import { isMessage } from "@bufbuild/protobuf"
 import { DurationSchema } from "@bufbuild/protobuf/wkt"
 import { amountIn, amountOf, durationOf, durationText } from "../form/duration.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { Field, Policy, Value, Values } from "./policy.ts"
 
 /** What a form holds of what the server says. */
@@ -32,7 +32,6 @@ export const chosenIn = (value: Value | undefined): readonly string[] =>
 
 /** What a field says, in words. */
 export function useWords(): (field: Field, values: Values) => string {
-  const { t, language } = useText()
   return (field, values) => {
     const value = values[field.name]
     switch (field.kind) {
@@ -52,7 +51,7 @@ export function useWords(): (field: Field, values: Values) => string {
         const { count, unit } = amountIn(value)
         const lasts = durationOf({ count, unit })
         if (field.zero && Number(count) === 0) return t(field.zero)
-        return lasts ? durationText(language, lasts) : ""
+        return lasts ? durationText(lasts) : ""
       }
       case "count":
         return field.zero && value === "0" ? t(field.zero) : String(value)

@@ -13,7 +13,7 @@ import { type Asked, found, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
 import { Link } from "../shell/link.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 import { RoleChecks } from "./role-checks.tsx"
 
@@ -31,7 +31,6 @@ const { activateAuthorization, deactivateAuthorization } = AuthorizationService.
 
 /** Who has which roles on a project; on one that is granted, those whom one's own gave them to. */
 export function Authorizations({ project }: { readonly project: Given }) {
-  const { t } = useText()
   return (
     <Collection
       family="authorizations"

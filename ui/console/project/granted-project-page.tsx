@@ -14,12 +14,11 @@ import { useRead } from "../shell/call.ts"
 import { copied, FactsSection } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useOrganization, useOrganizations } from "../shell/organization.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Authorizations } from "./authorizations.tsx"
 
 /** A project of another organisation, whose roles one may give to one's own people. */
 export function GrantedProjectPage() {
-  const { t } = useText()
   const { projectId } = useParams({ from: "/granted-projects/$projectId" })
   const { id: organizationId } = useOrganization()
   const { projectGrants } = useRead(ProjectService.method.listProjectGrants, {
@@ -60,7 +59,6 @@ export function GrantedProjectPage() {
 }
 
 function About({ grant }: { readonly grant: ProjectGrant }) {
-  const { t } = useText()
   const organizations = useOrganizations()
   const { grantedRoleKeys, projectId, organizationId, creationDate, changeDate } = grant
   const giver = organizations.find(({ id }) => id === organizationId)?.name ?? organizationId

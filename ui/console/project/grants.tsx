@@ -15,7 +15,7 @@ import { type Asked, found, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { OrganizationPicker } from "../organization/organization-picker.tsx"
 import { call } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { ProjectPart } from "./part.ts"
 import { RoleChecks } from "./role-checks.tsx"
 
@@ -25,7 +25,6 @@ const { activateProjectGrant, deactivateProjectGrant } = ProjectService.method
 
 /** Which other organisations may use a project for their people, and give which of its roles. */
 export function Grants({ project }: ProjectPart) {
-  const { t } = useText()
   const { projectId } = project
   const of = ({ grantedOrganizationId }: ProjectGrant) => ({ projectId, grantedOrganizationId })
   const own = { case: "inProjectIdsFilter" as const, value: { ids: [projectId] } }

@@ -16,7 +16,7 @@ import { LinkButton } from "../shell/link.tsx"
 import { May } from "../shell/may.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Authorizations } from "./authorizations.tsx"
 import type { ProjectPart } from "./part.ts"
 import { Roles } from "./roles.tsx"
@@ -34,7 +34,6 @@ const { getProject, updateProject, deleteProject, activateProject, deactivatePro
   ProjectService.method
 
 export function ProjectPage() {
-  const { t } = useText()
   const { projectId } = useParams({ from: "/projects/$projectId" })
   const { project } = useRead(getProject, { projectId })
   useBelongsTo(project?.organizationId)
@@ -79,7 +78,6 @@ export function ProjectPage() {
 const isActive = ({ state }: ProjectPart["project"]) => state !== ProjectState.INACTIVE
 
 function Applications({ projectId }: { readonly projectId: string }) {
-  const { t } = useText()
   const create = (
     <May needs={ApplicationService.method.createApplication}>
       <LinkButton kind="primary" to="/projects/$projectId/new-application" params={{ projectId }}>
@@ -98,7 +96,7 @@ function Applications({ projectId }: { readonly projectId: string }) {
         name="applications"
         caption={t("nav.applications")}
         {...applicationsOf({ projectId })}
-        columns={applicationColumns(t)}
+        columns={applicationColumns()}
         keyOf={(application) => application.applicationId}
         empty={empty}
       />
@@ -107,7 +105,6 @@ function Applications({ projectId }: { readonly projectId: string }) {
 }
 
 function About({ project }: ProjectPart) {
-  const { t } = useText()
   const { projectId, name, creationDate, changeDate } = project
   return (
     <FactsSection

@@ -22,14 +22,13 @@ import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { May } from "../shell/may.tsx"
 import { useOrganization } from "../shell/organization.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { FirstSteps } from "../start/first-steps.tsx"
 
 const { createProject, listProjects } = ProjectService.method
 const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 
 export function ProjectsPage() {
-  const { t } = useText()
   const organization = useOrganization()
   const navigate = useNavigate()
   const [creating, setCreating] = useCreating("project")
@@ -79,7 +78,7 @@ export function ProjectsPage() {
           ],
         })}
         find={({ projects, pagination }) => found(projects, pagination)}
-        columns={columnsOf(t)}
+        columns={columnsOf()}
         keyOf={(project) => project.projectId}
         empty={empty}
       />
@@ -100,7 +99,7 @@ const isGranted = ({ grantedOrganizationId }: Project) => grantedOrganizationId 
 const isActive = ({ state, grantedState }: Project) =>
   state !== ProjectState.INACTIVE && grantedState !== GrantedProjectState.INACTIVE
 
-const columnsOf = (t: Translate): readonly ListColumn<Project>[] => [
+const columnsOf = (): readonly ListColumn<Project>[] => [
   {
     label: t("field.name"),
     sort: "name",

@@ -3,7 +3,7 @@ import { ProjectService } from "../../../src/gen/core/project/v2/project_service
 import { Checks } from "../../kit/check.tsx"
 import { useRead } from "../shell/call.ts"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type RoleChecksProps = {
   /** Its roles, or those of them that are granted. */
@@ -14,7 +14,6 @@ type RoleChecksProps = {
 
 /** Some of the roles of a project. */
 export function RoleChecks({ project, ...checks }: RoleChecksProps) {
-  const { t } = useText()
   const { projectId, grantedRoleKeys } = project
   // Who is granted a project may not look into it.
   if (!grantedRoleKeys) {
@@ -32,7 +31,6 @@ export function RoleChecks({ project, ...checks }: RoleChecksProps) {
 type OwnProps = Omit<RoleChecksProps, "project"> & { readonly projectId: string }
 
 function OwnRoleChecks({ projectId, ...checks }: OwnProps) {
-  const { t } = useText()
   const { projectRoles } = useRead(ProjectService.method.listProjectRoles, {
     projectId,
     pagination: { limit: 500, asc: true },

@@ -10,14 +10,13 @@ import { Clip } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const { addProjectRole, updateProjectRole, removeProjectRole, listProjectRoles } =
   ProjectService.method
 
 /** The roles of a project; its applications give them a meaning. */
 export function Roles({ projectId }: { readonly projectId: string }) {
-  const { t } = useText()
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   return (
     <Collection
@@ -41,13 +40,13 @@ export function Roles({ projectId }: { readonly projectId: string }) {
       keyOf={({ key }) => key}
       nameOf={({ key }) => key}
       needs={{ create: addProjectRole, edit: updateProjectRole, remove: removeProjectRole }}
-      form={(role) => roleForm(t, projectId, role)}
+      form={(role) => roleForm(projectId, role)}
       remove={({ key: roleKey }) => call(removeProjectRole, { projectId, roleKey })}
     />
   )
 }
 
-const roleForm = (t: Translate, projectId: string, role: ProjectRole | undefined) =>
+const roleForm = (projectId: string, role: ProjectRole | undefined) =>
   formOf({
     initial: { key: "", displayName: role?.displayName ?? "", group: role?.group ?? "" },
     refusals: { key: ["project.role"] },

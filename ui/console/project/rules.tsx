@@ -8,7 +8,7 @@ import { Chosen } from "../form/chosen.tsx"
 import { Switch } from "../form/switch.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { ProjectPart } from "./part.ts"
 
 type Change = Extract<
@@ -22,7 +22,6 @@ const switches = ["projectRoleAssertion", "authorizationRequired", "projectAcces
 
 /** Who may sign in to the applications of a project, and what those learn of roles. */
 export function Rules({ project }: ProjectPart) {
-  const { t } = useText()
   const { projectId } = project
   const change = (wanted: Change) => call(updateProject, { ...wanted, projectId })
   return (

@@ -3,7 +3,7 @@ import type { EmailProvider } from "../../../src/gen/core/settings/v1/provider_p
 import type { Controls } from "../form/controls.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import type { Translate } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { type HttpValues, httpFields, httpOf, type Made, renewedOf, saved } from "./provider.ts"
 import { authNames, authOf, type SmtpValues, smtpOf } from "./smtp.ts"
 
@@ -14,7 +14,7 @@ type Kind = (typeof kinds)[number]
 type Values = SmtpValues & HttpValues & { readonly kind: Kind }
 
 /** One provider of mails: an SMTP server, or a service that takes them over HTTP. */
-export function emailForm(t: Translate, provider: EmailProvider | undefined, done: Done) {
+export function emailForm(provider: EmailProvider | undefined, done: Done) {
   const config = provider?.config
   return formOf<Values, Made | undefined>({
     initial: {
@@ -38,8 +38,8 @@ export function emailForm(t: Translate, provider: EmailProvider | undefined, don
         ...{ optional: true, hint: t("providers.description_hint") },
       }),
       controls.values.kind === "smtp"
-        ? smtpFields(t, controls, !provider)
-        : httpFields(t, controls, !provider),
+        ? smtpFields(controls, !provider)
+        : httpFields(controls, !provider),
     ],
   })
 }
@@ -64,7 +64,7 @@ async function save(id: string | undefined, values: Values): Promise<Made | unde
   return undefined
 }
 
-const smtpFields = (t: Translate, controls: Controls<Values>, isNew: boolean) => {
+const smtpFields = (controls: Controls<Values>, isNew: boolean) => {
   const { text, check, select, values } = controls
   return [
     text("host", t("providers.host"), {
@@ -79,12 +79,12 @@ const smtpFields = (t: Translate, controls: Controls<Values>, isNew: boolean) =>
     select("auth", t("providers.auth"), {
       ...{ of: authNames, words: (auth) => t(`providers.auth.${auth}`) },
     }),
-    values.auth !== "none" && loginFields(t, controls, isNew),
+    values.auth !== "none" && loginFields(controls, isNew),
   ]
 }
 
 /** What an SMTP server is shown to be let in. */
-function loginFields(t: Translate, { text, secret, values }: Controls<Values>, isNew: boolean) {
+function loginFields({ text, secret, values }: Controls<Values>, isNew: boolean) {
   const isToken = values.auth === "xoauth2"
   return [
     text("user", t("providers.user"), { required: true }),

@@ -11,7 +11,7 @@ import { Collection } from "../list/collection.tsx"
 import { found, type ListColumn, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { emailForm } from "./email-form.tsx"
 import { type OnMade, passwordForm, shownBy } from "./provider.ts"
 import { TestMail } from "./test-mail.tsx"
@@ -19,7 +19,6 @@ import { TestMail } from "./test-mail.tsx"
 const admin = AdminService.method
 
 export function EmailProviders({ onMade }: OnMade) {
-  const { t } = useText()
   return (
     <Collection
       family="email_providers"
@@ -27,10 +26,10 @@ export function EmailProviders({ onMade }: OnMade) {
       method={admin.listEmailProviders}
       ask={(asked) => ({ query: pageOf(asked) })}
       find={({ result, details }) => found(result, details)}
-      columns={columnsOf(t)}
+      columns={columnsOf()}
       keyOf={({ id }) => id}
       nameOf={nameOf}
-      form={(provider) => emailForm(t, provider, shownBy(onMade))}
+      form={(provider) => emailForm(provider, shownBy(onMade))}
       needs={{
         create: admin.addEmailProviderSMTP,
         edit: admin.updateEmailProviderSMTP,
@@ -58,7 +57,7 @@ function nameOf({ description, config }: EmailProvider): string {
   return (config.case === "smtp" ? config.value.host : config.value?.endpoint) ?? ""
 }
 
-const columnsOf = (t: Translate): readonly ListColumn<EmailProvider>[] => [
+const columnsOf = (): readonly ListColumn<EmailProvider>[] => [
   { label: t("field.name"), cell: (provider) => <Clip text={nameOf(provider)} /> },
   {
     label: t("field.kind"),
@@ -72,7 +71,6 @@ const columnsOf = (t: Translate): readonly ListColumn<EmailProvider>[] => [
 ]
 
 function More({ provider }: { readonly provider: EmailProvider }) {
-  const { t } = useText()
   const { id, config } = provider
   if (config.case !== "smtp") return null
   const { Auth: auth } = config.value
@@ -85,7 +83,7 @@ function More({ provider }: { readonly provider: EmailProvider }) {
           {...{ small: true, family: `provider-secret-${id}`, name: nameOf(provider) }}
           needs={admin.updateEmailProviderSMTPPassword}
           label={t("providers.password")}
-          form={passwordForm(t, change)}
+          form={passwordForm(change)}
         />
       )}
     </>

@@ -1,7 +1,7 @@
 import type { Controls } from "../form/controls.tsx"
 import { formOf } from "../form/made.tsx"
 import { unless } from "../shell/refusal.ts"
-import type { Translate } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 /** A key that requests to a service are signed with; it is shown this once. */
 export type Made = { readonly id: string; readonly signingKey: string }
@@ -39,7 +39,7 @@ export const renewedOf = ({ renew }: HttpValues) => (renew ? newKey : {})
 
 type HttpControls = Pick<Controls<HttpValues>, "text" | "check">
 
-export const httpFields = (t: Translate, { text, check }: HttpControls, isNew: boolean) => [
+export const httpFields = ({ text, check }: HttpControls, isNew: boolean) => [
   text("endpoint", t("providers.endpoint"), {
     hint: t("providers.endpoint_hint"),
     placeholder: "https://hooks.example.org/messages",
@@ -49,7 +49,7 @@ export const httpFields = (t: Translate, { text, check }: HttpControls, isNew: b
 ]
 
 /** A password of something else than the person: no password manager fills it in. */
-export const passwordForm = (t: Translate, change: (secret: string) => Promise<unknown>) =>
+export const passwordForm = (change: (secret: string) => Promise<unknown>) =>
   formOf({
     initial: { password: "" },
     secret: ["password"],

@@ -3,14 +3,13 @@ import { Histories } from "../list/histories.tsx"
 import { OnceBox } from "../list/once-box.tsx"
 import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { EmailProviders } from "./email-providers.tsx"
 import type { Made } from "./provider.ts"
 import { SmsProviders } from "./sms-providers.tsx"
 
 /** What messages go out by: of each kind one is active. */
 export function ProvidersPage() {
-  const { t } = useText()
   const [made, setMade] = useState<Made | undefined>(undefined)
   const outbox = <LinkButton to="/outbox">{t("nav.outbox")}</LinkButton>
   return (

@@ -13,7 +13,7 @@ import { Collection } from "../list/collection.tsx"
 import { found, type ListColumn, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { call } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import {
   type HttpValues,
   httpFields,
@@ -31,7 +31,6 @@ const kinds = ["twilio", "http"] as const
 type Kind = (typeof kinds)[number]
 
 export function SmsProviders({ onMade }: OnMade) {
-  const { t } = useText()
   return (
     <Collection
       family="sms_providers"
@@ -39,10 +38,10 @@ export function SmsProviders({ onMade }: OnMade) {
       method={admin.listSMSProviders}
       ask={(asked) => ({ query: pageOf(asked) })}
       find={({ result, details }) => found(result, details)}
-      columns={columnsOf(t)}
+      columns={columnsOf()}
       keyOf={({ id }) => id}
       nameOf={nameOf}
-      form={(provider) => smsForm(t, provider, onMade)}
+      form={(provider) => smsForm(provider, onMade)}
       needs={{
         create: admin.addSMSProviderTwilio,
         edit: admin.updateSMSProviderTwilio,
@@ -65,7 +64,7 @@ export function SmsProviders({ onMade }: OnMade) {
               {...{ small: true, family: `provider-secret-${id}`, name: nameOf(provider) }}
               needs={admin.updateSMSProviderTwilioToken}
               label={t("providers.password")}
-              form={passwordForm(t, change)}
+              form={passwordForm(change)}
             />
           )
         )
@@ -82,7 +81,7 @@ function nameOf({ description, config }: SMSProvider): string {
   return (config.case === "twilio" ? config.value.sid : config.value?.endpoint) ?? ""
 }
 
-const columnsOf = (t: Translate): readonly ListColumn<SMSProvider>[] => [
+const columnsOf = (): readonly ListColumn<SMSProvider>[] => [
   { label: t("field.name"), cell: (provider) => <Clip text={nameOf(provider)} /> },
   {
     label: t("field.kind"),
@@ -105,7 +104,7 @@ const twilioOf = (twilio: TwilioConfig | undefined) => ({
 type Values = HttpValues & ReturnType<typeof twilioOf> & { readonly kind: Kind }
 
 /** One provider of text messages: Twilio, or a service that takes them over HTTP. */
-function smsForm(t: Translate, provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
+function smsForm(provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
   const config = provider?.config
   return formOf<Values, Made | undefined>({
     initial: {
@@ -126,13 +125,13 @@ function smsForm(t: Translate, provider: SMSProvider | undefined, onMade: OnMade
         }),
       controls.text("description", t("providers.description"), { optional: true }),
       controls.values.kind === "http"
-        ? httpFields(t, controls, !provider)
-        : twilioFields(t, controls, !provider),
+        ? httpFields(controls, !provider)
+        : twilioFields(controls, !provider),
     ],
   })
 }
 
-const twilioFields = (t: Translate, { text, secret }: Controls<Values>, isNew: boolean) => [
+const twilioFields = ({ text, secret }: Controls<Values>, isNew: boolean) => [
   text("sid", t("providers.sid"), { placeholder: "AC…", required: true }),
   isNew && secret("token", t("providers.token"), { maxLength: 1000, required: true }),
   text("senderNumber", t("providers.sender_number"), {

@@ -11,7 +11,7 @@ import { call } from "../shell/call.ts"
 import { May } from "../shell/may.tsx"
 import { refusalOf } from "../shell/refusal.ts"
 import { useSession } from "../shell/session.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { type StepName, stepOf, stepsBefore } from "./smtp.ts"
 
 type TestMailProps = {
@@ -22,7 +22,6 @@ type TestMailProps = {
 
 /** Sends a mail by a server that is kept, and shows how far it got. */
 export function TestMail(props: TestMailProps) {
-  const { t } = useText()
   const [open, setOpen] = useState(false)
   const label = t("providers.test")
   const title = `${label}: ${props.name}`
@@ -48,7 +47,6 @@ type Step = { readonly name: StepName; readonly detail: string }
 type Way = { readonly passed: readonly Step[]; readonly failed?: Step }
 
 function Test({ id, smtp, close }: TestMailProps & { readonly close: () => void }) {
-  const { t } = useText()
   const session = useSession()
   const own = session.status === "signed-in" ? session.person.loginName : ""
   const [way, setWay] = useState<Way | undefined>(undefined)
@@ -98,7 +96,6 @@ async function tried(
 }
 
 function Steps({ way: { passed, failed } }: { readonly way: Way }) {
-  const { t } = useText()
   return (
     <ol className="steps" role="status">
       {passed.map(({ name, detail }) => (

@@ -1,11 +1,10 @@
 import type { Finding } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { Disclosure } from "../../kit/disclosure.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { type Cut, cutOf, visible } from "./difference.ts"
 
 /** What came beside what was expected, with the characters that differ. */
 export function Compared({ finding }: { readonly finding: Finding }) {
-  const { t } = useText()
   const { received, expected, nearest } = finding
   if (received === "" && expected.length === 0) return null
   const fits = expected.includes(received)
@@ -57,7 +56,6 @@ type MarkedProps = { readonly cut: Cut; readonly side: "received" | "expected" }
 
 /** Colour alone says nothing to many: the piece is underlined, and where one lacks it is a gap. */
 function Marked({ cut, side }: MarkedProps) {
-  const { t } = useText()
   const { before, differs, after } = cut
   return (
     <>

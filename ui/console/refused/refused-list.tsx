@@ -9,7 +9,7 @@ import { Time } from "../list/time.tsx"
 import { Copyable, Facts } from "../shell/detail.tsx"
 import { Link } from "../shell/link.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 import { Compared } from "./compared.tsx"
 
 /** It knows how applications are changed, and few refusals are about an address. */
@@ -48,7 +48,6 @@ type RefusedProps = {
 }
 
 function Refused({ request, open, isNamed }: RefusedProps) {
-  const { t } = useText()
   const { applicationName, endpoint, creationDate } = request
   return (
     <details className="refused" open={open}>
@@ -83,7 +82,6 @@ const mainOf = ({ findings }: RefusedRequest): Finding | undefined =>
 
 /** The likely cause; without one, what went wrong. */
 function Headline({ request }: { readonly request: RefusedRequest }) {
-  const { t, has } = useText()
   const main = mainOf(request)
   if (main) return <Cause finding={main} />
   const key = `refused.error.${request.error}`
@@ -93,7 +91,6 @@ function Headline({ request }: { readonly request: RefusedRequest }) {
 
 /** In the reader's language where the catalogue knows the cause, else in the server's words. */
 function Cause({ finding }: Pick<FoundProps, "finding">) {
-  const { t, has } = useText()
   const { subject, likelyCause, likelyCauseKey } = finding
   const key = `cause.${likelyCauseKey}`
   return has(key) ? t(key, { subject }) : <span lang="en">{likelyCause}</span>
@@ -128,7 +125,6 @@ function Found({ finding, isSaid, applicationId }: FoundProps) {
 }
 
 function About({ request, isNamed }: Omit<RefusedProps, "open">) {
-  const { t } = useText()
   const { applicationId, applicationName, requestId, clientId, error, description } = request
   const isFound = request.findings.some(({ subject }) => subject === "client_id")
   return (

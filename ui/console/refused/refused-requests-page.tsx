@@ -13,7 +13,7 @@ import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import { refusalOf } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 import { RefusedList } from "./refused-list.tsx"
 
@@ -22,7 +22,6 @@ const more = 100
 
 /** Why requests were refused, the latest first. */
 export function RefusedRequestsPage() {
-  const { t } = useText()
   const reload = useReload()
   const [limit, setLimit] = useState(pageSize)
   const again = <Button onClick={() => void reload()}>{t("action.reload")}</Button>
@@ -43,7 +42,6 @@ export function RefusedRequestsPage() {
 
 /** The one that somebody was given the number of. */
 export function RefusedRequestPage() {
-  const { t } = useText()
   const { requestId } = useParams({ from: "/refused-requests/$requestId" })
   const list = { label: t("nav.refused-requests"), link: { to: "/refused-requests" } } as const
   const all = <LinkButton to="/refused-requests">{t("refused.all")}</LinkButton>
@@ -61,7 +59,6 @@ export function RefusedRequestPage() {
 }
 
 function Lookup({ requestId }: { readonly requestId: string }) {
-  const { t } = useText()
   const navigate = useNavigate()
   const [typed, setTyped] = useState(requestId)
   const find = () => {
@@ -95,7 +92,6 @@ type AnswerProps = {
 }
 
 function Answer({ requestId, limit, none, children }: AnswerProps) {
-  const { t } = useText()
   const wanted = { requestId, pagination: { limit } }
   const { data, error } = useQuery({
     ...createQueryOptions(DiagnosisService.method.listRefusedRequests, wanted, { transport }),

@@ -12,7 +12,7 @@ import { actionColumn } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
 import { unless } from "../shell/refusal.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { keyOf, wordsOf } from "./script.ts"
 
 const { getFlow, listActions, setTriggerActions } = ManagementService.method
@@ -21,8 +21,6 @@ type FlowsProps = { readonly organizationId: string }
 
 /** Which scripts run when, in which order. */
 export function Flows({ organizationId }: FlowsProps) {
-  const texts = useText()
-  const { t } = texts
   const within = { within: organizationId }
   const { result } = useRead(listActions, { query: { limit: 1000, asc: true } }, within)
   const { moments } = useRead(DiagnosisService.method.listScriptMoments)
@@ -38,7 +36,7 @@ export function Flows({ organizationId }: FlowsProps) {
       .find((flow) => flow?.type?.id === flowType)
       ?.triggerActions.find((each) => each.triggerType?.id === triggerType)?.actions ?? []
   const columns: readonly Column<ScriptMoment>[] = [
-    { label: t("script.moment"), cell: (moment) => wordsOf(texts, moment) },
+    { label: t("script.moment"), cell: (moment) => wordsOf(moment) },
     {
       label: t("nav.scripts"),
       cell: (moment) => (
@@ -53,15 +51,15 @@ export function Flows({ organizationId }: FlowsProps) {
       <>
         <HistoryButton
           of={streamOf("flow", `${organizationId}/${moment.flowType}`)}
-          name={wordsOf(texts, moment)}
+          name={wordsOf(moment)}
         />
         <DialogButton
           small
           family={`flow-${keyOf(moment)}`}
           needs={setTriggerActions}
           label={t("action.edit")}
-          name={wordsOf(texts, moment)}
-          form={flowForm(t, {
+          name={wordsOf(moment)}
+          form={flowForm({
             ...{ moment, options, organizationId },
             bound: boundAt(moment).map(({ id }) => id),
           })}
@@ -82,7 +80,7 @@ type Bound = FlowsProps & {
   readonly options: Parameters<typeof Ordered>[0]["options"]
 }
 
-const flowForm = (t: Translate, { moment, bound, options, organizationId }: Bound) =>
+const flowForm = ({ moment, bound, options, organizationId }: Bound) =>
   formOf<{ actionIds: readonly string[] }, unknown>({
     initial: { actionIds: bound },
     save: ({ actionIds }) => {

@@ -1,6 +1,6 @@
 import type { ScriptMoment } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { SelectField } from "../../kit/select.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { keyOf, wordsOf } from "./script.ts"
 
 export type MomentProps = {
@@ -11,11 +11,10 @@ export type MomentProps = {
 
 /** One of the moments at which scripts run. */
 export function MomentField({ moments, moment, choose }: MomentProps) {
-  const texts = useText()
   return (
     <SelectField
-      label={texts.t("script.moment")}
-      options={moments.map((one) => ({ value: keyOf(one), label: wordsOf(texts, one) }))}
+      label={t("script.moment")}
+      options={moments.map((one) => ({ value: keyOf(one), label: wordsOf(one) }))}
       value={keyOf(moment)}
       onChange={(key) => choose(moments.find((one) => keyOf(one) === key))}
     />

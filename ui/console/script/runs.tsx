@@ -9,13 +9,12 @@ import { Badge } from "../../kit/badge.tsx"
 import { Clip } from "../list/badges.tsx"
 import { found, type ListColumn, SectionList } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type RunsProps = { readonly organizationId: string; readonly actionId?: string }
 
 /** The latest runs, with what they have logged and why they failed, as they come. */
 export function Runs({ organizationId, actionId = "" }: RunsProps) {
-  const { t } = useText()
   return (
     <SectionList
       name="runs"
@@ -26,13 +25,13 @@ export function Runs({ organizationId, actionId = "" }: RunsProps) {
       method={DiagnosisService.method.listScriptRuns}
       ask={({ offset, limit }) => ({ organizationId, actionId, pagination: { offset, limit } })}
       find={({ runs, pagination }) => found(runs, pagination)}
-      columns={columnsOf(t)}
+      columns={columnsOf()}
       keyOf={(run) => `${run.requestId} ${run.actionId} ${run.creationDate?.nanos}`}
     />
   )
 }
 
-const columnsOf = (t: Translate): readonly ListColumn<ScriptRun>[] => [
+const columnsOf = (): readonly ListColumn<ScriptRun>[] => [
   { label: t("field.name"), cell: ({ actionName }) => <Clip text={actionName} /> },
   { label: t("script.outcome"), cell: (run) => <Outcome {...run} /> },
   {
@@ -46,7 +45,6 @@ type OutcomeProps = { readonly error: string; readonly logs: readonly ScriptLog[
 
 /** Whether it went well, why it did not, and what it said. */
 export function Outcome({ error, logs }: OutcomeProps) {
-  const { t } = useText()
   return (
     <div className="call">
       <span>

@@ -17,7 +17,7 @@ import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useMay } from "../shell/permission.ts"
 import { unless } from "../shell/refusal.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { MomentField, type MomentProps } from "./moment-field.tsx"
 import { Runs } from "./runs.tsx"
 import { isActive } from "./script.ts"
@@ -48,7 +48,6 @@ type Values = {
 }
 
 function Inside({ action, organizationId }: InsideProps) {
-  const { t } = useText()
   const { id, name, script, timeout, allowedToFail } = action
   const { moments } = useRead(DiagnosisService.method.listScriptMoments)
   const [chosen, choose] = useState(moments.find(({ triggerType }) => triggerType === "4"))
@@ -107,9 +106,8 @@ type EditorProps = {
 }
 
 function Editor({ form, wrong, onTyped }: EditorProps) {
-  const { t } = useText()
   const may = useMay()(updateAction)
-  const { text, check, duration, values } = controlsOf(form, t)
+  const { text, check, duration, values } = controlsOf(form)
   const code = (
     <CodeArea
       {...{ label: t("script.code"), name: "script", value: values.script, wrong, readOnly: !may }}
@@ -135,7 +133,6 @@ function Editor({ form, wrong, onTyped }: EditorProps) {
 
 /** What a script is handed at a moment, as the server hands it. */
 function Members(props: MomentProps) {
-  const { t } = useText()
   return (
     <Section title={t("script.handed")}>
       <div className="form">

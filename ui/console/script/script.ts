@@ -1,7 +1,7 @@
 import type { Action } from "../../../src/gen/core/action/v1/action_pb.ts"
 import { ActionState } from "../../../src/gen/core/action/v1/action_pb.ts"
 import type { ScriptMoment } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import type { Texts } from "../shell/text.ts"
+import { has, t } from "../shell/text.ts"
 
 export const isActive = ({ state }: Action): boolean => state !== ActionState.INACTIVE
 
@@ -10,7 +10,7 @@ export const keyOf = ({ flowType, triggerType }: ScriptMoment): string =>
   `${flowType}.${triggerType}`
 
 /** A moment in the reader's words, else in the server's. */
-export function wordsOf({ t, has }: Texts, moment: ScriptMoment): string {
+export function wordsOf(moment: ScriptMoment): string {
   const [flow, trigger] = [`script.flow.${moment.flowType}`, `script.trigger.${moment.triggerType}`]
   return [
     has(flow) ? t(flow) : moment.flowName,

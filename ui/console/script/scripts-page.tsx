@@ -13,7 +13,7 @@ import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Flows } from "./flows.tsx"
 import { Runs } from "./runs.tsx"
 import { isActive } from "./script.ts"
@@ -23,7 +23,6 @@ const method = TextQueryMethod.CONTAINS_IGNORE_CASE
 
 /** What an organisation has written to have its say, when it runs, and how that went. */
 export function ScriptsPage() {
-  const { t } = useText()
   const navigate = useNavigate()
   const { id: organizationId, name: owner } = useOrganization()
   const create = formOf({
@@ -52,7 +51,7 @@ export function ScriptsPage() {
           queries: text ? [{ query: namedLike(text) }] : [],
         })}
         find={({ result, details }) => found(result, details)}
-        columns={columnsOf(t)}
+        columns={columnsOf()}
         keyOf={({ id }) => id}
         nameOf={({ name }) => name}
         needs={{ create: createAction, remove: deleteAction }}
@@ -69,7 +68,7 @@ export function ScriptsPage() {
 
 const namedLike = (name: string) => ({ case: "actionNameQuery", value: { name, method } }) as const
 
-const columnsOf = (t: Translate): readonly ListColumn<Action>[] => [
+const columnsOf = (): readonly ListColumn<Action>[] => [
   {
     label: t("field.name"),
     cell: ({ id, name }) => (

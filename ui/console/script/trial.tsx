@@ -8,7 +8,7 @@ import {
 import { durationOf } from "../form/duration.ts"
 import { DialogButton, formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 import { MomentField, type MomentProps } from "./moment-field.tsx"
 import { Outcome } from "./runs.tsx"
@@ -28,7 +28,6 @@ type TrialProps = MomentProps & {
 
 /** Runs the script for a real person, and shows what it would have done. */
 export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
-  const { t } = useText()
   const [answer, setAnswer] = useState<TryScriptResponse | undefined>(undefined)
   const { flowType, triggerType } = at.moment
   return (
@@ -68,7 +67,6 @@ export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
 }
 
 function Answer({ answer: { effects, errorLine, ...outcome } }: { answer: TryScriptResponse }) {
-  const { t } = useText()
   return (
     <div className="stack stack-tight" role="status">
       <Outcome {...outcome} />

@@ -8,7 +8,7 @@ import { nothingToManage } from "./organization.tsx"
 import { refusalOf } from "./refusal.ts"
 import { Refused } from "./refused.tsx"
 import { signOut } from "./session.ts"
-import { useText } from "./text.ts"
+import { t } from "./text.ts"
 
 /** Within the shell, whose places stay beside it; only who has nothing to manage sees none. */
 export function FailedPage(props: ErrorComponentProps) {
@@ -18,7 +18,6 @@ export function FailedPage(props: ErrorComponentProps) {
 
 /** A page that can't be shown: why, and a way to try again. */
 export function Failed({ error, reset }: ErrorComponentProps) {
-  const { t } = useText()
   const reload = useReload()
   if (error === nothingToManage) return <NothingHere />
   const again = async () => {
@@ -36,7 +35,6 @@ export function Failed({ error, reset }: ErrorComponentProps) {
 }
 
 function NothingHere() {
-  const { t } = useText()
   return (
     <Gate title={t("gate.no_organization")} action={t("nav.sign_out")} onAct={() => void signOut()}>
       {t("gate.no_organization_text")} <Link to="/account">{t("gate.account")}</Link>

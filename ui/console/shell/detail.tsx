@@ -1,6 +1,6 @@
 import { Fragment, type ReactNode } from "react"
 import { CopyButton } from "../../kit/copy-button.tsx"
-import { useText } from "./text.ts"
+import { t } from "./text.ts"
 
 type SectionProps = {
   readonly title: string
@@ -71,7 +71,6 @@ type CopyableProps = { readonly value: string; readonly what: string }
 
 /** An identifier with the button that copies it. */
 export function Copyable({ value, what }: CopyableProps) {
-  const { t } = useText()
   return (
     <span className="value">
       <code>{value}</code>

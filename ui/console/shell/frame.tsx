@@ -6,7 +6,7 @@ import { Icon } from "./icon.tsx"
 import { Link, type LinkOptions } from "./link.tsx"
 import { Navigation, useIsAccount } from "./navigation.tsx"
 import { type Scope, ScopeContext } from "./scope.ts"
-import { useText } from "./text.ts"
+import { t } from "./text.ts"
 
 /** It knows every kind of thing, and is loaded with its first use. */
 const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }))
@@ -57,7 +57,6 @@ export function Page(props: PageProps) {
 
 /** A page whose code or content is on its way. */
 export function Waiting() {
-  const { t } = useText()
   return (
     <>
       <Bar title="…" crumbs={[]} owner={undefined} />
@@ -71,7 +70,6 @@ export function Waiting() {
 type BarProps = Required<Pick<PageProps, "title" | "crumbs" | "owner">>
 
 function Bar({ title, crumbs, owner }: BarProps) {
-  const { t } = useText()
   return (
     <header className="bar">
       <SheetButton />
@@ -92,7 +90,6 @@ function Bar({ title, crumbs, owner }: BarProps) {
 }
 
 function SheetButton() {
-  const { t } = useText()
   const [open, setOpen] = useState(false)
   return (
     <div className="bar-menu">
@@ -109,7 +106,6 @@ function SheetButton() {
 }
 
 function PaletteButton() {
-  const { t } = useText()
   const [open, setOpen] = useState(false)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {

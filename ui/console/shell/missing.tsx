@@ -1,11 +1,10 @@
 import { Alert } from "../../kit/alert.tsx"
 import { Page } from "./frame.tsx"
 import { LinkButton } from "./link.tsx"
-import { useText } from "./text.ts"
+import { t } from "./text.ts"
 
 /** An address that leads nowhere. */
 export function Missing() {
-  const { t } = useText()
   return (
     <Page title={t("missing.title")}>
       <Alert tone="warning" title={t("missing.what")}>

@@ -13,7 +13,7 @@ import { useChoose, useOrganization, useOrganizations, useSeesInstance } from ".
 import { Part } from "./part.tsx"
 import { holds, instancePlaces, needs } from "./place.ts"
 import { signOut, useSession } from "./session.ts"
-import { type TextKey, useText } from "./text.ts"
+import { type TextKey, t } from "./text.ts"
 
 const places = ["projects", "applications", "users", "groups"] as const
 
@@ -42,7 +42,6 @@ const ownPlaces = [
 type BesideProps = { readonly head: ReactNode; readonly children: ReactNode }
 
 function Beside({ head, children }: BesideProps) {
-  const { t } = useText()
   return (
     <div className="nav">
       <div className="brand">
@@ -65,7 +64,6 @@ type NavLinkProps = NavigationProps & {
 }
 
 function NavLink({ link, icon, name, onFollow }: NavLinkProps) {
-  const { t } = useText()
   return (
     <Link {...link} className="nav-link" onClick={onFollow}>
       <Icon name={icon} />
@@ -76,7 +74,6 @@ function NavLink({ link, icon, name, onFollow }: NavLinkProps) {
 
 /** Places of one's own account; the console for those who manage something. */
 function AccountNavigation({ onFollow }: NavigationProps) {
-  const { t } = useText()
   const activeOptions = { exact: true, includeSearch: false }
   return (
     <Beside head={<p className="org-name">{t("nav.account")}</p>}>
@@ -106,7 +103,6 @@ function ToConsole({ onFollow }: NavigationProps) {
 
 /** Organisation on top, the places below it, oneself at the end. */
 function ConsoleNavigation({ onFollow }: NavigationProps) {
-  const { t } = useText()
   const to = (place: Place) => <ToPlace key={place} {...{ place, onFollow }} />
   const organization = (
     <Suspense fallback={<p className="org-name">…</p>}>
@@ -177,7 +173,6 @@ function IfInstance({ children }: { readonly children: ReactNode }) {
 }
 
 function OrganizationSwitch() {
-  const { t } = useText()
   const organizations = useOrganizations()
   const organization = useOrganization()
   const choose = useChoose()
@@ -201,7 +196,6 @@ function OrganizationSwitch() {
 }
 
 function Account() {
-  const { t } = useText()
   const session = useSession()
   const isAccount = useIsAccount()
   const [theme, setTheme] = useState<Theme>(chosenTheme)

@@ -2,7 +2,7 @@ import { useEffect, useSyncExternalStore } from "react"
 import { Button } from "../../kit/button.tsx"
 import { type Action, useAction } from "./call.ts"
 import { Refused } from "./refused.tsx"
-import { useText } from "./text.ts"
+import { t } from "./text.ts"
 
 /** What has just been done, and what takes it back. */
 type Notice = { readonly text: string; readonly undo?: (() => Promise<unknown>) | undefined }
@@ -35,7 +35,6 @@ export function Notices() {
 }
 
 function Shown({ notice: { text, undo } }: { readonly notice: Notice }) {
-  const { t } = useText()
   const action = useAction(
     async () => undo?.(),
     () => tell(undefined),
@@ -59,7 +58,6 @@ function Shown({ notice: { text, undo } }: { readonly notice: Notice }) {
 }
 
 function UndoButton({ action }: { readonly action: Action }) {
-  const { t } = useText()
   return (
     <Button small onClick={() => action.run()} disabled={action.busy}>
       {t("notice.undo")}

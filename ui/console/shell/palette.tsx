@@ -20,7 +20,7 @@ import { useOrganization, useSeesInstance } from "./organization.tsx"
 import { holds, places } from "./place.ts"
 import { isDenied, refusalOf } from "./refusal.ts"
 import { Refused } from "./refused.tsx"
-import { type Translate, useText } from "./text.ts"
+import { t } from "./text.ts"
 import { transport } from "./transport.ts"
 
 type Hit = {
@@ -35,12 +35,11 @@ const few = 5
 
 /** Finds pages, actions, projects, applications and users by name, from anywhere. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useText()
   const navigate = useNavigate()
   const [text, setText] = useState("")
   const wanted = useRested(text.trim(), 150)
   const { hits: found, isOver, refusal } = useHits(wanted)
-  const hits = [...placeHits(t, text.trim(), usePlaces()), ...found]
+  const hits = [...placeHits(text.trim(), usePlaces()), ...found]
   const open = () => {
     const [first] = hits
     if (!first) return
@@ -88,7 +87,7 @@ function usePlaces(): typeof places {
 }
 
 /** Pages and actions whose name has the words. */
-function placeHits(t: Translate, text: string, seen: typeof places): readonly Hit[] {
+function placeHits(text: string, seen: typeof places): readonly Hit[] {
   const words = text.toLowerCase()
   if (words === "") return []
   return seen.flatMap(({ key, link }) => {

@@ -5,7 +5,7 @@ import { Button } from "../../kit/button.tsx"
 import { Skeleton } from "../../kit/skeleton.tsx"
 import { useReload } from "./call.ts"
 import { isHidden, refusalOf } from "./refusal.ts"
-import { useText } from "./text.ts"
+import { t } from "./text.ts"
 
 type PartProps = { readonly rows?: number; readonly children: ReactNode }
 
@@ -14,7 +14,6 @@ type PartProps = { readonly rows?: number; readonly children: ReactNode }
  * Where the person may not see it, it is not there.
  */
 export function Part({ rows = 3, children }: PartProps) {
-  const { t } = useText()
   return (
     <CatchBoundary getResetKey={() => location.href} errorComponent={PartFailed}>
       <Suspense fallback={<Skeleton rows={rows} label={t("list.loading")} />}>{children}</Suspense>
@@ -23,7 +22,6 @@ export function Part({ rows = 3, children }: PartProps) {
 }
 
 function PartFailed({ error, reset }: ErrorComponentProps) {
-  const { t } = useText()
   const reload = useReload()
   const refusal = refusalOf(error)
   if (isHidden(refusal)) return null

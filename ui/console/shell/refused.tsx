@@ -3,29 +3,27 @@ import { Button } from "../../kit/button.tsx"
 import { sentenceOf } from "../../kit/sentence.ts"
 import { isTooOld, type Refusal } from "./refusal.ts"
 import { signInFresh } from "./session.ts"
-import { type Texts, useText } from "./text.ts"
+import { has, t } from "./text.ts"
 
 /** Why the server refused: in the reader's language where the catalogue knows it. */
-export function wordsOf({ t, has }: Texts, { id, message }: Refusal): string {
+export function wordsOf({ id, message }: Refusal): string {
   const key = `fault.${id}`
   return has(key) ? t(key) : sentenceOf(message)
 }
 
 /** The same at the field that it is about, whose name stands there already. */
-export const wordsAtField = (texts: Texts, { wanted, ...refusal }: Refusal): string =>
-  wordsOf(texts, { ...refusal, message: wanted ?? refusal.message })
+export const wordsAtField = ({ wanted, ...refusal }: Refusal): string =>
+  wordsOf({ ...refusal, message: wanted ?? refusal.message })
 
 /** A refusal beside what was tried; nothing where there is none. */
 export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) {
-  const texts = useText()
   if (!refusal) return undefined
   if (isTooOld(refusal)) return <SignInAgain />
-  return <Alert tone="danger">{wordsOf(texts, refusal)}</Alert>
+  return <Alert tone="danger">{wordsOf(refusal)}</Alert>
 }
 
 /** Nothing is wrong: it only has to be clear who sits there. What is typed stays. */
 function SignInAgain() {
-  const { t } = useText()
   return (
     <Alert tone="warning">
       {t("gate.prove")}{" "}

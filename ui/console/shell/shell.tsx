@@ -8,11 +8,10 @@ import { Navigation } from "./navigation.tsx"
 import { Notices } from "./notice.tsx"
 import { useReach } from "./reach.ts"
 import { signIn, signInElsewhere, useSession } from "./session.ts"
-import { useText } from "./text.ts"
+import { t } from "./text.ts"
 
 /** Around every page: drawn at once, also while the sign-in is still renewed. */
 export function Shell() {
-  const { t } = useText()
   const session = useSession()
   const onAct = () => void signIn()
   switch (session.status) {
@@ -50,7 +49,6 @@ export function Shell() {
 
 /** The server can't be reached: said once, at the top, until it answers again. */
 function Away() {
-  const { t } = useText()
   const reached = useReach()
   return (
     <div className="away" role="status">
@@ -61,7 +59,6 @@ function Away() {
 
 /** The page stays as it is, with all that was typed: the sign-in happens in a tab of its own. */
 function Ended() {
-  const { t } = useText()
   return (
     <Dialog title={t("gate.ended")} onClose={() => {}}>
       <p>{t("gate.ended_text")}</p>

@@ -1,26 +1,35 @@
-import { createContext, useContext } from "react"
-import type { Translate as TranslateOf } from "../../kit/catalogue.ts"
+import { type Translate as TranslateOf, translatorOf } from "../../kit/catalogue.ts"
 import type en from "./texts/en.json"
 import type pagesEn from "./texts/pages.en.json"
 
 /** Every text of the console has a key; English names them all. */
 export type TextKey = keyof typeof en | keyof typeof pagesEn
 
-/** Says a text in the reader's language. */
-export type Translate = TranslateOf<TextKey>
+const messages: Record<string, string> = {}
+let translator = translatorOf<string>({ language: "en", messages })
 
-export type Texts = {
-  readonly language: string
-  readonly t: Translate
-  /** Whether a key that is put together at run time is one of the catalogue's. */
-  readonly has: (key: string) => key is TextKey
+/** The reader's language, which is settled before anything is drawn and holds from then on. */
+export let language = "en"
+
+export function speak(wanted: string): void {
+  language = wanted
+  translator = translatorOf({ language, messages })
 }
 
-export const TextContext = createContext<Texts | undefined>(undefined)
+/** A language by its name, in the reader's language; empty for none. */
+export const languageName = (code: string): string =>
+  code === "" ? "" : (new Intl.DisplayNames(language, { type: "language" }).of(code) ?? code)
 
-/** The texts of the console in the reader's language. */
-export function useText(): Texts {
-  const texts = useContext(TextContext)
-  if (!texts) throw new Error("This stands outside the console: render it in TextContext.")
-  return texts
+/** Makes texts known, in the reader's language. */
+export function learn(texts: Readonly<Record<string, string>>): void {
+  Object.assign(messages, texts)
+}
+
+/** Whether a key that is put together at run time is one of the catalogue's. */
+export const has = (key: string): key is TextKey => Object.hasOwn(messages, key)
+
+/** Says a text in the reader's language. */
+export const t: TranslateOf<TextKey> = (key, values) => {
+  if (!has(key)) throw new Error(`No page has loaded the text ${key}.`)
+  return translator.t(key, values)
 }

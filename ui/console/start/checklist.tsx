@@ -5,13 +5,12 @@ import { Check } from "../../kit/check.tsx"
 import { Section } from "../shell/detail.tsx"
 import { Link, type LinkOptions } from "../shell/link.tsx"
 import { readPlain } from "../shell/plain.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const copied = "latchkey.checklist.key_copied"
 
 /** What comes after set-up. Each step is ticked by what is there, but for what nobody can see. */
 export function Checklist({ close }: { readonly close: () => void }) {
-  const { t } = useText()
   const [hasCopy, setCopy] = useState(() => localStorage.getItem(copied) !== null)
   const { hasApplication, hasPerson, hasSignedIn } = useProgress()
   const turnCopy = (on: boolean) => {
@@ -54,7 +53,6 @@ type StepProps = {
 }
 
 function Step({ done, step, link }: StepProps) {
-  const { t } = useText()
   return (
     <li className={done ? "step step-done" : "step"}>
       <span className="step-mark" aria-hidden="true">

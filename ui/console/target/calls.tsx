@@ -10,7 +10,7 @@ import { Clip } from "../list/badges.tsx"
 import { found, type ListColumn, SectionList } from "../list/listing.tsx"
 import { Time } from "../list/time.tsx"
 import { useRead } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { language, t } from "../shell/text.ts"
 
 const { listTargetCalls } = DiagnosisService.method
 
@@ -18,7 +18,6 @@ type CallsProps = { readonly targetId?: string }
 
 /** The latest calls and what came back, as they come. */
 export function Calls({ targetId = "" }: CallsProps) {
-  const { t } = useText()
   return (
     <SectionList
       name="calls"
@@ -29,7 +28,7 @@ export function Calls({ targetId = "" }: CallsProps) {
       method={listTargetCalls}
       ask={({ offset, limit }) => ({ targetId, pagination: { offset, limit } })}
       find={({ calls, pagination }) => found(calls, pagination)}
-      columns={columnsOf(t, targetId === "")}
+      columns={columnsOf(targetId === "")}
       keyOf={({ requestId, targetId: id, creationDate }) =>
         `${requestId} ${id} ${creationDate?.seconds} ${creationDate?.nanos}`
       }
@@ -37,7 +36,7 @@ export function Calls({ targetId = "" }: CallsProps) {
   )
 }
 
-const columnsOf = (t: Translate, named: boolean): readonly ListColumn<TargetCall>[] => [
+const columnsOf = (named: boolean): readonly ListColumn<TargetCall>[] => [
   { label: t("calls.at"), cell: ({ condition }) => <code>{condition}</code> },
   ...(named
     ? [
@@ -57,7 +56,6 @@ const columnsOf = (t: Translate, named: boolean): readonly ListColumn<TargetCall
 
 /** What came back, else why nothing did; all of it in the disclosure. */
 function Answer({ call: { status, answer, error, passedOver } }: { readonly call: TargetCall }) {
-  const { t } = useText()
   return (
     <div className="call">
       <span className="badges">
@@ -85,7 +83,6 @@ function Answer({ call: { status, answer, error, passedOver } }: { readonly call
 
 /** Targets that are left alone for a while, and why. */
 export function Resting({ targetId = "" }: CallsProps) {
-  const { t, language } = useText()
   const { resting, calls } = useRead(listTargetCalls, { targetId, pagination: { limit: 50 } })
   if (resting.length === 0) return null
   const time = new Intl.DateTimeFormat(language, { timeStyle: "medium" })

@@ -16,7 +16,7 @@ import { useFilterChips } from "../list/filter.tsx"
 import { HistoryButton, streamOf } from "../list/histories.tsx"
 import { found, pageOf } from "../list/listing.tsx"
 import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { type At, atOf, conditionOf, type Moment, moments, textOf } from "./condition.ts"
 
 const { listExecutions, setExecution, listTargets } = ActionService.method
@@ -34,7 +34,6 @@ const typed = (executionType: ExecutionType) =>
 
 /** What is called when, in which order. */
 export function Executions() {
-  const { t } = useText()
   const { targets } = useRead(listTargets, { pagination: { limit: 1000 } })
   const words = (one: Moment | "all") => t(one === "all" ? "filter.all" : `executions.${one}`)
   const { chosen, filter } = useFilterChips("when", ["all", ...moments], words, "executions")
@@ -62,7 +61,7 @@ export function Executions() {
       nameOf={keyOf}
       needs={{ create: setExecution, edit: setExecution, remove: setExecution }}
       more={(row) => <HistoryButton of={streamOf("execution", keyOf(row))} name={keyOf(row)} />}
-      form={(row) => executionForm(t, options, row)}
+      form={(row) => executionForm(options, row)}
       remove={({ condition }) =>
         call(setExecution, { condition: conditionOf(atOf(condition)), targets: [] })
       }
@@ -74,7 +73,6 @@ const keyOf = ({ condition }: Execution) => textOf(atOf(condition))
 
 /** When it is, in a word, and of what. */
 export function When({ at: { moment, name } }: { readonly at: At }) {
-  const { t } = useText()
   return (
     <span className="badges">
       <Badge>{t(`executions.${moment}`)}</Badge>
@@ -85,7 +83,7 @@ export function When({ at: { moment, name } }: { readonly at: At }) {
 
 type Options = Parameters<typeof Ordered>[0]["options"]
 
-const executionForm = (t: Translate, options: Options, row: Execution | undefined) =>
+const executionForm = (options: Options, row: Execution | undefined) =>
   formOf<{ moment: Moment; name: string; targets: readonly string[] }, unknown>({
     initial: {
       ...(row ? atOf(row.condition) : { moment: "request" as const, name: "" }),

@@ -7,7 +7,7 @@ import { found, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 const { listPublicKeys, addPublicKey, removePublicKey } = ActionService.method
 const { activatePublicKey, deactivatePublicKey } = ActionService.method
@@ -16,7 +16,6 @@ type PublicKeysProps = { readonly targetId: string }
 
 /** What is sent to a target is encrypted with the active one. */
 export function PublicKeys({ targetId }: PublicKeysProps) {
-  const { t } = useText()
   return (
     <Collection
       family="public_keys"
@@ -35,7 +34,7 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
       keyOf={({ keyId }) => keyId}
       nameOf={({ fingerprint }) => fingerprint}
       needs={{ create: addPublicKey, remove: removePublicKey }}
-      form={() => keyForm(t, targetId)}
+      form={() => keyForm(targetId)}
       turn={({ keyId, active }, how) => (
         <TurnButton
           {...{ ...how, on: activatePublicKey, off: deactivatePublicKey }}
@@ -49,7 +48,7 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
   )
 }
 
-const keyForm = (t: Translate, targetId: string) =>
+const keyForm = (targetId: string) =>
   formOf({
     initial: { publicKey: "", until: "" },
     refusals: { publicKey: ["target.key"], until: ["target.key_expired"] },

@@ -14,7 +14,7 @@ import { call, useRead } from "../shell/call.ts"
 import { copied, Facts } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { Part } from "../shell/part.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { PublicKeys } from "./public-keys.tsx"
 import { interruptsOf, kindOf, payloadOf, targetForm } from "./target.ts"
@@ -26,7 +26,6 @@ const { getTarget, updateTarget, deleteTarget } = ActionService.method
 
 /** One target: what it is, what signs and encrypts what is sent there, and its latest calls. */
 export function TargetPage() {
-  const { t } = useText()
   const { targetId } = useParams({ from: "/targets/$targetId" })
   const { target } = useRead(getTarget, { id: targetId })
   const [signingKey, setSigningKey] = useState("")
@@ -42,7 +41,7 @@ export function TargetPage() {
           family="signing-key"
           needs={updateTarget}
           label={t("targets.rotate")}
-          form={rotationForm(t, targetId, setSigningKey)}
+          form={rotationForm(targetId, setSigningKey)}
         />
       }
     >
@@ -60,7 +59,7 @@ export function TargetPage() {
         needs={updateTarget}
         title={t("detail.about")}
         facts={<About target={target} />}
-        form={targetForm(t, target)}
+        form={targetForm(target)}
       />
       {payloadOf(target) === "jwe" && <PublicKeys targetId={targetId} />}
       <Calls targetId={targetId} />
@@ -76,14 +75,13 @@ export function TargetPage() {
 }
 
 function About({ target }: { readonly target: Target }) {
-  const { t, language } = useText()
   const { id, endpoint, timeout, creationDate, changeDate } = target
   return (
     <Facts
       rows={[
         copied(t("targets.endpoint"), endpoint),
         [t("targets.interrupts"), interruptsOf(target) && t("detail.on")],
-        [t("targets.timeout"), timeout && durationText(language, timeout)],
+        [t("targets.timeout"), timeout && durationText(timeout)],
         [t("targets.payload"), t(`targets.payload.${payloadOf(target)}`)],
         copied(t("targets.id"), id),
         [t("field.created"), <Time key="created" at={creationDate} />],
@@ -98,7 +96,7 @@ const overlaps = { none: 0, hour, day: 24 * hour, week: 7 * 24 * hour } as const
 const overlapNames = ["hour", "day", "week", "none"] as const
 
 /** A new signing key, beside which the one before signs for a while. */
-const rotationForm = (t: Translate, id: string, onMade: (signingKey: string) => void) =>
+const rotationForm = (id: string, onMade: (signingKey: string) => void) =>
   formOf<{ overlap: keyof typeof overlaps }, void>({
     initial: { overlap: "day" },
     save: async ({ overlap }) => {

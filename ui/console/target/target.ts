@@ -5,7 +5,7 @@ import { verbatim } from "../form/controls.tsx"
 import { amountOf, durationOf } from "../form/duration.ts"
 import { formOf, type MadeForm } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import type { Translate } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 /** webhook: it is told; call: its answer counts; async: nobody waits for it. */
 export const kinds = ["webhook", "call", "async"] as const
@@ -36,11 +36,7 @@ export type Made = { readonly name: string; readonly signingKey: string }
 const { createTarget, updateTarget } = ActionService.method
 
 /** What is called and how; a new one is made, and its signing key handed on. */
-export const targetForm = (
-  t: Translate,
-  target: Target | undefined,
-  onMade?: (made: Made) => void,
-): MadeForm =>
+export const targetForm = (target: Target | undefined, onMade?: (made: Made) => void): MadeForm =>
   formOf({
     initial: {
       name: target?.name ?? "",

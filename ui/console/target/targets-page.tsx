@@ -11,7 +11,7 @@ import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { Part } from "../shell/part.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { Executions } from "./executions.tsx"
 import { kindOf, type Made, targetForm } from "./target.ts"
@@ -25,7 +25,6 @@ const sorts = {
 
 /** Other services that have a say here: where they are, when they are called, how that went. */
 export function TargetsPage() {
-  const { t } = useText()
   const [made, setMade] = useState<Made | undefined>(undefined)
   return (
     <Page title={t("nav.targets")}>
@@ -49,11 +48,11 @@ export function TargetsPage() {
           filters: asked.text ? [{ filter: namedLike(asked.text) }] : [],
         })}
         find={({ targets, pagination }) => found(targets, pagination)}
-        columns={columnsOf(t)}
+        columns={columnsOf()}
         keyOf={({ id }) => id}
         nameOf={({ name }) => name}
         needs={{ create: createTarget, remove: deleteTarget }}
-        form={() => targetForm(t, undefined, setMade)}
+        form={() => targetForm(undefined, setMade)}
         remove={({ id }) => call(deleteTarget, { id })}
       />
       <Part>
@@ -68,7 +67,7 @@ const method = TextFilterMethod.CONTAINS_IGNORE_CASE
 const namedLike = (targetName: string) =>
   ({ case: "targetNameFilter", value: { targetName, method } }) as const
 
-const columnsOf = (t: Translate): readonly ListColumn<Target>[] => [
+const columnsOf = (): readonly ListColumn<Target>[] => [
   {
     label: t("field.name"),
     sort: "name",

@@ -5,8 +5,8 @@ import { ConfirmButton } from "../form/confirm.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { tell } from "../shell/notice.tsx"
-import { type Texts, useText } from "../shell/text.ts"
-import { type Role, roleOf, type Texts as Said, screenOf } from "./key.ts"
+import { has, t } from "../shell/text.ts"
+import { type Role, roleOf, screenOf, type Texts } from "./key.ts"
 import { saveLoginTexts, useLoginTexts } from "./login.ts"
 import type { Place } from "./message.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
@@ -15,8 +15,6 @@ type LoginProps = { readonly screen: string; readonly place: Place; readonly lan
 
 /** What one screen of the sign-in says in one language. */
 export function LoginTexts(props: LoginProps) {
-  const texts = useText()
-  const { t } = texts
   const { screen, place, language } = props
   const found = useLoginTexts(place, language)
   if (!found) return <p className="quiet">{t("list.denied")}</p>
@@ -25,7 +23,7 @@ export function LoginTexts(props: LoginProps) {
   return (
     <EditSection
       needs={SettingsService.method.setHostedLoginTranslation}
-      title={screenName(texts, screen)}
+      title={screenName(screen)}
       facts={<Facts {...part} />}
       {...(keys.some((key) => found.own[key]) && { more: <Reset {...part} /> })}
       form={(placed) => <ScreenForm {...part} {...placed} />}
@@ -34,19 +32,18 @@ export function LoginTexts(props: LoginProps) {
 }
 
 /** A screen in the reader's words; one that is newer than these by its key. */
-export function screenName({ t, has }: Texts, screen: string): string {
+export function screenName(screen: string): string {
   const key = `texts.screen.${screen}`
   return t("texts.screen", { name: has(key) ? t(key) : screen.replaceAll("_", " ") })
 }
 
 type Part = LoginProps & {
-  readonly own: Said
-  readonly inherited: Said
+  readonly own: Texts
+  readonly inherited: Texts
   readonly keys: readonly string[]
 }
 
 function Facts({ place, own, inherited, keys }: Part) {
-  const { t } = useText()
   const above = t(place === undefined ? "texts.standard" : "policy.inherited")
   return (
     <dl className="facts">
@@ -72,7 +69,6 @@ const beginning = (text: string): string => (text.length > 60 ? `${text.slice(0,
 type FormProps = Part & { readonly id: string; readonly close: () => void }
 
 function ScreenForm({ screen, place, language, own, inherited, keys, id, close }: FormProps) {
-  const { t } = useText()
   const caret = useCaret()
   const form = useForm<Record<string, string>>({
     id: `${id} ${screen} ${language} ${place ?? ""}`,
@@ -149,9 +145,7 @@ function shown(text: string): string {
 
 /** Back to what is said above, for this screen alone; it can be undone. */
 function Reset({ screen, place, language, own, keys }: Part) {
-  const texts = useText()
-  const { t } = texts
-  const title = screenName(texts, screen)
+  const title = screenName(screen)
   const others = Object.fromEntries(Object.entries(own).filter(([key]) => !keys.includes(key)))
   const undo = () => saveLoginTexts(place, language, own)
   return (

@@ -4,7 +4,7 @@ import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
 import { Facts } from "../shell/detail.tsx"
 import { tell } from "../shell/notice.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { type FieldName, fieldsOf, filled, type KindName, kinds, strayIn } from "./kind.ts"
 import {
   methodsAt,
@@ -26,7 +26,6 @@ type MessageProps = {
 
 /** What one kind of message says in one language: who says it, and its form. */
 export function MessageTexts(props: MessageProps) {
-  const { t } = useText()
   const standing = useMessageTexts(props.kind, props.place, props.language)
   if (!standing) return <p className="quiet">{t("list.denied")}</p>
   const part = { ...props, standing }
@@ -44,7 +43,6 @@ export function MessageTexts(props: MessageProps) {
 type Part = MessageProps & { readonly standing: Standing }
 
 function Said({ kind, place, standing: { own, inherited } }: Part) {
-  const { t } = useText()
   const above = t(place === undefined ? "texts.standard" : "policy.inherited")
   return (
     <Facts
@@ -62,7 +60,6 @@ function Said({ kind, place, standing: { own, inherited } }: Part) {
 type FormProps = Part & { readonly id: string; readonly close: () => void }
 
 function MessageForm({ kind, place, language, standing, id, close }: FormProps) {
-  const { t } = useText()
   const { own, inherited } = standing
   const caret = useCaret()
   const form = useForm<Words>({
@@ -130,7 +127,6 @@ type PreviewProps = { readonly kind: KindName; readonly words: Words }
 
 /** The message as it would arrive, while it is typed. */
 function Preview({ kind, words }: PreviewProps) {
-  const { t } = useText()
   const said = (field: FieldName) => filled(words[field], samples)
   const isMail = fieldsOf(kind).length > 1
   return (
@@ -160,7 +156,6 @@ function Preview({ kind, words }: PreviewProps) {
 
 /** Back to what is said above; it can be undone. */
 function Reset({ kind, place, language, standing }: Part) {
-  const { t } = useText()
   const title = t(`messages.kind.${kind}`)
   const undo = () => saveMessageTexts(kind, place, { language, words: standing.own })
   return (

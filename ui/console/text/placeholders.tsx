@@ -1,6 +1,6 @@
 import { useRef } from "react"
 import { Button } from "../../kit/button.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type Typed = HTMLInputElement | HTMLTextAreaElement
 
@@ -32,7 +32,6 @@ type PlaceholdersProps = {
 
 /** What can stand in a text, to be put in where one types. */
 export function Placeholders({ names, show, onPick }: PlaceholdersProps) {
-  const { t } = useText()
   if (names.length === 0) return null
   return (
     <fieldset className="placeholders">

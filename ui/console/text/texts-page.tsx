@@ -5,7 +5,7 @@ import { useListState } from "../list/list-state.ts"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { languageName, language as own, t } from "../shell/text.ts"
 import { screensOf } from "./key.ts"
 import { type KindName, kindNames } from "./kind.ts"
 import { useLoginTexts } from "./login.ts"
@@ -15,7 +15,6 @@ import { MessageTexts } from "./message-texts.tsx"
 
 /** What the instance says in messages and on the pages of the sign-in. */
 export function TextsPage() {
-  const { t } = useText()
   return (
     <Page title={t("nav.texts")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("texts.lead")}</p>
@@ -26,7 +25,6 @@ export function TextsPage() {
 
 /** The same for the people of one organisation. */
 export function OrganizationTextsPage() {
-  const { t } = useText()
   const { organizationId } = useParams({ from: "/organizations/$organizationId/texts" })
   useBelongsTo(organizationId)
   const found = useOrganizations().find(({ id }) => id === organizationId)
@@ -43,17 +41,14 @@ const isKind = (name: string): name is KindName => kindNames.some((kind) => kind
 
 /** One text at a time, in one language; the address says which. */
 function Texts({ place }: { readonly place: Place }) {
-  const texts = useText()
-  const { t, language: own } = texts
   const { get, set } = useListState()
   const language = languages.find((one) => one === get("language")) ?? own
-  const names = new Intl.DisplayNames(own, { type: "language" })
   const screens = screensOf(useLoginTexts(place, language)?.inherited ?? {})
   const options = [
     ...kindNames.map((kind) => ({ value: kind, label: t(`messages.kind.${kind}`) })),
     ...screens.map((screen) => ({
       value: `screen.${screen}`,
-      label: screenName(texts, screen),
+      label: screenName(screen),
     })),
   ]
   const chosen = options.find(({ value }) => value === get("text"))?.value ?? "invite_user"
@@ -69,7 +64,7 @@ function Texts({ place }: { readonly place: Place }) {
         />
         <SelectField
           label={t("texts.language")}
-          options={languages.map((value) => ({ value, label: names.of(value) ?? value }))}
+          options={languages.map((value) => ({ value, label: languageName(value) }))}
           value={language}
           onChange={(value) => set({ language: value })}
         />

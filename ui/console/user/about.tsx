@@ -8,7 +8,7 @@ import { formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { copied } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { UserPart } from "./user.ts"
 
 /** Loaded by itself: few have one, and what takes it away has descriptors of its own. */
@@ -24,7 +24,6 @@ const { updateUser } = UserService.method
 
 /** Who it is, and the names they sign in with. */
 export function About({ user }: UserPart) {
-  const { t } = useText()
   const { type, userId, details, loginNames } = user
   const profile = type.case === "human" ? type.value.profile : undefined
   return (
@@ -47,14 +46,14 @@ export function About({ user }: UserPart) {
         [t("field.created"), <Time key="created" at={details?.creationDate} />],
         [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
       ]}
-      form={user.type.case === "human" ? personForm(t, user) : serviceForm(t, user)}
+      form={user.type.case === "human" ? personForm(user) : serviceForm(user)}
     />
   )
 }
 
 const refusals = { username: ["user.name", "user.login_name", "user.username"] } as const
 
-function personForm(t: Translate, { userId, username, type }: User) {
+function personForm({ userId, username, type }: User) {
   const {
     givenName = "",
     familyName = "",
@@ -73,12 +72,12 @@ function personForm(t: Translate, { userId, username, type }: User) {
         {text("familyName", t("field.last_name"), { required: true })}
       </div>,
       text("displayName", t("field.display_name"), { required: true }),
-      text("username", t("field.login_name"), loginName(t)),
+      text("username", t("field.login_name"), loginName()),
     ],
   })
 }
 
-function serviceForm(t: Translate, { userId, username, type }: User) {
+function serviceForm({ userId, username, type }: User) {
   const { name, description } = type.case === "machine" ? type.value : { name: "", description: "" }
   return formOf({
     initial: { username, name, description },
@@ -91,9 +90,9 @@ function serviceForm(t: Translate, { userId, username, type }: User) {
     fields: ({ text }) => [
       text("name", t("field.name"), { required: true }),
       text("description", t("field.description"), { optional: true, maxLength: 500 }),
-      text("username", t("field.login_name"), loginName(t)),
+      text("username", t("field.login_name"), loginName()),
     ],
   })
 }
 
-const loginName = (t: Translate) => ({ hint: t("users.rename_hint"), ...verbatim, required: true })
+const loginName = () => ({ hint: t("users.rename_hint"), ...verbatim, required: true })

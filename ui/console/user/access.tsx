@@ -10,12 +10,11 @@ import { Badges, Clip } from "../list/badges.tsx"
 import { found, pageOf, SectionList } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { Link, type LinkOptions } from "../shell/link.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { UserPart } from "./user.ts"
 
 /** The projects whose applications somebody may use, and as what. */
 export function Access({ user: { userId } }: UserPart) {
-  const { t } = useText()
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const theirs = { case: "inUserIds" as const, value: { ids: [userId] } }
   const named = (projectName: string) =>
@@ -67,7 +66,6 @@ function ToProject({ row: { project, organization } }: { readonly row: Authoriza
 
 /** What somebody may look after here. */
 export function Duties({ user: { userId } }: UserPart) {
-  const { t } = useText()
   const theirs = { case: "inUserIdsFilter" as const, value: { ids: [userId] } }
   return (
     <SectionList
@@ -92,7 +90,6 @@ const keyOf = ({ resource: { case: kind, value } }: Administrator) =>
 type Resource = Pick<Administrator, "resource">
 
 function ToResource({ resource }: Resource) {
-  const { t } = useText()
   const to = linkOf(resource)
   return to ? <Link {...to.link}>{to.name}</Link> : t("nav.instance")
 }

@@ -21,7 +21,7 @@ import { Section } from "../shell/detail.tsx"
 import { Link, LinkButton } from "../shell/link.tsx"
 import { Led, May } from "../shell/may.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { UserPart } from "./user.ts"
 import { Ways } from "./ways.tsx"
 
@@ -30,7 +30,6 @@ const { listUserMetadata, setUserMetadata, deleteUserMetadata } = UserService.me
 
 /** What somebody belongs to, what they do with their account, and what was done to it. */
 export function Activity({ user }: UserPart) {
-  const { t } = useText()
   const { userId, type } = user
   return (
     <>
@@ -67,7 +66,6 @@ export function Activity({ user }: UserPart) {
 }
 
 function Applications({ user: { userId } }: UserPart) {
-  const { t } = useText()
   return (
     <SectionList
       name="applications"
@@ -95,7 +93,6 @@ function Applications({ user: { userId } }: UserPart) {
 
 /** What was written to them, so that nobody waits for a mail that can't go out. */
 function MessagesTo({ user: { userId } }: UserPart) {
-  const { t } = useText()
   return (
     <Messages
       name="messages"
@@ -107,7 +104,6 @@ function MessagesTo({ user: { userId } }: UserPart) {
 }
 
 function Groups({ user: { userId } }: UserPart) {
-  const { t } = useText()
   const theirs = { case: "userId" as const, value: { id: userId } }
   return (
     <SectionList
@@ -142,7 +138,6 @@ function Groups({ user: { userId } }: UserPart) {
 
 /** Those that still count; what has ended by itself is no longer of interest. */
 function Sessions({ user: { userId } }: UserPart) {
-  const { t } = useText()
   const [expirationDate] = useState(() => timestampFromMs(Date.now()))
   const method = TimestampQueryMethod.GREATER
   const queries = [
@@ -187,7 +182,6 @@ function Sessions({ user: { userId } }: UserPart) {
 }
 
 function FailedSignIns({ user: { userId } }: UserPart) {
-  const { t } = useText()
   return (
     <SectionList
       name="failed"

@@ -4,12 +4,11 @@ import { Badge } from "../../kit/badge.tsx"
 import { EditSection } from "../form/form.tsx"
 import { formOf } from "../form/made.tsx"
 import { call } from "../shell/call.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import type { UserPart } from "./user.ts"
 
 /** Where a person can be reached, and whether that has been checked. */
 export function Contact({ user }: UserPart) {
-  const { t } = useText()
   const { type } = user
   if (type.case !== "human") return null
   const { email, phone } = type.value
@@ -21,7 +20,7 @@ export function Contact({ user }: UserPart) {
         [t("field.email"), <Reached key="email" at={email?.email} {...email} />],
         [t("field.phone"), <Reached key="phone" at={phone?.phone} {...phone} />],
       ]}
-      form={contactForm(t, user.userId, type.value)}
+      form={contactForm(user.userId, type.value)}
     />
   )
 }
@@ -29,7 +28,6 @@ export function Contact({ user }: UserPart) {
 type ReachedProps = { readonly at: string | undefined; readonly isVerified?: boolean }
 
 function Reached({ at, isVerified = false }: ReachedProps) {
-  const { t } = useText()
   if (!at) return <span className="quiet">{t("detail.none")}</span>
   return (
     <>
@@ -65,7 +63,7 @@ async function save(userId: string, { email: old, phone: before }: HumanUser, va
   }
 }
 
-const contactForm = (t: Translate, userId: string, human: HumanUser) =>
+const contactForm = (userId: string, human: HumanUser) =>
   formOf<Values, void>({
     initial: {
       email: human.email?.email ?? "",

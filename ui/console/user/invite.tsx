@@ -7,7 +7,7 @@ import { call, useAction } from "../shell/call.ts"
 import { May } from "../shell/may.tsx"
 import { tell } from "../shell/notice.tsx"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { nameOf, type UserPart } from "./user.ts"
 
 /** What makes or sends the link. */
@@ -54,7 +54,6 @@ export const PasskeyLink = ({ user }: UserPart) => (
 )
 
 function GivenLink(props: GivenLinkProps) {
-  const { t } = useText()
   const [open, setOpen] = useState(false)
   return (
     <>
@@ -68,7 +67,6 @@ function GivenLink(props: GivenLinkProps) {
 
 function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void }) {
   const { user, kind, close } = props
-  const { t } = useText()
   const [link, setLink] = useState("")
   const send = useAction(
     () => props.send(user.userId),
@@ -111,7 +109,6 @@ function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void })
 
 /** The link to hand on, shown this once. */
 function HandedLink({ kind, link }: { readonly kind: Kind; readonly link: string }) {
-  const { t } = useText()
   return (
     <>
       <p>{t(`${kind}.once`)}</p>

@@ -4,7 +4,7 @@ import { Page } from "../shell/frame.tsx"
 import { LinkButton } from "../shell/link.tsx"
 import type { Refusal } from "../shell/refusal.ts"
 import { Refused } from "../shell/refused.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { InviteLink } from "./invite.tsx"
 
 /** Somebody who has just been added without a password, and the link that lets them in. */
@@ -19,7 +19,6 @@ export type Invited = {
 type InvitedPageProps = { readonly invited: Invited; readonly again: () => void }
 
 export function InvitedPage({ invited, again }: InvitedPageProps) {
-  const { t } = useText()
   const { userId, name, link, refusal } = invited
   return (
     <Page

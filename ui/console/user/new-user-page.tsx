@@ -7,7 +7,7 @@ import { call } from "../shell/call.ts"
 import { Page } from "../shell/frame.tsx"
 import { useOrganization } from "../shell/organization.tsx"
 import { refusalOf } from "../shell/refusal.ts"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { inviteTo } from "./invite.tsx"
 import { type Invited, InvitedPage } from "./invited-page.tsx"
 
@@ -40,7 +40,6 @@ export function NewUserPage() {
 }
 
 function NewUser({ onInvited }: { readonly onInvited: (invited: Invited) => void }) {
-  const { t } = useText()
   const { id: organizationId, name } = useOrganization()
   const navigate = useNavigate()
   const form = formOf({
@@ -61,9 +60,7 @@ function NewUser({ onInvited }: { readonly onInvited: (invited: Invited) => void
         words: (kind) => t(`kind.${kind}`),
         hints: (kind) => t(`kind.${kind}.hint`),
       }),
-      controls.values.kind === "person"
-        ? personFields({ controls, t })
-        : serviceFields({ controls, t }),
+      controls.values.kind === "person" ? personFields(controls) : serviceFields(controls),
     ],
   })
   return (
@@ -96,9 +93,7 @@ async function create(organizationId: string, values: Values) {
   return { userId, invited: { userId, name, ...made } }
 }
 
-type Part = { readonly controls: Controls<Values>; readonly t: Translate }
-
-const personFields = ({ controls: { text, secret, check }, t }: Part) => [
+const personFields = ({ text, secret, check }: Controls<Values>) => [
   <div className="pair" key="names">
     {text("firstName", t("field.first_name"), { required: true })}
     {text("lastName", t("field.last_name"), { required: true })}
@@ -113,7 +108,7 @@ const personFields = ({ controls: { text, secret, check }, t }: Part) => [
   }),
 ]
 
-const serviceFields = ({ controls: { text }, t }: Part) => [
+const serviceFields = ({ text }: Controls<Values>) => [
   text("firstName", t("field.name"), { hint: t("users.service_name_hint"), required: true }),
   text("loginName", t("field.login_name"), {
     ...{ optional: true, hint: t("users.service_login_name_hint"), ...verbatim },

@@ -3,13 +3,12 @@ import { DialogButton, formOf } from "../form/made.tsx"
 import { Time } from "../list/time.tsx"
 import { call } from "../shell/call.ts"
 import { Facts, Section } from "../shell/detail.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { Invite, PasswordLink } from "./invite.tsx"
 import { stateOf, type UserPart } from "./user.ts"
 
 /** When it was set, and a new one for whoever has lost theirs. */
 export function Password({ user }: UserPart) {
-  const { t } = useText()
   if (user.type.case !== "human") return null
   const { passwordChanged, passwordChangeRequired } = user.type.value
   const isActive = stateOf(user) === "active"
@@ -19,7 +18,7 @@ export function Password({ user }: UserPart) {
       <DialogButton
         {...{ family: "password", label: t("password.set") }}
         needs={UserService.method.setPassword}
-        form={passwordForm(t, user.userId)}
+        form={passwordForm(user.userId)}
       />
     </div>
   )
@@ -39,7 +38,7 @@ export function Password({ user }: UserPart) {
   )
 }
 
-const passwordForm = (t: Translate, userId: string) =>
+const passwordForm = (userId: string) =>
   formOf({
     initial: { password: "", changeRequired: true },
     secret: ["password"],

@@ -2,7 +2,7 @@ import { UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Person } from "../../kit/person.tsx"
 import { Picker } from "../list/picker.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { namedLike } from "./query.ts"
 import { loginNameOf, nameOf, pictureOf } from "./user.ts"
 
@@ -15,7 +15,6 @@ type PickedProps = {
 
 /** One user of all that one may see, found by any of their names. */
 export function PersonPicker({ organizationId, ...picked }: PickedProps) {
-  const { t } = useText()
   const own = {
     case: "organizationIdQuery",
     value: { organizationId: organizationId ?? "" },

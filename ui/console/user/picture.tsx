@@ -2,12 +2,11 @@ import { ManagementService } from "../../../src/gen/core/management/v1/managemen
 import { Avatar } from "../../kit/person.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { call } from "../shell/call.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { nameOf, pictureOf, type UserPart } from "./user.ts"
 
 /** People choose it themselves; others may take it away. */
 export function Picture({ user }: UserPart) {
-  const { t } = useText()
   const { removeHumanAvatar } = ManagementService.method
   const { userId } = user
   return (

@@ -4,7 +4,7 @@ import { Chosen } from "../form/chosen.tsx"
 import { Credentials } from "../list/credentials.tsx"
 import { call } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { ServiceSecret } from "./service-secret.tsx"
 import type { UserPart } from "./user.ts"
 
@@ -57,7 +57,6 @@ type TokenTypeProps = { readonly userId: string; readonly type: AccessTokenType 
 
 /** What the tokens look like that a service user gets for its key or secret. */
 function TokenType({ userId, type }: TokenTypeProps) {
-  const { t } = useText()
   return (
     <Section title={t("tokens_of.type")}>
       <Chosen

@@ -5,7 +5,7 @@ import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
 import { OnceBox } from "../list/once-box.tsx"
 import { call } from "../shell/call.ts"
 import { copied, Facts, Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 
 type ServiceSecretProps = {
   readonly userId: string
@@ -17,7 +17,6 @@ const { addSecret, removeSecret } = UserService.method
 
 /** The client secret of a service user, which has one; its user name is its client id. */
 export function ServiceSecret({ userId, username, machine }: ServiceSecretProps) {
-  const { t } = useText()
   const [secret, setSecret] = useState("")
   const make = async () => setSecret((await call(addSecret, { userId })).clientSecret)
   const remove = async () => {

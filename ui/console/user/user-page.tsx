@@ -9,7 +9,7 @@ import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
 import { useSession } from "../shell/session.ts"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { About } from "./about.tsx"
 import { Access, Duties } from "./access.tsx"
 import { Contact } from "./contact.tsx"
@@ -28,7 +28,6 @@ const acting = ["acting"]
 const all = ["user", ...acting]
 
 export function UserPage() {
-  const { t } = useText()
   const { userId } = useParams({ from: "/users/$userId" })
   const { user, outranksYou, outranksYouElsewhere } = useRead(getUserByID, { userId })
   const isOneself = useIsOneself(userId)
@@ -65,7 +64,6 @@ export function UserPage() {
 }
 
 function State({ user }: UserPart) {
-  const { t } = useText()
   return (
     <>
       <Badge>{t(user.type.case === "machine" ? "kind.service" : "kind.person")}</Badge>
@@ -76,7 +74,6 @@ function State({ user }: UserPart) {
 
 /** What can be undone again: locking out, switching off. */
 function Turns({ user }: UserPart) {
-  const { t } = useText()
   const { userId } = user
   const name = nameOf(user)
   const state = stateOf(user)

@@ -11,7 +11,7 @@ import { Page } from "../shell/frame.tsx"
 import { Link, LinkButton } from "../shell/link.tsx"
 import { May } from "../shell/may.tsx"
 import { useOrganization } from "../shell/organization.tsx"
-import { type Translate, useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { filterNames, namedLike, queriesOf } from "./query.ts"
 import { loginNameOf, nameOf, pictureOf, stateOf } from "./user.ts"
 
@@ -21,7 +21,6 @@ const sorts = {
 } as const
 
 export function UsersPage() {
-  const { t } = useText()
   const organization = useOrganization()
   const { chosen, filter } = useFilterChips("show", filterNames, (name) => t(`filter.${name}`))
   const create = (
@@ -52,7 +51,7 @@ export function UsersPage() {
           ],
         })}
         find={({ result, details }) => found(result, details)}
-        columns={columnsOf(t)}
+        columns={columnsOf()}
         keyOf={(user) => user.userId}
         {...filter}
         empty={empty}
@@ -61,7 +60,7 @@ export function UsersPage() {
   )
 }
 
-const columnsOf = (t: Translate): readonly ListColumn<User>[] => [
+const columnsOf = (): readonly ListColumn<User>[] => [
   {
     label: t("field.name"),
     sort: "name",

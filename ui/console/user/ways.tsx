@@ -9,7 +9,7 @@ import { ConfirmButton } from "../form/confirm.tsx"
 import { actionColumn } from "../list/listing.tsx"
 import { call, useRead } from "../shell/call.ts"
 import { Section } from "../shell/detail.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { PasskeyLink } from "./invite.tsx"
 import type { UserPart } from "./user.ts"
 
@@ -26,7 +26,6 @@ type Way = {
 
 /** By what a person signs in beside the password; each can be taken from who has lost it. */
 export function Ways({ user }: UserPart) {
-  const { t } = useText()
   const ways = useWays(user)
   const columns: readonly Column<Way>[] = [
     { label: t("field.kind"), cell: ({ kind }) => t(`ways.${kind}`) },

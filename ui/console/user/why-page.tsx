@@ -28,7 +28,7 @@ import { Section } from "../shell/detail.tsx"
 import { Page } from "../shell/frame.tsx"
 import { useBelongsTo } from "../shell/organization.tsx"
 import { Part } from "../shell/part.tsx"
-import { useText } from "../shell/text.ts"
+import { t } from "../shell/text.ts"
 import { nameOf, type UserPart } from "./user.ts"
 
 const { getUserByID } = UserService.method
@@ -36,7 +36,6 @@ const { getPermissionReason, getEntryReason } = HistoryService.method
 
 /** Why somebody may do something, or not: asked of the decision itself. */
 export function WhyPage() {
-  const { t } = useText()
   const { userId } = useParams({ from: "/users/$userId/why" })
   const { user } = useRead(getUserByID, { userId })
   useBelongsTo(user?.details?.resourceOwner)
@@ -70,7 +69,6 @@ type Asked = { readonly permission: string; readonly resource: Kind; readonly id
 const permissionsId = "why-permissions"
 
 function Permission({ user: { userId, details } }: UserPart) {
-  const { t } = useText()
   const home: Asked = { permission: "", resource: "org", id: details?.resourceOwner ?? "" }
   const [typed, setTyped] = useState(home)
   const [asked, setAsked] = useState<Asked>()
@@ -147,7 +145,6 @@ function Permissions() {
 type ReasonProps = { readonly userId: string; readonly asked: Asked }
 
 function PermissionReason({ userId, asked: { permission, resource, id } }: ReasonProps) {
-  const { t } = useText()
   const subject = { case: "permission", value: permission } as const
   const answer = useRead(getPermissionReason, { userId, subject, resource, id })
   return (
@@ -176,7 +173,6 @@ const wordOf = ({ reason }: GetPermissionReasonResponse): ReasonWord =>
 const levels = ["instance", "org", "project", "grant"] as const
 
 function Holdings({ rows }: { readonly rows: readonly Holding[] }) {
-  const { t } = useText()
   if (rows.length === 0) return null
   const levelOf = (level: string) =>
     t(`why.level.${levels.find((each) => each === level) ?? "org"}`)
@@ -221,7 +217,6 @@ function GivenBy({ row: { givenBy, givenDate } }: { readonly row: Holding | Entr
 }
 
 function Entry({ user: { userId } }: UserPart) {
-  const { t } = useText()
   const [applicationId, setApplicationId] = useState("")
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const named = (name: string) => ({ case: "nameFilter", value: { name, method } }) as const
@@ -252,7 +247,6 @@ function Entry({ user: { userId } }: UserPart) {
 type EntryProps = { readonly userId: string; readonly applicationId: string }
 
 function EntryReason({ userId, applicationId }: EntryProps) {
-  const { t } = useText()
   const { allowed, checks, roles } = useRead(getEntryReason, { userId, applicationId })
   return (
     <div className="stack" aria-live="polite">

@@ -1,6 +1,5 @@
 import { pageTexts } from "../../../../src/gen/console-texts.ts"
-import { translatorOf } from "../../../kit/catalogue.ts"
-import type { TextKey, Texts } from "../text.ts"
+import { learn, speak } from "../text.ts"
 
 /**
  * The languages that the console is written in; one is loaded. What stands around every page and on
@@ -12,30 +11,19 @@ type Language = keyof typeof languages
 
 const isKnown = (language: string): language is Language => Object.hasOwn(languages, language)
 
-let language: Language = "en"
-const messages: Record<string, string> = {}
+let chosen: Language = "en"
 
-const has = (key: string): key is TextKey => Object.hasOwn(messages, key)
-
-/** The texts in the first language of a reader that there is, else in English. */
-export async function textsFor(wanted: readonly string[]): Promise<Texts> {
+/** Speaks the first language of a reader that there is, else English. */
+export async function loadTexts(wanted: readonly string[]): Promise<void> {
   const bases = wanted.map((each) => each.toLowerCase().split("-")[0] ?? "")
-  language = bases.find(isKnown) ?? "en"
-  Object.assign(messages, (await languages[language]()).default)
-  const { t } = translatorOf<string>({ language, messages })
-  return {
-    language,
-    t: (key, values) => {
-      if (!has(key)) throw new Error(`No page has loaded the text ${key}.`)
-      return t(key, values)
-    },
-    has,
-  }
+  chosen = bases.find(isKnown) ?? "en"
+  speak(chosen)
+  learn((await languages[chosen]()).default)
 }
 
 export type PageName = keyof typeof pageTexts
 
 /** Loads what a page says beyond the first view; it waits for that as for itself. */
 export async function loadPageTexts(page: PageName): Promise<void> {
-  Object.assign(messages, (await pageTexts[page][language]()).default)
+  learn((await pageTexts[page][chosen]()).default)
 }

@@ -1,10 +1,5 @@
-// A node whose log is in PostgreSQL: what it has of its own is made from there, and what it was
-// promised is there.
-import { rmSync } from "node:fs"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
-import type { Call } from "../../src/kernel/context.ts"
-import { Fault } from "../../src/kernel/fault.ts"
 import {
   failedEvents,
   retryFailedEvents,
@@ -12,9 +7,7 @@ import {
   type Store,
   shareReactorState,
 } from "../../src/store/index.ts"
-import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
-import { openWorld, type World } from "../support/world.ts"
 import {
   account,
   accounts,
@@ -23,12 +16,10 @@ import {
   keepFile,
   moveAccount,
   openAccount,
-  openFile,
   refusalOf,
   renameAccount,
-  temporaryFile,
 } from "./account.ts"
-import { openTestNode } from "./node.ts"
+import { testNodes } from "./node.ts"
 import { begin, day, end, hour, visitRooms } from "./visit.ts"
 
 const modules = {
@@ -37,47 +28,9 @@ const modules = {
 }
 
 describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
-  let postgres: Postgres
-  let world: World
-  let url: string
-  const open: { store: Store; remove: () => void }[] = []
-  beforeAll(() => {
-    postgres = startPostgres()
-  })
-  afterAll(() => postgres.remove())
-  beforeEach(async () => {
-    world = openWorld(modules)
-    url = await postgres.database()
-  })
-  afterEach(async () => {
-    for (const { store, remove } of open.splice(0)) {
-      await store.close()
-      remove()
-    }
-    await world.close()
-  })
-
-  /** A node with a folder of its own, or that of another one which was closed. */
-  const node = async (parts: Partial<Parameters<typeof openTestNode>[0]> = {}) => {
-    const { file, remove } = temporaryFile()
-    const store = await openTestNode({ ...modules, file, url, ...parts })
-    open.push({ store, remove })
-    return store
-  }
-  const leave = async (store: Store) => {
-    const at = open.findIndex((each) => each.store === store)
-    await store.close()
-    return open.splice(at, 1)[0]?.remove ?? (() => {})
-  }
-  const on = (store: Store, call: Partial<Call> = {}) => ({ ...world.cx(call), store })
+  const { node, leave, on, asked, world, url, postgres } = testNodes(modules)
   const names = (store: Store, instance = "i1") =>
     store.all({ instance }, allAccounts).map(({ name }) => name)
-  const asked = async <Row>(text: string): Promise<readonly Row[]> => {
-    const sql = postgres.sql(url)
-    const rows = await sql.unsafe(text)
-    await sql.close()
-    return [...rows]
-  }
   /** All that a file has, but what says which file it is. */
   const tables = ({ database }: Store) =>
     ["event", "claim", "state", "blob", "accounts_1"].map((table) =>
@@ -167,7 +120,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     await end(on(one), "1")
     await begin(on(one), "2", { name: "stays" })
     await openAccount(on(one), "1", { name: "newest" })
-    const now = world.clock.now() + day + 2 * hour
+    const now = world().clock.now() + day + 2 * hour
     const limits = { now, auditedBefore: now - 90 * day, position: Number.MAX_SAFE_INTEGER }
     const pruned = await one.prune({ ...limits, stopped: () => false })
     expect(pruned).toMatchObject({ streams: 1, events: 2, claims: 2 })
@@ -177,7 +130,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     await two.node?.caughtUp()
     expect(tables(two)[0]).toEqual(tables(one)[0])
     // It may begin again, from version 1, on either.
-    world.clock.advance(day + 2 * hour)
+    world().clock.advance(day + 2 * hour)
     expect((await begin(on(two), "1", { name: "again" })).version).toBe(1)
     await one.node?.caughtUp()
     const again = await node()
@@ -188,7 +141,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     const store = await node()
     let isOver = false
     const cutting = (async () => {
-      const sql = postgres.sql(url)
+      const sql = postgres().sql(url())
       for (let cuts = 0; cuts < 8 || !isOver; cuts++) {
         await sql.unsafe(
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -233,13 +186,13 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
   test("goes on when the database was killed and is back, and loses nothing", async () => {
     const store = await node({ timeoutMs: 500 })
     await openAccount(on(store), "1", { name: "before" })
-    postgres.stop("immediate")
+    postgres().stop("immediate")
     const late = await refusalOf(openAccount(on(store), "2", { name: "meanwhile" }))
     expect(late).toBe("unavailable store.database_unreachable")
     // What it has it shows; how old that is, it knows.
     expect(names(store)).toEqual(["before"])
     expect(store.node?.unseen()).toBeGreaterThan(500)
-    postgres.start()
+    postgres().start()
     await openAccount(on(store), "3", { name: "after" })
     expect(names(store)).toContain("after")
     expect(store.node?.unseen()).toBeLessThan(1000)
@@ -287,21 +240,9 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
   })
 
   const everything = () => ({
-    now: world.clock.now() + 365 * day,
+    now: world().clock.now() + 365 * day,
     auditedBefore: 0,
     position: Number.MAX_SAFE_INTEGER,
-  })
-
-  test("what counts once counts once, whichever nodes are asked", async () => {
-    const [one, two] = [await node(), await node()]
-    const asked = Array.from({ length: 30 }, (_, at) => (at % 2 ? one : two).node)
-    const until = Date.now() + 60_000
-    const firsts = await Promise.all(asked.map((each, at) => each?.spendOnce(`${at % 5}`, until)))
-    expect(firsts.filter(Boolean)).toHaveLength(5)
-    expect(await two.node?.spendOnce("3", until)).toBe(false)
-    // What counts no more is forgotten, but not before clocks that are a little off agree.
-    expect(await one.node?.spendOnce("old", Date.now() - 3_600_000)).toBe(true)
-    expect(await two.node?.spendOnce("old", until)).toBe(true)
   })
 
   describe("when another server has taken the database over", () => {
@@ -417,71 +358,5 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     const again = await node()
     await openAccount(on(again), "2", { name: "after" })
     expect(names(again)).toEqual(["before", "after"])
-  })
-
-  describe("refuses in plain words", () => {
-    const refused = async (parts: Partial<Parameters<typeof openTestNode>[0]>) => {
-      const { file, remove } = temporaryFile()
-      const cause: unknown = await openTestNode({ ...modules, file, url, timeoutMs: 500, ...parts })
-        .then(() => "it opened")
-        .catch((each: unknown) => each)
-      remove()
-      return cause instanceof Fault ? `${cause.id}: ${cause.message}` : cause
-    }
-
-    test("a database that is not there, and a way that leads nowhere", async () => {
-      const other = url.replace(/test\d+/, "nothing")
-      expect(await refused({ url: other })).toMatch(/^store\.database_missing: .*"nothing"/)
-      const nowhere = "postgres://latchkey@127.0.0.1:1/x"
-      expect(await refused({ url: nowhere })).toMatch(/^store\.database_unreachable: /)
-      const stranger = url.replace("latchkey@", "stranger@")
-      expect(await refused({ url: stranger })).toMatch(/^store\.database_refused: .*stranger/)
-    })
-
-    test("one that may not make tables, one that only reads, one with other letters", async () => {
-      await asked("CREATE ROLE guest LOGIN")
-      expect(await refused({ url: url.replace("latchkey@", "guest@") })).toMatch(
-        /^store\.database_denied: /,
-      )
-      await asked("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
-      const name = url.match(/test\d+/)?.[0]
-      await asked(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
-      expect(await refused({})).toMatch(/^store\.database_read_only: /)
-      expect(await refused({ url: url.replace(/test\d+/, "latin") })).toMatch(
-        /^start\.database_encoding: .*LATIN1/,
-      )
-    })
-
-    test("another master key, a newer version, and a log that has lost something", async () => {
-      const store = await node()
-      await openAccount(on(store), "1", { name: "one" })
-      expect(await refused({ fingerprint: "other" })).toMatch(/^start\.master_key_wrong: /)
-      const { filename } = store.database
-      await leave(store)
-      await asked("DELETE FROM latchkey.event; UPDATE latchkey.log SET position = 0")
-      expect(await refused({ file: filename })).toMatch(/^store\.database_behind: .*position 1/)
-      await asked("UPDATE latchkey.log SET schema = 99")
-      expect(await refused({})).toMatch(/^start\.database_newer: .*schema 99/)
-    })
-
-    test("a folder with a log of its own, or another one, and a part without its log", async () => {
-      const { file, remove } = temporaryFile()
-      const alone = openFile(file, modules)
-      await openAccount(on(alone), "1", { name: "alone" })
-      await alone.close()
-      expect(await refused({ file })).toMatch(/^start\.log_own: /)
-      remove()
-      const store = await node()
-      await openAccount(on(store), "1", { name: "shared" })
-      const { filename } = store.database
-      await leave(store)
-      expect(() => openFile(filename, modules)).toThrow(/part of a log that is in PostgreSQL/)
-      const empty = await postgres.database()
-      expect(await refused({ file: filename, url: empty })).toMatch(/^start\.database_empty: /)
-      const elsewhere = await openTestNode({ ...modules, file: `${filename}-b`, url: empty })
-      await elsewhere.close()
-      expect(await refused({ file: filename, url: empty })).toMatch(/^start\.database_other: /)
-      rmSync(filename)
-    })
   })
 })

@@ -1,10 +1,14 @@
 // Nodes of a test: stores whose log is in PostgreSQL.
+import { afterAll, afterEach, beforeAll, beforeEach } from "vitest"
 import { pause, systemClock } from "../../src/kernel/clock.ts"
+import type { Call } from "../../src/kernel/context.ts"
 import type { OpenOptions } from "../../src/store/index.ts"
 import { openNode } from "../../src/store/open.ts"
 import { openPostgresLog } from "../../src/store/shared/postgres-log.ts"
 import type { Store } from "../../src/store/store.ts"
-import { modules } from "./account.ts"
+import { type Postgres, startPostgres } from "../support/postgres.ts"
+import { openWorld, type World } from "../support/world.ts"
+import { modules, temporaryFile } from "./account.ts"
 
 type Parts = Partial<OpenOptions> & {
   readonly url: string
@@ -44,3 +48,48 @@ export const openTestNode = (parts: Parts): Promise<Store> =>
       found: () => undefined,
     },
   )
+
+/** Nodes of the tests of one file, each test of which has a database of its own. */
+export function testNodes(given: Pick<OpenOptions, "aggregates" | "views">) {
+  let postgres: Postgres
+  let world: World
+  let url: string
+  const open: { store: Store; remove: () => void }[] = []
+  beforeAll(() => {
+    postgres = startPostgres()
+  })
+  afterAll(() => postgres.remove())
+  beforeEach(async () => {
+    world = openWorld(given)
+    url = await postgres.database()
+  })
+  afterEach(async () => {
+    for (const { store, remove } of open.splice(0)) {
+      await store.close()
+      remove()
+    }
+    await world.close()
+  })
+  return {
+    ...{ postgres: () => postgres, world: () => world, url: () => url },
+    /** A node with a folder of its own, or that of another one which was closed. */
+    node: async (parts: Partial<Parts> = {}) => {
+      const { file, remove } = temporaryFile()
+      const store = await openTestNode({ ...given, file, url, ...parts })
+      open.push({ store, remove })
+      return store
+    },
+    leave: async (store: Store) => {
+      const at = open.findIndex((each) => each.store === store)
+      await store.close()
+      return open.splice(at, 1)[0]?.remove ?? (() => undefined)
+    },
+    on: (store: Store, call: Partial<Call> = {}) => ({ ...world.cx(call), store }),
+    asked: async <Row>(text: string): Promise<readonly Row[]> => {
+      const sql = postgres.sql(url)
+      const rows = await sql.unsafe(text)
+      await sql.close()
+      return [...rows]
+    },
+  }
+}

@@ -61,29 +61,47 @@ export function keepMeta(database: Database, key: string, value: string): string
   return value
 }
 
-/** Those of one turn go together. */
-function spenderOf({ spendOnce }: SharedLog, clock: Clock): Node["spendOnce"] {
-  let waiting: { use: Use; resolve: (first: boolean) => void; reject: (why: unknown) => void }[] =
-    []
+/** In one statement: who asks the log for something else waits no longer than one takes. */
+const usesMax = 200
+
+/** Those that wait go together, one statement after the other. */
+export function spenderOf(
+  { spendOnce }: Pick<SharedLog, "spendOnce">,
+  clock: Clock,
+): Node["spendOnce"] {
+  let waiting: Spending[] = []
+  const spend = async (some: readonly Spending[]) => {
+    const uses = some.map(({ use }) => use)
+    const firsts = await spendOnce(uses, clock.now())
+    for (const [at, { resolve }] of some.entries()) resolve(firsts[at] === true)
+  }
+  let isSending = false
   const send = async () => {
-    const sent = waiting
-    waiting = []
-    try {
-      const firsts = await spendOnce(
-        sent.map(({ use }) => use),
-        clock.now(),
-      )
-      for (const [at, { resolve }] of sent.entries()) resolve(firsts[at] === true)
-    } catch (cause) {
-      for (const { reject } of sent) reject(cause)
+    isSending = true
+    while (waiting.length > 0) {
+      const all = waiting
+      waiting = []
+      try {
+        for (let at = 0; at < all.length; at += usesMax) await spend(all.slice(at, at + usesMax))
+      } catch (cause) {
+        // Those behind would wait in vain; to those that were answered this is nothing.
+        for (const { reject } of all) reject(cause)
+      }
     }
+    isSending = false
   }
   return (what, until) => {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>()
-    if (waiting.length === 0) setImmediate(() => void send())
+    if (waiting.length === 0 && !isSending) setImmediate(() => void send())
     waiting.push({ use: { what, until }, resolve, reject })
     return promise
   }
+}
+
+type Spending = {
+  readonly use: Use
+  readonly resolve: (first: boolean) => void
+  readonly reject: (cause: unknown) => void
 }
 
 /** Follows the log that was joined. */

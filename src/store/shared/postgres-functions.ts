@@ -98,7 +98,30 @@ BEGIN
   RETURN json_build_object('epoch', head.epoch, 'lost', lost);
 END $$;
 
--- Of uses of what counts once, whether each was the first.
+-- Of uses of what counts once those that were the first. Rows are taken in one order, and what
+-- nobody needs is dropped last, past what others hold: so no two nodes wait for each other.
+CREATE OR REPLACE FUNCTION latchkey.use_3(in_uses json, in_now bigint)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  firsts json;
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  WITH first AS (
+    INSERT INTO latchkey.used AS u (what, until)
+    SELECT n.value->>'what' COLLATE "C", max((n.value->>'until')::bigint)
+    FROM json_array_elements(in_uses) n GROUP BY 1 ORDER BY 1
+    ON CONFLICT (what) DO UPDATE SET until = excluded.until WHERE u.until <= in_now
+    RETURNING u.what
+  ) SELECT coalesce(json_agg(what), '[]'::json) INTO firsts FROM first;
+  DELETE FROM latchkey.used WHERE what IN (
+    SELECT what FROM latchkey.used WHERE until <= in_now LIMIT 400 FOR UPDATE SKIP LOCKED
+  );
+  RETURN firsts;
+END $$;
+
+-- The same, one by one, for nodes of the version before.
 CREATE OR REPLACE FUNCTION latchkey.use_2(in_uses json, in_now bigint)
 RETURNS json LANGUAGE plpgsql AS $$
 DECLARE

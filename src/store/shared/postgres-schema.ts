@@ -1,5 +1,5 @@
 /** Raised with every change of what lies in the database; a newer number than ours is not used. */
-export const sharedSchema = 3
+export const sharedSchema = 4
 
 /** PostgreSQL 14. */
 export const oldestServer = 140_000

@@ -43,18 +43,14 @@ export function standingOf(
 const slackMs = 60_000
 
 async function spendOnce(client: PostgresClient, uses: readonly Use[], now: number) {
-  // All in the same order, or two nodes would wait for each other.
-  const order = uses.map((_, at) => at).sort((a, b) => (nameAt(uses, a) < nameAt(uses, b) ? -1 : 1))
-  const sorted = order.map((at) => uses[at])
-  const [row] = await client.ask<{ firsts: boolean[] }>(
-    "SELECT latchkey.use_2(($1::text)::json, $2::bigint) AS firsts",
-    [JSON.stringify(sorted), now - slackMs],
+  const [row] = await client.ask<{ firsts: readonly string[] }>(
+    "SELECT latchkey.use_3(($1::text)::json, $2::bigint) AS firsts",
+    [JSON.stringify(uses), now - slackMs],
   )
-  const firsts = new Map(order.map((at, nth) => [at, some(row).firsts[nth] === true]))
-  return uses.map((_, at) => firsts.get(at) === true)
+  const firsts = new Set(some(row).firsts)
+  // Of those of one batch that are the same one counts.
+  return uses.map(({ what }) => firsts.delete(what))
 }
-
-const nameAt = (uses: readonly Use[], at: number): string => uses[at]?.what ?? ""
 
 type Failures = "failures" | "failed" | "unfailed" | "failedAgain"
 

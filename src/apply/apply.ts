@@ -6,6 +6,7 @@ import { type Document, documentError } from "./document.ts"
 import { isObject, listAt, textAt } from "./json.ts"
 import { type Ids, type Kind, organization } from "./kinds.ts"
 import { applyInstancePolicy, applyOrganizationPolicy, policiesIn } from "./policies.ts"
+import { applyProviders } from "./providers.ts"
 import {
   type Applied,
   type Item,
@@ -25,11 +26,12 @@ import {
 export async function apply(
   call: CallApi,
   documents: readonly Document[],
-  { isPlan }: { readonly isPlan: boolean },
+  { isPlan, saysSecrets = false }: { readonly isPlan: boolean; readonly saysSecrets?: boolean },
 ): Promise<Applied> {
-  const planned = await applyOnce({ call, isPlan: true, ...emptyRun() }, documents)
+  const plan = { call, saysSecrets, isPlan: true, ...emptyRun() }
+  const planned = await applyOnce(plan, documents)
   if (isPlan || planned.steps.length === 0) return planned
-  const run = { call, isPlan: false, ...emptyRun() }
+  const run = { call, saysSecrets, isPlan: false, ...emptyRun() }
   try {
     return await applyOnce(run, documents)
   } catch (cause) {
@@ -46,20 +48,24 @@ const emptyRun = (): Pick<Run, "steps" | "beyond" | "known"> => ({
 
 async function applyOnce(run: Run, documents: readonly Document[]): Promise<Applied> {
   for (const { file, content } of documents) mustBeKnown(content, topNames, file)
+  const everywhere = (name: string) =>
+    documents.flatMap(({ file, content }) => listIn(content, name, file))
   for (const { file, content } of documents) {
     for (const [name, given] of policiesIn(content, file)) {
       await applyInstancePolicy(run, name, given)
     }
   }
+  await applyProviders(run, { items: everywhere("providers") })
   const things = await applyList(run, organization, {
-    items: documents.flatMap(({ file, content }) => listIn(content, "organizations", file)),
+    items: everywhere("organizations"),
     place: { of: "", ids: {}, org: "" },
-    more: ["policies"],
+    more: ["policies", "providers"],
   })
   for (const { given, file, place } of things) {
     for (const [name, policy] of policiesIn(given, file)) {
       await applyOrganizationPolicy(run, name, { policy, place })
     }
+    await applyProviders(run, { items: listIn(given, "providers", file), place })
   }
   // Level by level: whoever is given a role in a project needs the project first.
   for (const part of Object.keys(organization.parts)) {
@@ -68,7 +74,7 @@ async function applyOnce(run: Run, documents: readonly Document[]): Promise<Appl
   return { steps: run.steps, beyond: [...new Set(run.beyond)] }
 }
 
-const topNames = ["organizations", "policies"]
+const topNames = ["organizations", "policies", "providers"]
 
 async function applyPart(
   run: Run,

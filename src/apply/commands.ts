@@ -13,7 +13,7 @@ const differsCode = 3
 /** The command that makes a server what files describe. */
 export const applyCommands = (lent: Lent): CommandTable => ({
   apply: {
-    help: "Make organisations, projects, applications, people and policies what files describe",
+    help: "Make organisations, projects, people, providers and policies what files describe",
     words: { PATH: { help: "A YAML file, or a folder of them" } },
     flags: {
       "--server": { hint: "URL", help: "Its public address (default: http://localhost:8080)" },
@@ -21,6 +21,9 @@ export const applyCommands = (lent: Lent): CommandTable => ({
         hint: "FILE",
         help: "The key file of a service user who may do it",
         required: true,
+      },
+      "--secrets": {
+        help: "Say the secrets of providers again: nobody can see whether they differ",
       },
       "--plan": { help: `Only say what differs; exit code ${differsCode} where anything does` },
     },
@@ -36,7 +39,8 @@ async function runApply(flags: Flags, { env, network }: Lent): Promise<Outcome> 
   const url = flags["--server"] ?? "http://localhost:8080"
   const call = await apiClient({ url, keyFile: flags["--key"] ?? "" }, network.send)
   const isPlan = flags["--plan"] !== undefined
-  const applied = await apply(call, documents, { isPlan })
+  const saysSecrets = flags["--secrets"] !== undefined
+  const applied = await apply(call, documents, { isPlan, saysSecrets })
   const { refused, ...done } = applied
   const error = refused && { id: refused.id, message: refused.message }
   const code = error ? 1 : isPlan && applied.steps.length > 0 ? differsCode : 0

@@ -29,11 +29,12 @@ export const namesOf = (changed: JsonObject, shown: DescMessage): readonly strin
       : [name]
   })
 
-const fieldOf = (message: DescMessage, name: string): DescField | undefined =>
+export const fieldOf = (message: DescMessage, name: string): DescField | undefined =>
   message.fields.find(({ jsonName }) => jsonName === name)
 
-function isSame(given: JsonValue, there: JsonValue | undefined, { message }: DescField): boolean {
-  if (isEmpty(given)) return isEmpty(there)
+function isSame(given: JsonValue, there: JsonValue | undefined, field: DescField): boolean {
+  const { message } = field
+  if (isEmpty(given) || isFirst(given, field)) return isEmpty(there) || there === given
   if (Array.isArray(given)) {
     return Array.isArray(there) && Bun.deepEquals(sorted(given), sorted(there))
   }
@@ -49,6 +50,10 @@ function isSame(given: JsonValue, there: JsonValue | undefined, { message }: Des
 }
 
 const sorted = (list: readonly JsonValue[]) => list.map((each) => JSON.stringify(each)).sort()
+
+/** Of a choice, what is meant where nothing is said: an answer leaves that out, too. */
+const isFirst = (given: JsonValue, field: DescField): boolean =>
+  field.enum?.values.find(({ number }) => number === 0)?.name === given
 
 /** An answer leaves out what has the value that says nothing. */
 const isEmpty = (value: JsonValue | undefined): boolean =>

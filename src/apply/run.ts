@@ -29,6 +29,8 @@ export type Run = {
   readonly call: CallApi
   /** Whether nothing is written. */
   readonly isPlan: boolean
+  /** Whether secrets are said again, of which nobody can see whether they differ. */
+  readonly saysSecrets: boolean
   readonly steps: Step[]
   readonly beyond: string[]
   /** Ids by kind, organisation and name; undefined where the thing is still to be made. */

@@ -52,7 +52,7 @@ export function freePort(): Promise<number> {
 /** Runs the binary to its end, with an empty environment. */
 export function run(
   args: readonly string[],
-  options: { readonly cwd?: string } = {},
+  options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<{ readonly code: number | null; readonly output: string }> {
   const child = spawn(binary, [...args], { env: {}, ...options })
   let output = ""

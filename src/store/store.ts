@@ -170,6 +170,7 @@ export class Store implements Upkeep {
 
   async #transact<T>(cx: Deciding, decide: (tx: Transaction) => T): Promise<Step<T>> {
     const most = this.node ? attemptsOfNodesMax : attemptsMax
+    let isSure = !this.node
     for (let attempt = 0; attempt < most; attempt++) {
       const seen = this.log.writes()
       const draft: Drafting = { now: cx.clock.now(), pending: new Map() }
@@ -194,7 +195,10 @@ export class Store implements Upkeep {
         if (cx.written) cx.written.position = result.position
         return this.#done({ cx, value, draft, position: result.position })
       }
-      if (result.kind === "taken") throw takenError(result.claim)
+      if (result.kind !== "taken") continue
+      if (isSure) throw takenError(result.claim)
+      // Another node took it after this one had looked; whoever looks now sees that.
+      isSure = true
     }
     throw new Fault(
       "aborted",

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite"
 import { Fault } from "../../kernel/fault.ts"
 import type { AnyAggregate, Upcaster } from "../aggregate.ts"
-import type { LogEvent } from "./log.ts"
+import type { Append, Appended, LogEvent } from "./log.ts"
 import type { EventRow, Names } from "./row.ts"
 
 /** Which revisions of which event types the log holds; a note is kept only if its step commits. */
@@ -39,6 +39,35 @@ export function eventTypesOf(database: Database): EventTypes {
     forget: (mark) => {
       for (const key of fresh.splice(mark)) known.delete(key)
     },
+  }
+}
+
+/** What was written since the start, whether it stands or was undone. */
+export function writtenOf() {
+  /** By the kind of stream and by the type of event. */
+  const steps = new Map<string, number>()
+  const latest = new Map<string, number>()
+  const count = (name: string) => steps.set(name, (steps.get(name) ?? 0) + 1)
+  const event = ({ stream, type }: Pick<LogEvent, "stream" | "type">, position?: number) => {
+    count(stream)
+    count(type)
+    if (position !== undefined) latest.set(type, position)
+  }
+  return {
+    event,
+    note: (step: Append, result: Appended) => {
+      const position = result.kind === "appended" ? result.position : undefined
+      for (const each of step.events) event(each, position)
+      for (const { stream } of step.claims) count(stream)
+    },
+    /** How often some were; every answer that is kept asks. */
+    steps: (names: readonly string[]) => {
+      let sum = 0
+      for (const each of names) sum += steps.get(each) ?? 0
+      return sum
+    },
+    /** Where a type was written last. */
+    last: (type: string) => latest.get(type) ?? 0,
   }
 }
 

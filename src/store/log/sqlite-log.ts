@@ -3,7 +3,7 @@ import type { Fault } from "../../kernel/fault.ts"
 import { numberAt } from "../retention/horizon.ts"
 import type { Gate } from "./checkpoint.ts"
 import type { Durability } from "./durability.ts"
-import type { EventTypes } from "./event-types.ts"
+import { type EventTypes, writtenOf } from "./event-types.ts"
 import { groupCommit } from "./group-commit.ts"
 import type {
   Append,
@@ -56,8 +56,11 @@ export type SqliteLog = Log & {
    * undoes it all. `work` tells the events that it writes, in the order of their positions.
    */
   readonly replicate: (work: (replica: Replica) => void) => Promise<void>
-  /** Does something to the tables and undoes it: what it throws is what was to be learnt. */
-  readonly rehearse: (work: () => void) => Promise<void>
+  /**
+   * Does to the tables what a step will do, and undoes it: what it throws is what was to be learnt.
+   * A step that expects something else than is there is not tried; answers what that is.
+   */
+  readonly rehearse: (step: Append, work: () => void) => Promise<Conflict | undefined>
 }
 
 /** Writes as `append` does, and asks nothing. */
@@ -89,6 +92,9 @@ export function sqliteLog(parts: Parts): SqliteLog {
     await durability.settle()
   }
   const hold = () => gate.open() ?? group.held()
+  const held = async () => {
+    for (let each = hold(); each; each = hold()) await each
+  }
   return {
     append: async (step) => {
       try {
@@ -112,25 +118,22 @@ export function sqliteLog(parts: Parts): SqliteLog {
     settle,
     durable: durability.durable,
     changes: () => durability.durable() + undone,
-    changesOf: (names) => {
-      // Every answer that is kept asks.
-      let sum = undone
-      for (const each of names) sum += written.steps(each)
-      return sum
-    },
+    changesOf: (names) => undone + written.steps(names),
     writes: () => writes,
     flush: group.flush,
     replicate: async (work) => {
-      for (let held = hold(); held; held = hold()) await held
+      await held()
       replicate(work, (event) => written.event(event, event.position))
       writes++
       const ended = group.ended()
       group.flush()
       await ended
     },
-    rehearse: async (work) => {
-      for (let held = hold(); held; held = hold()) await held
-      group.run(work, () => false)
+    rehearse: async (step, work) => {
+      await held()
+      const conflict = conflictOf(sql, parts, step)
+      if (!conflict) group.run(work, () => false)
+      return conflict
     },
     close: async () => {
       await settle()
@@ -154,31 +157,6 @@ function finding(
     const rows = upTo > position && codes.length > 0
     const found = rows ? sql.find.all(position, upTo, JSON.stringify(codes)) : []
     return { events: found.map((row) => decode(row, names)), upTo }
-  }
-}
-
-/** What was written since the start, whether it stands or was undone. */
-function writtenOf() {
-  /** By the kind of stream and by the type of event. */
-  const steps = new Map<string, number>()
-  const latest = new Map<string, number>()
-  const count = (name: string) => steps.set(name, (steps.get(name) ?? 0) + 1)
-  const event = ({ stream, type }: Pick<LogEvent, "stream" | "type">, position?: number) => {
-    count(stream)
-    count(type)
-    if (position !== undefined) latest.set(type, position)
-  }
-  return {
-    event,
-    note: (step: Append, result: Appended) => {
-      const position = result.kind === "appended" ? result.position : undefined
-      for (const each of step.events) event(each, position)
-      for (const { stream } of step.claims) count(stream)
-    },
-    /** How often. */
-    steps: (name: string) => steps.get(name) ?? 0,
-    /** Where a type was written last. */
-    last: (type: string) => latest.get(type) ?? 0,
   }
 }
 
@@ -293,6 +271,8 @@ type Added = Pick<Append, "blobs" | "idTime"> & {
 
 const isDrop = (blob: BlobRequest) => "drop" in blob
 
+type Conflict = Extract<Appended, { kind: "conflict" }>
+
 type Written = { readonly head: number; readonly idTime: number }
 
 /** Ids of the next second are kept with those of this one: a row a second, not one a step. */
@@ -300,14 +280,22 @@ const idTimeStep = 1000
 const keptIdTime = ({ idTime = 0 }: Pick<Append, "idTime">, written: Written): number =>
   idTime > written.idTime ? idTime + idTimeStep : written.idTime
 
-/** Checks what a step expects and claims, and writes it after position `head`. */
-function write(sql: Statements, parts: Parts, step: Append, written: Written): Appended {
+/** What a step expects to stand otherwise than it does. */
+function conflictOf(sql: Statements, { names }: Parts, step: Append): Conflict | undefined {
   for (const { stream, id, version } of step.expect) {
-    const from = sql.versions.all(step.instance, parts.names.code(stream), id, version)
+    const code = names.known(stream)
+    const from = code === undefined ? [] : sql.versions.all(step.instance, code, id, version)
     // Versions have no gaps: the expected one is there, unless it is none, and no newer one.
     const stands = from.length === Math.min(version, 1) && (from[0]?.version ?? 0) === version
     if (!stands) return { kind: "conflict", stream, id }
   }
+  return undefined
+}
+
+/** Checks what a step expects and claims, and writes it after position `head`. */
+function write(sql: Statements, parts: Parts, step: Append, written: Written): Appended {
+  const conflict = conflictOf(sql, parts, step)
+  if (conflict) return conflict
   for (const claim of step.claims) {
     if (!change(sql, step, claim)) return { kind: "taken", claim }
   }

@@ -197,7 +197,7 @@ function talkOf(parts: FollowingParts) {
       const sent = batch.map(({ given }) => given)
       try {
         const { outcomes, page } = await shared.append(sent, follower.place())
-        await sight.takeAll(page, foldedOf(sent, outcomes))
+        await sight.takeAll(page, foldedOf(sent, outcomes, page))
         sight.seen(begun)
         answer(parts, batch, outcomes)
         for (const { resolve } of looks) resolve()
@@ -237,7 +237,7 @@ function awaitedOf({ has }: Follower) {
   }
 }
 
-/** The steps that reducers take; who asked for the others is told what they threw. */
+/** The steps that reducers take; who asked for the others is told why not. */
 async function rehearsed(
   { local, follower, reduce, faultOf }: FollowingParts,
   batch: readonly Asked<Append, Appended>[],
@@ -250,8 +250,10 @@ async function rehearsed(
       position: position + index + 1,
     }))
     try {
-      await local.rehearse(() => placed.forEach(reduce))
-      taken.push(each)
+      const conflict = await local.rehearse(each.given, () => placed.forEach(reduce))
+      // What others wrote since it was decided is here already: nobody need be asked.
+      if (conflict) each.resolve(conflict)
+      else taken.push(each)
     } catch (cause) {
       each.reject(faultOf(cause) ?? cause)
     }
@@ -259,15 +261,20 @@ async function rehearsed(
   return taken
 }
 
-/** What the decisions folded, by the positions that their events have come to have. */
+/**
+ * What the decisions folded, by the positions that their events have come to have. Of a step whose
+ * last events come with another page each event is folded by itself: what is here by then is whole.
+ */
 function foldedOf(
   steps: readonly Append[],
   outcomes: readonly Outcome[],
+  { upTo }: Page,
 ): ReadonlyMap<number, readonly Folded[]> {
   const folded = new Map<number, readonly Folded[]>()
   for (const [index, step] of steps.entries()) {
     const outcome = outcomes[index]
     if (outcome?.kind !== "appended" || !step.folded) continue
+    if (outcome.position > upTo.position) continue
     const first = outcome.position - step.events.length + 1
     for (const at of step.events.keys()) folded.set(first + at, step.folded)
   }

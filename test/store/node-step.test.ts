@@ -1,0 +1,71 @@
+// What several decide at once about the same thing, on nodes whose log is in PostgreSQL.
+import { describe, expect, test } from "vitest"
+import { pause } from "../../src/kernel/clock.ts"
+import type { Store } from "../../src/store/index.ts"
+import { needs } from "../support/prerequisite.ts"
+import { account, allAccounts, modules, moveAccount, openAccount, refusalOf } from "./account.ts"
+import { testNodes } from "./node.ts"
+
+describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
+  const { node, leave, on } = testNodes(modules)
+
+  test("one that wrote more at once than a page takes has all of it, as others do", async () => {
+    const [one, two] = [await node(), await node()]
+    const names = Array.from({ length: 1200 }, (_, at) => `n${at}`)
+    await one.transact(on(one), (tx) => {
+      openAccount.within(tx, "1", { name: "n" })
+      moveAccount.within(tx, "1", "new@example.com")
+      const renamed = names.map((name) => ({ type: "account.renamed", data: { name } }) as const)
+      tx.append(account, "1", renamed)
+    })
+    const shown = (store: Store) => [
+      store.receipt({ instance: "i1" }, account, "1")?.version,
+      store.state({ instance: "i1" }, account, "1"),
+      store.all({ instance: "i1" }, allAccounts).map(({ name }) => name),
+    ]
+    await two.node?.caughtUp()
+    const state = { status: "open", name: "n1199", email: "new@example.com" }
+    expect([shown(one), shown(two)]).toEqual([
+      [1202, state, ["n1199"]],
+      [1202, state, ["n1199"]],
+    ])
+    // It is what is in the file, too.
+    const { filename } = one.database
+    await leave(one)
+    expect(shown(await node({ file: filename }))).toEqual(shown(two))
+  })
+
+  test("who decided on what was just changed decides again, and is told why not", async () => {
+    const store = await node()
+    const opened: Promise<unknown>[] = []
+    for (let round = 0; round < 30; round++) {
+      opened.push(refusalOf(openAccount(on(store), "1", { name: `n${round}` })))
+      await pause(1)
+    }
+    const results = await Promise.all(opened)
+    expect(results.filter((each) => each === "nothing")).toHaveLength(1)
+    expect(new Set(results)).toEqual(new Set(["nothing", "already_exists account.exists"]))
+  })
+
+  test("who is beaten to a claim looks again, and may do without", async () => {
+    const nodes = [await node(), await node()]
+    const name = "the only one"
+    const claims = [{ take: "name", key: name, taken: { id: "taken", message: "taken" } }]
+    const opened = {
+      type: "account.opened",
+      data: { name },
+      private: { email: "" },
+      claims,
+    } as const
+    const first = (store: Store, id: string) =>
+      store.transact(on(store), (tx) => {
+        if (tx.holder("name", name)) return
+        tx.append(account, id, [opened])
+      })
+    await Promise.all(nodes.flatMap((store, at) => [first(store, `${at}`), first(store, `${at}b`)]))
+    await Promise.all(nodes.map((store) => store.node?.caughtUp()))
+    for (const store of nodes) {
+      expect(store.all({ instance: "i1" }, allAccounts).map((row) => row.name)).toEqual([name])
+    }
+  })
+})

@@ -104,7 +104,7 @@ export async function openNode(
   const opened = openDatabase(options.file, options.aggregates)
   let shared: SharedLog | undefined
   try {
-    shared = await connect(belongingOf(opened.database, fresh))
+    shared = await connect(belongingOf(opened.database, options.aggregates, fresh))
     belong(opened.database, shared)
     const store = storeOn(opened, options, { ...how, shared })
     if (opened.trouble) options.trouble?.(opened.trouble)

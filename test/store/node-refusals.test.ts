@@ -54,7 +54,10 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     await leave(store)
     await asked("DELETE FROM latchkey.event; UPDATE latchkey.log SET position = 0")
     expect(await refused({ file: filename })).toMatch(/^store\.database_behind: .*position 1/)
-    await asked("UPDATE latchkey.log SET schema = 99")
+    await asked("UPDATE latchkey.log SET schema = 99, position = 0")
+    const beside = await node()
+    await leave(beside)
+    await asked("UPDATE latchkey.log SET oldest = 99")
     expect(await refused({})).toMatch(/^start\.database_newer: .*schema 99/)
   })
 

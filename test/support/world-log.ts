@@ -37,7 +37,7 @@ export function openWorldStore(
   }
   const opened = openDatabase(all.file, options.aggregates)
   const database = databaseIn(folder, server)
-  const file = belongingOf(opened.database, fresh)
+  const file = belongingOf(opened.database, options.aggregates, fresh)
   const shared = joinedLater(database.url, { file, made: database.made, clock })
   belong(opened.database, shared)
   const store = storeOn(opened, all, {

@@ -105,6 +105,17 @@ export function upcaster(aggregates: readonly AnyAggregate[]): (event: LogEvent)
 export const revisionOf = (aggregate: AnyAggregate, type: string): number =>
   stepsOf(aggregate, type).length + 1
 
+/** The revisions of event types that can be read, by `stream/type`. */
+export const readsOf = (aggregates: readonly AnyAggregate[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    aggregates.flatMap((aggregate) =>
+      Object.keys(aggregate.evolve).map((type) => [
+        `${aggregate.stream}/${type}`,
+        revisionOf(aggregate, type),
+      ]),
+    ),
+  )
+
 function stepsOf(aggregate: AnyAggregate, type: string): readonly Upcaster[] {
   // Reason for the cast: the registry forgets the types of an aggregate, not its upcasters.
   const all = (aggregate.upcasters ?? none) as Record<string, readonly Upcaster[] | undefined>

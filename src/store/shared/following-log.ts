@@ -1,5 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts"
-import type { Fault } from "../../kernel/fault.ts"
+import { Fault } from "../../kernel/fault.ts"
 import type { Append, Appended, Folded, Log, LogEvent } from "../log/log.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
 import { refuseOddClock } from "./clock-check.ts"
@@ -288,14 +288,31 @@ function answer(
   outcomes: readonly Outcome[],
 ): void {
   const { position } = follower.place()
-  for (const [index, { given, resolve }] of batch.entries()) {
-    const result = appendedOf(given, outcomes[index], position)
+  for (const [index, { given, resolve, reject }] of batch.entries()) {
+    const outcome = outcomes[index]
+    if (outcome?.kind === "early") {
+      reject(earlyError(outcome.type))
+      continue
+    }
+    const result = appendedOf(given, outcome, position)
     if (result.kind === "appended") appended?.(given.events)
     resolve(result)
   }
 }
 
-function appendedOf(step: Append, outcome: Outcome | undefined, position: number): Appended {
+const earlyError = (type: string) =>
+  new Fault(
+    "unavailable",
+    "store.nodes_older",
+    `nodes of an older version are still there, which can't read what this writes (${type}); try ` +
+      "again once all of them are upgraded",
+  )
+
+function appendedOf(
+  step: Append,
+  outcome: Exclude<Outcome, { kind: "early" }> | undefined,
+  position: number,
+): Appended {
   if (outcome?.kind === "taken") {
     const claim = step.claims[outcome.claim]
     if (claim) return { kind: "taken", claim }

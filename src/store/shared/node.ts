@@ -1,6 +1,8 @@
 import type { Database } from "bun:sqlite"
 import type { Clock } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
+import type { AnyAggregate } from "../aggregate.ts"
+import { readsOf } from "../log/event-types.ts"
 import { headOf } from "../log/row.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
 import { forgetting, type PruneParts, type SharedDrops } from "../retention/prune.ts"
@@ -16,6 +18,8 @@ export type Belonging = {
   /** Undefined for a new file. */
   readonly follows: string | undefined
   readonly place: Place
+  /** Revisions of event types that this program reads, by `stream/type`. */
+  readonly reads: Readonly<Record<string, number>>
 }
 
 /** How one of several nodes shares the log with the others. */
@@ -28,11 +32,15 @@ export type Sharing = Pick<FollowingParts, "sleep" | "now" | "lost" | "found" | 
 export type Joined = Omit<Sharing, "connect" | "fresh"> & { readonly shared: SharedLog }
 
 /** What a file says of itself. Refuses one that has a log of its own. */
-export function belongingOf(database: Database, fresh: () => string): Belonging {
+export function belongingOf(
+  database: Database,
+  aggregates: readonly AnyAggregate[],
+  fresh: () => string,
+): Belonging {
   const follows = metaOf(database, "follows")
   const place = placeOf(database)
   if (follows === undefined && headOf(database) > 0) throw ownLogError()
-  return { folder: folderOf(database, fresh), follows, place }
+  return { folder: folderOf(database, fresh), follows, place, reads: readsOf(aggregates) }
 }
 
 /** Names a file forever. */

@@ -101,6 +101,7 @@ function wordsOf(cause: unknown): Words | undefined {
   if (code === "LK001") return ["taken_over", takenOver]
   if (code === "LK004") return ["away", away]
   if (code === "LK006") return ["moved", message.startsWith("in ") ? movingIn : movedOut]
+  if (code === "LK007") return ["newer", newer(message)]
   if (code === "LK005") return ["turned", "another server has taken the database over"]
   if (/^(53|58)/.test(code)) return ["full", `PostgreSQL says: ${message}; see its own log`]
   if (/^(08|57|40|55)/.test(code)) return lost
@@ -129,6 +130,9 @@ const movingIn =
 const movedOut =
   "the log was moved out of that database, to the data folder of a node; leave the setting " +
   "database out there, and stop all others"
+const newer = (kind: string) =>
+  `the log may have events that this version can't read (${kind}): nodes of a newer one have ` +
+  "written them; start that version"
 const away =
   "this data folder was away for so long that nobody can tell it any more what went meanwhile; " +
   "start with an empty one, which is made anew from the log"

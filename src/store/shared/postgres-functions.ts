@@ -1,3 +1,5 @@
+import { readerFunctions } from "./postgres-readers.ts"
+
 /**
  * What runs in the database, so that a batch of steps costs one way there and back, and the row of
  * the log is held no longer than the batch takes. The names carry the version of what they are
@@ -7,7 +9,8 @@
  * batch of this node that is older than its last; LK003, a claim that somebody else holds; LK004, a
  * node that was away for so long that nobody can tell it any more what went meanwhile; LK005, a
  * node that has not looked yet whether it has more than was left when another server took over;
- * LK006, a log that is being moved, or was moved away.
+ * LK006, a log that is being moved, or was moved away; LK007, a log that may have events which a
+ * node can't read.
  */
 export const sharedFunctions = `
 -- A part of the log after a place, of one moment: called alone, all of it has one snapshot.
@@ -451,4 +454,4 @@ BEGIN
     answer = NULL, number = excluded.number, seen = clock_timestamp();
   RETURN json_build_object('part', mine, 'idTime', head.id_time);
 END $$;
-`
+${readerFunctions}`

@@ -1,11 +1,19 @@
 import { type Clock, pause } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { version } from "../../kernel/version.ts"
 import type { Append } from "../log/log.ts"
 import { refuseOddClock } from "./clock-check.ts"
 import { codeOf, type PostgresClient, postgresClient, unreachable } from "./postgres-client.ts"
 import { type Epochs, epochsOf, type Me, turnedError } from "./postgres-epoch.ts"
 import { sharedFunctions } from "./postgres-functions.ts"
-import { oldestServer, sharedAdditions, sharedSchema, sharedTables } from "./postgres-schema.ts"
+import { readersOf, withoutEarly } from "./postgres-readers.ts"
+import {
+  oldestSchema,
+  oldestServer,
+  sharedAdditions,
+  sharedSchema,
+  sharedTables,
+} from "./postgres-schema.ts"
 import { standingOf } from "./postgres-standing.ts"
 import type { Outcome, Page, Place, SharedLog, WrappedKey } from "./shared-log.ts"
 import { outcomeFrom, pageOf, shown, stepsText, type WirePage } from "./wire.ts"
@@ -19,6 +27,8 @@ export type PostgresOptions = {
   readonly follows: string | undefined
   /** How far the folder has come. */
   readonly place: Place
+  /** Revisions of event types that this program reads, by `stream/type`. */
+  readonly reads: Readonly<Record<string, number>>
   /** Of the master key, which all nodes share. */
   readonly fingerprint: string
   /** Unlike any other: of a process, and of a log where there is none yet. */
@@ -49,17 +59,18 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
     const id = await preparedLog(client, options)
     const run = options.fresh()
     const [joined] = await client.ask<{ node: { part: number; idTime: number } | null }>(
-      "SELECT latchkey.join_1($1, $2, $3::bigint) AS node",
-      [options.folder, run, options.place.number],
+      "SELECT latchkey.join_2($1, $2, $3::bigint, $4, ($5::text)::jsonb) AS node",
+      [options.folder, run, options.place.number, version, JSON.stringify(options.reads)],
     )
     if (!joined?.node) throw crowdedError()
     const { part, idTime } = joined.node
     const me = [part, run] as const
     const epochs = epochsOf(client, me)
     await epochs.turn(options.place)
+    const [readers, append] = [readersOf(client), appending(client, me, { timeoutMs, epochs })]
     return {
       ...{ id, part, idTime, close },
-      append: appending(client, me, { timeoutMs, epochs }),
+      append: (steps, after) => withoutEarly(readers, steps, (rest) => append(rest, after)),
       read: (after) => epochs.within(after, () => pageAfter(reading, epochs, after)),
       listen: (wake) => listening.listen("latchkey", wake),
       ...standingOf(soon, me, epochs),
@@ -204,7 +215,7 @@ export async function preparedLog(client: PostgresClient, options: Preparing): P
   if (encoding !== "UTF8") throw encodingError(encoding)
   if (standby) throw replicaError()
   const known = (await rowOf(client)) ?? (await create(client, options))
-  if (known.schema > sharedSchema) throw newerError(known.schema)
+  if (known.oldest > sharedSchema) throw newerError(known.oldest)
   if (known.fingerprint !== options.fingerprint) throw otherKeyError()
   if (options.follows !== undefined && options.follows !== known.id) throw otherLogError()
   refuseOddClock(options.clock.now(), known.time)
@@ -216,6 +227,8 @@ type LogRow = {
   readonly id: string
   readonly fingerprint: string
   readonly schema: number
+  /** The lowest schema whose programs may use it. */
+  readonly oldest: number
   readonly position: number
   /** By the clock of the database, ms UTC. */
   readonly time: number
@@ -228,7 +241,8 @@ async function rowOf(client: PostgresClient): Promise<LogRow | undefined> {
   if (!some(table).there) return undefined
   const [row] = await client.ask<LogRow>(
     `SELECT id, fingerprint, schema, position::float8 AS position,
-       floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time FROM latchkey.log`,
+       coalesce((to_jsonb(l)->>'oldest')::integer, schema) AS oldest,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time FROM latchkey.log l`,
   )
   return row
 }
@@ -244,8 +258,8 @@ async function create(client: PostgresClient, options: Preparing): Promise<LogRo
   const begin = some(schema).there ? "BEGIN" : "BEGIN; CREATE SCHEMA latchkey"
   try {
     await client.ask(`${begin}; ${sharedTables} ${sharedAdditions} ${sharedFunctions}
-      INSERT INTO latchkey.log (id, fingerprint, schema)
-        VALUES (${values.join(", ")}, ${sharedSchema});
+      INSERT INTO latchkey.log (id, fingerprint, schema, oldest)
+        VALUES (${values.join(", ")}, ${sharedSchema}, ${oldestSchema});
       COMMIT;`)
   } catch (cause) {
     // Somebody else was quicker.
@@ -258,7 +272,7 @@ async function create(client: PostgresClient, options: Preparing): Promise<LogRo
 /** Of two who try at once both do, one after the other. */
 const renew = (client: PostgresClient) =>
   client.ask(`BEGIN; SELECT 1 FROM latchkey.log FOR UPDATE; ${sharedAdditions} ${sharedFunctions}
-    UPDATE latchkey.log SET schema = ${sharedSchema}; COMMIT;`)
+    UPDATE latchkey.log SET schema = ${sharedSchema}, oldest = ${oldestSchema}; COMMIT;`)
 
 function plain(text: string): string {
   if (!/^[\w:+/=-]*$/.test(text)) throw new Error("a name that PostgreSQL is told has odd letters")
@@ -291,8 +305,8 @@ const replicaError = () =>
 const newerError = (schema: number) =>
   startFault(
     "database_newer",
-    `the log in PostgreSQL was written by a newer Latchkey (schema ${schema}, this one knows up ` +
-      `to ${sharedSchema}); start that version`,
+    `the log in PostgreSQL was written by a newer Latchkey (it takes schema ${schema}, this one ` +
+      `knows up to ${sharedSchema}); start that version`,
   )
 const otherKeyError = () =>
   startFault(

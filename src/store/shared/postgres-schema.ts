@@ -1,5 +1,13 @@
-/** Raised with every change of what lies in the database; a newer number than ours is not used. */
-export const sharedSchema = 4
+import { readerAdditions } from "./postgres-readers.ts"
+
+/** Raised with every change of what lies in the database. */
+export const sharedSchema = 5
+
+/**
+ * The lowest of those numbers whose programs can go on beside this one: what they call is there,
+ * and does what it did. The database has it beside the number, for those who come with a lower one.
+ */
+export const oldestSchema = 5
 
 /** PostgreSQL 14. */
 export const oldestServer = 140_000
@@ -134,4 +142,4 @@ CREATE TABLE IF NOT EXISTS latchkey.failed_event (
   last bigint NOT NULL,
   PRIMARY KEY (reactor, position)
 );
-`
+${readerAdditions}`

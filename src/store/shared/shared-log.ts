@@ -103,6 +103,8 @@ export type Outcome =
   | { readonly kind: "appended"; readonly position: number }
   | { readonly kind: "conflict"; readonly stream: string; readonly id: string }
   | { readonly kind: "taken"; readonly claim: number }
+  /** Not all nodes can read this type of event as it was to be written. */
+  | { readonly kind: "early"; readonly type: string }
 
 /** A stream that may go, as it stood when that was decided. */
 export type Dropping = Expired & { readonly version: number }

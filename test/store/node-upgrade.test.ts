@@ -1,0 +1,151 @@
+// Nodes of two versions that share a log, as they do while one after the other is upgraded.
+import { describe, expect, test } from "vitest"
+import { pause } from "../../src/kernel/clock.ts"
+import { aggregate, type Event, type Store } from "../../src/store/index.ts"
+import { needs } from "../support/prerequisite.ts"
+import { account, accounts, allAccounts, openAccount, refusalOf, renameAccount } from "./account.ts"
+import { testNodes } from "./node.ts"
+
+type Filled = Event<"pot.filled", { cups: number }>
+const fill = { type: "pot.filled", data: { cups: 1 } } as const
+
+const pot = aggregate<Filled, number>({
+  stream: "pot",
+  initial: 0,
+  evolve: { "pot.filled": (cups, { data }) => cups + data.cups },
+})
+
+/** One event type more, and another payload of the one that there was. */
+const newerPot = aggregate<Filled | Event<"pot.emptied">, number>({
+  stream: "pot",
+  initial: 0,
+  evolve: { "pot.filled": (cups, { data }) => cups + data.cups, "pot.emptied": () => 0 },
+  upcasters: { "pot.filled": [(data, secret) => ({ data, private: secret })] },
+})
+
+const older = { aggregates: [account, pot], views: [accounts] }
+const newer = { aggregates: [account, newerPot], views: [accounts] }
+
+describe.runIf(needs("postgres"))("nodes of two versions that share a log", () => {
+  const { node, leave, on, asked } = testNodes(older)
+  const fills = (store: Store, kind: typeof pot | typeof newerPot) =>
+    refusalOf(store.transact(on(store), (tx) => tx.append(kind, "1", [fill])))
+  const empties = (store: Store) =>
+    refusalOf(
+      store.transact(on(store), (tx) =>
+        tx.append(newerPot, "1", [{ type: "pot.emptied", data: {} }]),
+      ),
+    )
+  const forget = (store: Store) =>
+    asked(
+      `UPDATE latchkey.node SET seen = seen - interval '2 minutes'
+       WHERE part = ${store.node?.part}`,
+    )
+  const early = "unavailable store.nodes_older"
+
+  test("write nothing that one of them can't read, and all else", async () => {
+    const [old, next] = [await node(), await node(newer)]
+    expect(await fills(old, pot)).toBe("nothing")
+    const refused = fills(next, newerPot)
+    const taken = openAccount(on(next), "1", { name: "one" })
+    expect([await refused, await empties(next)]).toEqual([early, early])
+    await taken
+    await old.node?.caughtUp()
+    await renameAccount(on(old), "1", "renamed")
+    await next.node?.caughtUp()
+    expect(next.all({ instance: "i1" }, allAccounts).map(({ name }) => name)).toEqual(["renamed"])
+    expect(next.state({ instance: "i1" }, newerPot, "1")).toBe(1)
+    const types = await asked<{ type: string }>(
+      "SELECT type FROM latchkey.event WHERE stream = 'pot'",
+    )
+    expect(types).toEqual([{ type: "pot.filled" }])
+  })
+
+  test("write what is new once all can read it; then an older one says why it can't", async () => {
+    const [old, next] = [await node(), await node(newer)]
+    await fills(old, pot)
+    const { filename } = old.database
+    await leave(old)
+    // It may come back as it was: nothing that it can't read is there.
+    const back = await node({ file: filename })
+    await leave(back)
+    expect(await empties(next)).toBe(early)
+    await forget(back)
+    expect([await fills(next, newerPot), await empties(next)]).toEqual(["nothing", "nothing"])
+    const again = node({ file: filename })
+    await expect(again).rejects.toMatchObject({
+      id: "store.database_newer",
+      message: expect.stringContaining("pot/pot."),
+    })
+    await expect(node()).rejects.toMatchObject({ id: "store.database_newer" })
+    const upgraded = await node({ ...newer, file: filename })
+    expect(upgraded.state({ instance: "i1" }, newerPot, "1")).toBe(0)
+  })
+
+  test("one that was taken for gone answers nothing when it meets what it can't read", async () => {
+    const said: unknown[] = []
+    const paused = await node({ lost: (cause) => void said.push(cause) })
+    const next = await node(newer)
+    await forget(paused)
+    expect(await empties(next)).toBe("nothing")
+    const refused = "unavailable store.event_unreadable"
+    expect(await refusalOf(paused.node?.caughtUp() ?? Promise.resolve())).toBe(refused)
+    expect(await refusalOf(openAccount(on(paused), "1", { name: "late" }))).toBe(refused)
+    expect(said).toContainEqual(expect.objectContaining({ id: "store.event_unreadable" }))
+  })
+
+  test("lose nothing while three are upgraded one by one under load", async () => {
+    const nodes: (Store | undefined)[] = [await node(), await node(), await node()]
+    const acknowledged: string[] = []
+    const [before, after]: [unknown[], unknown[]] = [[], []]
+    let count = 0
+    let [begun, upgraded] = [0, 0]
+    let isOver = false
+    const write = async (at: number) => {
+      while (!isOver) {
+        const [store, id] = [nodes[at], `${count++}`]
+        if (!store) await pause(1)
+        else if ((await refusalOf(openAccount(on(store), id, { name: `n${id}` }))) === "nothing") {
+          acknowledged.push(id)
+        }
+      }
+    }
+    const writeNews = async () => {
+      while (!isOver) {
+        const areAllNew = upgraded === nodes.length
+        const store = upgraded > 0 ? nodes[upgraded - 1] : undefined
+        const result = store && (await empties(store))
+        if (result && areAllNew) after.push(result)
+        else if (result && begun < nodes.length) before.push(result)
+        await pause(5)
+      }
+    }
+    const load = [0, 1, 2, 0, 1, 2].map(write)
+    load.push(writeNews())
+    const { length } = nodes
+    for (let at = 0; at < length; at++) {
+      await pause(200)
+      const old = nodes[at]
+      if (!old) throw new Error("there are three")
+      nodes[at] = undefined
+      const { filename } = old.database
+      await leave(old)
+      begun++
+      nodes[at] = await node({ ...newer, file: filename })
+      upgraded++
+    }
+    await pause(300)
+    isOver = true
+    await Promise.all(load)
+    await Promise.all(nodes.map((store) => store?.node?.caughtUp()))
+    for (const store of nodes) {
+      const rows = store?.all({ instance: "i1" }, allAccounts)
+      const ids = new Set(rows?.map(({ id }) => id))
+      expect(acknowledged.filter((id) => !ids.has(id))).toEqual([])
+    }
+    expect(acknowledged.length).toBeGreaterThan(100)
+    expect(before.length).toBeGreaterThan(3)
+    expect(new Set(before)).toEqual(new Set([early]))
+    expect(new Set(after)).toEqual(new Set(["nothing"]))
+  }, 60_000)
+})

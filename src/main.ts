@@ -166,7 +166,7 @@ async function serveOn(config: Config, development?: string): Promise<Outcome> {
   const { folder } = claim
   const server = await import("./server/index.ts")
   const running = await server
-    .serve({ config, folder, master: claim.master, started, development })
+    .serve({ config, folder, master: claim.master, started, development, env })
     .catch((refused) => {
       claim.release()
       throw refused

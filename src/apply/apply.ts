@@ -74,7 +74,8 @@ async function applyOnce(run: Run, documents: readonly Document[]): Promise<Appl
   return { steps: run.steps, beyond: [...new Set(run.beyond)] }
 }
 
-const topNames = ["organizations", "policies", "providers"]
+/** What is said of the first start counts then, and never again. */
+const topNames = ["organizations", "policies", "providers", "setup"]
 
 async function applyPart(
   run: Run,

@@ -26,7 +26,7 @@ import { transferControl } from "./operator/transfer.ts"
 import { joinServices, type ServerServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
-import { openSetupToken } from "./setup/setup-token.ts"
+import { openSetupToken, type SetupToken } from "./setup/setup-token.ts"
 
 export { type Drilled, drill } from "./operator/drill.ts"
 export { prepareMaster, takeMaster } from "./operator/master-key.ts"
@@ -46,9 +46,14 @@ export async function serve(start: Start): Promise<Running> {
   await services.lead.begin()
   await followPublicUrl(services, config.publicUrl)
   await development?.seed(services)
+  const describing = await describingIn(start, services)
+  await describing?.setUp()
   const setupToken = setupTokenOf(services, () => keepSetupLink(folder, undefined))
   let collecting: Collecting | undefined
-  const doctor = doctorOf(services, () => collecting?.untaken())
+  const doctor = doctorOf(services, {
+    untaken: () => collecting?.untaken(),
+    described: () => describing?.condition(),
+  })
   const joined = appOf({ services, setupToken, upstream: upstreamOf(config.listen) })
   const plain = doctor.watching(development?.around(joined, services) ?? joined)
   const counted = meters?.watching(plain) ?? plain
@@ -75,6 +80,7 @@ export async function serve(start: Start): Promise<Running> {
     working.push(background, ...(collecting ? [collecting] : []))
     listeners.push(...(await metricsIn(start, services, background)))
     working.push(...rounds(start, services, background.passed), ...(await backups(services, start)))
+    working.push(...(describing ? [describing.begin()] : []))
   } catch (cause) {
     await stop()
     throw cause
@@ -83,28 +89,35 @@ export async function serve(start: Start): Promise<Running> {
   const url = originAt(config.listen, listeners[0]?.port, isTls)
   const base = config.publicUrl ?? ("path" in config.listen ? "http://localhost" : url)
   const link = () => `${base}/setup#${setupToken.renew()}`
-
   return {
     url,
     ...(setupToken.isOpen() ? { setupUrl: link() } : {}),
     stop,
-    control: {
-      ...doctor.commands,
-      ...eventCommandsOf(services),
-      ...transferControl(services),
-      "setup-link": async () => {
-        const fresh = link()
-        keepSetupLink(folder, fresh)
-        return fresh
-      },
-      recover: (input) => recover(services, recoveryRequest.parse(input)),
-      setup: async (input) => {
-        await setUpByRequest(services, setupRequest.parse(input))
-        setupToken.close()
-      },
-    },
+    control: { ...doctor.commands, ...controlOf(start, services, { setupToken, link }) },
   }
 }
+
+type Beginning = { readonly setupToken: SetupToken; readonly link: () => string }
+
+/** What the command line asks of a server that runs. */
+const controlOf = (
+  { folder }: Start,
+  services: ServerServices,
+  { setupToken, link }: Beginning,
+): Running["control"] => ({
+  ...eventCommandsOf(services),
+  ...transferControl(services),
+  "setup-link": async () => {
+    const fresh = link()
+    keepSetupLink(folder, fresh)
+    return fresh
+  },
+  recover: (input) => recover(services, recoveryRequest.parse(input)),
+  setup: async (input) => {
+    await setUpByRequest(services, setupRequest.parse(input))
+    setupToken.close()
+  },
+})
 
 function setupTokenOf({ store, random, secrets }: ServerServices, closed: () => void) {
   return openSetupToken(random, {
@@ -118,6 +131,13 @@ function setupTokenOf({ store, random, secrets }: ServerServices, closed: () => 
 async function developmentIn({ development }: Start) {
   if (development === undefined) return undefined
   return (await import("./development/development.ts")).developmentOf(development)
+}
+
+/** What makes the server what files describe, where the configuration names some. */
+async function describingIn({ config, env }: Start, services: ServerServices) {
+  if (config.apply === undefined) return undefined
+  const { describingOf } = await import("./operator/describing.ts")
+  return describingOf(services, { path: config.apply, publicUrl: config.publicUrl, env })
 }
 
 async function ended({ lead, store, tracing }: ServerServices): Promise<void> {

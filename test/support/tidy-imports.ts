@@ -56,7 +56,16 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/notify": ["src/kernel"],
   "src/server": [
     ...[...ground, ...domain(...modules)],
-    ...["src/api", "src/boot", "src/gen", "src/login", "src/notify", "src/oauth", "src/saml"],
+    ...[
+      "src/api",
+      "src/apply",
+      "src/boot",
+      "src/gen",
+      "src/login",
+      "src/notify",
+      "src/oauth",
+      "src/saml",
+    ],
     ...["ui/console", "ui/development", "ui/login"],
   ],
   "ui/kit": [],

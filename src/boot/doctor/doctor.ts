@@ -37,6 +37,10 @@ export const condition = z.object({
   untaken: z.optional(
     z.array(z.object({ instance: z.string(), why: z.string(), since: z.number() })),
   ),
+  /** Files that the server is made after: why it isn't, or null; how much is there beside them. */
+  described: z.optional(
+    z.object({ path: z.string(), why: z.nullable(z.string()), beyond: z.number() }),
+  ),
   instances: z.array(
     z.object({
       id: z.string(),
@@ -112,6 +116,7 @@ async function checkServer(
       : [warning("server", `this program is version ${version}`, "restart the server")]),
     ...nodeFindings(server.condition),
     ...collectorFindings(server.condition, clock.now()),
+    ...describedFindings(server.condition),
     ...(config.tls && hostsBeyond.length > 0 ? [tooManyHosts(hostsBeyond)] : []),
     ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
   ]
@@ -151,6 +156,13 @@ function collectorFindings({ untaken }: Condition, now: number): Finding[] {
     const said = `the collector has not taken events of ${instance} for ${minutes} min: ${why}`
     return wrong("audit", said, "have it answer with 2xx: nothing is lost for a day")
   })
+}
+
+function describedFindings({ described }: Condition): Finding[] {
+  if (described === undefined) return []
+  const { path, why, beyond } = described
+  if (why === null) return [ok("apply", `all is as ${path} describes; ${beyond} things beside it`)]
+  return [wrong("apply", `${path} is not applied: ${why}`, "mend it: it is tried each minute")]
 }
 
 /** Each says where it is every ten seconds. */

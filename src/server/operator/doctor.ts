@@ -19,10 +19,14 @@ import type { ServerServices } from "../services.ts"
 const prefix = "/debug/doctor/"
 
 /** What the command line asks a running server for when it examines it. */
-export function doctorOf(services: ServerServices, untaken = nobodyCollects) {
+export function doctorOf(services: ServerServices, { untaken, described }: Asked = {}) {
   const came = lru<Arrived | "awaited">(8)
   const commands: Commands = {
-    condition: async () => ({ ...(await conditionOf(services)), ...toldBy(services, untaken()) }),
+    condition: async () => ({
+      ...(await conditionOf(services)),
+      ...toldBy(services, untaken?.()),
+      ...described?.(),
+    }),
     "await-request": async () => {
       const path = `${prefix}${randomToken(services.random)}`
       came.set(path, "awaited")
@@ -56,7 +60,11 @@ export function doctorOf(services: ServerServices, untaken = nobodyCollects) {
   }
 }
 
-const nobodyCollects = (): readonly Untaken[] | undefined => undefined
+/** What works beside the server, where the configuration wants that, and tells of itself. */
+type Asked = {
+  readonly untaken?: () => readonly Untaken[] | undefined
+  readonly described?: () => Partial<Condition> | undefined
+}
 
 /** Nothing where another node works. */
 const toldBy = ({ lead }: ServerServices, untaken?: readonly Untaken[]): Partial<Condition> =>

@@ -1,0 +1,22 @@
+import { setupRequest } from "../boot/setup.ts"
+import { type Document, documentError } from "./document.ts"
+import { isObject } from "./json.ts"
+import { mustBeKnown } from "./run.ts"
+
+const fields = ["organization", "owner", "ownerEmail", "ownerPassword"]
+
+/** Whom an empty folder is set up for; undefined where nothing says it. */
+export function firstIn(documents: readonly Document[], publicUrl: string | undefined) {
+  const [found, second] = documents.filter(({ content }) => Object.hasOwn(content, "setup"))
+  if (!found) return undefined
+  const { file, content } = found
+  if (second) throw documentError(second.file, `${file} says setup already`)
+  const { setup } = content
+  if (!isObject(setup)) throw documentError(file, `setup must have ${fields.join(", ")}`)
+  mustBeKnown(setup, fields, file)
+  if (publicUrl === undefined) throw documentError(file, "setup takes the setting public_url")
+  const { organization: org, ...owner } = setup
+  const read = setupRequest.safeParse({ ...owner, org, publicUrl })
+  if (read.success) return read.data
+  throw documentError(file, `setup must have ${fields.join(", ")}, each a text`)
+}

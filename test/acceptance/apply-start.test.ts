@@ -1,0 +1,133 @@
+// A server that files describe: the first start sets up, later ones mend, wrong files stop nothing.
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, afterEach, expect, test } from "vitest"
+import { freePort, type Running, run, start, temporaryFolder } from "../support/latchkey.ts"
+import { visit } from "../support/visitor.ts"
+
+const folder = temporaryFolder()
+const files = join(folder.path, "files")
+const data = join(folder.path, "data")
+const password = "Correct-horse-9"
+const planted = "planted-5ecret"
+mkdirSync(files)
+writeFileSync(join(files, "password"), `${password}\n`)
+writeFileSync(join(files, "secret"), planted)
+
+let server: Running | undefined
+afterEach(async () => void (await server?.stop()))
+afterAll(() => folder.remove())
+
+const port = await freePort()
+const url = `http://localhost:${port}`
+
+async function serve(described: string) {
+  writeFileSync(join(files, "a.yaml"), described)
+  const started = await start({ data, port, args: ["--public-url", url, "--apply", files] })
+  server = started
+  // Without the marks that a log has for people.
+  return { ...started, output: () => Bun.stripANSI(started.output()).replaceAll("'", "") }
+}
+
+async function doctor() {
+  const { output } = await run([
+    ...["doctor", "--data", data, "--public-url", url, "--listen", `127.0.0.1:${port}`, "--json"],
+  ])
+  return JSON.parse(output).findings.find(({ check }: { check: string }) => check === "apply")
+}
+
+async function until<T>(look: () => Promise<T>, isRight: (seen: T) => boolean): Promise<T> {
+  const end = Date.now() + 15_000
+  for (;;) {
+    const seen = await look()
+    if (isRight(seen) || Date.now() > end) return seen
+    await new Promise((done) => setTimeout(done, 100))
+  }
+}
+
+const applied = () => until(doctor, (found) => found?.state === "ok")
+
+async function events(...flags: readonly string[]) {
+  const { output } = await run(["events", "search", "--data", data, "--json", ...flags])
+  return output
+}
+
+const setup = `
+setup:
+  organization: Acme
+  owner: eva@acme.example
+  ownerEmail: eva@acme.example
+  ownerPassword: { $file: password }
+`
+const more = `
+providers:
+  - { name: Head office, oidc: { issuer: "https://login.example.com", clientId: latchkey,
+      clientSecret: { $file: secret } } }
+organizations:
+  - name: Acme
+    projects:
+      - name: Wiki
+        applications:
+          - name: Wiki
+            apiConfiguration: { authMethodType: API_AUTH_METHOD_TYPE_BASIC }
+`
+
+test("the first start of an empty folder sets up and makes what is described", async () => {
+  const { output } = await serve(setup + more)
+  expect(await applied()).toMatchObject({ state: "ok", said: expect.stringContaining(files) })
+  expect(output()).toContain(`set up at ${url}`)
+  expect(output()).not.toContain("/setup#")
+  expect(output()).toMatch(/applied .*: create project Wiki of organisation Acme/)
+  expect(output()).toMatch(/applied .*: create provider Head office/)
+  for (const secret of [planted, password]) expect(output()).not.toContain(secret)
+  expect(output()).not.toMatch(/clientSecret\s+\S{20}/)
+
+  const browser = visit()
+  const named = await browser.post(await browser.get(`${url}/ui/login`), {
+    loginName: "eva@acme.example",
+  })
+  const end = await browser.post(named, { loginName: "eva@acme.example", password })
+  expect(end.text).not.toContain('type="password"')
+  const made = await events("--type", "project.added")
+  expect(made).toContain("Wiki")
+  expect(made).toContain("described")
+})
+
+test("a second start changes nothing, a third one what differs", async () => {
+  const second = await serve(setup + more)
+  await applied()
+  expect(second.output()).toContain(`everything is as ${files} describes`)
+  expect(second.output()).not.toContain("applied ")
+  await second.stop()
+  const third = await serve((setup + more).replace("login.example.com", "sso.example.com"))
+  await applied()
+  expect(third.output()).toMatch(/applied .*: change provider Head office: issuer/)
+})
+
+test("wrong files are told, and the server goes on with what it has", async () => {
+  const { output } = await serve(`${setup}\nusers: []\n`)
+  expect((await fetch(`${url}/debug/ready`)).status).toBe(200)
+  const found = await until(doctor, (each) => !each?.said.includes("not come to it"))
+  expect(found).toMatchObject({
+    state: "wrong",
+    said: expect.stringContaining('"users" is nothing that can be described'),
+  })
+  expect(output()).toMatch(/is not applied: .*"users" is nothing/)
+  expect((await fetch(`${url}/.well-known/openid-configuration`)).status).toBe(200)
+})
+
+test("files that are not there are told, too", async () => {
+  const gone = join(folder.path, "gone")
+  server = await start({ data, port, args: ["--public-url", url, "--apply", gone] })
+  const found = await until(doctor, (each) => !each?.said.includes("not come to it"))
+  expect(found).toMatchObject({ state: "wrong" })
+  expect(found.said).toContain("there is no such file or folder")
+})
+
+test("an empty folder that the files set nobody up for keeps its set-up link", async () => {
+  writeFileSync(join(files, "a.yaml"), more)
+  const empty = join(folder.path, "empty")
+  server = await start({ data: empty, port, args: ["--public-url", url, "--apply", files] })
+  expect(server.output()).toContain("nothing is set up yet")
+  expect(server.output()).toContain("/setup#")
+})

@@ -1,0 +1,89 @@
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { folderAt } from "../../src/boot/folder/folder.ts"
+import { instanceIds, removeInstanceMember } from "../../src/domain/instance/index.ts"
+import { removeUser, standingOf } from "../../src/domain/user/index.ts"
+import { manualClock } from "../../src/kernel/clock.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import { describingOf } from "../../src/server/operator/describing.ts"
+import { openServices, type ServerServices } from "../../src/server/services.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+
+const publicUrl = "http://localhost:8080"
+let folder: ReturnType<typeof temporaryFolder>
+let services: ServerServices
+let path = ""
+
+beforeEach(() => {
+  folder = temporaryFolder()
+  path = join(folder.path, "described.yaml")
+  const config = configOf({ flags: { "--log-level": "fatal" }, env: {}, file: {} })
+  const data = folderAt(folder.path)
+  const master = new Uint8Array(32)
+  services = openServices({ config, folder: data, master, started: 0 })
+})
+afterEach(async () => {
+  await services.store.close()
+  folder.remove()
+})
+
+const setup = (password = "Correct-horse-9") => `
+setup: { organization: Acme, owner: eva, ownerEmail: eva@example.com, ownerPassword: ${password} }
+`
+
+/** What came of it, and of trying again after so many seconds. */
+function begin() {
+  const clock = manualClock(Date.UTC(2026, 0, 1))
+  const env = { GIVEN: "Globex" }
+  const describing = describingOf({ ...services, clock }, { path, publicUrl, env })
+  const round = describing.begin()
+  const settled = async () => {
+    const end = Date.now() + 10_000
+    const asked = JSON.stringify(describing.condition())
+    while (JSON.stringify(describing.condition()) === asked && Date.now() < end) {
+      await new Promise((done) => setTimeout(done, 10))
+    }
+    return describing.condition().described
+  }
+  return { describing, clock, round, settled }
+}
+
+test("what was wrong is tried again each minute, and done once", async () => {
+  writeFileSync(path, setup("short"))
+  const { clock, round, settled } = begin()
+  expect((await settled())?.why).toMatch(/password/)
+  expect(instanceIds(services.store)).toEqual([])
+  writeFileSync(path, `${setup()}\norganizations: [ { name: { $env: GIVEN } } ]`)
+  clock.advance(59_000)
+  await new Promise((done) => setTimeout(done, 50))
+  expect(instanceIds(services.store)).toEqual([])
+  clock.advance(1000)
+  expect(await settled()).toMatchObject({ why: null, beyond: 1 })
+  expect(instanceIds(services.store)).toEqual(["1"])
+  await round.stop()
+})
+
+test("rights taken from who acts stay taken; who was removed has a successor", async () => {
+  writeFileSync(path, setup())
+  const first = begin()
+  expect(await first.settled()).toMatchObject({ why: null })
+  await first.round.stop()
+
+  const cx = services.call("1", "test")
+  await cx.store.transact(cx, (tx) =>
+    removeInstanceMember.within(tx, "1", {
+      userId: "described",
+      standingOf: (id) => standingOf(tx, id),
+    }),
+  )
+  writeFileSync(path, `${setup()}\norganizations: [ { name: Globex } ]`)
+  const refused = begin()
+  expect((await refused.settled())?.why).toMatch(/permission|not found/i)
+  await refused.round.stop()
+
+  await removeUser(cx, "described")
+  const again = begin()
+  expect(await again.settled()).toMatchObject({ why: null })
+  await again.round.stop()
+})

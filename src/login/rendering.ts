@@ -4,12 +4,14 @@ import { type Lru, lru } from "../kernel/lru.ts"
 
 /**
  * A page with what it shows. `own` are the words of one browser, which the page puts where they
- * belong and never looks into: a number, a sealed value.
+ * belong and never looks into: a number, a sealed value. `naming` has the props with texts that
+ * follow the person, each within `word`: the page shows them as they are, in texts and attributes.
  */
 export type Sheet<Props extends PageProps> = {
   readonly page: (props: Props) => ReactElement
   readonly props: Props
   readonly own: readonly string[]
+  readonly naming?: (word: (text: string) => string) => Partial<Props>
 }
 
 /** Answers the page as text. */
@@ -36,12 +38,17 @@ export function keeperOf(
   const pages = new Map<unknown, Lru<Pieces>>()
   const slot = new RegExp(`${mark}(\\d+)x`, "g")
   return (said) =>
-    ({ page, props, own }) => {
+    ({ page, props, own, naming }) => {
       // The longest first: one may be a part of another.
       const words = own.filter((word) => word !== "").toSorted((a, b) => b.length - a.length)
       if (!words.every((word) => plain.test(word))) return render(page(props))
+      const texts: string[] = []
+      const named = naming?.((text) => {
+        if (!texts.includes(text)) texts.push(text)
+        return `${mark}${words.length + texts.indexOf(text)}x`
+      })
       // What the translator says follows from `said`, and the files are the same all the time.
-      const shown = { ...props, t: undefined, assets: undefined }
+      const shown = { ...props, ...named, t: undefined, assets: undefined }
       const blank = words.reduce(
         (text, word, at) => text.replaceAll(word, `${mark}${at}x`),
         JSON.stringify(shown),
@@ -55,7 +62,8 @@ export function keeperOf(
         pieces = piecesOf(render(page({ ...props, ...again })), slot)
         kept.set(key, pieces)
       }
-      return pieces.map(({ text, word }) => text + (words[word] ?? "")).join("")
+      const put = [...words, ...texts.map((text) => Bun.escapeHTML(text))]
+      return pieces.map(({ text, word }) => text + (put[word] ?? "")).join("")
     }
 }
 

@@ -200,10 +200,8 @@ function passwordPage(
   problem?: PasswordProblem,
 ): Promise<Response> {
   const form = targetOf(loginContext, loginPaths.password)
-  const hrefs = {
-    changeHref: hrefOf(loginContext, loginPaths.loginName),
-    forgotHref: forgotHref(loginContext, account.loginName),
-  }
+  const changeHref = hrefOf(loginContext, loginPaths.loginName)
+  const forgot = forgotHref(loginContext, account.loginName)
   const linkForm = mayAskLink(loginContext)
     ? targetOf(loginContext, loginPaths.magicLink)
     : undefined
@@ -215,9 +213,13 @@ function passwordPage(
     loginContext.cx,
     (ui, shared, keep) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
-      const asked = { application, error, account, form, linkForm, providers }
+      const asked = { application, error, account, changeHref, form, linkForm, providers }
       const own = [form.csrf, form.authRequest ?? ""]
-      return keep({ page: ui.PasswordPage, props: { ...shared, ...hrefs, ...asked }, own })
+      const naming = (word: (text: string) => string) => ({
+        account: wordedAccount(account, ui.initialsOf(account.displayName), word),
+        forgotHref: forgot && word(forgot),
+      })
+      return keep({ page: ui.PasswordPage, props: { ...shared, ...asked }, own, naming })
     },
     {
       ...optionsOf(loginContext, statusOf(problem), known),
@@ -225,6 +227,19 @@ function passwordPage(
     },
   )
 }
+
+/** An account whose texts are put into a page that is kept for everybody. */
+const wordedAccount = (
+  account: Account,
+  initials: string,
+  word: (text: string) => string,
+): Account => ({
+  ...account,
+  displayName: word(account.displayName),
+  loginName: word(account.loginName),
+  shownAs: account.shownAs === undefined ? undefined : word(account.shownAs),
+  initials: word(initials),
+})
 
 /** Who is asked for the password again, and was here before; whose name was typed is nobody yet. */
 function knownUser(loginContext: LoginContext, { loginName }: Account): string | undefined {

@@ -3,7 +3,7 @@ import { createElement, type ReactElement } from "react"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { keeperOf } from "../../src/login/rendering.ts"
 import type { PageProps } from "../../ui/login/index.ts"
-import { renderPage, translator } from "../../ui/login/index.ts"
+import { initialsOf, PasswordPage, renderPage, translator } from "../../ui/login/index.ts"
 import { authorizePath, browserOf, openProvider, type Provider } from "../oauth/provider.ts"
 
 type Shown = PageProps & { readonly name: string; readonly csrf: string; readonly id?: string }
@@ -66,6 +66,68 @@ describe("a page that is kept", () => {
     expect(rendered).toBe(before)
     shownTo({ name: "Other shop", csrf: "second-second-second", id: "200000000000002" })
     expect(rendered).toBe(before + 1)
+  })
+})
+
+describe("a page that is kept for whoever it names", () => {
+  let rendered = 0
+  const keep = keeperOf((page) => {
+    rendered += 1
+    return renderPage(page)
+  }, "k0123456789k")("en")
+  const target = (csrf: string) => ({
+    action: "/password",
+    csrf,
+    authRequest: "198679147315200015",
+  })
+  const shownTo = (displayName: string, loginName: string, csrf: string) => {
+    const account = { displayName, loginName }
+    const props = { ...shared, account, changeHref: "/change", form: target(csrf) }
+    const naming = (word: (text: string) => string) => ({
+      account: {
+        displayName: word(displayName),
+        loginName: word(loginName),
+        initials: word(initialsOf(displayName)),
+      },
+      forgotHref: word(`/forgot?as=${csrf}&of=1`),
+    })
+    const own = [csrf, "198679147315200015"]
+    return keep({ page: PasswordPage, props, own, naming })
+  }
+  const anew = (displayName: string, loginName: string, csrf: string) =>
+    renderPage(
+      PasswordPage({
+        ...shared,
+        account: { displayName, loginName },
+        changeHref: "/change",
+        form: target(csrf),
+        forgotHref: `/forgot?as=${csrf}&of=1`,
+      }),
+    )
+
+  test.each([
+    ["Ada Lovelace", "ada@acme.localhost"],
+    ["ada", "ada"],
+    ["A", "A"],
+    [`"><script>alert('1')</script>&amp;`, "it's <b>"],
+    ["k0123456789k0x", "k0123456789k1x"],
+    ["$& $1 $$", "password"],
+    ["", "nobody"],
+    ["Zoë Übermut", "Sign in"],
+    ["長い 名前", "\u202Eevil"],
+  ])("says %j, %j as a page of its own does", (displayName, loginName) => {
+    for (const csrf of ["A8-8zI.jH_xqwertz", "B7.uu-qqASDFGHJ"]) {
+      expect(shownTo(displayName, loginName, csrf)).toBe(anew(displayName, loginName, csrf))
+    }
+  })
+
+  test("is rendered once, whoever it names", () => {
+    shownTo("Grace Hopper", "grace@acme.localhost", "A8-8zI.jH_xqwertz")
+    const before = rendered
+    const page = shownTo("Alan Turing", "alan@acme.localhost", "B7.uu-qqASDFGHJ")
+    expect(rendered).toBe(before)
+    expect(page).toContain("Alan Turing")
+    expect(page).not.toContain("race")
   })
 })
 

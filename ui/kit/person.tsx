@@ -3,13 +3,15 @@ type PersonProps = {
   readonly loginName: string
   /** The address of a picture of them, on our own server; empty or left out for none. */
   readonly picture?: string | undefined
+  /** Left out for those of the name. */
+  readonly initials?: string | undefined
 }
 
 /** Who somebody is: picture or initials, name, and the name they sign in with. */
-export function Person({ name, loginName, picture }: PersonProps) {
+export function Person({ name, loginName, picture, initials }: PersonProps) {
   return (
     <span className="person">
-      <Avatar name={name} picture={picture} />
+      <Avatar name={name} picture={picture} initials={initials} />
       <span className="person-text">
         <bdi className="person-name" title={name}>
           {name}
@@ -24,19 +26,20 @@ export function Person({ name, loginName, picture }: PersonProps) {
   )
 }
 
-type AvatarProps = Pick<PersonProps, "name" | "picture">
+type AvatarProps = Pick<PersonProps, "name" | "picture" | "initials">
 
 /** A picture of somebody whose name stands beside it; their initials where there is none. */
-export function Avatar({ name, picture }: AvatarProps) {
+export function Avatar({ name, picture, initials }: AvatarProps) {
   if (picture) return <img className="avatar" src={picture} alt="" width={36} height={36} />
   return (
     <span className="avatar" aria-hidden="true">
-      {initialsOf(name)}
+      {initials ?? initialsOf(name)}
     </span>
   )
 }
 
-function initialsOf(name: string): string {
+/** Letters that stand for somebody who has no picture. */
+export function initialsOf(name: string): string {
   const words = name.split(/[\s._@-]+/u).filter(Boolean)
   const chosen = words.length > 1 ? [words[0], words.at(-1)] : [words[0]]
   return chosen

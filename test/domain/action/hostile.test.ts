@@ -92,6 +92,20 @@ test("what it does to its own world is gone with it", async () => {
   expect((await run(looking)).effects).toEqual([["claim", "a", ["undefined", true, "function"]]])
 })
 
+test("chance is another in each run, and in each call", async () => {
+  const script = `function f(ctx, api) {
+    api.v1.claims.setClaim("a", Array.from({ length: 300 }, () => Math.random()))
+  }`
+  const seen: unknown[] = []
+  for (let count = 0; count < 5; count++) {
+    const { effects = [] } = await run(script)
+    const numbers = effects[0]?.[2]
+    if (Array.isArray(numbers)) seen.push(...numbers)
+  }
+  expect(new Set(seen).size).toBe(1500)
+  expect(seen.every((each) => typeof each === "number" && each >= 0 && each < 1)).toBe(true)
+})
+
 test("it sees nothing of the process", async () => {
   const names = ["process", "Bun", "fetch", "WebAssembly", "Worker", "setTimeout", "os", "std"]
   const looking = `function f(ctx, api) {

@@ -57,6 +57,13 @@ export const guest = `(ask) => {
     throw new Error("there is no module " + name + "; there are " + Object.keys(modules).join(", "))
   }
 
+  // The engine's own begins with the same number in each run.
+  let numbers = []
+  Math.random = () => {
+    if (numbers.length === 0) numbers = call("random")
+    return numbers.pop()
+  }
+
   const dated = (thing) => thing && {
     ...thing, creationDate: new Date(thing.creationDate), changeDate: new Date(thing.changeDate),
   }

@@ -7,14 +7,21 @@ import {
   type QuickJSSyncVariant,
 } from "quickjs-emscripten-core"
 import { guest } from "./guest.ts"
+import { snapshotOf } from "./snapshot.ts"
 import type { Effect, Job, Outcome } from "./wire.ts"
 
 /** Answers what a script asks for, JSON for JSON; it waits meanwhile. */
 export type Host = (kind: string, json: string) => string
 
-/** An engine that nothing has run in yet: memory of one run is never that of another. */
+/** What one run leaves in an engine is never there for another. */
 export type Engine = {
   readonly run: (job: Job, host: Host, isOver: () => string | undefined) => Ran
+  /**
+   * Makes it one that nothing has run in, bit by bit; false where it can't, and it is not used
+   * again. The engine's one global is its stack pointer, which a call that returns leaves as it
+   * was: after one that did not, the engine is not as new.
+   */
+  readonly renew: () => boolean
   /** Bytes that it has grown to. */
   readonly size: () => number
 }
@@ -23,16 +30,18 @@ export type Ran = Pick<Outcome, "effects" | "failed">
 export type Parts = {
   readonly variant: QuickJSSyncVariant
   readonly wasmModule: WebAssembly.Module
-  readonly pagesMax: number
+  readonly memory: WebAssembly.Memory
 }
 
 /** What the engine itself is built to begin with. */
 const pagesMin = 256
 const stackMax = 256 * 1024
 
-export async function newEngine({ variant, wasmModule, pagesMax }: Parts): Promise<Engine> {
-  // The engine's own limit of memory counts less than it takes; this one is the machine's.
-  const memory = new WebAssembly.Memory({ initial: pagesMin, maximum: pagesMax })
+/** The engine's own limit of memory counts less than it takes; this one is the machine's. */
+export const newMemory = (pagesMax: number): WebAssembly.Memory =>
+  new WebAssembly.Memory({ initial: pagesMin, maximum: pagesMax })
+
+export async function newEngine({ variant, wasmModule, memory }: Parts): Promise<Engine> {
   const engine = await newQuickJSWASMModuleFromVariant(
     newVariant(variant, { wasmModule, wasmMemory: memory }),
   )
@@ -45,17 +54,24 @@ export async function newEngine({ variant, wasmModule, pagesMax }: Parts): Promi
   )
   const begin = context.unwrapResult(context.evalCode(guest, "core.js"))
   const kit = context.unwrapResult(context.callFunction(begin, context.undefined, ask))
+  let over: () => string | undefined = () => undefined
+  runtime.setInterruptHandler(() => over() !== undefined)
+  const restore = snapshotOf(memory)
+  let isSound = true
   return {
     size: () => memory.buffer.byteLength,
+    renew: () => isSound && restore(),
     run: (job, answering, isOver) => {
       host = answering
-      runtime.setInterruptHandler(() => isOver() !== undefined)
-      return bounded(isOver, () => ran({ runtime, context, kit }, job, isOver))
+      over = isOver
+      const done = bounded(isOver, () => ran({ runtime, context, kit }, job, isOver))
+      isSound = done.failed?.by !== "bounds"
+      return done
     },
   }
 }
 
-/** Whatever becomes of an engine that has run out of something, it is not used again. */
+/** An engine that has run out of something is in no known state. */
 function bounded(isOver: () => string | undefined, run: () => Ran): Ran {
   try {
     return run()

@@ -3,7 +3,7 @@ import engineFile from "@jitl/quickjs-wasmfile-release-sync/wasm" with { type: "
 import { systemClock } from "../../../kernel/clock.ts"
 import { systemRandom } from "../../../kernel/crypto/random.ts"
 import { stepBack } from "../../../kernel/lane/thread.ts"
-import { type Engine, type Host, newEngine } from "./sandbox.ts"
+import { type Engine, type Host, newEngine, newMemory } from "./sandbox.ts"
 import { uuidOf } from "./uuid.ts"
 import {
   forget,
@@ -15,7 +15,7 @@ import {
   take,
 } from "./wire.ts"
 
-// Runs scripts, one after the other, each in an engine that was made for it.
+// Runs scripts, one after the other, each in an engine that is as it was made.
 declare const self: Worker
 
 // Those who sign in without a script go first.
@@ -26,30 +26,34 @@ const textMax = 1000
 const askMax = 1_000_000
 /** What a script asks goes out to others: so many questions of one run are enough for anybody. */
 const asksMax = 50
+const numbersAtOnce = 100
 const levels = ["log", "warn", "error"] as const
 
 const tell = (told: Told) => self.postMessage(told)
 const wasmModule = Bun.file(engineFile)
   .arrayBuffer()
   .then((bytes) => WebAssembly.compile(bytes))
-let warm: { readonly pagesMax: number; readonly engine: Promise<Engine> } | undefined
+type Warm = { readonly pagesMax: number; readonly engine: Promise<Engine> }
+let warm: Warm | undefined
 
-const engineFor = async (pagesMax: number): Promise<Engine> =>
-  newEngine({ variant: release, wasmModule: await wasmModule, pagesMax })
-
-/** The next run finds its engine there. */
-function prepare(pagesMax: number): void {
-  warm = { pagesMax, engine: engineFor(pagesMax) }
+/** Where the last run has left no engine of that size, there is a new one. */
+function warmFor(pagesMax: number): Warm {
+  if (warm?.pagesMax === pagesMax) return warm
+  const engineOf = (module: WebAssembly.Module) =>
+    newEngine({ variant: release, wasmModule: module, memory: newMemory(pagesMax) })
+  return { pagesMax, engine: wasmModule.then(engineOf) }
 }
 
 self.onmessage = async ({ data: { job, shared } }: MessageEvent<Order>) => {
-  const isFit = warm?.pagesMax === job.pagesMax
-  const engine = await (isFit && warm ? warm.engine : engineFor(job.pagesMax))
+  const used = warmFor(job.pagesMax)
+  const engine = await used.engine
   const begun = engine.size()
   tell({ ended: run(engine, job, shared) })
+  warm = engine.renew() ? used : undefined
   // What a script has filled is given back now, not some time.
   if (engine.size() > begun) Bun.gc(true)
-  prepare(job.pagesMax)
+  // The next run finds its engine there.
+  warm = warmFor(job.pagesMax)
 }
 
 function run(engine: Engine, job: Job, shared: SharedArrayBuffer): Outcome {
@@ -65,6 +69,7 @@ function run(engine: Engine, job: Job, shared: SharedArrayBuffer): Outcome {
   const host: Host = (kind, json) => {
     if (kind === "log") return note(logs, json)
     if (kind === "uuid") return madeUuid(json)
+    if (kind === "random") return madeNumbers()
     if (++asks > asksMax) throw new Error(`a run may ask for at most ${asksMax} things`)
     if (json.length > askMax) throw new Error(`a request may have at most ${askMax} characters`)
     forget(shared)
@@ -96,6 +101,12 @@ function note(logs: LogLine[], json: string): string {
   if (logs.length < logsMax) logs.push({ level, text })
   else if (logs.length === logsMax) logs.push({ level: "warn", text: "more was left out" })
   return "null"
+}
+
+/** Numbers from 0 to 1, as fine as numbers are. */
+function madeNumbers(): string {
+  const parts = new BigUint64Array(systemRandom.bytes(8 * numbersAtOnce).slice().buffer)
+  return JSON.stringify(Array.from(parts, (part) => Number(part >> 11n) / 2 ** 53))
 }
 
 function madeUuid(json: string): string {

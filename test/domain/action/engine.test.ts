@@ -1,0 +1,111 @@
+// One engine runs script after script: each finds it as the first has.
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { createRequire } from "node:module"
+import release from "@jitl/quickjs-wasmfile-release-sync"
+import { beforeAll, describe, expect, test } from "vitest"
+import { type Engine, newEngine, newMemory } from "../../../src/domain/action/script/sandbox.ts"
+import type { Job } from "../../../src/domain/action/script/wire.ts"
+
+const file = createRequire(import.meta.url).resolve("@jitl/quickjs-wasmfile-release-sync/wasm")
+const bytes = readFileSync(file)
+const secret = "what-only-this-run-may-know"
+let wasmModule: WebAssembly.Module
+beforeAll(async () => {
+  wasmModule = await WebAssembly.compile(bytes)
+})
+
+type Made = { readonly engine: Engine; readonly memory: WebAssembly.Memory }
+
+async function make(): Promise<Made> {
+  const memory = newMemory(512)
+  return { engine: await newEngine({ variant: release, wasmModule, memory }), memory }
+}
+
+// What is put back is the memory; a second global would have to be as well.
+test("beside its memory an engine has a stack pointer, and that is all", () => {
+  const globals = sectionOf(bytes, 6)
+  const [count, type, isMutable] = globals
+  expect({ count, type, isMutable }).toEqual({ count: 1, type: 0x7f, isMutable: 1 })
+})
+
+/** A section of a WebAssembly file, by its number. */
+function sectionOf(module: Uint8Array, wanted: number): Uint8Array {
+  for (let at = 8; at < module.length; ) {
+    const id = module[at++]
+    let [size, shift, part] = [0, 0, 0x80]
+    for (; part >= 0x80; shift += 7) {
+      part = module[at++] ?? 0
+      size |= (part & 0x7f) << shift
+    }
+    if (id === wanted) return module.subarray(at, at + size)
+    at += size
+  }
+  throw new Error(`there is no section ${wanted}`)
+}
+
+const job = (script: string): Job => ({
+  ...{ name: "f", script, input: { shape: "token", data: { secret } } },
+  ...{ timeoutMs: 4000, workMs: 200, pagesMax: 512 },
+})
+const never = () => undefined
+const contentOf = ({ buffer }: WebAssembly.Memory) =>
+  createHash("sha256").update(new Uint8Array(buffer)).digest("hex")
+const holds = ({ buffer }: WebAssembly.Memory, text: string) => Buffer.from(buffer).includes(text)
+
+describe("an engine is as new after", () => {
+  test.each([
+    ["a run", "function f(ctx, api) { api.v1.claims.setClaim('a', 1) }"],
+    ["one that fails", "function f() { throw new Error('no') }"],
+    ["one that is no script", `function f( { "${secret}"`],
+    ["one that leaves promises", "function f() { Promise.resolve().then(() => { later() }) }"],
+    ["one that waits for ever", "const f = () => new Promise(() => {})"],
+    [
+      "one that fills what it has, and changes its world",
+      `globalThis.kept = Array.from({ length: 20_000 }, (_, i) => "${secret}" + i)
+       Array.prototype.push = 0; JSON.parse = 0; Math.random = 0
+       function f() { Object.freeze(globalThis) }`,
+    ],
+  ])("%s", async (_, script) => {
+    const { engine, memory } = await make()
+    const asNew = contentOf(memory)
+    for (let count = 0; count < 3; count++) {
+      engine.run(job(script), () => "null", never)
+      expect(contentOf(memory)).not.toBe(asNew)
+      expect(holds(memory, secret)).toBe(true)
+      expect(engine.renew()).toBe(true)
+      expect(contentOf(memory)).toBe(asNew)
+    }
+    const { effects } = engine.run(
+      job("function f(ctx, api) { api.v1.claims.setClaim('a', typeof kept) }"),
+      () => "null",
+      never,
+    )
+    expect(effects).toEqual([["claim", "a", "undefined"]])
+  })
+})
+
+describe("an engine is not used again after", () => {
+  test.each([
+    ["what takes too long", "function f() { for (;;); }"],
+    ["too deep a call", "function f() { return f() + 1 }"],
+    ["what takes more memory than it began with", "const f = () => 'x'.repeat(1.5e7).length"],
+    ["what takes more than there is", "const f = () => new Uint8Array(2e9)"],
+  ])("%s", async (_, script) => {
+    const { engine } = await make()
+    const begun = performance.now()
+    const isOver = () => (performance.now() - begun > 300 ? "it took longer" : undefined)
+    engine.run(job(script), () => "null", isOver)
+    expect(engine.renew()).toBe(false)
+  })
+})
+
+test("a deadline holds in each run of an engine", async () => {
+  const { engine } = await make()
+  engine.run(job("const f = () => 1"), () => "null", never)
+  expect(engine.renew()).toBe(true)
+  const begun = performance.now()
+  const isOver = () => (performance.now() - begun > 100 ? "it took longer" : undefined)
+  const { failed } = engine.run(job("function f() { for (;;); }"), () => "null", isOver)
+  expect(failed).toEqual({ by: "bounds", words: "it took longer" })
+})

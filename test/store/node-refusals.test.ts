@@ -1,9 +1,20 @@
 // A node that can't have the log that it is led to says why, and changes nothing.
-import { rmSync } from "node:fs"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { type Clock, systemClock } from "../../src/kernel/clock.ts"
 import { Fault } from "../../src/kernel/fault.ts"
+import type { PostgresClient } from "../../src/store/shared/postgres-client.ts"
+import { preparedLog } from "../../src/store/shared/postgres-log.ts"
 import { needs } from "../support/prerequisite.ts"
-import { modules, openAccount, openFile, temporaryFile } from "./account.ts"
+import {
+  allAccounts,
+  modules,
+  openAccount,
+  openFile,
+  refusalOf,
+  renameAccount,
+  temporaryFile,
+} from "./account.ts"
 import { openTestNode, testNodes } from "./node.ts"
 
 describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
@@ -79,5 +90,120 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     await elsewhere.close()
     expect(await refused({ file: filename, url: empty })).toMatch(/^start\.database_other: /)
     rmSync(filename)
+  })
+
+  test("a password that is wrong", async () => {
+    await asked("CREATE ROLE careful LOGIN SUPERUSER PASSWORD 'right'")
+    const [row] = await asked<{ hba_file: string }>("SHOW hba_file")
+    const file = row?.hba_file ?? ""
+    const before = readFileSync(file, "utf8")
+    writeFileSync(file, `local all careful scram-sha-256\n${before}`)
+    await asked("SELECT pg_reload_conf()")
+    const as = (password: string) => url().replace("latchkey@", `careful:${password}@`)
+    try {
+      await expect
+        .poll(() => refused({ url: as("wrong") }))
+        .toMatch(/^store\.database_refused: .*careful.*check user, password/)
+      expect(await asked("SELECT 1 FROM pg_namespace WHERE nspname = 'latchkey'")).toEqual([])
+      expect(await refused({ url: as("right") })).toBe("it opened")
+    } finally {
+      writeFileSync(file, before)
+    }
+  })
+
+  test("a server that is too old, of which nothing else is asked", async () => {
+    const texts: string[] = []
+    const old: PostgresClient = {
+      ask: async (text) => {
+        texts.push(text)
+        return JSON.parse('[{"version":130014,"encoding":"UTF8","standby":false}]')
+      },
+      listen: async () => undefined,
+      close: async () => undefined,
+    }
+    const place = { position: 0, number: 0, epoch: 0 }
+    const preparing = { fingerprint: "key", fresh: () => "1", clock: systemClock, place }
+    await expect(preparedLog(old, { ...preparing, follows: undefined })).rejects.toMatchObject({
+      id: "start.database_old",
+      message: "PostgreSQL 13 is too old; use version 14 or a newer one",
+    })
+    expect(texts).toHaveLength(1)
+  })
+
+  test("a replica, which is there to be read", async () => {
+    const store = await node()
+    await openAccount(on(store), "1", { name: "one" })
+    const replica = postgres().replica()
+    try {
+      const path = new URL(url()).pathname
+      const its = replica.cluster.replace("/postgres?", `${path}?`)
+      expect(await refused({ url: its })).toMatch(/^start\.database_replica: .*name the primary/)
+    } finally {
+      replica.remove()
+    }
+  })
+
+  describe("a clock that is a minute off", () => {
+    const off = (ms: () => number): Clock => ({
+      ...systemClock,
+      now: () => systemClock.now() + ms(),
+    })
+    const positions = () => asked<{ position: string }>("SELECT position FROM latchkey.log")
+
+    test("at the start", async () => {
+      expect(await refused({ clock: off(() => 60_000) })).toMatch(/^store\.clock_odd: .*60 s ahead/)
+      expect(await refused({ clock: off(() => -60_000) })).toMatch(/^store\.clock_odd: .*behind/)
+      expect(await asked("SELECT part FROM latchkey.node")).toEqual([])
+    })
+
+    test("while it runs: it answers and writes nothing until that is right", async () => {
+      let ms = 0
+      const said: unknown[] = []
+      const store = await node({ clock: off(() => ms), lost: (cause) => void said.push(cause) })
+      await openAccount(on(store), "1", { name: "before" })
+      const before = await positions()
+      ms = 60_000
+      const odd = "unavailable store.clock_odd"
+      expect(await refusalOf(openAccount(on(store), "2", { name: "late" }))).toBe(odd)
+      expect(await refusalOf(store.node?.caughtUp() ?? Promise.resolve())).toBe(odd)
+      await expect
+        .poll(() => said)
+        .toContainEqual(expect.objectContaining({ id: "store.clock_odd" }))
+      expect(await positions()).toEqual(before)
+      ms = 0
+      await store.node?.caughtUp()
+      await openAccount(on(store), "3", { name: "after" })
+      expect(store.all({ instance: "i1" }, allAccounts).map(({ name }) => name)).toEqual([
+        "before",
+        "after",
+      ])
+    })
+  })
+
+  test("a folder that was away until nobody knew any more what went meanwhile", async () => {
+    const one = await node()
+    await openAccount(on(one), "1", { name: "one" })
+    const away = await node()
+    const { filename } = away.database
+    await leave(away)
+    for (const name of ["two", "three"]) await renameAccount(on(one), "1", name)
+    const weekAgo = (part: number | undefined) =>
+      asked(`UPDATE latchkey.node SET seen = seen - interval '8 days' WHERE part = ${part}`)
+    // Nobody has dropped what it missed: it takes that.
+    await weekAgo(away.node?.part)
+    const back = await node({ file: filename })
+    expect(back.all({ instance: "i1" }, allAccounts)).toMatchObject([{ name: "three" }])
+    await leave(back)
+    for (const name of ["four", "five"]) await renameAccount(on(one), "1", name)
+    await weekAgo(back.node?.part)
+    await one.prune({ now: Date.now(), auditedBefore: 0, position: 0, stopped: () => false })
+    expect(await asked("SELECT 1 FROM latchkey.change")).toEqual([])
+    const before = readFileSync(filename)
+    expect(await refused({ file: filename })).toMatch(
+      /^store\.database_away: .*start with an empty one/,
+    )
+    expect(readFileSync(filename).equals(before)).toBe(true)
+    const anew = await node()
+    expect(anew.all({ instance: "i1" }, allAccounts)).toMatchObject([{ name: "five" }])
   })
 })

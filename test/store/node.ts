@@ -1,6 +1,6 @@
 // Nodes of a test: stores whose log is in PostgreSQL.
 import { afterAll, afterEach, beforeAll, beforeEach } from "vitest"
-import { pause, systemClock } from "../../src/kernel/clock.ts"
+import { type Clock, pause, systemClock } from "../../src/kernel/clock.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import type { OpenOptions } from "../../src/store/index.ts"
 import { openNode } from "../../src/store/open.ts"
@@ -17,6 +17,8 @@ type Parts = Partial<OpenOptions> & {
   readonly folder?: string
   readonly lost?: (cause: unknown) => void
   readonly timeoutMs?: number
+  /** Of the machine that the node is on. */
+  readonly clock?: Clock
 }
 
 const unexpected = (cause: unknown) => {
@@ -26,7 +28,7 @@ const unexpected = (cause: unknown) => {
 const fresh = () => crypto.randomUUID()
 
 /** Opens a file as that of a node. */
-export const openTestNode = (parts: Parts): Promise<Store> =>
+export const openTestNode = ({ clock = systemClock, ...parts }: Parts): Promise<Store> =>
   openNode(
     { ...modules, fatal: unexpected, notReady: (_, cause) => unexpected(cause), ...parts },
     {
@@ -37,13 +39,13 @@ export const openTestNode = (parts: Parts): Promise<Store> =>
           ...(parts.folder !== undefined && { folder: parts.folder }),
           fingerprint: parts.fingerprint ?? "key",
           fresh,
-          clock: systemClock,
+          clock,
           ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
         }),
       fresh,
       sleep: pause,
       now: () => performance.now(),
-      clock: systemClock,
+      clock,
       lost: parts.lost ?? (() => undefined),
       found: () => undefined,
     },

@@ -42,6 +42,8 @@ export function leadOf({ store, log, clock }: Parts): Lead {
   let rounds = 0
   const holds = () => performance.now() < until
   const renew = async () => {
+    // Whoever may not answer doesn't work either.
+    await node.caughtUp()
     const asked = performance.now()
     const isOurs = await node.lease(leaseName, leaseMs)
     // It begins where the node before it has ended.

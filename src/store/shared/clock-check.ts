@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 
 /** What is signed or expires counts by seconds, on every node by its own clock. */
-const oddMs = 10_000
+export const oddMs = 10_000
 
 /** Refuses a clock that is too far from that of the database, both in ms UTC. */
 export function refuseOddClock(own: number, its: number): void {

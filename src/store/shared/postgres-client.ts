@@ -1,6 +1,7 @@
 import type { SQL } from "bun"
 import { type Clock, within } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { oddClockFault } from "./clock-check.ts"
 
 /** A connection to PostgreSQL that is made anew where it was lost. */
 export type PostgresClient = {
@@ -77,6 +78,9 @@ export function codeOf(cause: unknown): string {
  */
 function databaseFaultOf(cause: unknown): Fault | undefined {
   if (cause instanceof Fault) return cause
+  if (cause instanceof Bun.SQL.PostgresError && cause.errno === "LK008") {
+    return oddClockFault(Number(cause.message), 0)
+  }
   const said = wordsOf(cause)
   return said && faultFrom(said, cause)
 }

@@ -10,7 +10,7 @@ import { readerFunctions } from "./postgres-readers.ts"
  * node that was away for so long that nobody can tell it any more what went meanwhile; LK005, a
  * node that has not looked yet whether it has more than was left when another server took over;
  * LK006, a log that is being moved, or was moved away; LK007, a log that may have events which a
- * node can't read.
+ * node can't read; LK008, a node whose clock is off.
  */
 export const sharedFunctions = `
 -- A part of the log after a place, of one moment: called alone, all of it has one snapshot.
@@ -318,6 +318,19 @@ BEGIN
     seen = clock_timestamp() WHERE part = in_part;
   RETURN json_build_object('outcomes', outcomes_json,
     'page', latchkey.page_1(in_position, in_number, in_limit));
+END $$;
+
+-- The same for a node that says what its clock shows, which must be about right.
+CREATE OR REPLACE FUNCTION latchkey.append_2(
+  in_part integer, in_run text, in_batch bigint, in_steps json,
+  in_position bigint, in_number bigint, in_limit integer, in_now bigint, in_odd integer
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  ahead bigint := in_now - floor(extract(epoch FROM statement_timestamp()) * 1000);
+BEGIN
+  IF abs(ahead) > in_odd THEN RAISE SQLSTATE 'LK008' USING MESSAGE = ahead; END IF;
+  RETURN latchkey.append_1(
+    in_part, in_run, in_batch, in_steps, in_position, in_number, in_limit);
 END $$;
 
 -- Drops streams that nobody has added to since; the newest event stays.

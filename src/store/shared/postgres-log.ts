@@ -2,7 +2,7 @@ import { type Clock, pause } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { version } from "../../kernel/version.ts"
 import type { Append } from "../log/log.ts"
-import { refuseOddClock } from "./clock-check.ts"
+import { oddMs, refuseOddClock } from "./clock-check.ts"
 import { codeOf, type PostgresClient, postgresClient, unreachable } from "./postgres-client.ts"
 import { type Epochs, epochsOf, type Me, turnedError } from "./postgres-epoch.ts"
 import { sharedFunctions } from "./postgres-functions.ts"
@@ -67,11 +67,14 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
     const me = [part, run] as const
     const epochs = epochsOf(client, me)
     await epochs.turn(options.place)
-    const [readers, append] = [readersOf(client), appending(client, me, { timeoutMs, epochs })]
+    const [readers, append] = [
+      readersOf(client),
+      appending(client, me, { timeoutMs, epochs, clock }),
+    ]
     return {
       ...{ id, part, idTime, close },
       append: (steps, after) => withoutEarly(readers, steps, (rest) => append(rest, after)),
-      read: (after) => epochs.within(after, () => pageAfter(reading, epochs, after)),
+      read: (after) => epochs.within(after, () => pageAfter(reading, { epochs, clock }, after)),
       listen: (wake) => listening.listen("latchkey", wake),
       ...standingOf(soon, me, epochs),
       ...upkeepOf(client, me),
@@ -83,31 +86,41 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
   }
 }
 
-async function pageAfter(client: PostgresClient, epochs: Epochs, after: Place): Promise<Page> {
-  const [row] = await client.ask<{ page: WirePage; epoch: number; line: boolean }>(
+async function pageAfter(
+  client: PostgresClient,
+  { epochs, clock }: { readonly epochs: Epochs; readonly clock: Clock },
+  after: Place,
+): Promise<Page> {
+  const [row] = await client.ask<{ page: WirePage; epoch: number; line: boolean; time: number }>(
     `SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page, epoch,
-       timeline = latchkey.timeline_2() AS line
+       timeline = latchkey.timeline_2() AS line,
+       floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time
      FROM latchkey.log`,
     [after.position, after.number, pageMax],
   )
-  const { page, epoch, line } = some(row)
+  const { page, epoch, line, time } = some(row)
+  refuseOddClock(clock.now(), time)
   // Nobody may have written since another server has taken over.
   if (!line || epoch !== epochs.now()) throw turnedError()
   return pageOf(page, epoch)
 }
 
 /** Sends a batch until its outcome is known: sent twice it happens once, by its number. */
-function appending(client: PostgresClient, me: Me, how: Insistence & { readonly epochs: Epochs }) {
-  const { epochs } = how
+function appending(
+  client: PostgresClient,
+  me: Me,
+  how: Insistence & { readonly epochs: Epochs; readonly clock: Clock },
+) {
+  const { epochs, clock } = how
   let batch = 0
   return async (steps: readonly Append[], after: Place) => {
     batch++
     const values = [...me, batch, stepsText(steps), after.position, after.number, pageMax]
     const send = async () => {
       const [row] = await client.ask<{ answer: { outcomes: Outcome[]; page: WirePage } }>(
-        `SELECT latchkey.append_1($1::integer, $2, $3::bigint, ($4::text)::json, $5::bigint,
-           $6::bigint, $7::integer) AS answer`,
-        values,
+        `SELECT latchkey.append_2($1::integer, $2, $3::bigint, ($4::text)::json, $5::bigint,
+           $6::bigint, $7::integer, $8::bigint, $9::integer) AS answer`,
+        [...values, clock.now(), oddMs],
       )
       return some(row).answer
     }

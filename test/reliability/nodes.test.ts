@@ -10,6 +10,7 @@ import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
 import { type RoundRobin, roundRobin } from "../support/round-robin.ts"
+import type { Send } from "../support/visitor.ts"
 import { openClient } from "./house.ts"
 
 const count = 2
@@ -129,6 +130,38 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
       const revoked = await at(ports[round % count], "/oauth/v2/revoke", { method: "POST", body })
       expect(revoked.status).toBe(200)
       expect(await Promise.all(ports.map((port) => userinfo(port, token)))).toEqual([401, 401])
+    }
+  })
+
+  test("who signs out at one is out at all: the browser, its tokens, what they open", async () => {
+    const { projectId } = families
+    const named = { projectId, name: "API", apiConfiguration: {} }
+    const made = (await call(client, "application.CreateApplication", named)).body
+    const { clientId, clientSecret } = made.apiConfiguration
+    const asApi = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`
+    const isActive = async (port: number | undefined, token: string) => {
+      const headers = { authorization: asApi }
+      const body = new URLSearchParams({ token })
+      const answer = await at(port, "/oauth/v2/introspect", { method: "POST", headers, body })
+      return (await answer.json()).active
+    }
+    for (let round = 0; round < 4; round++) {
+      const [here, there] = [ports[round % count], ports[(round + 1) % count]]
+      let port = here
+      const send: Send = (url, init) => at(port, url.slice(new URL(url).origin.length), init)
+      const browser = await families.signIn(send)
+      port = there
+      const { body } = await families.redeem(await browser.code())
+      const states = async () => [
+        ...(await Promise.all(ports.map((each) => userinfo(each, body.access_token)))),
+        ...(await Promise.all(ports.map((each) => isActive(each, body.access_token)))),
+      ]
+      expect(await states()).toEqual([200, 200, true, true])
+      port = here
+      await browser.get(`/oidc/v1/end_session?id_token_hint=${body.id_token}`)
+      expect(await states()).toEqual([401, 401, false, false])
+      port = there
+      await expect(browser.code()).rejects.toThrow("the owner came to")
     }
   })
 

@@ -18,6 +18,14 @@ export const masterKeyFlag: Readonly<Record<string, Flag>> = {
   "--master-key-file": keys.masterKeyFile,
 }
 
+/** What says which storage `s3://` means. */
+export const storageFlags: Readonly<Record<string, Flag>> = {
+  "--s3-endpoint": keys.s3Endpoint,
+  "--s3-region": keys.s3Region,
+  "--s3-key-id": keys.s3KeyId,
+  "--s3-secret-file": keys.s3SecretFile,
+}
+
 /** Those of the flags that the configuration is read from. */
 export const settingsIn = (flags: Flags): Flags =>
   Object.fromEntries(Object.entries(flags).filter(([flag]) => Object.hasOwn(settingFlags, flag)))

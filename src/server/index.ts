@@ -171,7 +171,9 @@ async function backups(services: ServerServices, { config, folder }: Start) {
   if (config.backupFolder === undefined) return []
   const { keepBackups, savingApart } = await import("./background/backups.ts")
   const { labelOf } = await import("../boot/backup/rotation.ts")
-  const wanted = { ...config, to: config.backupFolder, label: labelOf(folder, services.random) }
+  const { placeAt } = await import("../boot/backup/place.ts")
+  const place = placeAt(config.backupFolder, config)
+  const wanted = { ...config, place, label: labelOf(folder, services.random) }
   return [keepBackups(services, wanted, savingApart(config))]
 }
 

@@ -13,6 +13,7 @@ it("has a default for everything a newcomer would have to write", () => {
     listen: { host: "127.0.0.1", port: 8080 },
     grpcListen: { host: "127.0.0.1", port: 8081 },
     outboundAllow: [],
+    s3Region: "us-east-1",
     tlsCert: [],
     tlsKey: [],
     traceShare: 1,

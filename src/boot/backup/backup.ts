@@ -9,6 +9,7 @@ import { lockFile, takeLock } from "../folder/lock.ts"
 import { givenMasterKey, masterKeyText } from "../folder/master-key.ts"
 import { startError } from "../start-error.ts"
 import { pack, type Source, unpack } from "./archive.ts"
+import { isInBucket, objectAt } from "./bucket.ts"
 import { type Bytes, drain, nowhere, syncFolder, writeError, writeNewFile } from "./bytes.ts"
 import type { Encryption } from "./encryption.ts"
 import { unlessInterrupted } from "./interrupt.ts"
@@ -18,7 +19,7 @@ import { standardOutput } from "./standard-output.ts"
 export type BackupRequest = {
   readonly config: Config
   readonly clock: Clock
-  /** Where it goes: a file that does not exist yet, or "-" for standard output. */
+  /** Where it goes: a file or `s3://…` that is not there yet, or "-" for standard output. */
   readonly to: string
   /** Whether the master key goes into it, without which nothing sealed can be opened. */
   readonly withMasterKey: boolean
@@ -40,7 +41,7 @@ const spareBytes = 64 * 1024 * 1024
  */
 export async function backup(request: BackupRequest): Promise<Saved> {
   const folder = folderAt(request.config.data)
-  refuseExisting(request.to)
+  await refuseExisting(request)
   if (!existsSync(folder.database)) throw nothingError(folder)
   const isInUse = await isRunning(folder)
   const locks = [lockFile(folder.backupLock, busyError)]
@@ -50,7 +51,8 @@ export async function backup(request: BackupRequest): Promise<Saved> {
   try {
     // Nobody starts on it halfway, and what a crash has left is looked at first.
     if (!isInUse) locks.push(takeLock(folder))
-    const made = request.to === "-" ? [copy] : [copy, partOf(request.to)]
+    const isFile = request.to !== "-" && !isInBucket(request.to)
+    const made = isFile ? [copy, partOf(request.to)] : [copy]
     return await unlessInterrupted(made, () => save(request, { folder, isInUse, copy }))
   } finally {
     rmSync(copy, { force: true })
@@ -75,7 +77,12 @@ async function save(request: BackupRequest, place: Place): Promise<Saved> {
     },
     encryption,
   )
-  const bytes = to === "-" ? await toStandardOutput(packed) : await toFile(to, packed, encryption)
+  const bytes =
+    to === "-"
+      ? await toStandardOutput(packed)
+      : isInBucket(to)
+        ? await toBucket(request, packed)
+        : await toFile(to, packed, encryption)
   if (!manifest) throw new Error("a backup came to its end before its list of contents")
   return { ...manifest, bytes }
 }
@@ -84,14 +91,28 @@ async function toStandardOutput(packed: Bytes): Promise<number> {
   return (await drain(packed, standardOutput)).size
 }
 
+/** What a bucket shows under this name is whole; it is read again all the same. */
+async function toBucket({ to, config, encryption }: BackupRequest, packed: Bytes) {
+  const object = objectAt(to, config)
+  const written = await object.fill((sink) => drain(packed, sink))
+  try {
+    const read = await verify(await object.bytes(), encryption)
+    if (read !== undefined && read !== written.sha256) throw unreadableError(to)
+    return written.size
+  } catch (cause) {
+    await object.remove()
+    throw cause
+  }
+}
+
 async function toFile(to: string, packed: Bytes, encryption: Encryption | undefined) {
   const part = partOf(to)
   rmSync(part, { force: true })
   try {
     const written = await writeNewFile(part, (sink) => drain(packed, sink))
-    const read = await verify(part, encryption)
+    const read = await verify(Bun.file(part).stream(), encryption)
     if (read !== undefined && read !== written.sha256) throw unreadableError(to)
-    refuseExisting(to)
+    if (existsSync(to)) throw existsError(to)
     renameSync(part, to)
     await syncFolder(dirname(resolve(to)))
     return written.size
@@ -102,8 +123,7 @@ async function toFile(to: string, packed: Bytes, encryption: Encryption | undefi
 }
 
 /** Reads it as a restore would. What only others can open is compared as it is: its sum. */
-async function verify(file: string, encryption: Encryption | undefined) {
-  const from = Bun.file(file).stream()
+async function verify(from: Bytes, encryption: Encryption | undefined) {
   if (encryption && "recipients" in encryption) return (await drain(from, nowhere)).sha256
   await unpack(from, encryption ?? {}, (_, fill) => fill(nowhere))
   return undefined
@@ -133,10 +153,14 @@ const textIn = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") 
 
 const partOf = (to: string) => `${to}.part`
 
-function refuseExisting(to: string): void {
-  if (to === "-" || !existsSync(to)) return
-  throw startError("backup_exists", `${to} exists already; choose another name, or remove it`)
+async function refuseExisting({ to, config }: BackupRequest): Promise<void> {
+  if (to === "-") return
+  const exists = isInBucket(to) ? await objectAt(to, config).exists() : existsSync(to)
+  if (exists) throw existsError(to)
 }
+
+const existsError = (to: string) =>
+  startError("backup_exists", `${to} exists already; choose another name, or remove it`)
 
 function refuseWithoutRoom(where: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(where)

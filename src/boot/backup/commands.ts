@@ -12,7 +12,7 @@ import {
   type Outcome,
   usageError,
 } from "../command-line.ts"
-import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
+import { folderFlags, masterKeyFlag, settingsIn, storageFlags } from "../flags.ts"
 import { claimFolder } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
 import { givenMasterKey } from "../folder/master-key.ts"
@@ -42,10 +42,13 @@ const workFolder: Flag = {
 export const backupCommands = (lent: Lent): CommandTable => ({
   backup: {
     help: "Save everything in one file, also while the server runs",
-    words: { FILE: { help: "A file that does not exist yet, or - for standard output" } },
+    words: {
+      FILE: { help: "A file or s3://BUCKET/NAME that is not there yet, or - for standard output" },
+    },
     flags: {
       ...folderFlags,
       ...masterKeyFlag,
+      ...storageFlags,
       "--passphrase-file": { ...passphrase, help: "Encrypt it (age); the file has the passphrase" },
       "--recipient": {
         hint: "AGE1…",
@@ -58,10 +61,13 @@ export const backupCommands = (lent: Lent): CommandTable => ({
   },
   restore: {
     help: "Bring a backup back, into a folder that is empty",
-    words: { FILE: { help: "What latchkey backup made, or - for standard input" } },
+    words: {
+      FILE: { help: "What latchkey backup made, also s3://BUCKET/NAME, or - for standard input" },
+    },
     flags: {
       ...folderFlags,
       ...masterKeyFlag,
+      ...storageFlags,
       "--passphrase-file": passphrase,
       "--identity-file": { hint: "FILE", help: "What age-keygen made, for --recipient" },
       "--check": { help: "Only read it to its end, and say what it holds" },

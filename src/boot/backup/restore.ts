@@ -7,6 +7,7 @@ import { takeLock } from "../folder/lock.ts"
 import { givenMasterKey } from "../folder/master-key.ts"
 import { startError } from "../start-error.ts"
 import { unpack } from "./archive.ts"
+import { isInBucket, objectAt } from "./bucket.ts"
 import { type Bytes, nowhere, syncFolder, writeNewFile } from "./bytes.ts"
 import type { Opening } from "./encryption.ts"
 import { unlessInterrupted } from "./interrupt.ts"
@@ -14,7 +15,7 @@ import { has, type Manifest, parts } from "./manifest.ts"
 
 export type RestoreRequest = {
   readonly config: Config
-  /** A file, or "-" for standard input. */
+  /** A file, `s3://…`, or "-" for standard input. */
   readonly from: string
   readonly opening: Opening
 }
@@ -23,8 +24,8 @@ export type RestoreRequest = {
 export type Restored = Manifest & { readonly isOpen: boolean }
 
 /** Reads a backup from beginning to end, and says what it holds. Changes nothing. */
-export const examine = ({ from, opening }: Omit<RestoreRequest, "config">): Promise<Manifest> =>
-  unpack(bytesOf(from), opening, (_, fill) => fill(nowhere))
+export const examine = async (request: RestoreRequest): Promise<Manifest> =>
+  unpack(await bytesOf(request), request.opening, (_, fill) => fill(nowhere))
 
 /**
  * Makes a data folder of a backup. Refuses a folder that holds anything but what an operator may
@@ -53,7 +54,7 @@ async function bringBack(request: RestoreRequest, folder: Folder): Promise<Resto
   mkdirSync(folder.restoring, { mode: 0o700 })
   let hasAll = false
   try {
-    const manifest = await unpack(bytesOf(request.from), request.opening, (part, fill) =>
+    const manifest = await unpack(await bytesOf(request), request.opening, (part, fill) =>
       writeNewFile(join(folder.restoring, part), fill),
     )
     const { position } = inSnapshot(join(folder.restoring, "latchkey.db"))
@@ -115,7 +116,8 @@ function refuseFull(folder: Folder): void {
   )
 }
 
-function bytesOf(from: string): Bytes {
+async function bytesOf({ from, config }: RestoreRequest): Promise<Bytes> {
+  if (isInBucket(from)) return objectAt(from, config).bytes()
   if (from === "-") return Bun.stdin.stream()
   if (!existsSync(from)) throw startError("backup_missing", `there is no file ${from}`)
   return Bun.file(from).stream()

@@ -1,9 +1,9 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, readFileSync } from "node:fs"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { writeDurably } from "../folder/durable.ts"
 import type { Folder } from "../folder/folder.ts"
 import { withFile } from "../start-error.ts"
+import type { BackupPlace } from "./place.ts"
 
 // Backups that are made by themselves are called by the data folder that they are of, and by their
 // time, in UTC. Only what is called so is counted and removed: several servers may have one place
@@ -13,7 +13,7 @@ const pattern = /^latchkey-([0-9a-f]{8})-(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z
 
 /** Where the backups of one data folder are. */
 export type Shelf = {
-  readonly folder: string
+  readonly place: Pick<BackupPlace, "names" | "remove">
   /** What tells that data folder from others: eight hexadecimal digits. */
   readonly label: string
 }
@@ -42,31 +42,32 @@ export const backupName = (label: string, now: number): string =>
     .replace(/[-:]/g, "")}.backup`
 
 export type MadeBackup = {
-  readonly file: string
+  readonly name: string
   /** ms UTC. */
   readonly made: number
 }
 
 /** Those of a data folder, the newest first; none where there is no place for them yet. */
-export function backupsIn({ folder, label }: Shelf): readonly MadeBackup[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
+export async function backupsIn({ place, label }: Shelf): Promise<readonly MadeBackup[]> {
+  return (await place.names())
     .flatMap((name) => {
       const [, whose, ...parts] = pattern.exec(name) ?? []
       if (whose !== label) return []
       const [year, month, day, hour, minute, second] = parts.map(Number)
       if (year === undefined || month === undefined) return []
       const made = Date.UTC(year, month - 1, day, hour, minute, second)
-      return [{ file: join(folder, name), made }]
+      return [{ name, made }]
     })
     .sort((a, b) => b.made - a.made)
 }
 
 /** Those that were made until a moment: a clock that was ahead may have named others. */
-export const backupsUntil = (shelf: Shelf, now: number): readonly MadeBackup[] =>
-  backupsIn(shelf).filter(({ made }) => made <= now)
+export const backupsUntil = async (shelf: Shelf, now: number): Promise<readonly MadeBackup[]> =>
+  (await backupsIn(shelf)).filter(({ made }) => made <= now)
 
 /** Removes all that were made until a moment but the newest ones. */
-export function dropOldest(shelf: Shelf, { keep, now }: { keep: number; now: number }): void {
-  for (const { file } of backupsUntil(shelf, now).slice(keep)) rmSync(file)
+export async function dropOldest(shelf: Shelf, { keep, now }: { keep: number; now: number }) {
+  for (const { name } of (await backupsUntil(shelf, now)).slice(keep)) {
+    await shelf.place.remove(name)
+  }
 }

@@ -77,7 +77,7 @@ export async function examine(examined: Examined): Promise<readonly Finding[]> {
     ...checkKey(folder, examined.config),
     ...checkFiles(examined.config, examined.clock.now()),
     ...checkKept(folder, examined.config, examined.clock.now()),
-    ...checkBackups(examined.config, examined.clock.now()),
+    ...(await checkBackups(examined.config, examined.clock.now())),
     checkDisk(folder),
     checkLimits(running?.pid),
     await checkClock(examined.clock.now(), running?.condition.newest ?? null),

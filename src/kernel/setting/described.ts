@@ -133,8 +133,8 @@ export const described = {
   },
   backupFolder: {
     from: ["flag", "env", "file"],
-    hint: "DIR",
-    help: "Where to make a backup now and then (default: nowhere)",
+    hint: "PLACE",
+    help: "Where to make a backup now and then, a folder or s3://BUCKET/PREFIX (default: nowhere)",
   },
   backupEveryHours: {
     from: ["flag", "env", "file"],
@@ -150,6 +150,28 @@ export const described = {
     from: ["flag", "env", "file"],
     hint: "AGE1…",
     help: "Encrypt them (age) for who has this public key's other",
+  },
+  s3Endpoint: {
+    from: ["flag", "env", "file"],
+    hint: "URL",
+    help: "The storage that s3:// means, such as https://s3.example.com (default: Amazon's)",
+  },
+  s3Region: {
+    from: ["flag", "env", "file"],
+    hint: "NAME",
+    help: "Its region (default: us-east-1)",
+  },
+  s3KeyId: {
+    from: ["flag", "env", "file"],
+    hint: "ID",
+    help: "The access key that it knows us by",
+  },
+  // Not a flag, as the master key.
+  s3Secret: { from: ["env", "file"], hint: "KEY", help: "The secret of the access key" },
+  s3SecretFile: {
+    from: ["flag", "env", "file"],
+    hint: "FILE",
+    help: "The file that has the secret of the access key",
   },
   apply: {
     from: ["flag", "env", "file"],

@@ -1,5 +1,4 @@
-import { mkdirSync } from "node:fs"
-import { join, resolve } from "node:path"
+import type { BackupPlace } from "../../boot/backup/place.ts"
 import { backupName, backupsUntil, dropOldest } from "../../boot/backup/rotation.ts"
 import type { Config } from "../../kernel/config.ts"
 import type { ServerServices } from "../services.ts"
@@ -10,7 +9,7 @@ const hourMs = 60 * minuteMs
 
 type Wanted = Required<Pick<Config, "backupEveryHours" | "backupKeep">> & {
   /** Where they go. */
-  readonly to: string
+  readonly place: BackupPlace
   /** What tells those of this data folder from others there. */
   readonly label: string
 }
@@ -24,21 +23,24 @@ export type Save = (file: string, stopping: Promise<void>) => Promise<void>
  */
 export function keepBackups(
   { clock, log }: Pick<ServerServices, "clock"> & { readonly log: Told },
-  { to, label, backupEveryHours, backupKeep }: Wanted,
+  { place, label, backupEveryHours, backupKeep }: Wanted,
   save: Save,
 ): { readonly stop: () => Promise<void> } {
-  const folder = resolve(to)
-  const shelf = { folder, label }
+  const shelf = { place, label }
   const stopping = Promise.withResolvers<void>()
   let notBefore = 0
+  let last = 0
   const rounds = keepRounds(clock, minuteMs, async (isStopped) => {
     const now = clock.now()
-    const last = backupsUntil(shelf, now)[0]?.made ?? 0
-    if (now < notBefore || now - last < backupEveryHours * hourMs) return
+    // A bucket is not asked each minute when the newest was made, but when one may be due.
+    if (now < notBefore) return
     try {
-      mkdirSync(folder, { recursive: true, mode: 0o700 })
-      await save(join(folder, backupName(label, now)), stopping.promise)
-      dropOldest(shelf, { keep: backupKeep, now })
+      last = Math.max(last, (await backupsUntil(shelf, now))[0]?.made ?? 0)
+      notBefore = last + backupEveryHours * hourMs
+      if (now < notBefore) return
+      place.prepare()
+      await save(place.called(backupName(label, now)), stopping.promise)
+      await dropOldest(shelf, { keep: backupKeep, now })
     } catch (cause) {
       if (isStopped()) return
       notBefore = now + hourMs
@@ -63,13 +65,18 @@ type Told = {
  * its memory along when it ends.
  */
 export const savingApart =
-  ({ data, config, backupRecipient }: Pick<Config, "data" | "config" | "backupRecipient">): Save =>
+  (given: Config): Save =>
   async (file, stopping) => {
     const child = Bun.spawn(
       [
-        ...[...self(), "backup", file, "--data", data],
-        ...(config ? ["--config", config] : []),
-        ...(backupRecipient ? ["--recipient", backupRecipient] : []),
+        ...[...self(), "backup", file, "--data", given.data],
+        ...flag("--config", given.config),
+        ...flag("--recipient", given.backupRecipient),
+        // The secret itself comes by its environment or its file, as ours did.
+        ...flag("--s3-endpoint", given.s3Endpoint),
+        ...flag("--s3-region", given.s3Region),
+        ...flag("--s3-key-id", given.s3KeyId),
+        ...flag("--s3-secret-file", given.s3SecretFile),
       ],
       { stdin: "ignore", stdout: "ignore", stderr: "pipe" },
     )
@@ -77,6 +84,9 @@ export const savingApart =
     const said = await new Response(child.stderr).text()
     if ((await child.exited) !== 0) throw new Error(said.trim().slice(0, 500) || "it was ended")
   }
+
+const flag = (name: string, value: string | undefined): readonly string[] =>
+  value === undefined ? [] : [name, value]
 
 /** What this program is started with: compiled, it is one file. */
 const self = (): readonly string[] =>

@@ -109,9 +109,13 @@ describe("an encrypted backup", () => {
     const file = house.fresh("backup")
     await save(data, file, { encryption: { passphrase: "four words of mine", workFactor: 8 } })
     expect(readFileSync(file).toString("latin1")).toMatch(/^age-encryption\.org\/v1\n-> scrypt/)
-    await expect(examine({ from: file, opening: {} })).rejects.toThrow(/is encrypted; give/)
+    await expect(
+      examine({ config: configFor(house.folder), from: file, opening: {} }),
+    ).rejects.toThrow(/is encrypted; give/)
     const wrong = { passphrase: "four words of yours" }
-    await expect(examine({ from: file, opening: wrong })).rejects.toThrow(/does not open this/)
+    await expect(
+      examine({ config: configFor(house.folder), from: file, opening: wrong }),
+    ).rejects.toThrow(/does not open this/)
     const right = { passphrase: "four words of mine" }
     expect(await bringBack(file, house.fresh(), right)).toMatchObject({ position: running.head() })
   })
@@ -122,8 +126,16 @@ describe("an encrypted backup", () => {
     const file = house.fresh("backup")
     await save(data, file, { encryption: { recipients } })
     const opening = { identities: [other] }
-    await expect(examine({ from: file, opening })).rejects.toThrow(/the key does not open this/)
-    expect(await examine({ from: file, opening: { identities: [identity] } })).toMatchObject({
+    await expect(examine({ config: configFor(house.folder), from: file, opening })).rejects.toThrow(
+      /the key does not open this/,
+    )
+    expect(
+      await examine({
+        config: configFor(house.folder),
+        from: file,
+        opening: { identities: [identity] },
+      }),
+    ).toMatchObject({
       position: running.head(),
     })
   })
@@ -152,14 +164,18 @@ async function refused(file: string, says: RegExp) {
 describe("refused, with nothing brought back, is", () => {
   test("a backup with a single bit turned, unless that says the same", async () => {
     const size = statSync(saved).size
-    const whole = await examine({ from: saved, opening: {} })
+    const whole = await examine({ config: configFor(house.folder), from: saved, opening: {} })
     for (let part = 0; part < 24; part++) {
       const at = Math.floor(((part + 0.5) / 24) * size)
       const file = spoilt((bytes) => {
         bytes[at] = (bytes[at] ?? 0) ^ 0x10
         return bytes
       })
-      const read = await examine({ from: file, opening: {} }).catch((refusal) => refusal.message)
+      const read = await examine({
+        config: configFor(house.folder),
+        from: file,
+        opening: {},
+      }).catch((refusal) => refusal.message)
       if (typeof read === "string") await refused(file, /damaged or cut|no backup of Latchkey/)
       else expect(read).toEqual(whole)
     }

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { folderPlace } from "../../../src/boot/backup/place.ts"
 import { backupName, backupsIn, labelOf } from "../../../src/boot/backup/rotation.ts"
 import { checkBackups } from "../../../src/boot/doctor/backup.ts"
 import { folderAt } from "../../../src/boot/folder/folder.ts"
@@ -38,7 +39,7 @@ const hours = async (count: number) => {
 const keep = async (save: Save) => {
   const keeping = keepBackups(
     { clock, log },
-    { to, label, backupEveryHours: 24, backupKeep: 3 },
+    { place: folderPlace(to), label, backupEveryHours: 24, backupKeep: 3 },
     save,
   )
   await settle()
@@ -50,13 +51,15 @@ describe("a backup by itself", () => {
   test("is made each day; the newest three are kept, and what is somebody's stays", async () => {
     const keeping = await keep(written)
     writeFileSync(join(to, "latchkey-mine.backup"), "")
-    expect(backupsIn({ folder: to, label })).toHaveLength(1)
+    expect(await backupsIn({ place: folderPlace(to), label })).toHaveLength(1)
     await hours(23)
-    expect(backupsIn({ folder: to, label })).toHaveLength(1)
+    expect(await backupsIn({ place: folderPlace(to), label })).toHaveLength(1)
     await hours(24 * 6)
-    expect(backupsIn({ folder: to, label })).toHaveLength(3)
+    expect(await backupsIn({ place: folderPlace(to), label })).toHaveLength(3)
     expect(readdirSync(to)).toContain("latchkey-mine.backup")
-    expect(clock.now() - (backupsIn({ folder: to, label })[0]?.made ?? 0)).toBeLessThan(25 * hourMs)
+    expect(
+      clock.now() - ((await backupsIn({ place: folderPlace(to), label }))[0]?.made ?? 0),
+    ).toBeLessThan(25 * hourMs)
     await keeping.stop()
     // A restart makes none too many.
     const again = await keep(() => Promise.reject(new Error("asked")))
@@ -71,7 +74,8 @@ describe("a backup by itself", () => {
     const keeping = await keep(written)
     await hours(24 * 6)
     await keeping.stop()
-    expect(backupsIn({ folder: to, label }).filter(({ file }) => file !== ahead)).toHaveLength(3)
+    const made = await backupsIn({ place: folderPlace(to), label })
+    expect(made.filter(({ name }) => join(to, name) !== ahead)).toHaveLength(3)
     expect(existsSync(ahead)).toBe(true)
     expect(told).toEqual([])
   })
@@ -89,10 +93,10 @@ describe("a backup by itself", () => {
     expect(tries).toBeGreaterThanOrEqual(3)
     expect(tries).toBeLessThanOrEqual(4)
     expect(told[0]).toContain("the disk is full")
-    expect(backupsIn({ folder: to, label })).toHaveLength(1)
+    expect(await backupsIn({ place: folderPlace(to), label })).toHaveLength(1)
     isFull = false
     await hours(2)
-    expect(backupsIn({ folder: to, label })).toHaveLength(2)
+    expect(await backupsIn({ place: folderPlace(to), label })).toHaveLength(2)
     await keeping.stop()
   })
 
@@ -116,25 +120,28 @@ test("several servers have one place for theirs, and each keeps its own alone", 
   })
   expect(labelOf(folderAt(join(place.path, "one")), systemRandom)).toBe(one)
   expect(one).not.toBe(other)
-  const wanted = { to, backupEveryHours: 24, backupKeep: 2 }
+  const wanted = { place: folderPlace(to), backupEveryHours: 24, backupKeep: 2 }
   const both = [one, other].map((each = "") =>
     keepBackups({ clock, log }, { ...wanted, label: each }, written),
   )
   await settle()
   await hours(24 * 5)
   await Promise.all(both.map((each) => each.stop()))
-  const held = [one, other].map((each = "") => backupsIn({ folder: to, label: each }).length)
+  const shelves = [one, other].map((each = "") => ({ place: folderPlace(to), label: each }))
+  const held = (await Promise.all(shelves.map(backupsIn))).map(({ length }) => length)
   expect([held, readdirSync(to).length]).toEqual([[2, 2], 4])
 })
 
 test("the doctor says how old the newest is", async () => {
   const flags = { "--backup-folder": to, "--data": place.path }
   const config = configOf({ flags, env: {}, file: {} })
-  expect(checkBackups(config, clock.now())).toMatchObject([{ state: "warning" }])
+  expect(await checkBackups(config, clock.now())).toMatchObject([{ state: "warning" }])
   writeFileSync(folderAt(place.path).backupLabel, `${label}\n`)
   const keeping = await keep(written)
   await keeping.stop()
   expect(existsSync(join(to, backupName(label, clock.now())))).toBe(true)
-  expect(checkBackups(config, clock.now())).toMatchObject([{ state: "ok" }])
-  expect(checkBackups(config, clock.now() + 49 * hourMs)).toMatchObject([{ state: "warning" }])
+  expect(await checkBackups(config, clock.now())).toMatchObject([{ state: "ok" }])
+  expect(await checkBackups(config, clock.now() + 49 * hourMs)).toMatchObject([
+    { state: "warning" },
+  ])
 })

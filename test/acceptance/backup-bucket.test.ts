@@ -1,0 +1,46 @@
+// The binary makes backups by itself in a storage that speaks S3, and brings one back.
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, expect, test } from "vitest"
+import { run, temporaryFolder } from "../support/latchkey.ts"
+import { openStorage } from "../support/storage.ts"
+import { openService } from "./service.ts"
+
+const folder = temporaryFolder()
+const storage = openStorage()
+afterAll(() => {
+  storage.close()
+  folder.remove()
+})
+
+test("a server saves itself there, and what it saved can be tried and brought back", async () => {
+  const secretFile = join(folder.path, "secret")
+  writeFileSync(secretFile, storage.key.secret)
+  const place = `s3://${storage.bucket}/mine`
+  const flags = [...Object.entries({ ...storage.settings, "--s3-secret-file": secretFile }).flat()]
+  const service = await openService(["--backup-folder", place, ...flags])
+  try {
+    const end = Date.now() + 20_000
+    while (storage.objects.size === 0 && Date.now() < end) {
+      await new Promise((done) => setTimeout(done, 100))
+    }
+    const [name = ""] = [...storage.objects.keys()]
+    expect(name).toMatch(/^mine\/latchkey-[0-9a-f]{8}-\d{8}T\d{6}Z\.backup$/)
+    const from = `s3://${storage.bucket}/${name}`
+    const drill = ["restore", from, "--drill", "--data", service.data, ...flags]
+    expect(await run(drill)).toMatchObject({ code: 0, output: expect.stringContaining("is whole") })
+    const doctor = ["doctor", "--data", service.data, "--backup-folder", place, ...flags, "--json"]
+    const { findings } = JSON.parse((await run(doctor)).output)
+    expect(findings).toContainEqual({
+      ...{ check: "backups", state: "ok", said: `the newest in ${place} is 0 hours old` },
+    })
+    expect(service.output()).not.toContain(storage.key.secret)
+    const more = await run(["backup", `${place}/now`, "--data", service.data, ...flags])
+    expect(more).toMatchObject({ code: 0, output: expect.stringContaining(`Saved ${place}/now`) })
+    const there = join(folder.path, "there")
+    const back = await run(["restore", `${place}/now`, "--data", there, ...flags])
+    expect(back.code).toBe(0)
+  } finally {
+    await service.close()
+  }
+})

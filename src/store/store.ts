@@ -98,8 +98,10 @@ export type Node = {
   readonly failedAgain: SharedLog["failedAgain"]
   /** Whether something that counts once, until a time in ms UTC, is used for the first time. */
   readonly spendOnce: (what: string, until: number) => Promise<boolean>
-  /** Where all of them stand, and which of them has a lease. */
-  readonly nodes: (lease: string) => Promise<readonly NodeStanding[]>
+  /** Says where this one stands, and answers where all do, and which of them works. */
+  readonly nodes: () => Promise<readonly NodeStanding[]>
+  /** What it answered last. */
+  readonly standing: () => readonly NodeStanding[]
 }
 
 /** The event log, the state rows and the views of one data folder. */

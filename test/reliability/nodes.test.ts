@@ -23,13 +23,15 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
   let client: Client
   let families: Families
   let ports: readonly number[] = []
+  let meters: readonly number[] = []
   let database: string
   const nodes: Running[] = []
-  const settings = (data: string, database: string) => {
+  const settings = (data: string, database: string, meter: number | undefined) => {
     mkdirSync(data, { recursive: true, mode: 0o700 })
     const key = `master_key_file = "${join(folder.path, "key")}"\n`
+    const told = `metrics_listen = "127.0.0.1:${meter}"\n`
     const rest = 'outbound_allow = ["127.0.0.1"]\nlimits = "off"\n'
-    writeFileSync(join(data, "latchkey.toml"), `database = "${database}"\n${key}${rest}`)
+    writeFileSync(join(data, "latchkey.toml"), `database = "${database}"\n${key}${rest}${told}`)
     return data
   }
   const dataOf = (at: number) => join(folder.path, `node-${at}`)
@@ -42,7 +44,8 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     database = await postgres.database()
     proxy = roundRobin(await freePort())
     ports = await Promise.all(Array.from({ length: count }, freePort))
-    for (let at = 0; at < count; at++) settings(dataOf(at), database)
+    meters = await Promise.all(Array.from({ length: count }, freePort))
+    for (let at = 0; at < count; at++) settings(dataOf(at), database, meters[at])
     const url = `http://localhost:${proxy.port}`
     const key = await setUp(dataOf(0), url)
     for (let at = 0; at < count; at++) nodes.push(await startNode(at))
@@ -82,6 +85,26 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     expect(output).toMatch(/nodes +node 0 has the log up to position \d+/)
     expect(output).toMatch(/nodes +node 1, this one, has the log up to position \d+/)
     expect(output.match(/it sends mails and rotates keys/g)).toHaveLength(1)
+  })
+
+  test("the interface lists them, and each tells meters about itself", async () => {
+    const listed = await call(client, "history.ListNodes", {})
+    expect(listed.body.nodes).toMatchObject([
+      { position: expect.stringMatching(/^\d+$/), version: expect.stringMatching(/^\d+\./) },
+      { number: 1, position: expect.stringMatching(/^\d+$/) },
+    ])
+    const which = (key: string) => listed.body.nodes.filter((node: any) => node[key]).length
+    expect([which("isSelf"), which("works")]).toEqual([1, 1])
+    const metrics = await Promise.all(
+      meters.map(async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
+    )
+    for (const text of metrics) {
+      expect(text).toMatch(/^latchkey_nodes 2$/m)
+      expect(text).toMatch(/^latchkey_node_behind_events \d+$/m)
+      expect(text).toMatch(/^latchkey_node_unseen_seconds 0\.\d+$/m)
+    }
+    const works = metrics.map((text) => text.match(/^latchkey_node_works (\d)$/m)?.[1]).sort()
+    expect(works).toEqual(["0", "1"])
   })
 
   test("what one was told, the next one knows", async () => {

@@ -22,7 +22,7 @@ export function roundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRob
         return await fetch(`http://127.0.0.1:${next}${pathname}${search}`, {
           method: request.method,
           headers: request.headers,
-          redirect: "manual",
+          ...({ redirect: "manual", decompress: false } as const),
           signal: AbortSignal.timeout(patienceMs),
           ...(body.byteLength > 0 && { body }),
         })

@@ -25,7 +25,11 @@ export const condition = z.object({
         /** How long ago it said where it is, in ms. */
         seenMs: z.number(),
         position: z.number(),
+        /** So many events the log has beyond that. */
+        behind: z._default(z.number(), 0),
         leads: z.boolean(),
+        /** Of its program. */
+        version: z._default(z.string(), ""),
       }),
     ),
   ),
@@ -165,22 +169,24 @@ function describedFindings({ described }: Condition): Finding[] {
   return [wrong("apply", `${path} is not applied: ${why}`, "mend it: it is tried each minute")]
 }
 
-/** Each says where it is every ten seconds. */
-const nodeLateMs = 30_000
+/** Each says where it is every second. */
+const nodeLateMs = 10_000
 /** Who was not heard of for so long has been taken away. */
 const nodeGoneMs = 3_600_000
 
 function nodeFindings({ nodes = [] }: Condition): Finding[] {
   return nodes
     .filter(({ isSelf, seenMs }) => isSelf || seenMs < nodeGoneMs)
-    .map(({ part, isSelf, seenMs, position, leads }) => {
+    .map(({ part, isSelf, seenMs, position, behind, leads, version }) => {
       const name = `node ${part}${isSelf ? ", this one," : ""}`
       if (seenMs > nodeLateMs) {
         const seconds = Math.round(seenMs / 1000)
         const said = `${name} was not heard of for ${seconds} s`
         return warning("nodes", said, "start it again, if it should be there")
       }
+      const of = version === "" ? "" : `, of version ${version}`
+      const rest = behind === 0 ? "" : `, ${behind} events behind`
       const works = leads ? "; it sends mails and rotates keys" : ""
-      return ok("nodes", `${name} has the log up to position ${position}${works}`)
+      return ok("nodes", `${name} has the log up to position ${position}${rest}${of}${works}`)
     })
 }

@@ -37,6 +37,7 @@ export function addGauges(registry: Registry, gauged: Gauged): void {
 
 const looks = (gauged: Gauged): readonly Look[] => [
   ...storeLooks(gauged),
+  ...nodeLooks(gauged),
   ...workLooks(gauged),
   ...instanceLooks(gauged),
 ]
@@ -66,6 +67,35 @@ function storeLooks({ services: { store, notReady } }: Gauged): readonly Look[] 
       name: "latchkey_wal_bytes",
       help: "The size of the WAL; it does not shrink when it begins anew",
       rows: () => size(`${file}-wal`),
+    },
+  ]
+}
+
+/** Of several that share a log each tells about itself. */
+function nodeLooks({ services: { store } }: Gauged): readonly Look[] {
+  const { node } = store
+  if (!node) return []
+  const self = () => node.standing().filter(({ isSelf }) => isSelf)
+  return [
+    {
+      name: "latchkey_nodes",
+      help: "Nodes that share the log and were heard of within ten seconds",
+      rows: () => [[{}, node.standing().filter(({ seenMs }) => seenMs < 10_000).length]],
+    },
+    {
+      name: "latchkey_node_unseen_seconds",
+      help: "For how long this node has not seen the end of the log; beyond one it is not ready",
+      rows: () => [[{}, node.unseen() / 1000]],
+    },
+    {
+      name: "latchkey_node_behind_events",
+      help: "Events that the log had beyond those of this node; it looks each second",
+      rows: () => self().map(({ behind }) => [{}, behind]),
+    },
+    {
+      name: "latchkey_node_works",
+      help: "Whether this node does what one of them does: mails, calls of targets, keys",
+      rows: () => self().map(({ leads }) => [{}, leads ? 1 : 0]),
     },
   ]
 }

@@ -1,18 +1,14 @@
 import type { Logger } from "@logtape/logtape"
 import { type Clock, systemClock, within } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { type Node, type Store, shareReactorState } from "../../store/index.ts"
+import { type Node, type Store, shareReactorState, workLease } from "../../store/index.ts"
 import { keepRounds } from "../background/round.ts"
 
-/** One node at a time does what must be done once; all of them answer. */
-export const leaseName = "work"
 /** Whoever is gone without a word is missed for so long. */
 const leaseMs = 5000
 /** Whoever was kept from renewing it stops so long before another one begins. */
 const marginMs = 1500
 const everyMs = 1000
-/** Each so many rounds a node says how far it has come, for those who look after it. */
-const tellEvery = 10
 /** A node that has not seen the end of the log for so long doesn't know what was revoked. */
 const unseenMaxMs = 1000
 
@@ -39,20 +35,20 @@ export function leadOf({ store, log, clock }: Parts): Lead {
   }
   let until = Number.NEGATIVE_INFINITY
   let isHeld = false
-  let rounds = 0
   const holds = () => performance.now() < until
   const renew = async () => {
     // Whoever may not answer doesn't work either.
     await node.caughtUp()
     const asked = performance.now()
-    const isOurs = await node.lease(leaseName, leaseMs)
+    const isOurs = await node.lease(workLease, leaseMs)
     // It begins where the node before it has ended.
     if (isOurs && !holds()) await caughtUp(store, node)
     until = isOurs ? asked + leaseMs - marginMs : Number.NEGATIVE_INFINITY
     if (isOurs !== isHeld) log.info(isOurs ? works : follows)
     isHeld = isOurs
     await shareReactorState(store, node, holds())
-    if (rounds++ % tellEvery === 0) await node.nodes(leaseName)
+    // For those who look after it.
+    await node.nodes()
   }
   const round = () =>
     renew().catch((cause) =>
@@ -71,7 +67,7 @@ export function leadOf({ store, log, clock }: Parts): Lead {
       until = Number.NEGATIVE_INFINITY
       const leave = async () => {
         await shareReactorState(store, node, true)
-        await node.lease(leaseName, 0)
+        await node.lease(workLease, 0)
       }
       await leave().catch((cause) =>
         log.warning("the next node waits for some seconds: {cause}", { cause: String(cause) }),

@@ -11,7 +11,6 @@ import type { Node } from "../../store/index.ts"
 import type { App } from "../app.ts"
 import type { Untaken } from "../background/audit-collector.ts"
 import { hostsBeyond } from "../edge/hosts.ts"
-import { leaseName } from "../node/lead.ts"
 import { originOf } from "../origin.ts"
 import type { ServerServices } from "../services.ts"
 
@@ -93,7 +92,7 @@ async function conditionOf(services: ServerServices): Promise<Condition> {
 /** Nothing where the log can't be asked: that it can't is told already. */
 async function nodesOf(node: Node): Promise<Pick<Condition, "nodes">> {
   try {
-    return { nodes: [...(await node.nodes(leaseName))] }
+    return { nodes: [...(await node.nodes())] }
   } catch (cause) {
     if (cause instanceof Fault) return {}
     throw cause

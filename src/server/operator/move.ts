@@ -9,9 +9,9 @@ import {
   moveFromPostgres,
   moveToPostgres,
   shareReactorState,
+  workLease,
 } from "../../store/index.ts"
 import { aggregates } from "../modules.ts"
-import { leaseName } from "../node/lead.ts"
 import { joinServices } from "../services.ts"
 
 /** What is started, with the database that the log goes to or comes from. */
@@ -48,7 +48,7 @@ async function fetchAll(start: MoveStart): Promise<void> {
   try {
     const { node } = store
     if (!node) throw new Error("the store follows no log")
-    if (!(await node.lease(leaseName, leaseMs))) throw runningError()
+    if (!(await node.lease(workLease, leaseMs))) throw runningError()
     await node.caughtUp()
     await shareReactorState(store, node, false)
   } finally {

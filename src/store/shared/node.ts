@@ -9,7 +9,7 @@ import { forgetting, type PruneParts, type SharedDrops } from "../retention/prun
 import type { Node } from "../store.ts"
 import { followerOf, placeOf } from "./follower.ts"
 import { type FollowingLog, type FollowingParts, followingLog } from "./following-log.ts"
-import type { Place, SharedLog, Use } from "./shared-log.ts"
+import type { NodeStanding, Place, SharedLog, Use } from "./shared-log.ts"
 
 /** Which log a node's own file belongs to, and how much of it the file has. */
 export type Belonging = {
@@ -21,6 +21,9 @@ export type Belonging = {
   /** Revisions of event types that this program reads, by `stream/type`. */
   readonly reads: Readonly<Record<string, number>>
 }
+
+/** Held by the one node that does what must be done once. */
+export const workLease = "work"
 
 /** How one of several nodes shares the log with the others. */
 export type Sharing = Pick<FollowingParts, "sleep" | "now" | "lost" | "found" | "clock"> & {
@@ -121,6 +124,7 @@ export function nodeOn(
   const { database, shared, local, views } = parts
   const follower = followerOf({ database, local, shared, forget: forgetting(parts) })
   const log = followingLog({ ...parts, follower, reduce: views.apply })
+  let standing: readonly NodeStanding[] = []
   const { part, idTime, keys, reached, lease, failures, failed, unfailed } = shared
   const { failedAgain, dropClaims, purge } = shared
   return {
@@ -129,7 +133,11 @@ export function nodeOn(
       ...{ part, idTime, keys, reached, lease, failures, failed, unfailed, failedAgain },
       ...{ caughtUp: log.caughtUp, unseen: log.unseen },
       spendOnce: spenderOf(shared, parts.clock),
-      nodes: (name) => shared.nodes(follower.place(), name),
+      nodes: async () => {
+        standing = await shared.nodes(follower.place(), workLease)
+        return standing
+      },
+      standing: () => standing,
     },
     drops: {
       ...{ drop: log.drop, dropClaims, purge },

@@ -160,6 +160,25 @@ BEGIN
   FROM latchkey.node n WHERE n.seen > clock_timestamp() - interval '1 day');
 END $$;
 
+-- The same, with what has come since, and of which version each is.
+CREATE OR REPLACE FUNCTION latchkey.nodes_3(
+  in_part integer, in_run text, in_position bigint, in_lease text
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  head bigint;
+BEGIN
+  UPDATE latchkey.node SET position = in_position, seen = clock_timestamp()
+  WHERE part = in_part AND run = in_run;
+  SELECT position INTO STRICT head FROM latchkey.log;
+  RETURN (SELECT coalesce(json_agg(json_build_object('part', n.part, 'isSelf', n.part = in_part,
+    'seenMs', greatest(floor(extract(epoch FROM clock_timestamp() - n.seen) * 1000), 0),
+    'position', n.position, 'behind', greatest(head - n.position, 0), 'version', n.version,
+    'leads', EXISTS (SELECT 1 FROM latchkey.lease l
+      WHERE l.name = in_lease AND l.part = n.part AND l.until > clock_timestamp())
+  ) ORDER BY n.part), '[]'::json)
+  FROM latchkey.node n WHERE n.seen > clock_timestamp() - interval '1 day');
+END $$;
+
 -- Holds the log for whoever appends, and refuses who has lost their place.
 CREATE OR REPLACE FUNCTION latchkey.hold_1(in_part integer, in_run text)
 RETURNS latchkey.log LANGUAGE plpgsql AS $$

@@ -30,7 +30,7 @@ export function standingOf(
     },
     nodes: async ({ position }, lease) => {
       const [row] = await client.ask<{ nodes: NodeStanding[] }>(
-        "SELECT latchkey.nodes_2($1::integer, $2, $3::bigint, $4) AS nodes",
+        "SELECT latchkey.nodes_3($1::integer, $2, $3::bigint, $4) AS nodes",
         [...me, position, lease],
       )
       return some(row).nodes

@@ -29,7 +29,11 @@ export type NodeStanding = {
   readonly isSelf: boolean
   readonly seenMs: number
   readonly position: number
+  /** So many events the log has beyond that. */
+  readonly behind: number
   readonly leads: boolean
+  /** Of its program; empty where it does not say. */
+  readonly version: string
 }
 
 /** An event that a reactor went on without, and how often it failed. */

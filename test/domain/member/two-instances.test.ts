@@ -438,7 +438,7 @@ const ofAll = [
   ...["bulkSetLimits", "createInstance", "existsDomain", "getSystemFeatures", "listInstances"],
   ...["resetSystemFeatures", "setSystemFeatures", "removeFailedEvent"],
   ...["retryFailedEvents", "retrySystemFailedEvents"],
-  ...["listViews", "clearView"],
+  ...["listViews", "clearView", "listNodes"],
 ]
 
 test("every operation of these modules is tried", () => {

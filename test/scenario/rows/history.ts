@@ -115,6 +115,13 @@ export const historyRows: readonly Row[] = [
     id: "event.failed_missing",
   },
   { call: `${service}/RetrySystemFailedEvents`, as: "system" },
+  { call: `${service}/ListNodes`, as: "owner", expect: {} },
+  {
+    call: `${service}/ListNodes`,
+    name: "by a manager",
+    code: "permission_denied",
+    id: "access.denied",
+  },
   {
     call: `${service}/RetrySystemFailedEvents`,
     name: "by the owner of an instance",

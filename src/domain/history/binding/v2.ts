@@ -9,7 +9,7 @@ import {
 } from "../../../gen/core/history/v2/history_service_pb.ts"
 import { at } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import type { Cx } from "../../../store/index.ts"
+import type { Cx, NodeStanding } from "../../../store/index.ts"
 import { placeId as idpsId } from "../../idp/index.ts"
 import { policiesId } from "../../policy/index.ts"
 import { type Difference, type Json, wordsOfPath } from "../difference.ts"
@@ -37,9 +37,18 @@ export const v2 = share<Cx>()(HistoryService, {
   retryFailedEvents: async (req, cx) => ({
     count: BigInt(await retryFailed(cx, checked(req), cx.instance)),
   }),
+  listNodes: async (_, { store, clock }) => {
+    const nodes = (await store.node?.nodes()) ?? []
+    return { nodes: nodes.map((node) => toNode(node, clock.now())) }
+  },
   retrySystemFailedEvents: async (req, cx) => ({
     count: BigInt(await retryFailed(cx, checked(req), req.instanceId || undefined)),
   }),
+})
+
+const toNode = (node: NodeStanding, now: number) => ({
+  ...{ number: node.part, isSelf: node.isSelf, version: node.version, works: node.leads },
+  ...{ position: BigInt(node.position), behind: BigInt(node.behind), seen: at(now - node.seenMs) },
 })
 
 /** A place in the log is no larger than what counts exactly. */

@@ -1,0 +1,62 @@
+import { timestampMs } from "@bufbuild/protobuf/wkt"
+import { createQueryOptions } from "@connectrpc/connect-query"
+import { useQuery } from "@tanstack/react-query"
+import { HistoryService, type Node } from "../../../src/gen/core/history/v2/history_service_pb.ts"
+import { Badge } from "../../kit/badge.tsx"
+import { Skeleton } from "../../kit/skeleton.tsx"
+import { type Column, Table } from "../../kit/table.tsx"
+import { Time } from "../list/time.tsx"
+import { Page } from "../shell/frame.tsx"
+import { refusalOf } from "../shell/refusal.ts"
+import { Refused } from "../shell/refused.tsx"
+import { t } from "../shell/text.ts"
+import { transport } from "../shell/transport.ts"
+
+const everyMs = 2000
+/** Each says where it is every second. */
+const silentMs = 10_000
+
+/** The servers that answer together: how far each has come, and which of them works. */
+export function NodesPage() {
+  const { data, error } = useQuery({
+    ...createQueryOptions(HistoryService.method.listNodes, {}, { transport }),
+    refetchInterval: everyMs,
+  })
+  return (
+    <Page title={t("nav.nodes")}>
+      <p className="quiet section-lead">{t("nodes.lead")}</p>
+      <Refused refusal={error ? refusalOf(error) : undefined} />
+      {!data && !error && <Skeleton rows={3} label={t("list.loading")} />}
+      {data?.nodes.length === 0 && <p className="quiet">{t("nodes.alone")}</p>}
+      {data && data.nodes.length > 0 && (
+        <Table
+          caption={t("nav.nodes")}
+          columns={columnsOf()}
+          rows={data.nodes}
+          keyOf={({ number }) => String(number)}
+        />
+      )}
+    </Page>
+  )
+}
+
+const columnsOf = (): readonly Column<Node>[] => [
+  {
+    label: t("nodes.number"),
+    cell: ({ number, isSelf }) => (
+      <>
+        {t("nodes.name", { number })} {isSelf && <Badge>{t("nodes.self")}</Badge>}
+      </>
+    ),
+  },
+  { label: t("nodes.does"), cell: doing },
+  { label: t("nodes.position"), cell: ({ position }) => String(position) },
+  { label: t("nodes.behind"), cell: ({ behind }) => String(behind) },
+  { label: t("nodes.seen"), cell: ({ seen }) => <Time at={seen} /> },
+  { label: t("nodes.version"), cell: ({ version }) => version },
+]
+
+function doing({ seen, works }: Node): string {
+  if (seen && Date.now() - timestampMs(seen) > silentMs) return t("nodes.silent")
+  return works ? t("nodes.works") : t("nodes.answers")
+}

@@ -60,6 +60,7 @@ const setupFlags = {
 
 const developmentFlags = {
   "--data": { hint: "DIR", help: "Keep everything in this folder (default: thrown away)" },
+  "--fixed-keys": { help: "Sign with the same keys each time, which everybody has" },
   ...chosen(["--listen", "--grpc-listen", "--log-level"]),
 } satisfies Record<string, Flag>
 
@@ -151,22 +152,26 @@ async function serve(flags: Flags): Promise<Outcome> {
 async function develop(flags: Flags): Promise<Outcome> {
   const { data, discard } = developmentFolder(flags["--data"])
   try {
-    const config = readConfig({ flags: { ...flags, "--data": data }, env: {} })
+    const hasFixedKeys = flags["--fixed-keys"] !== undefined
+    const config = readConfig({ flags: { ...settingsIn(flags), "--data": data }, env: {} })
     const place = developmentPlace(config)
     claimForDevelopment(data)
     const publicUrl = localOrigin(place, config.tlsCert.length > 0 ? "https" : "http")
-    return await serveOn({ ...config, publicUrl }, publicUrl)
+    return await serveOn({ ...config, publicUrl }, { development: publicUrl, hasFixedKeys })
   } finally {
     discard()
   }
 }
 
-async function serveOn(config: Config, development?: string): Promise<Outcome> {
+type Serving = { readonly development?: string; readonly hasFixedKeys?: boolean }
+
+async function serveOn(config: Config, serving: Serving = {}): Promise<Outcome> {
+  const { development } = serving
   const claim = await claimFolder(config, systemRandom)
   const { folder } = claim
   const server = await import("./server/index.ts")
   const running = await server
-    .serve({ config, folder, master: claim.master, started, development, env })
+    .serve({ config, folder, master: claim.master, started, env, ...serving })
     .catch((refused) => {
       claim.release()
       throw refused

@@ -10,6 +10,8 @@ export type Start = {
   readonly started: number
   /** Where it serves made-up people to a developer: the address that it does so at. */
   readonly development?: string | undefined
+  /** Whether that signs with keys that everybody has. */
+  readonly hasFixedKeys?: boolean
   /** What files that describe the server may refer to. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }

@@ -128,9 +128,9 @@ function setupTokenOf({ store, random, secrets }: ServerServices, closed: () => 
   })
 }
 
-async function developmentIn({ development }: Start) {
+async function developmentIn({ development, hasFixedKeys = false }: Start) {
   if (development === undefined) return undefined
-  return (await import("./development/development.ts")).developmentOf(development)
+  return (await import("./development/development.ts")).developmentOf(development, hasFixedKeys)
 }
 
 /** What makes the server what files describe, where the configuration names some. */

@@ -49,6 +49,27 @@ test("throws its folder away, unless one is named, which is for nothing else", a
 })
 const onlyFolders = { cwd: folder.path, onlyFiles: false }
 
+test("signs with the same keys each time where that is wanted, and says so", async () => {
+  const keysOf = async (...args: string[]) => {
+    const { url, stop } = await develop(...args)
+    const keys = await (await fetch(`${url}/oauth/v2/keys`)).json()
+    const page = await (await fetch(`${url}/dev`)).text()
+    await stop()
+    return { keys, isSaid: page.includes("the same keys each time") }
+  }
+  const first = await keysOf("--fixed-keys")
+  expect(first.keys.keys.map(({ alg }: { alg: string }) => alg).sort()).toEqual(["ES256", "RS256"])
+  expect(first.isSaid).toBe(true)
+  expect(await keysOf("--fixed-keys")).toEqual(first)
+  const other = await keysOf()
+  expect(other.isSaid).toBe(false)
+  for (const { n } of other.keys.keys) expect(JSON.stringify(first.keys)).not.toContain(n ?? "none")
+  const mixed = await run(["dev", "--fixed-keys", "--data", kept])
+  expect([mixed.code, mixed.output]).toEqual([1, expect.stringContaining("without --fixed-keys")])
+  const served = await run(["serve", "--fixed-keys"])
+  expect(served.code).toBe(2)
+})
+
 test("refuses a folder with something in it, and everything beyond this machine", async () => {
   const other = join(folder.path, "other")
   mkdirSync(other)

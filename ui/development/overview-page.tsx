@@ -18,18 +18,23 @@ export type OverviewPageProps = PageProps & {
   readonly csrf: string
   readonly people: readonly SeededPerson[]
   readonly password: string
+  /** Whether it signs with keys that everybody has. */
+  readonly fixed: boolean
   /** What a program needs to sign people in. */
   readonly client: readonly (readonly [name: "issuer" | "client" | "redirect", value: string])[]
 }
 
 /** Where a developer begins: who is there, and what to point a program to. */
 export function OverviewPage(props: OverviewPageProps) {
-  const { say, people, csrf, password, client } = props
+  const { say, people, csrf, password, client, fixed } = props
   const title = say("overview.title")
   return (
     <Frame {...props} title={title} wide>
       <Heading title={title} />
-      <Alert tone="warning">{say("overview.lead")}</Alert>
+      <Alert tone="warning">
+        <p>{say("overview.lead")}</p>
+        {fixed && <p>{say("overview.fixed")}</p>}
+      </Alert>
       <section className="stack">
         <h2>{say("people.title")}</h2>
         <p className="quiet">{say("overview.password", { password })}</p>

@@ -16,7 +16,7 @@ export {
 export { encryptJwt } from "./jwe.ts"
 export { type Claims, halfHash } from "./jws.ts"
 export { type Algorithm, algorithmOf, algorithms, type KeyKind, webKey } from "./model.ts"
-export type { SealedPair } from "./pair.ts"
+export { type GivenKey, type SealedPair, sealPair } from "./pair.ts"
 export { rotateKeys } from "./rotation.ts"
 export { type CertifiedPair, createCertified, privateKeyOf } from "./saml/certificate.ts"
 export { rotateSamlKeys, type SamlKeys, samlKeys } from "./saml/commands.ts"

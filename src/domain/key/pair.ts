@@ -22,17 +22,21 @@ export async function createPair(
   cx: Pick<Call, "ids" | "secrets">,
   kind: KeyKind,
 ): Promise<SealedPair> {
-  const id = cx.ids.next()
-  const { publicKey, privateKey } = await pairOf(kind)
-  const secret = JSON.stringify(privateKey.export({ format: "jwk" }))
-  return {
-    id,
-    kind,
-    algorithm: algorithmOf(kind),
-    publicKey: publicJwk(publicKey.export({ format: "jwk" })),
-    sealed: cx.secrets.seal("seal", secret, sealedAbout(id)),
-  }
+  const { privateKey } = await pairOf(kind)
+  return sealPair(cx, { id: cx.ids.next(), kind, privateJwk: privateKey.export({ format: "jwk" }) })
 }
+
+/** A key pair that somebody has already. */
+export type GivenKey = { readonly id: string; readonly kind: KeyKind; readonly privateJwk: object }
+
+/** Makes one that is there already ready to be stored. */
+export const sealPair = (
+  { secrets }: Pick<Call, "secrets">,
+  { id, kind, privateJwk }: GivenKey,
+): SealedPair => ({
+  ...{ id, kind, algorithm: algorithmOf(kind), publicKey: publicJwk(privateJwk) },
+  sealed: secrets.seal("seal", JSON.stringify(privateJwk), sealedAbout(id)),
+})
 
 /** What the sealed private half is bound to, so that it can't stand in for another key's. */
 export const sealedAbout = (id: string): string => `web_key/${id}`

@@ -1,5 +1,6 @@
 import { never } from "../../kernel/crypto/signing-key.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
+import type { SealedPair } from "../key/index.ts"
 import { addServiceKey, addUser, createPassword } from "../user/index.ts"
 import { own, provision } from "./provision.ts"
 
@@ -18,6 +19,8 @@ export type SetupInput = {
   }
   /** The key of a service user who owns the instance, too; their ids are the caller's choice. */
   readonly serviceKey: OwnerKey | undefined
+  /** What it signs with; new ones where they are left out. */
+  readonly keys?: readonly SealedPair[] | undefined
 }
 
 export type OwnerKey = {
@@ -40,6 +43,7 @@ export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
     name: input.organization,
     organization: input.organization,
     publicUrl: input.publicUrl,
+    keys: input.keys,
     owner: {
       kind: "human",
       userName: owner.loginName,

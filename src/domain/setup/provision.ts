@@ -1,7 +1,7 @@
 import type { Cx, Transaction } from "../../store/index.ts"
 import { addApplication } from "../app/index.ts"
 import { addInstance, addInstanceMember, ownerRole, setOwnResources } from "../instance/index.ts"
-import { addKeys, prepareKeys } from "../key/index.ts"
+import { addKeys, prepareKeys, type SealedPair } from "../key/index.ts"
 import { addOrganization } from "../org/index.ts"
 import { addProject } from "../project/index.ts"
 import { addUser, type NewHuman, type NewMachine } from "../user/index.ts"
@@ -14,6 +14,8 @@ export type NewInstance = {
   /** Of the pages, for who reads none of theirs; ours where it is left out. */
   readonly language?: string
   readonly owner: Omit<NewHuman, "orgId"> | Omit<NewMachine, "orgId">
+  /** What it signs with; new ones where they are left out. */
+  readonly keys?: readonly SealedPair[] | undefined
   /** Comes last, in the same step. */
   readonly more?: (tx: Transaction, orgId: string, ownerId: string) => void
 }
@@ -24,7 +26,7 @@ export type NewInstance = {
  */
 export async function provision(cx: Cx, input: NewInstance) {
   const ids = { org: cx.ids.next(), owner: cx.ids.next(), project: cx.ids.next() }
-  const keys = await prepareKeys(cx)
+  const keys = input.keys ?? (await prepareKeys(cx))
   await cx.store.transact(cx, (tx) => {
     const { name, publicUrl, language = "" } = input
     addInstance(tx, { name, publicUrl, language })

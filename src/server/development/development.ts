@@ -13,11 +13,11 @@ import { seed } from "./seed.ts"
  * What makes an instance one to develop against: made-up people, a demo application, messages that
  * stay here, and a mark on every page that says so.
  */
-export function developmentOf(publicUrl: string) {
+export function developmentOf(publicUrl: string, hasFixedKeys: boolean) {
   const mailbox = mailboxOf(systemClock)
   return {
     catching: mailbox.catching,
-    seed: (services: ServerServices) => seed(services, publicUrl),
+    seed: (services: ServerServices) => seed(services, { publicUrl, hasFixedKeys }),
     around: (app: App, services: ServerServices): App => {
       const pages = developmentPages(services, {
         ...{ publicUrl, messages: mailbox.messages, show: pagesWith(uiEntry) },

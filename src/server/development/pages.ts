@@ -18,7 +18,7 @@ import { anonymousCall } from "../caller.ts"
 import { originOf } from "../origin.ts"
 import type { ServerServices } from "../services.ts"
 import { demoOf } from "./demo.ts"
-import { clients, ownRedirectUri, password, people } from "./seed.ts"
+import { clients, ownRedirectUri, password, people, signsFixed } from "./seed.ts"
 
 type Parts = {
   readonly publicUrl: string
@@ -87,7 +87,13 @@ function overviewPages(parts: Parts): Readonly<Record<string, Pages>> {
           ["client", clients.own],
           ["redirect", ownRedirectUri],
         ] as const
-        return ui.OverviewPage({ ...props, people: here, password, client })
+        return ui.OverviewPage({
+          ...props,
+          people: here,
+          password,
+          client,
+          fixed: signsFixed(visitor.cx),
+        })
       }),
     "GET /dev/messages": (visitor) =>
       shown(parts, visitor, (ui, props) => ui.MessagePage({ ...props, messages: messages() })),

@@ -1,6 +1,8 @@
+import { startError } from "../../boot/start-error.ts"
 import { addApplication } from "../../domain/app/index.ts"
 import { addAuthorization } from "../../domain/authorization/index.ts"
 import { instanceIds } from "../../domain/instance/index.ts"
+import { publicKeys, sealPair } from "../../domain/key/index.ts"
 import { addMember } from "../../domain/member/index.ts"
 import { activateProvider, addProvider, providersOf } from "../../domain/message-provider/index.ts"
 import { addOrganization } from "../../domain/org/index.ts"
@@ -13,6 +15,9 @@ import { smsEndpoint } from "./mailbox.ts"
 
 /** Everybody's. A page says it: who gets to a development instance may be anybody anyway. */
 export const password = "Correct-horse-7-battery"
+
+/** The key that stands for those that are the same each time. */
+const fixedKeyId = "development-rs256"
 
 /** The clients, whose ids are the same in every development instance. */
 export const clients = { demo: "development-demo", own: "development" } as const
@@ -58,19 +63,40 @@ const others: readonly Seeded[] = [
 export const people: readonly Seeded[] = [owner, ...others]
 
 /** Sets a new instance up and fills it; one that is there already stays as it is. */
-export async function seed(services: ServerServices, publicUrl: string): Promise<void> {
+export async function seed(
+  services: ServerServices,
+  { publicUrl, hasFixedKeys }: Wanted,
+): Promise<void> {
   const cx = services.call(firstInstance, "development")
   if (instanceIds(services.store).length === 0) {
     const { loginName, firstName, lastName } = owner
     const given = { loginName, email: loginName, firstName, lastName, password }
     const made = await setUp(cx, {
       ...{ publicUrl, organization: "Acme", owner: given, serviceKey: undefined },
+      keys: hasFixedKeys ? await fixedPairs(cx) : undefined,
     })
     const hashed = await createPassword(password, { names: [] })
     await cx.store.transact(cx, (tx) => fill(tx, { acme: made.orgId, hashed, publicUrl }))
   }
+  if (hasFixedKeys && !signsFixed(cx)) {
+    throw startError(
+      "dev_keys",
+      "this folder was made without --fixed-keys, and keeps its keys; name another one with --data",
+    )
+  }
   await addProviders(cx)
 }
+
+/** `hasFixedKeys`: it signs with keys that are the same each time, which everybody has. */
+type Wanted = { readonly publicUrl: string; readonly hasFixedKeys: boolean }
+
+async function fixedPairs(cx: Cx) {
+  const { fixedKeys } = await import("./fixed-keys.ts")
+  return fixedKeys.map((each) => sealPair(cx, each))
+}
+
+/** Whether a key of those is there, as long as they have not been replaced. */
+export const signsFixed = (cx: Cx): boolean => publicKeys(cx).some(({ kid }) => kid === fixedKeyId)
 
 type Ground = {
   readonly acme: string

@@ -31,14 +31,15 @@ type Server = {
   readonly keyFile: string
 }
 
-/** Signs a service user in by its key (RFC 7523 §2.1), and answers what calls as them. */
-export async function apiClient(
-  { url, keyFile: file }: Server,
-  send: Network["send"],
-): Promise<CallApi> {
-  const base = addressOf(url)
+/** Signs a service user in by its key (RFC 7523 §2.1), and answers an access token of theirs. */
+export const accessToken = ({ url, keyFile: file }: Server, send: Network["send"]) =>
+  tokenFor(asking(send), addressOf(url), keyIn(file))
+
+/** Signs a service user in, and answers what calls as them. */
+export async function apiClient(server: Server, send: Network["send"]): Promise<CallApi> {
+  const base = addressOf(server.url)
   const ask = asking(send)
-  const token = await tokenFor(ask, base, keyIn(file))
+  const token = await accessToken(server, send)
   return async (method, request, orgId) => {
     const path = `${base}/${method.parent.typeName}/${method.name}`
     const { status, body } = await ask(path, {

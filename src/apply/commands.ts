@@ -1,4 +1,4 @@
-import type { CommandTable, Flags, Outcome } from "../boot/command-line.ts"
+import type { CommandTable, Flag, Flags, Outcome } from "../boot/command-line.ts"
 import type { Network } from "../kernel/net/network.ts"
 import type { Applied, Step } from "./run.ts"
 
@@ -10,18 +10,32 @@ type Lent = {
 /** The exit code of a plan that something is left to do for. */
 const differsCode = 3
 
-/** The command that makes a server what files describe. */
+const serverFlags = {
+  "--server": { hint: "URL", help: "Its public address (default: http://localhost:8080)" },
+  "--key": { hint: "FILE", help: "The key file of a service user who may do it", required: true },
+} as const satisfies Record<string, Flag>
+
+const serverIn = (flags: Flags) => ({
+  url: flags["--server"] ?? "http://localhost:8080",
+  keyFile: flags["--key"] ?? "",
+})
+
+/** What is done to a server by its interface, as a service user. */
 export const applyCommands = (lent: Lent): CommandTable => ({
+  token: {
+    help: "Print an access token of a service user, for programs that call the interface",
+    flags: serverFlags,
+    run: async (flags) => {
+      const { accessToken } = await import("./api-client.ts")
+      const token = await accessToken(serverIn(flags), lent.network.send)
+      return { text: token, data: { accessToken: token } }
+    },
+  },
   apply: {
     help: "Make organisations, projects, people, providers and policies what files describe",
     words: { PATH: { help: "A YAML file, or a folder of them" } },
     flags: {
-      "--server": { hint: "URL", help: "Its public address (default: http://localhost:8080)" },
-      "--key": {
-        hint: "FILE",
-        help: "The key file of a service user who may do it",
-        required: true,
-      },
+      ...serverFlags,
       "--secrets": {
         help: "Say the secrets of providers again: nobody can see whether they differ",
       },
@@ -36,8 +50,7 @@ async function runApply(flags: Flags, { env, network }: Lent): Promise<Outcome> 
   const { apiClient } = await import("./api-client.ts")
   const { apply } = await import("./apply.ts")
   const documents = readDocuments(flags.PATH ?? "", env)
-  const url = flags["--server"] ?? "http://localhost:8080"
-  const call = await apiClient({ url, keyFile: flags["--key"] ?? "" }, network.send)
+  const call = await apiClient(serverIn(flags), network.send)
   const isPlan = flags["--plan"] !== undefined
   const saysSecrets = flags["--secrets"] !== undefined
   const applied = await apply(call, documents, { isPlan, saysSecrets })

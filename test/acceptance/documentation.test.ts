@@ -1,34 +1,48 @@
-// Every command that README and docs/ show is one, with flags that it has.
-import { readdirSync, readFileSync } from "node:fs"
+// What the pages in docs/ show is typed as it stands, page by page, on a machine of its own; of
+// README each command is one, with flags that it has.
+import { execFileSync } from "node:child_process"
+import { existsSync, readdirSync, readFileSync, renameSync } from "node:fs"
 import { join } from "node:path"
-import { expect, test } from "vitest"
-import { run } from "../support/latchkey.ts"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { writeCertificate } from "../support/certificate.ts"
+import {
+  blocksOf,
+  inUse,
+  logOf,
+  type Machine,
+  machineIn,
+  writeBlock,
+} from "../support/documented.ts"
+import { run, temporaryFolder } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
 
 const root = join(import.meta.dirname, "../..")
-const pages = [
-  "README.md",
-  ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
-].filter((name) => name.endsWith(".md"))
+const textOf = (name: string) => readFileSync(join(root, name), "utf8")
+const docs = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))
 
 /** Lines of code that start us, in whatever they stand: "sudo …", "exec latchkey". */
-function commandsIn(page: string): readonly string[] {
-  const text = readFileSync(join(root, page), "utf8")
-  return [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) =>
-    block
+const commandsIn = (page: string): readonly string[] =>
+  blocksOf(page).flatMap(({ text }) =>
+    text
       .replaceAll("\\\n", " ")
       .split("\n")
       .flatMap((line) => /^(?:.*[\s/])?latchkey ((?:[a-z-]+)(?: .*)?)$/.exec(line)?.[1] ?? [])
       .filter((words) => !words.startsWith("-") && !/^\/|\.\w+$/.test(words.split(" ")[0] ?? "")),
   )
-}
 
-const shown = pages.flatMap((page) => commandsIn(page).map((words) => [page, words] as const))
-
-test("the pages show commands", () => {
-  expect(shown.length).toBeGreaterThan(5)
+test("every page of docs/ is in its list, and every link leads somewhere", () => {
+  const list = textOf("docs/README.md")
+  for (const name of docs.filter((each) => each !== "README.md"))
+    expect(list).toContain(`(${name})`)
+  for (const name of docs) {
+    for (const [, target = ""] of textOf(`docs/${name}`).matchAll(/\]\(([^)#:]+)\)/g)) {
+      const isMade = target.startsWith("reference/")
+      expect(isMade || existsSync(join(root, "docs", target)), `${name}: ${target}`).toBe(true)
+    }
+  }
 })
 
-test.each(shown)("%s: latchkey %s", async (_, words) => {
+test.each(commandsIn(textOf("README.md")))("README.md: latchkey %s", async (words) => {
   const typed =
     words
       .split(/\s+[|>#]|\s{2,}#/)[0]
@@ -43,3 +57,103 @@ test.each(shown)("%s: latchkey %s", async (_, words) => {
     expect(output, word).toContain(word.split("=")[0])
   }
 })
+
+/** What a page begins with, where that is not a server in use; and what is to be seen after it. */
+type Told = {
+  readonly before?: (machine: Machine) => unknown
+  readonly after?: (machine: Machine, said: string) => unknown
+}
+
+const told: Readonly<Record<string, Told>> = {
+  "quick-start.md": {
+    before: downloaded,
+    after: (_, said) => expect(said).toMatch(/latchkey-0\.1\.0-linux-x64\.tar\.gz: OK/),
+  },
+  "service.md": { before: () => {} },
+  "certificates.md": {
+    before: async ({ work }) => {
+      const made = await writeCertificate(join(work, "made"), ["id.example.com"])
+      renameSync(made.certFile, join(work, "fullchain.pem"))
+      renameSync(made.keyFile, join(work, "privkey.pem"))
+    },
+  },
+  "upgrade.md": {
+    before: async ({ data, type }) => {
+      const earlier = join(root, "test/reliability/earlier/schema-6.tar.gz")
+      execFileSync("tar", ["-xzf", earlier, "-C", data])
+      await type("chmod 700 /var/lib/latchkey")
+    },
+    after: (_, said) => expect(said).toContain("again as it was before"),
+  },
+  "first-application.md": {
+    after: (_, said) => {
+      expect(said).toMatch(/Nothing was changed: this is the plan/)
+      expect(said).toMatch(/clientSecret {2}\S{20,}/)
+    },
+  },
+  "passkeys.md": { after: (_, said) => expect(said).toMatch(/"code":\s*\{/) },
+  "mail.md": { after: (machine) => expect(logOf(machine)).toContain("/dev") },
+  "groups.md": { after: (_, said) => expect(said).toContain("+ ") },
+  "backup.md": { after: (machine) => inOnceMore(machine) },
+  "recover.md": { after: (_, said) => expect(said.match(/\/ui\/login\/\S+#/g)).toHaveLength(2) },
+  "watch.md": {
+    after: (_, said) => expect(said).toContain("latchkey_sign_in_checks_total"),
+  },
+  "automation.md": { after: (_, said) => expect(said).toContain("Everything is as described.") },
+}
+
+describe.runIf(needs("curl"))("typed as it stands:", () => {
+  let folder: ReturnType<typeof temporaryFolder>
+  let machine: Machine
+  beforeEach(async () => {
+    folder = temporaryFolder()
+    machine = await machineIn(folder.path)
+  })
+  afterEach(async () => {
+    await machine.end()
+    folder.remove()
+  })
+
+  const shown = docs.filter((name) =>
+    blocksOf(textOf(`docs/${name}`)).some(({ language }) => language === "sh"),
+  )
+
+  test("nothing is told of a page that shows no command", () => {
+    expect(Object.keys(told).filter((name) => !shown.includes(name))).toEqual([])
+    expect(shown.length).toBeGreaterThan(10)
+  })
+
+  test.each(shown)("docs/%s", { timeout: 60_000 }, async (name) => {
+    const { before = inUse, after } = told[name] ?? {}
+    await before(machine)
+    let said = ""
+    let folder = ""
+    for (const block of blocksOf(textOf(`docs/${name}`))) {
+      if (block.file !== "") writeBlock(machine, block)
+      if (block.language !== "sh") continue
+      // A shell stays where it was led to.
+      const typed = await machine.type(`${folder}${block.text}`)
+      expect(typed.code, typed.said).toBe(0)
+      folder += block.text.match(/^cd .*\n/gm)?.join("") ?? ""
+      said += typed.said
+    }
+    await after?.(machine, said)
+  })
+})
+
+/** The archive of a release, with its sums. */
+async function downloaded({ type }: Machine): Promise<void> {
+  const made = await type(`mkdir latchkey-0.1.0-linux-x64
+    cp --dereference latchkey latchkey-0.1.0-linux-x64/
+    tar --create --gzip --file latchkey-0.1.0-linux-x64.tar.gz latchkey-0.1.0-linux-x64
+    rm -r latchkey-0.1.0-linux-x64 latchkey
+    sha256sum latchkey-0.1.0-linux-x64.tar.gz > SHA256SUMS`)
+  expect(made.code, made.said).toBe(0)
+}
+
+/** What was brought back is the same server, which takes the same key. */
+async function inOnceMore({ type }: Machine): Promise<void> {
+  const token = "latchkey token --key automation.json --server https://id.example.com"
+  const { code, said } = await type(token)
+  expect(code, said).toBe(0)
+}

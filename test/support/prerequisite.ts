@@ -75,6 +75,11 @@ export const prerequisites = {
     why: "the tests of disks that lose power or refuse, whose helpers are a few lines of C",
     remedy: "apt-get install gcc libc6-dev",
   },
+  curl: {
+    names: ["curl"],
+    why: "the test that types what the documentation shows",
+    remedy: "apt-get install curl",
+  },
   prlimit: {
     names: ["prlimit"],
     why: "the tests of a disk that refuses, which change a limit of a running process",

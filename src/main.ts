@@ -28,7 +28,7 @@ import { folderAt } from "./boot/folder/folder.ts"
 import { peopleCommands } from "./boot/people/commands.ts"
 import { notify } from "./boot/readiness.ts"
 import { recoveredText, recoverOwner } from "./boot/recovery.ts"
-import type { Running } from "./boot/running.ts"
+import type { Running, Start } from "./boot/running.ts"
 import { readConfig, readSettings, settingsText } from "./boot/settings.ts"
 import { passwordIn, setUp } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
@@ -145,7 +145,7 @@ const commands: CommandTable = {
 async function serve(flags: Flags): Promise<Outcome> {
   const config = readConfig({ flags, env })
   refuseDevelopment(folderAt(config.data))
-  return serveOn(config)
+  return serveOn(config, { env })
 }
 
 /** The environment and its folders stay out of it. */
@@ -163,15 +163,15 @@ async function develop(flags: Flags): Promise<Outcome> {
   }
 }
 
-type Serving = { readonly development?: string; readonly hasFixedKeys?: boolean }
+type Serving = Pick<Start, "development" | "hasFixedKeys" | "env">
 
-async function serveOn(config: Config, serving: Serving = {}): Promise<Outcome> {
+async function serveOn(config: Config, serving: Serving): Promise<Outcome> {
   const { development } = serving
   const claim = await claimFolder(config, systemRandom)
   const { folder } = claim
   const server = await import("./server/index.ts")
   const running = await server
-    .serve({ config, folder, master: claim.master, started, env, ...serving })
+    .serve({ config, folder, master: claim.master, started, ...serving })
     .catch((refused) => {
       claim.release()
       throw refused

@@ -43,7 +43,7 @@ const schema = z.object({
   grpcListen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8081", addressOf), "127.0.0.1:8081"),
   metricsListen: z.optional(text("HOST:PORT, such as 127.0.0.1:9464", addressOf)),
   traces: z.optional(text("an address such as http://127.0.0.1:4318/v1/traces", webUrlOf)),
-  traceShare: z.prefault(text("a number above 0 and up to 1, such as 0.1", shareOf), "1"),
+  traceShare: z.optional(text("a number above 0 and up to 1, such as 0.1", shareOf)),
   database: z.optional(text("an address such as postgres://user@host/name", databaseOf)),
   tlsCert: z.prefault(list("paths of PEM files", pathOf), []),
   tlsKey: z.prefault(list("paths of PEM files", pathOf), []),

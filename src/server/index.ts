@@ -8,6 +8,7 @@ import { instanceIds } from "../domain/instance/index.ts"
 import { systemClock } from "../kernel/clock.ts"
 import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
 import { systemNetwork } from "../kernel/net/network.ts"
+import { traceSettings } from "../kernel/setting/telemetry.ts"
 import { appOf } from "./app.ts"
 import type { Collecting } from "./background/audit-collector.ts"
 import { type Background, startBackground } from "./background/background.ts"
@@ -41,7 +42,7 @@ export async function serve(start: Start): Promise<Running> {
   const files = readCertificates(config)
   const development = await developmentIn(start)
   const { catching } = development ?? {}
-  const tracing = await tracingIn(config)
+  const tracing = await tracingIn(start)
   const services = await joinServices(start, { meters, tracing, catching })
   await services.lead.begin()
   await followPublicUrl(services, config.publicUrl)
@@ -147,12 +148,15 @@ async function ended({ lead, store, tracing }: ServerServices): Promise<void> {
 }
 
 /** What traces requests, loaded only where that is wanted. */
-async function tracingIn({ traces: url, traceShare: share }: Start["config"]) {
-  if (url === undefined) return undefined
-  const { tracingOf } = await import("./tracing/tracing.ts")
+async function tracingIn({ config, env = {} }: Start) {
+  const { settings, ignored } = traceSettings(config, env)
+  if (settings === undefined && ignored.length === 0) return undefined
+  const tracing = settings && (await import("./tracing/tracing.ts"))
   return (log: Logger) => {
+    if (ignored.length > 0) log.warning("{ignored} can't be followed", { ignored })
     const lost = (why: string) => log.warning("traces are lost: {why}", { why })
-    return tracingOf({ url, share, lost, send: systemNetwork.send, clock: systemClock })
+    const { send } = systemNetwork
+    return settings && tracing?.tracingOf({ ...settings, lost, send, clock: systemClock })
   }
 }
 

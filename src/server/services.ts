@@ -35,7 +35,7 @@ import type { Tracing } from "./tracing/tracing.ts"
 /** What is wanted of them beside the usual. */
 export type Opening = {
   readonly meters?: Meters | undefined
-  readonly tracing?: ((log: Logger) => Tracing) | undefined
+  readonly tracing?: ((log: Logger) => Tracing | undefined) | undefined
   /** The data folder is a copy, to be looked at alone. */
   readonly isCopy?: boolean
   /** Takes something that would go out. */

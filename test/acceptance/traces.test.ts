@@ -31,18 +31,20 @@ afterAll(() => folder.remove())
 function openReceiver() {
   const bodies: Uint8Array[] = []
   const asked: string[] = []
+  const keys: string[] = []
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     fetch: async (request) => {
       const { pathname } = new URL(request.url)
       asked.push(`${request.method} ${pathname} ${request.headers.get("content-type")}`)
+      keys.push(request.headers.get("x-api-key") ?? "")
       bodies.push(new Uint8Array(await request.arrayBuffer()))
       return new Response(new Uint8Array())
     },
   })
   const url = `http://127.0.0.1:${server.port}/v1/traces`
-  return { url, asked, bodies, stop: () => server.stop(true) }
+  return { url, asked, keys, bodies, stop: () => server.stop(true) }
 }
 
 /** What a server traces while `work` asks it something. */
@@ -150,4 +152,61 @@ test("only a part is traced where that is wanted", async () => {
     for (let count = 0; count < 20; count++) await fetch(`${url}/oauth/v2/keys`)
   })
   expect(spans.length).toBeLessThan(3)
+})
+
+describe("where our own settings say nothing, the variables of OpenTelemetry count", () => {
+  const planted = "planted key,1"
+  async function tracedBy(env: Readonly<Record<string, string>>, args: readonly string[] = []) {
+    const receiver = openReceiver()
+    const base = receiver.url.replace("/v1/traces", "")
+    const running = await start({
+      ...{ data, port, args },
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: base, ...env },
+    })
+    try {
+      for (let count = 0; count < 5; count++) await fetch(`${running.url}/oauth/v2/keys`)
+    } finally {
+      await running.stop()
+      await receiver.stop()
+    }
+    return { ...receiver, output: running.output(), spans: decodedTraces(receiver.bodies) }
+  }
+
+  test("where to, with which key, as whom", async () => {
+    const { spans, asked, keys, output } = await tracedBy({
+      OTEL_EXPORTER_OTLP_HEADERS: `x-api-key=${encodeURIComponent(planted)},x-other=1`,
+      OTEL_SERVICE_NAME: "sign-in",
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment=test%20bed,service.name=other",
+    })
+    expect(new Set(asked)).toEqual(new Set(["POST /v1/traces application/x-protobuf"]))
+    expect(new Set(keys)).toEqual(new Set([planted]))
+    const [first] = named(spans, "GET keys")
+    expect(first?.resource).toMatchObject({
+      "service.name": "sign-in",
+      "deployment.environment": "test bed",
+    })
+    expect(output).not.toContain(planted)
+  })
+
+  test.each([
+    ["switched off", { OTEL_SDK_DISABLED: "true" }],
+    ["no exporter", { OTEL_TRACES_EXPORTER: "none" }],
+    ["nothing sampled", { OTEL_TRACES_SAMPLER: "always_off" }],
+  ])("%s: nothing is sent", async (_, env) => {
+    expect((await tracedBy(env)).asked).toEqual([])
+  })
+
+  test("what can't be followed is told, without its value", async () => {
+    const { asked, output } = await tracedBy({ OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" })
+    expect(asked).toEqual([])
+    expect(output).toMatch(/OTEL_EXPORTER_OTLP_PROTOCOL.* can't be followed/)
+  })
+
+  test("our own settings come first", async () => {
+    const own = openReceiver()
+    const { asked } = await tracedBy({}, ["--traces", own.url])
+    await own.stop()
+    expect(asked).toEqual([])
+    expect(own.asked).not.toEqual([])
+  })
 })

@@ -16,7 +16,6 @@ it("has a default for everything a newcomer would have to write", () => {
     s3Region: "us-east-1",
     tlsCert: [],
     tlsKey: [],
-    traceShare: 1,
     systemUsers: [],
     trustedProxies: [],
     auditRetentionDays: 90,

@@ -88,6 +88,7 @@ export async function start(options: {
   readonly data: string
   readonly port: number
   readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
 }): Promise<Running> {
   const { data, port } = options
   const grpcPort = await freePort()
@@ -97,7 +98,7 @@ export async function start(options: {
       ...["serve", "--data", data, "--listen", `127.0.0.1:${port}`],
       ...["--grpc-listen", `127.0.0.1:${grpcPort}`, ...(options.args ?? [])],
     ],
-    { env: {} },
+    { env: { ...options.env } },
   )
   let output = ""
   child.stdout.on("data", (chunk) => (output += chunk))

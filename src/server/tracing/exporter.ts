@@ -4,12 +4,13 @@ import type { SpanExporter } from "@opentelemetry/sdk-trace"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Network } from "../../kernel/net/network.ts"
 
-/** How long one batch may take to be handed over. */
-const timeoutMs = 10_000
-
 export type Receiver = {
   /** Where it takes traces: https://collector.example.com:4318/v1/traces */
   readonly url: string
+  /** What it wants beside; a key of ours, perhaps, which nobody else is told. */
+  readonly headers: Readonly<Record<string, string>>
+  /** How long one batch may take to be handed over. */
+  readonly timeoutMs: number
   readonly send: Network["send"]
   readonly clock: Clock
   /** Told when spans are lost, and why; once, until some arrive again. */
@@ -20,14 +21,21 @@ export type Receiver = {
  * Hands spans over as OTLP/HTTP with protobuf says (https://opentelemetry.io/docs/specs/otlp). What
  * can't be handed over is dropped: traces are no reason to keep anything waiting, or in memory.
  */
-export function exporterOf({ url, send, clock, lost }: Receiver): SpanExporter {
+export function exporterOf({
+  url,
+  timeoutMs,
+  send,
+  clock,
+  lost,
+  ...given
+}: Receiver): SpanExporter {
   let isLosing = false
   const handOver = async (body: Uint8Array<ArrayBuffer>) => {
     const controller = new AbortController()
     const late = new Error(`there was no answer within ${timeoutMs / 1000} seconds`)
     const timer = clock.after(timeoutMs, () => controller.abort(late))
     try {
-      const headers = { "content-type": "application/x-protobuf" }
+      const headers = { ...given.headers, "content-type": "application/x-protobuf" }
       const answer = await send(url, {
         ...{ method: "POST", headers, body, redirect: "manual", signal: controller.signal },
       })

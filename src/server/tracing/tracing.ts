@@ -18,6 +18,7 @@ import {
 } from "@opentelemetry/sdk-trace"
 import type { Entry, Hooks } from "../../api/dispatch.ts"
 import { type Tracer, traceWith } from "../../kernel/lane/trace.ts"
+import type { TraceSettings } from "../../kernel/setting/telemetry.ts"
 import { version } from "../../kernel/version.ts"
 import { routeGroup } from "../metrics/route-group.ts"
 import { exporterOf, type Receiver } from "./exporter.ts"
@@ -44,10 +45,7 @@ type Answering<A extends Called> = {
   readonly api: () => Promise<A>
 }
 
-export type Traced = Receiver & {
-  /** Which part of the requests is traced, 0 to 1, unless a trusted peer has decided already. */
-  readonly share: number
-}
+export type Traced = Receiver & Pick<TraceSettings, "resource" | "sampling">
 
 const stopMs = 2_000
 
@@ -56,10 +54,12 @@ const stopMs = 2_000
  * nothing that a caller sends becomes one, be it an address, a name or a secret.
  */
 export function tracingOf(traced: Traced): Tracing {
-  const root = new TraceIdRatioBasedSampler(traced.share)
+  const { byParent, share } = traced.sampling
+  const root = new TraceIdRatioBasedSampler(share)
+  const ours = { "service.name": "latchkey", "service.version": version }
   const provider = new TracerProvider({
-    resource: resourceFromAttributes({ "service.name": "latchkey", "service.version": version }),
-    sampler: new ParentBasedSampler({ root }),
+    resource: resourceFromAttributes({ ...ours, ...traced.resource }),
+    sampler: byParent ? new ParentBasedSampler({ root }) : root,
     spanProcessors: [new BatchSpanProcessor({ exporter: exporterOf(traced) })],
   })
   const tracer = provider.getTracer("latchkey", version)

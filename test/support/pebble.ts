@@ -10,14 +10,17 @@ export type Pebble = {
   /** Its directory, and the file with what its own TLS is trusted by. */
   readonly directory: string
   readonly root: string
+  /** The root of the certificates that it gives, in PEM. */
+  readonly trusted: () => Promise<string>
   readonly stop: () => Promise<void>
 }
 
 /**
  * An ACME authority as Let's Encrypt tests clients with: it refuses some nonces on purpose. Every
- * name leads to this machine, where it comes to `httpPort`.
+ * name leads to this machine, where it comes to `httpPort`. `life` is that of its certificates, in
+ * seconds.
  */
-export async function startPebble(httpPort: number): Promise<Pebble> {
+export async function startPebble(httpPort: number, life?: number): Promise<Pebble> {
   const binary = needs("pebble")
   if (!binary) throw new Error("no pebble on this machine")
   const folder = temporaryFolder()
@@ -28,6 +31,7 @@ export async function startPebble(httpPort: number): Promise<Pebble> {
   const pebble = {
     ...{ listenAddress: `127.0.0.1:${port}`, managementListenAddress: `127.0.0.1:${management}` },
     ...{ certificate: certFile, privateKey: keyFile, httpPort, tlsPort: 1 },
+    ...(life && { certificateValidityPeriod: life }),
   }
   writeFileSync(config, JSON.stringify({ pebble }))
   const names = spawn("/usr/bin/pebble-challtestsrv", [
@@ -41,9 +45,13 @@ export async function startPebble(httpPort: number): Promise<Pebble> {
     await Promise.all([ended(names), ended(authority)])
     folder.remove()
   }
+  const trusted = async () => {
+    const tls = { rejectUnauthorized: false }
+    return (await fetch(`https://127.0.0.1:${management}/roots/0`, { tls })).text()
+  }
   for (let tries = 0; tries < 200; tries++) {
     if ((await isOpen(port)) && (await isOpen(control))) {
-      return { directory: `https://localhost:${port}/dir`, root: certFile, stop }
+      return { directory: `https://localhost:${port}/dir`, root: certFile, trusted, stop }
     }
     await new Promise((done) => setTimeout(done, 25))
   }

@@ -8,6 +8,10 @@ import { bindingsOf } from "../src/api/encoding/rest.ts"
 import { type Access, access } from "../src/gen/core/options_pb.ts"
 import { http } from "../src/gen/google/api/annotations_pb.ts"
 import { keys, spelling } from "../src/kernel/config.ts"
+import { gauges } from "../src/server/metrics/gauges.ts"
+import { metersOf } from "../src/server/metrics/meters.ts"
+import { aggregates } from "../src/server/modules.ts"
+import { revisionOf } from "../src/store/log/event-types.ts"
 import { root } from "./step.ts"
 
 const made = "Made from the program itself, and for this version of it.\n"
@@ -76,16 +80,79 @@ function api(): string {
   )
 }
 
+/** What the program prints. */
+async function said(...words: readonly string[]): Promise<string> {
+  const command = [process.execPath, join(root, "src/main.ts"), ...words]
+  const child = Bun.spawn(command, { env: {}, stderr: "ignore" })
+  return (await new Response(child.stdout).text()).trimEnd()
+}
+
+/** Names that may follow what is typed. */
+const following = async (...typed: readonly string[]): Promise<readonly string[]> =>
+  (await said("__complete", ...typed, "")).split("\n").map((line) => line.split("\t")[0] ?? "")
+
+/** What each command says of itself, by its name of one word or two. */
+async function helps(): Promise<readonly (readonly [name: string, help: string])[]> {
+  const asked = (await following()).map(async (first) => {
+    const help = await said(first, "--help")
+    if (help !== "") return [[first, help] as const]
+    const second = (await following(first)).map((word) => `${first} ${word}`)
+    return Promise.all(
+      second.map(async (name) => [name, await said(...name.split(" "), "--help")] as const),
+    )
+  })
+  return (await Promise.all(asked)).flat()
+}
+
+async function commands(): Promise<string> {
+  const parts = (await helps()).map(([name, help]) => {
+    const lines = help.split("\n").map((line) => line.trimEnd())
+    return `## latchkey ${name}\n\n\`\`\`\n${lines.join("\n").replace(/\n{2,}/g, "\n\n")}\n\`\`\``
+  })
+  return page("Every command", ...parts)
+}
+
+function events(): string {
+  const parts = aggregates.map((aggregate) => {
+    const { stream, evolve } = aggregate
+    const rows = Object.keys(evolve).map((type): Row => {
+      return [code(type), `${revisionOf(aggregate, type)}`]
+    })
+    return `## ${stream}\n\n${table(["Type", "Revision"], rows)}`
+  })
+  return page(
+    "Every event",
+    "What happens is kept as events, by the kind of thing they are about. `latchkey events`, " +
+      "`/events/_search`, executions and the audit trail name them by their type.",
+    ...parts,
+  )
+}
+
+async function metrics(): Promise<string> {
+  const metered = await metersOf().registry.getMetricsAsJSON()
+  const counted = metered.map(({ name, type, help }): Row => [code(name), `${type}`, help])
+  const looked = gauges.map(({ name, help }): Row => [code(name), "gauge", help])
+  const rows = [...counted, ...looked].sort(([a = ""], [b = ""]) => a.localeCompare(b))
+  return page(
+    "Every metric",
+    "At `/metrics` of `--metrics-listen`, in the format of Prometheus.",
+    table(["Name", "Type", "What it says"], rows),
+  )
+}
+
 /** The pages of the reference, by their files. */
-export const reference: ReadonlyMap<string, () => string> = new Map([
+export const reference = new Map<string, () => string | Promise<string>>([
   ["configuration.md", configuration],
+  ["commands.md", commands],
   ["api.md", api],
+  ["events.md", events],
+  ["metrics.md", metrics],
 ])
 
 /** Writes all of them into a folder. */
-export function writeReference(folder: string): void {
+export async function writeReference(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true })
-  for (const [name, write] of reference) writeFileSync(join(folder, name), write())
+  for (const [name, write] of reference) writeFileSync(join(folder, name), await write())
 }
 
-if (import.meta.main) writeReference(join(root, "docs", "reference"))
+if (import.meta.main) await writeReference(join(root, "docs", "reference"))

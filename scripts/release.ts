@@ -94,7 +94,7 @@ async function archived({ target, binary, version, seconds }: Archived): Promise
   mkdirSync(stage, { recursive: true })
   cpSync(binary, join(stage, binaryName(target)))
   for (const name of beside) cpSync(join(root, name), join(stage, name), { recursive: true })
-  writeReference(join(stage, "docs", "reference"))
+  await writeReference(join(stage, "docs", "reference"))
   const to = join(folder, file)
   await packFolder({ folder: work, below }, to, seconds)
   rmSync(stage, { recursive: true })

@@ -5,10 +5,12 @@ import { expect, test } from "vitest"
 import { reference, writeReference } from "../../scripts/reference.ts"
 import { book } from "../../src/api/book.ts"
 import { keys, spelling } from "../../src/kernel/config.ts"
+import { gauges } from "../../src/server/metrics/gauges.ts"
+import { aggregates } from "../../src/server/modules.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
 const folder = temporaryFolder()
-writeReference(folder.path)
+await writeReference(folder.path)
 const pages = new Map(
   [...reference.keys()].map((name) => [name, readFileSync(join(folder.path, name), "utf8")]),
 )
@@ -27,4 +29,30 @@ test("every operation is in it, and says what it needs", () => {
   const rows = pages.get("api.md")?.match(/^\| `.*$/gm) ?? []
   expect(rows).toHaveLength(names.length)
   expect(rows.filter((row) => / \|\s*\|$/.test(row))).toEqual([])
+})
+
+test("every command is in it, with its flags and what it ends with", () => {
+  const page = pages.get("commands.md") ?? ""
+  // README has them one a line.
+  const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8")
+  const rows = readme.match(/^\| `latchkey .*$/gm) ?? []
+  const named = rows.flatMap((row) => row.split(" | ")[0]?.match(/`[^`]+`/g) ?? [])
+  const names = named.map((each) => each.slice(1, -1).replace(/^latchkey /, ""))
+  const typed = names.map((name) => name.replace(/ (?:[A-Z…-].*|bash)$/, ""))
+  const heads = [...page.matchAll(/^## latchkey (.*)$/gm)].map(([, name]) => name)
+  expect(heads.toSorted()).toEqual(typed.toSorted())
+  expect(page.match(/^USAGE /gm)).toHaveLength(heads.length)
+  expect(page.match(/^EXIT CODES$/gm)).toHaveLength(heads.length)
+})
+
+test("every kind of event and every metric is in it", () => {
+  const types = aggregates.flatMap(({ evolve }) => Object.keys(evolve))
+  expect(missing("events.md", types)).toEqual([])
+  expect(
+    missing(
+      "metrics.md",
+      gauges.map(({ name }) => name),
+    ),
+  ).toEqual([])
+  expect(missing("metrics.md", ["latchkey_sign_in_checks_total"])).toEqual([])
 })

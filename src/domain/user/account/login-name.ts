@@ -157,20 +157,22 @@ type Wanted = { readonly id: string; readonly orgId: string; readonly userName: 
  */
 export function mustBeFree(cx: Decision, { id, orgId, userName }: Wanted): void {
   const name = fold(userName)
-  const isOthers = (form: string, home?: string): boolean => {
+  // Nearly all are nobody's: what else would have to be looked up is, where somebody has it.
+  const isOthers = (form: string, homeOf: () => string | undefined): boolean => {
     const holder = cx.holder(loginClaim, form)
     if (holder === undefined || holder.id === id) return false
+    const home = homeOf()
     return home === undefined || cx.owner(user, holder.id) === home
   }
   const parts = partsOf(name)
   const home = parts && cx.holder(domainClaim, domainOf(parts.domain))?.id
   if (parts && home !== undefined) {
-    if (isOthers(parts.local, home)) throw nameTakenError()
+    if (isOthers(parts.local, () => home)) throw nameTakenError()
     if (home !== orgId && isProvenDomain(cx, parts.domain)) throw domainTakenError()
   }
   const isTaken = heldDomains(cx.state(org, orgId)).some((domain) =>
     // Whoever else has a name in a proven domain is about to lose it.
-    isOthers(`${name}@${domain}`, isProvenDomain(cx, domain) ? orgId : undefined),
+    isOthers(`${name}@${domain}`, () => (isProvenDomain(cx, domain) ? orgId : undefined)),
   )
   if (isTaken) throw nameTakenError()
 }

@@ -41,6 +41,14 @@ describe.runIf(needs("chromium"))("what happened to a thing", () => {
     const made = await service.get(`${management}/CreateAction`, script)
     const moment = { flowType: "2", triggerType: "5", actionIds: [made.id] }
     await service.get(`${management}/SetTriggerActions`, moment)
+    const words = { language: "en", subject: "Welcome" }
+    await service.get(`${admin}/SetDefaultInviteUserMessageText`, words)
+    const translations = { password: { title: "Open up" } }
+    const everywhere = { instance: true, locale: "en", translations }
+    await service.get("SetHostedLoginTranslation", everywhere)
+    const globex = await service.get("AddOrganization", { name: "Globex" })
+    const granted = { projectId, grantedOrganizationId: globex.organizationId }
+    await service.get("CreateProjectGrant", { ...granted, roleKeys: ["editor"] })
     browser = await openBrowser()
     page = await browser.newPage()
     page.setDefaultTimeout(8000)
@@ -98,6 +106,9 @@ describe.runIf(needs("chromium"))("what happened to a thing", () => {
     ["a condition of targets", () => "/targets", "request/core"],
     ["a moment of scripts", () => "/scripts", "Tokens: access tokens"],
     ["an administrator", () => `/organizations/${organizationId}`, ""],
+    ["a granted project", () => `/projects/${projectId}`, "Globex"],
+    ["a message", () => "/texts?text=invite_user&language=en", "Invitation"],
+    ["the sign-in", () => "/texts?text=screen.password&language=en", "Texts"],
     ["somebody's roles", () => `/projects/${projectId}`, ""],
   ])("of %s opens from its row", async (_, path, row) => {
     await open(path())

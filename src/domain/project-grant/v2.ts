@@ -123,6 +123,7 @@ const narrows: ReadonlySet<string> = new Set([
 ])
 
 const toGrant = (cx: Cx, row: GrantRow) => ({
+  id: row.id,
   organizationId: row.org,
   creationDate: at(row.created),
   changeDate: at(row.changed),

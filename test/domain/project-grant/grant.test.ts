@@ -31,6 +31,7 @@ describe("a grant", () => {
   test("is there at once, with the names of what it joins", async () => {
     const [found] = await listed()
     expect(found).toMatchObject({
+      id: idOf(),
       organizationId: "org1",
       grantedOrganizationId: "org2",
       grantedOrganizationName: "Globex",

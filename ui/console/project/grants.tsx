@@ -11,6 +11,7 @@ import { TurnButton } from "../form/confirm.tsx"
 import { formOf } from "../form/made.tsx"
 import { Badges } from "../list/badges.tsx"
 import { Collection } from "../list/collection.tsx"
+import { HistoryButton } from "../list/histories.tsx"
 import { type Asked, found, pageOf } from "../list/listing.tsx"
 import { StateBadge } from "../list/state-badge.tsx"
 import { OrganizationPicker } from "../organization/organization-picker.tsx"
@@ -45,6 +46,9 @@ export function Grants({ project }: ProjectPart) {
       ]}
       keyOf={({ grantedOrganizationId }) => grantedOrganizationId}
       nameOf={nameOf}
+      more={(row) => (
+        <HistoryButton of={{ case: "projectGrantId", value: row.id }} name={nameOf(row)} />
+      )}
       form={(grant) => grantForm(project, grant)}
       needs={{ create: createProjectGrant, edit: updateProjectGrant, remove: deleteProjectGrant }}
       turn={(row, how) => (

@@ -4,11 +4,12 @@ import { TextArea } from "../../kit/field.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
+import { HistoryButton } from "../list/histories.tsx"
 import { tell } from "../shell/notice.tsx"
 import { has, t } from "../shell/text.ts"
 import { type Role, roleOf, screenOf, type Texts } from "./key.ts"
 import { saveLoginTexts, useLoginTexts } from "./login.ts"
-import type { Place } from "./message.ts"
+import { type Place, textHistory } from "./message.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
 
 type LoginProps = { readonly screen: string; readonly place: Place; readonly language: string }
@@ -25,9 +26,20 @@ export function LoginTexts(props: LoginProps) {
       needs={SettingsService.method.setHostedLoginTranslation}
       title={screenName(screen)}
       facts={<Facts {...part} />}
-      {...(keys.some((key) => found.own[key]) && { more: <Reset {...part} /> })}
+      more={<More {...part} />}
       form={(placed) => <ScreenForm {...part} {...placed} />}
     />
+  )
+}
+
+/** What the place said before, on all screens, and back to what is said above. */
+function More(part: Part) {
+  const { place, language, own, keys } = part
+  return (
+    <>
+      <HistoryButton of={textHistory("hosted_login", place, language)} name={t("nav.texts")} />
+      {keys.some((key) => own[key]) && <Reset {...part} />}
+    </>
   )
 }
 

@@ -2,6 +2,7 @@ import { TextArea, TextField } from "../../kit/field.tsx"
 import { ConfirmButton } from "../form/confirm.tsx"
 import { EditSection, Fields } from "../form/form.tsx"
 import { useForm } from "../form/use-form.ts"
+import { HistoryButton } from "../list/histories.tsx"
 import { Facts } from "../shell/detail.tsx"
 import { tell } from "../shell/notice.tsx"
 import { t } from "../shell/text.ts"
@@ -12,6 +13,7 @@ import {
   resetMessageTexts,
   type Standing,
   saveMessageTexts,
+  textHistory,
   useMessageTexts,
   type Words,
   wordsOf,
@@ -34,9 +36,21 @@ export function MessageTexts(props: MessageProps) {
       needs={methodsAt(props.place).set}
       title={t(`messages.kind.${props.kind}`)}
       facts={<Said {...part} />}
-      {...(standing.isOwn && { more: <Reset {...part} /> })}
+      more={<More {...part} />}
       form={(placed) => <MessageForm {...part} {...placed} />}
     />
+  )
+}
+
+/** What was said before, and back to what is said above. */
+function More(part: Part) {
+  const { kind, place, language, standing } = part
+  const of = textHistory(`message.${kind}`, place, language)
+  return (
+    <>
+      <HistoryButton of={of} name={t(`messages.kind.${kind}`)} />
+      {standing.isOwn && <Reset {...part} />}
+    </>
   )
 }
 

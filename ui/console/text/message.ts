@@ -1,3 +1,4 @@
+import { streamOf } from "../list/histories.tsx"
 import { call, useReadIfAllowed } from "../shell/call.ts"
 import { unless } from "../shell/refusal.ts"
 import { type FieldName, fields, type KindName } from "./kind.ts"
@@ -5,6 +6,10 @@ import { alike, methods } from "./method.ts"
 
 /** The organisation that says it; undefined: the instance. */
 export type Place = string | undefined
+
+/** The history of what a place says with one template in one language. */
+export const textHistory = (template: string, place: Place, locale: string) =>
+  streamOf("customtext", `${template}/${locale}/${place ? `org/${place}` : "instance"}`)
 
 /** What a message says, by its fields. */
 export type Words = Readonly<Record<FieldName, string>>

@@ -10,12 +10,14 @@ let provider: Provider
 let collecting: Collecting
 let sent: OutboundRequest[]
 let status: number
+/** What is answered before that. */
+let first: number[]
 let isLeading: boolean
 let instance: string
 
 beforeEach(async () => {
   provider = await openProvider()
-  ;[sent, status, isLeading] = [[], 200, true]
+  ;[sent, status, first, isLeading] = [[], 200, [], true]
   instance = provider.cx().instance
   collecting = begin()
 })
@@ -28,7 +30,7 @@ const begin = () => {
   const { store, clock } = provider
   const outbound = async (request: OutboundRequest) => {
     sent.push(request)
-    return { status, body: "" }
+    return { status: first.shift() ?? status, body: "" }
   }
   const call = (instance: string, name: string) =>
     provider.cx({ instance, caller: { kind: "system", name } })
@@ -90,6 +92,52 @@ test("nothing is dropped that was not taken, for a day", async () => {
   await passing(500)
   await expect.poll(() => collecting.passed()).toBe(Number.MAX_SAFE_INTEGER)
 })
+
+test("what takes a part now and then keeps nothing for more than a day", async () => {
+  await until(() => collecting.passed() === durable())
+  status = 500
+  for (let count = 0; count < 250; count++) await provider.addPerson(`pat${count}`)
+  await until(() => collecting.untaken().length === 1)
+  for (let hour = 0; hour < 23; hour++) provider.clock.advance(3_600_000)
+  expect(collecting.passed()).toBeLessThan(durable())
+  // One part of several is taken, which mends what had failed; then it is as before.
+  const before = collecting.passed()
+  first = [200]
+  await until(() => collecting.passed() > before)
+  await until(() => collecting.untaken().length === 1)
+  expect(collecting.passed()).toBeLessThan(durable())
+  provider.clock.advance(2 * 3_600_000)
+  await expect.poll(() => collecting.passed()).toBe(Number.MAX_SAFE_INTEGER)
+})
+
+test("another node keeps what is not taken yet, and no more than that", async () => {
+  const told = () => progressPassed(false)
+  await until(() => collecting.passed() === durable())
+  await passing(12_000)
+  expect(told()).toBe(durable())
+  status = 500
+  const taken = durable()
+  await provider.addPerson("pat")
+  await passing(12_000)
+  expect(told()).toBe(taken)
+  // This node was the one that sends, a day ago: what it knew then says nothing.
+  isLeading = false
+  await passing(1000)
+  provider.clock.advance(90_000_000)
+  expect(collecting.passed()).toBe(taken)
+  isLeading = true
+  expect(collecting.passed()).toBeLessThanOrEqual(taken)
+})
+
+function progressPassed(leading: boolean): number {
+  const before = isLeading
+  isLeading = leading
+  try {
+    return collecting.passed()
+  } finally {
+    isLeading = before
+  }
+}
 
 test("a process that begins goes on where the one before it was", async () => {
   await until(() => collecting.passed() === durable())

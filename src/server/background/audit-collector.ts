@@ -11,8 +11,14 @@ const everyMs = 500
 const timeoutMs = 15_000
 /** How long it waits after a failure, in ms: twice as long each time. */
 const backOff = { first: 1000, most: 60_000 } as const
-/** So long nothing is dropped that a collector which stays away has not taken. */
+/** So long after it happened nothing is dropped that was not taken, however slowly others are. */
 const patienceMs = 86_400_000
+/** What happened before a process began is kept so long that it can be sent at all. */
+const graceMs = 3_600_000
+/** What waits longer is worth telling of, though a part is taken now and then. */
+const lateMs = 600_000
+/** How often the other nodes are told what they need not keep. */
+const toldEveryMs = 10_000
 
 export type Collector = {
   readonly url: string
@@ -38,7 +44,15 @@ type Services = Pick<ServerServices, "store" | "clock" | "call" | "lead" | "outb
 }
 
 /** How it goes with one instance. */
-type Course = { passed: number; failures: number; since: number; why: string; notBefore: number }
+type Course = {
+  passed: number
+  failures: number
+  since: number
+  why: string
+  notBefore: number
+  /** When the first happened that is not taken yet, ms UTC; undefined where all is. */
+  oldest: number | undefined
+}
 
 /**
  * Sends what happens on each instance to whoever collects it: the lines of an export, in order, a
@@ -47,37 +61,18 @@ type Course = { passed: number; failures: number; since: number; why: string; no
  */
 export function keepCollecting(services: Services, to: Collector): Collecting {
   const { store, clock, lead } = services
-  const courses = new Map<string, Course>()
-  /** Those of the removed instances that there is nothing left to send of. */
-  const over = new Set<string>()
-  const courseOf = (instance: string): Course => {
-    const known = courses.get(instance)
-    if (known) return known
-    const course = { passed: 0, failures: 0, since: 0, why: "", notBefore: 0 }
-    courses.set(instance, course)
-    return course
-  }
-  /** Whose events are to be sent: also a removed instance's, until it was told that it went. */
-  const toSend = (): readonly string[] => {
-    const going = removedInstances(store).filter(({ instance, position }) => {
-      if (over.has(instance)) return false
-      const taken = progressOf(store, progressName(to, instance)).position
-      if (Math.max(taken, courses.get(instance)?.passed ?? 0) < position) return true
-      over.add(instance)
-      courses.delete(instance)
-      return false
-    })
-    return [...instanceIds(store), ...going.map(({ instance }) => instance)]
-  }
+  const { all, courseOf, toSend, passed } = coursesOf(services, to)
   const stopping = Promise.withResolvers<undefined>()
   const turn = async (instance: string): Promise<boolean> => {
     const course = courseOf(instance)
     const durable = store.log.durable()
     if (clock.now() < course.notBefore || durable <= course.passed) return false
     try {
-      const sent = await Promise.race([sendNext(services, to, instance), stopping.promise])
+      const sending = sendNext(services, to, { instance, course })
+      const sent = await Promise.race([sending, stopping.promise])
       if (sent === undefined) return false
       course.passed = sent === "nothing" ? durable : sent
+      course.oldest = undefined
       if (sent !== "nothing") mended(services, instance, course)
       return sent !== "nothing"
     } catch (cause) {
@@ -85,25 +80,23 @@ export function keepCollecting(services: Services, to: Collector): Collecting {
       return false
     }
   }
+  const telling = tellingOf(services, { to, passed })
   const rounds = keepRounds(clock, everyMs, async (isStopped) => {
     for (let isMore = true; isMore; ) {
       isMore = false
       for (const instance of toSend()) {
-        if (isStopped() || !lead.holds()) return
+        if (isStopped()) return
+        // Whoever sends next is heard of; what this one knew of its own is old when it is back.
+        if (!lead.holds()) return all.clear()
         isMore = (await turn(instance)) || isMore
       }
+      if (lead.holds()) await telling()
     }
   })
   return {
-    untaken: () =>
-      [...courses].flatMap(([instance, { failures, since, why }]) =>
-        failures > 0 ? [{ instance, since, why }] : [],
-      ),
-    passed: () =>
-      Math.min(
-        Number.MAX_SAFE_INTEGER,
-        ...toSend().map((instance) => passedBy(courseOf(instance), clock.now())),
-      ),
+    untaken: () => [...all].flatMap(([instance, course]) => lateIn(instance, course, clock.now())),
+    // What this node knows of its own is of no worth while another one sends.
+    passed: () => (lead.holds() ? passed() : progressOf(store, toldName(to)).position),
     stop: async () => {
       stopping.resolve(undefined)
       await rounds.stop()
@@ -111,12 +104,79 @@ export function keepCollecting(services: Services, to: Collector): Collecting {
   }
 }
 
-const passedBy = ({ passed, failures, since }: Course, now: number): number =>
-  failures > 0 && now - since > patienceMs ? Number.MAX_SAFE_INTEGER : passed
+/** How it goes with each instance whose events are to be sent, as far as this process knows. */
+function coursesOf({ store, clock }: Services, to: Collector) {
+  const began = clock.now()
+  const all = new Map<string, Course>()
+  /** Those of the removed instances that there is nothing left to send of. */
+  const over = new Set<string>()
+  const courseOf = (instance: string): Course => {
+    const known = all.get(instance)
+    if (known) return known
+    const course = { ...untroubled, passed: 0, oldest: undefined }
+    all.set(instance, course)
+    return course
+  }
+  /** Whose events are to be sent: also a removed instance's, until it was told that it went. */
+  const toSend = (): readonly string[] => {
+    const going = removedInstances(store).filter(({ instance, position }) => {
+      if (over.has(instance)) return false
+      const taken = progressOf(store, progressName(to, instance)).position
+      if (Math.max(taken, all.get(instance)?.passed ?? 0) < position) return true
+      over.add(instance)
+      all.delete(instance)
+      return false
+    })
+    return [...instanceIds(store), ...going.map(({ instance }) => instance)]
+  }
+  const passed = (): number =>
+    Math.min(
+      Number.MAX_SAFE_INTEGER,
+      ...toSend().map((instance) => passedBy(courseOf(instance), { now: clock.now(), began })),
+    )
+  return { all, courseOf, toSend, passed }
+}
+
+/** Tells the other nodes now and then what they need not keep; they learn it like all progress. */
+function tellingOf(
+  { store, clock }: Services,
+  { to, passed }: { readonly to: Collector; readonly passed: () => number },
+): () => Promise<void> {
+  let told = Number.NEGATIVE_INFINITY
+  return async () => {
+    if (clock.now() - told < toldEveryMs) return
+    told = clock.now()
+    const position = Math.min(passed(), store.log.durable())
+    if (position <= progressOf(store, toldName(to)).position) return
+    await keepProgress(store, toldName(to), { position, note: "" })
+  }
+}
+
+const untroubled = { failures: 0, since: 0, why: "", notBefore: 0 }
+
+/** Whether it is refused or taken too slowly: what waits for long is waited for no more. */
+function passedBy(
+  { passed, failures, since, oldest }: Course,
+  { now, began }: { readonly now: number; readonly began: number },
+): number {
+  const waits = oldest ?? (failures > 0 ? since : now)
+  const isOver = now - waits > patienceMs && now - began > graceMs
+  return isOver ? Number.MAX_SAFE_INTEGER : passed
+}
+
+function lateIn(
+  instance: string,
+  { failures, since, why, oldest }: Course,
+  now: number,
+): readonly Untaken[] {
+  if (failures > 0) return [{ instance, since, why }]
+  const isLate = oldest !== undefined && now - oldest > lateMs
+  return isLate ? [{ instance, since: oldest, why: "it takes less than happens" }] : []
+}
 
 function mended({ log }: Services, instance: string, course: Course): void {
   if (course.failures > 0) log.info("the events of {instance} are collected again", { instance })
-  Object.assign(course, { failures: 0, since: 0, why: "", notBefore: 0 })
+  Object.assign(course, untroubled)
 }
 
 function failed(
@@ -138,7 +198,7 @@ function failed(
 async function sendNext(
   { store, call, outbound }: Services,
   to: Collector,
-  instance: string,
+  { instance, course }: { readonly instance: string; readonly course: Course },
 ): Promise<number | "nothing"> {
   const { url, authorization } = to
   const name = progressName(to, instance)
@@ -146,6 +206,7 @@ async function sendNext(
   const { lines } = await nextPart(call(instance, "audit-collector"), standing)
   const seal = lines.at(-1)
   if (seal === undefined) return "nothing"
+  course.oldest = timeOfFirst(lines)
   // Before anybody has seen it, or a process that is killed here would send something else next.
   if (seal !== standing.pending) {
     await keepProgress(store, name, { position, note: noteOf({ ...standing, pending: seal }) })
@@ -166,8 +227,21 @@ async function sendNext(
   return upTo
 }
 
-const progressName = ({ url }: Collector, instance: string): string =>
-  `collector/${createHash("sha256").update(url).digest("base64url")}/${instance}`
+const collectorName = ({ url }: Collector): string =>
+  `collector/${createHash("sha256").update(url).digest("base64url")}`
+
+/** Up to where nothing of any instance is to be sent any more. */
+const toldName = collectorName
+
+/** When the first of them happened; undefined where nothing did. */
+function timeOfFirst(lines: readonly string[]): number | undefined {
+  const first = lines.find((line) => line.startsWith('{"previous":'))
+  if (first === undefined) return undefined
+  const { time }: { readonly time: number } = JSON.parse(first)
+  return time
+}
+
+const progressName = (to: Collector, instance: string): string => `${collectorName(to)}/${instance}`
 
 const noteOf = (noted: CollectorNote): string => JSON.stringify(noted)
 

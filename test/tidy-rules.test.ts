@@ -183,6 +183,12 @@ const trials: Readonly<Record<string, Trial>> = {
     bad: 'import { addProject } from "../domain/project/commands.ts"',
     good: 'import { addProject } from "../domain/project/index.ts"',
   },
+  "what pages are made of entered beside its door": {
+    rule: imports,
+    path: "ui/console/group/group-page.tsx",
+    bad: 'import { call } from "../shell/call.ts"',
+    good: 'import { call } from "../shell/index.ts"\nimport { groupForm } from "./group-form.tsx"',
+  },
   "generated code outside the bindings": {
     rule: imports,
     path: "src/domain/project/commands.ts",

@@ -54,6 +54,8 @@ async function split(entry: string): Promise<Split> {
     input: join(ui, entry),
     platform: "browser",
     transform: { define: { "process.env.NODE_ENV": '"production"' } },
+    // Who enters through a door gets what they ask for, and not all that is behind it.
+    treeshake: { moduleSideEffects: [{ test: /\/ui\/.*\/index\.ts$/, sideEffects: false }] },
     plugins: [await pruneBook(await textsOf(["console", "kit"])), texts],
     // "use client" says nothing where nothing runs on a server.
     checks: { bundlerTimings: false },

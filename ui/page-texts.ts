@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm } from "node:fs/promises"
 import { basename, dirname, join, relative } from "node:path"
 
-const home = join(import.meta.dir, "console")
-const generated = join(import.meta.dir, "..", "src", "gen")
+const home = join(import.meta.dirname, "console")
+const generated = join(import.meta.dirname, "..", "src", "gen")
 
 /** The languages of the console; each has a file of all that its pages say, but for the first. */
 const languages = ["en", "de"] as const
@@ -67,19 +67,44 @@ function namedIn({ all, own }: Sources): readonly ((key: string) => boolean)[] {
 /** What a page is made of, and without what is made for every page. */
 type Sources = { readonly all: string; readonly own: string }
 
-/** A file with all of the console that it imports, at once or later. */
-async function sourcesOf(
+/**
+ * A file with all of the console that it imports, at once or later, unless only what is needed
+ * `atOnce` is asked for; of a door what comes through it by name, and nothing else behind it.
+ */
+export async function sourcesOf(
   path: string,
-  all = new Map<string, string>(),
+  { atOnce = false, all = new Map<string, string>() } = {},
 ): Promise<ReadonlyMap<string, string>> {
   if (all.has(path)) return all
   const text = await readFile(path, "utf8")
   all.set(path, text)
-  const imported =
-    /^(?:import|export) (?!type)[^;]*?from "(\.[^"]+\.tsx?)"|import\("(\.[^"]+)"\)/gms
-  for (const [, early, late] of text.matchAll(imported)) {
+  for (const [, names = "", early, late] of text.matchAll(importing)) {
     const file = join(dirname(path), early ?? late ?? "")
-    if (file.startsWith(home)) await sourcesOf(file, all)
+    if (!file.startsWith(home) || (late && atOnce)) continue
+    const behind = basename(file) === "index.ts" ? await behindDoor(file, namesIn(names)) : [file]
+    for (const each of behind) await sourcesOf(each, { atOnce, all })
   }
   return all
+}
+
+const importing = new RegExp(
+  [
+    String.raw`^(?:import|export) (?!type)\{([^}]*)\} from "(\.[^"]+\.tsx?)"`,
+    String.raw`import\("(\.[^"]+\.tsx?)"\)`,
+  ].join("|"),
+  "gms",
+)
+
+/** The values among the names of an import or export, without what they are called here. */
+const namesIn = (list: string): readonly string[] =>
+  list.split(",").flatMap((name) => /^\s*(?!type )(\w+)/.exec(name)?.[1] ?? [])
+
+/** The files that a door has these names from; the door itself, where it is none. */
+async function behindDoor(door: string, wanted: readonly string[]): Promise<readonly string[]> {
+  const exporting = /^export \{([^}]*)\} from "(\.[^"]+)"/gm
+  const rows = [...(await readFile(door, "utf8")).matchAll(exporting)]
+  if (rows.length === 0) return [door]
+  return rows
+    .filter(([, names = ""]) => namesIn(names).some((name) => wanted.includes(name)))
+    .map(([, , file = ""]) => join(dirname(door), file))
 }

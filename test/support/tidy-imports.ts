@@ -197,6 +197,8 @@ const readsAll = "scripts/reference.ts"
 /** Why `path` may not import `target`; undefined when it may. Both are relative to the root. */
 function refusal(path: string, target: string): string | undefined {
   const [from, to] = [roomOf(path), roomOf(target)]
+  const ground = groundOf(path, target)
+  if (ground) return `${ground} has a door, index.ts`
   if (from === to || path.startsWith("test/") || path === readsAll) return undefined
   if (to === "src/main.ts" || (to === "src/server" && from !== "src/main.ts")) {
     return "nobody imports the top of the house"
@@ -207,6 +209,17 @@ function refusal(path: string, target: string): string | undefined {
   if (!mayEnter(path, from, to)) return `${from} may not import ${to}`
   if (hasDoor(to) && !isDoor(path, posix.basename(target))) return `${to} has a door, index.ts`
   return undefined
+}
+
+/**
+ * What all pages of the console are made of, where a family of them enters it beside its door; what
+ * starts them all, and the folders of the ground among one another, look where they must.
+ */
+function groundOf(path: string, target: string): string | undefined {
+  const [, family = ""] = /^ui\/console\/(\w+)\//.exec(path) ?? []
+  const [, ground] = /^(ui\/console\/(?:form|list|shell)|ui\/kit)\/[\w-]+\.tsx?$/.exec(target) ?? []
+  if (!ground || family === "" || ["form", "list", "shell"].includes(family)) return undefined
+  return posix.basename(target) === "index.ts" ? undefined : ground
 }
 
 function mayEnter(path: string, from: string, to: string): boolean {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { MessageFormat } from "messageformat"
 import { describe, expect, it } from "vitest"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
@@ -8,6 +9,7 @@ import dePages from "../../ui/console/shell/texts/pages.de.json"
 import enPages from "../../ui/console/shell/texts/pages.en.json"
 import { catalogue } from "../../ui/kit/catalogue.ts"
 import * as login from "../../ui/login/texts/index.ts"
+import { sourcesOf } from "../../ui/page-texts.ts"
 
 const placeholders = (text: string) =>
   [...new Set([...text.matchAll(/\{\$(\w+)/g)].map((match) => match[1]))].sort()
@@ -90,20 +92,8 @@ describe("a translator", () => {
   })
 })
 
-/** The sources that a file needs at once; what it loads later is not among them. */
-function sourcesOf(file: URL, all = new Map<string, string>()): ReadonlyMap<string, string> {
-  if (all.has(file.href)) return all
-  const text = readFileSync(file, "utf8")
-  all.set(file.href, text)
-  for (const [, path = ""] of text.matchAll(
-    /^(?:import|export) (?!type)[^;]*?from "(\.[^"]+)"/gms,
-  )) {
-    if (/\.tsx?$/.test(path) && !path.includes("/gen/")) sourcesOf(new URL(path, file), all)
-  }
-  return all
-}
-
-describe("the texts of the first view", () => {
+describe("the texts of the first view", async () => {
+  const atOnce = { atOnce: true }
   const folder = new URL("../../ui/console/", import.meta.url)
   const files = [
     "main.tsx",
@@ -111,7 +101,8 @@ describe("the texts of the first view", () => {
     "shell/palette.tsx",
     "start/checklist.tsx",
   ]
-  const sources = files.flatMap((file) => [...sourcesOf(new URL(file, folder)).values()])
+  const needed = files.map((file) => sourcesOf(fileURLToPath(new URL(file, folder)), atOnce))
+  const sources = (await Promise.all(needed)).flatMap((found) => [...found.values()])
   const familiesIn = (texts: Texts) =>
     [...new Set(Object.keys(texts).map((key) => key.split(".")[0] ?? ""))].sort()
 

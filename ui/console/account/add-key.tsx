@@ -1,9 +1,7 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { formOf } from "../form/made.tsx"
-import { formId, useOpen } from "../form/open.ts"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { Button } from "../../kit/index.ts"
+import { formId, formOf, useOpen } from "../form/index.ts"
+import { call, t } from "../shell/index.ts"
 import { isOfBrowser, madeKey } from "./make-key.ts"
 
 type KeyKind = "passkey" | "u2f"

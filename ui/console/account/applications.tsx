@@ -2,11 +2,9 @@ import {
   ActivityService,
   type ConnectedApplication,
 } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
-import { ConfirmButton } from "../form/confirm.tsx"
-import { Time } from "../list/time.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { ConfirmButton } from "../form/index.ts"
+import { Time } from "../list/index.ts"
+import { call, Section, t, useRead } from "../shell/index.ts"
 
 const { listConnectedApplications, disconnectApplication } = ActivityService.method
 

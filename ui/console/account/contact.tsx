@@ -1,14 +1,7 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { useForm } from "../form/use-form.ts"
-import { call } from "../shell/call.ts"
-import { tell } from "../shell/notice.tsx"
-import { unless } from "../shell/refusal.ts"
-import { t } from "../shell/text.ts"
+import { Badge, TextField } from "../../kit/index.ts"
+import { ActionButton, ConfirmButton, EditSection, Fields, formOf, useForm } from "../form/index.ts"
+import { call, t, tell, unless } from "../shell/index.ts"
 import type { Me } from "./me.ts"
 
 type Part = { readonly me: Me }

@@ -1,14 +1,17 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { DeleteButton } from "../form/confirm.tsx"
-import { call, useAction } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { usePermissions } from "../shell/held.ts"
-import { Part } from "../shell/part.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { signedOut } from "../shell/session.ts"
-import { t } from "../shell/text.ts"
+import { Button } from "../../kit/index.ts"
+import { DeleteButton } from "../form/index.ts"
+import {
+  call,
+  Page,
+  Part,
+  Refused,
+  Section,
+  signedOut,
+  t,
+  useAction,
+  usePermissions,
+} from "../shell/index.ts"
 import { useMe } from "./me.ts"
 import { ownData } from "./own-data.ts"
 

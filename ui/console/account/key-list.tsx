@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import { ConfirmButton } from "../form/confirm.tsx"
+import { ConfirmButton } from "../form/index.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
 type Key = { readonly id: string; readonly name: string }

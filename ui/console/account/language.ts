@@ -1,4 +1,4 @@
-import { language, languageName } from "../shell/text.ts"
+import { language, languageName } from "../shell/index.ts"
 
 /** What pages and messages are written in; whoever runs the service may offer fewer. */
 const languages = ["de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt", "zh"] as const

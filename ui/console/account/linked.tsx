@@ -1,10 +1,7 @@
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { call, useAction, useRead } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button } from "../../kit/index.ts"
+import { call, Refused, Section, t, useAction, useRead } from "../shell/index.ts"
 import { KeyList } from "./key-list.tsx"
 
 /** Accounts elsewhere that sign one in here, and those that could; nothing where there is none. */

@@ -1,4 +1,4 @@
-import { answerOf, creationOf } from "../../kit/webauthn.ts"
+import { answerOf, creationOf } from "../../kit/index.ts"
 
 /** Whether the browser can make keys here: it does on https and on localhost. */
 export const hasKeys = (): boolean => "PublicKeyCredential" in window

@@ -1,6 +1,6 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import type { Human, User } from "../../../src/gen/core/user/v1/user_pb.ts"
-import { useRead } from "../shell/call.ts"
+import { useRead } from "../shell/index.ts"
 
 export type Me = { readonly user: User; readonly human: Human }
 

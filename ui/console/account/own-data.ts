@@ -7,7 +7,7 @@ import {
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { SessionService } from "../../../src/gen/core/session/v2/session_service_pb.ts"
-import { call } from "../shell/call.ts"
+import { call } from "../shell/index.ts"
 
 /** As many of each as one answer may hold. */
 const most = 1000

@@ -1,12 +1,9 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt"
 import type { ReactNode } from "react"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { Time } from "../list/time.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { Facts } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { EditSection, formOf } from "../form/index.ts"
+import { Time } from "../list/index.ts"
+import { call, Facts, t, useRead } from "../shell/index.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
 type PasswordProps = { readonly isSet: boolean; readonly changed: Timestamp | undefined }

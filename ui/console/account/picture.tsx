@@ -1,13 +1,9 @@
 import { useRef } from "react"
 import { AssetService } from "../../../src/gen/core/asset/v1/asset_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { Person } from "../../kit/person.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
-import { call, useAction } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button, Person } from "../../kit/index.ts"
+import { ConfirmButton } from "../form/index.ts"
+import { call, Refused, Section, t, useAction } from "../shell/index.ts"
 import type { Me } from "./me.ts"
 
 /** One's picture, as other people and applications see it. */

@@ -1,13 +1,10 @@
 import { useState } from "react"
 import { SecondFactorType } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { Button } from "../../kit/button.tsx"
-import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
-import { OnceBox } from "../list/once-box.tsx"
-import { call } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Badge, Button } from "../../kit/index.ts"
+import { ActionButton, ConfirmButton } from "../form/index.ts"
+import { OnceBox } from "../list/index.ts"
+import { call, Section, t } from "../shell/index.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
 type RecoveryCodesProps = {

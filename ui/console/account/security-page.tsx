@@ -4,9 +4,7 @@ import {
   AuthenticationMethodType,
   UserService,
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { useRead } from "../shell/call.ts"
-import { Page } from "../shell/frame.tsx"
-import { t } from "../shell/text.ts"
+import { Page, t, useRead } from "../shell/index.ts"
 import { Factors } from "./factors.tsx"
 import { LinkedAccounts } from "./linked.tsx"
 import { useMe } from "./me.ts"

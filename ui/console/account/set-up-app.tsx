@@ -3,12 +3,9 @@ import {
   type AddMyAuthFactorOTPResponse,
   AuthService,
 } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { QrCode } from "../../kit/qr-code.tsx"
-import { formOf } from "../form/made.tsx"
-import { call, useAction } from "../shell/call.ts"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button, QrCode } from "../../kit/index.ts"
+import { formOf } from "../form/index.ts"
+import { call, Refused, t, useAction } from "../shell/index.ts"
 
 /** An authenticator app gets its secret by the camera, and shows with a code that it has it. */
 export function SetUpApp() {

@@ -1,4 +1,4 @@
-import { signIn } from "../shell/session.ts"
+import { signIn } from "../shell/index.ts"
 
 /**
  * A change that ends every sign-in of the person, this one too: goes through the next one, and

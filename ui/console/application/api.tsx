@@ -7,12 +7,8 @@ import {
   ApplicationService,
   type UpdateAPIApplicationConfigurationRequestSchema,
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { EditSection } from "../form/form.tsx"
-import { linesOf } from "../form/lines.ts"
-import { formOf } from "../form/made.tsx"
-import { call } from "../shell/call.ts"
-import { ValueList } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { EditSection, formOf, linesOf } from "../form/index.ts"
+import { call, t, ValueList } from "../shell/index.ts"
 import type { ApiPart } from "./change.ts"
 
 const { updateApplication } = ApplicationService.method

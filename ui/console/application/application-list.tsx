@@ -11,11 +11,8 @@ import {
   type ListApplicationsResponse,
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { type Asked, found, type ListColumn, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { Link } from "../shell/link.tsx"
-import { t } from "../shell/text.ts"
+import { type Asked, found, type ListColumn, pageOf, StateBadge, Time } from "../list/index.ts"
+import { Link, t } from "../shell/index.ts"
 
 type Wanted = {
   readonly projectId?: string

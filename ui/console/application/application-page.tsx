@@ -2,17 +2,10 @@ import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { DeleteSection, TurnButton } from "../form/confirm.tsx"
-import { renamed } from "../form/rename.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { copied, FactsSection } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { useBelongsTo } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
+import { History, StateBadge, Time } from "../list/index.ts"
+import { call, copied, FactsSection, Page, Part, t, useBelongsTo, useRead } from "../shell/index.ts"
 import { ApiProof, ApiResources, methodOf } from "./api.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
 import type { ApplicationPart } from "./change.ts"
@@ -30,7 +23,6 @@ import { WaysBack } from "./ways-back.tsx"
 
 // What stands further down, or is seldom opened, is loaded once the page stands.
 const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
-const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getApplication, updateApplication, deleteApplication } = ApplicationService.method
 const { deactivateApplication, reactivateApplication } = ApplicationService.method
@@ -63,9 +55,7 @@ function Inside({ application }: ApplicationPart) {
       <Protocol application={application} />
       <RefusedRequests application={application} />
       <About application={application} />
-      <Part>
-        <History of={{ case: "applicationId", value: applicationId }} />
-      </Part>
+      <History of={{ case: "applicationId", value: applicationId }} />
       <DeleteSection
         {...{ family: "applications", name, by: deleteApplication }}
         of={{ applicationId, projectId }}

@@ -1,13 +1,8 @@
 import { ApplicationState } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { EmptyState } from "../../kit/empty-state.tsx"
-import { useFilterChips } from "../list/filter.tsx"
-import { Listing } from "../list/listing.tsx"
-import { Page } from "../shell/frame.tsx"
-import { LinkButton } from "../shell/link.tsx"
-import { May } from "../shell/may.tsx"
-import { useOrganization } from "../shell/organization.tsx"
-import { t } from "../shell/text.ts"
+import { EmptyState } from "../../kit/index.ts"
+import { Listing, useFilterChips } from "../list/index.ts"
+import { LinkButton, May, Page, t, useOrganization } from "../shell/index.ts"
 import { applicationColumns, applicationsOf } from "./application-list.tsx"
 
 const states = {

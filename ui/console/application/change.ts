@@ -8,7 +8,7 @@ import {
   ApplicationService,
   type UpdateOIDCApplicationConfigurationRequestSchema,
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { call } from "../shell/call.ts"
+import { call } from "../shell/index.ts"
 
 export type OidcChange = MessageInitShape<typeof UpdateOIDCApplicationConfigurationRequestSchema>
 

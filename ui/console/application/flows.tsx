@@ -1,12 +1,8 @@
 import { Fragment } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Checks } from "../../kit/check.tsx"
-import { Disclosure } from "../../kit/disclosure.tsx"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { type FactsProps, ValueList } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Alert, Checks, Disclosure } from "../../kit/index.ts"
+import { EditSection, formOf } from "../form/index.ts"
+import { type FactsProps, t, ValueList } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import {
   type AuthName,

@@ -1,7 +1,7 @@
 import { judge, malformationOf, type Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { linesOf } from "../form/lines.ts"
-import { has, t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { linesOf } from "../form/index.ts"
+import { has, t } from "../shell/index.ts"
 
 type Verdict = "invalid" | "refused" | "advised" | "fine"
 

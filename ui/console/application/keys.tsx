@@ -1,6 +1,6 @@
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { Credentials } from "../list/credentials.tsx"
-import { call } from "../shell/call.ts"
+import { Credentials } from "../list/index.ts"
+import { call } from "../shell/index.ts"
 import type { ApplicationPart } from "./change.ts"
 
 const { listApplicationKeys, createApplicationKey, deleteApplicationKey } =

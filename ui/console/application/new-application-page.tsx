@@ -9,18 +9,20 @@ import {
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Choice } from "../../kit/choice.tsx"
-import type { Controls } from "../form/controls.tsx"
-import { linesOf } from "../form/lines.ts"
-import { formOf } from "../form/made.tsx"
-import { OnceBox } from "../list/once-box.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { type Crumb, Page } from "../shell/frame.tsx"
-import { LinkButton } from "../shell/link.tsx"
-import { useBelongsTo, useOrganization } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Alert, Choice } from "../../kit/index.ts"
+import { type Controls, formOf, linesOf } from "../form/index.ts"
+import { OnceBox } from "../list/index.ts"
+import {
+  type Crumb,
+  call,
+  LinkButton,
+  Page,
+  Part,
+  t,
+  useBelongsTo,
+  useOrganization,
+  useRead,
+} from "../shell/index.ts"
 import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 

@@ -1,6 +1,6 @@
 import type { OIDCLocalizedMessage } from "../../../src/gen/core/application/v2/application_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { has, t } from "../shell/text.ts"
+import { Alert } from "../../kit/index.ts"
+import { has, t } from "../shell/index.ts"
 import type { OidcPart } from "./change.ts"
 
 /** What is refused, and what works but is advised against: what it means, and what to do. */

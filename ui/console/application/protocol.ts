@@ -7,7 +7,7 @@ import {
   OIDCTokenType,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
-import { namesIn } from "../form/lines.ts"
+import { namesIn } from "../form/index.ts"
 
 /** The names of the catalogue for what the protocol numbers. */
 export const grantTypes = {

@@ -1,9 +1,7 @@
 import type { OIDCAccessRule } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { Facts } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { EditSection, formOf } from "../form/index.ts"
+import { Facts, t } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { proxiedHost } from "./proxy-snippets.ts"
 

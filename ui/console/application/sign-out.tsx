@@ -1,8 +1,6 @@
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { Facts } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { EditSection, formOf } from "../form/index.ts"
+import { Facts, t } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 
 /** How an application learns that somebody's session has ended elsewhere. */

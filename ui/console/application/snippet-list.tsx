@@ -1,8 +1,6 @@
 import { useState } from "react"
-import { Alert } from "../../kit/alert.tsx"
-import { Chips } from "../../kit/choice.tsx"
-import { CopyButton } from "../../kit/copy-button.tsx"
-import { t } from "../shell/text.ts"
+import { Alert, Chips, CopyButton } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 import type { Snippet } from "./snippets.ts"
 
 type SnippetsProps = { readonly snippets: readonly Snippet[]; readonly hidesSecret: boolean }

@@ -1,12 +1,7 @@
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { Check } from "../../kit/check.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
-import { call } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { useMay } from "../shell/permission.ts"
-import { t } from "../shell/text.ts"
+import { Check, TextField } from "../../kit/index.ts"
+import { Fields, useForm } from "../form/index.ts"
+import { call, Section, t, useMay } from "../shell/index.ts"
 import type { ApplicationPart } from "./change.ts"
 
 type TestProps = ApplicationPart & {

@@ -1,10 +1,7 @@
 import type { OIDCTokenSettings } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { Disclosure } from "../../kit/disclosure.tsx"
-import { SelectField } from "../../kit/select.tsx"
-import { amountOf, durationOf, durationText } from "../form/duration.ts"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
+import { Disclosure, SelectField } from "../../kit/index.ts"
+import { amountOf, durationOf, durationText, EditSection, formOf } from "../form/index.ts"
 import {
   algorithms,
   durationsOf,
@@ -12,8 +9,7 @@ import {
   lifetimeNames,
   lifetimesOf,
 } from "../instance/token-settings.ts"
-import { Facts } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Facts, t } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
 

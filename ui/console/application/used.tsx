@@ -1,8 +1,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { useState } from "react"
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
-import { useReadIfAllowed } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { t, useReadIfAllowed } from "../shell/index.ts"
 
 const weekMs = 7 * 86_400_000
 

@@ -1,13 +1,10 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { FailedEvent } from "../../../src/gen/core/admin/v1/event_pb.ts"
 import { HistoryService } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { type Column, Table } from "../../kit/table.tsx"
-import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
-import { actionColumn } from "../list/listing.tsx"
-import { Time } from "../list/time.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { type Column, Table } from "../../kit/index.ts"
+import { ActionButton, ConfirmButton } from "../form/index.ts"
+import { actionColumn, Time } from "../list/index.ts"
+import { call, Section, t, useRead } from "../shell/index.ts"
 
 const { listFailedEvents, removeFailedEvent } = AdminService.method
 const { retryFailedEvents } = HistoryService.method

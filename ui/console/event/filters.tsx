@@ -1,13 +1,9 @@
 import { useState } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { SelectField } from "../../kit/select.tsx"
-import { Ask } from "../form/ask.tsx"
-import { verbatim } from "../form/controls.tsx"
-import type { ListState } from "../list/list-state.ts"
-import { useRead } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { Button, SelectField, TextField } from "../../kit/index.ts"
+import { Ask, verbatim } from "../form/index.ts"
+import type { ListState } from "../list/index.ts"
+import { t, useRead } from "../shell/index.ts"
 
 const parts = ["kind", "type", "id", "editor"] as const
 const typesId = "event-types"

@@ -1,9 +1,7 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { Table } from "../../kit/table.tsx"
-import { Time } from "../list/time.tsx"
-import { useRead } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Table } from "../../kit/index.ts"
+import { Time } from "../list/index.ts"
+import { Section, t, useRead } from "../shell/index.ts"
 
 /**
  * What lists are read from, and up to which event each has it. A view has the rows of all

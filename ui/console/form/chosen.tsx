@@ -1,8 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf"
-import { SelectField } from "../../kit/select.tsx"
-import { useAction } from "../shell/call.ts"
-import { useMay } from "../shell/permission.ts"
-import { Refused } from "../shell/refused.tsx"
+import { SelectField } from "../../kit/index.ts"
+import { Refused, useAction, useMay } from "../shell/index.ts"
 
 type ChosenProps<Name extends string, Value> = {
   readonly needs: DescMethod

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useRef } from "react"
-import { Field } from "../../kit/field.tsx"
-import { t } from "../shell/text.ts"
+import { Field } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 
 type CodeAreaProps = {
   readonly label: string

@@ -1,16 +1,18 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf"
 import { useNavigate } from "@tanstack/react-router"
 import { type ReactNode, useState } from "react"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { call, useAction } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import type { LinkOptions } from "../shell/link.tsx"
-import { May, type Needs } from "../shell/may.tsx"
-import { tell } from "../shell/notice.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button, Dialog, TextField } from "../../kit/index.ts"
+import {
+  call,
+  type LinkOptions,
+  May,
+  type Needs,
+  Refused,
+  Section,
+  t,
+  tell,
+  useAction,
+} from "../shell/index.ts"
 import { Fields } from "./form.tsx"
 import { useForm } from "./use-form.ts"
 

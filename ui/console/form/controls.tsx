@@ -1,9 +1,15 @@
 import type { InputHTMLAttributes, ReactNode, TextareaHTMLAttributes } from "react"
-import { Check, Checks } from "../../kit/check.tsx"
-import { Chips, Choice } from "../../kit/choice.tsx"
-import { PasswordField, TextArea, TextField } from "../../kit/field.tsx"
-import { SelectField } from "../../kit/select.tsx"
-import { t } from "../shell/text.ts"
+import {
+  Check,
+  Checks,
+  Chips,
+  Choice,
+  PasswordField,
+  SelectField,
+  TextArea,
+  TextField,
+} from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 import { type Amount, amountIn } from "./duration.ts"
 import { DurationField } from "./duration-field.tsx"
 import type { Form } from "./use-form.ts"

@@ -1,5 +1,5 @@
-import { Field } from "../../kit/field.tsx"
-import { t } from "../shell/text.ts"
+import { Field } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 import { type Amount, units } from "./duration.ts"
 
 type DurationFieldProps = {

@@ -1,5 +1,5 @@
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
-import { language } from "../shell/text.ts"
+import { language } from "../shell/index.ts"
 
 const sizes = { seconds: 1, minutes: 60, hours: 3600, days: 86_400 } as const
 

@@ -1,10 +1,6 @@
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { Facts, type FactsProps, Section } from "../shell/detail.tsx"
-import { May, type Needs } from "../shell/may.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button, Dialog } from "../../kit/index.ts"
+import { Facts, type FactsProps, May, type Needs, Refused, Section, t } from "../shell/index.ts"
 import { formId, useOpen } from "./open.ts"
 import type { Form } from "./use-form.ts"
 

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
-import { Button } from "../../kit/button.tsx"
-import { May, type Needs } from "../shell/may.tsx"
+import { Button } from "../../kit/index.ts"
+import { May, type Needs } from "../shell/index.ts"
 import { type Controls, controlsOf } from "./controls.tsx"
 import { DialogForm, Fields } from "./form.tsx"
 import { formId, useOpen } from "./open.ts"

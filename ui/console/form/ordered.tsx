@@ -1,6 +1,5 @@
-import { Button } from "../../kit/button.tsx"
-import { SelectField } from "../../kit/select.tsx"
-import { t } from "../shell/text.ts"
+import { Button, SelectField } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 
 type Option = { readonly value: string; readonly label: string }
 

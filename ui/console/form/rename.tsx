@@ -1,8 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf"
-import { Button } from "../../kit/button.tsx"
-import type { Needs } from "../shell/may.tsx"
-import { May } from "../shell/may.tsx"
-import { t } from "../shell/text.ts"
+import { Button } from "../../kit/index.ts"
+import { May, type Needs, t } from "../shell/index.ts"
 import { formOf } from "./made.tsx"
 import { formId, useOpen } from "./open.ts"
 

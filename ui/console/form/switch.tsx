@@ -1,13 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf"
 import { useState } from "react"
-import { Button } from "../../kit/button.tsx"
-import { Check } from "../../kit/check.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { useAction } from "../shell/call.ts"
-import { tell } from "../shell/notice.tsx"
-import { useMay } from "../shell/permission.ts"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button, Check, Dialog } from "../../kit/index.ts"
+import { Refused, t, tell, useAction, useMay } from "../shell/index.ts"
 
 type SwitchProps = {
   readonly needs: DescMethod

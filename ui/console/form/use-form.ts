@@ -1,7 +1,5 @@
 import { type ChangeEvent, useEffect, useRef, useState } from "react"
-import { type Action, useAction } from "../shell/call.ts"
-import type { Refusal } from "../shell/refusal.ts"
-import { wordsAtField } from "../shell/refused.tsx"
+import { type Action, type Refusal, useAction, wordsAtField } from "../shell/index.ts"
 import { dropDraft, readDraft, writeDraft } from "./draft.ts"
 
 export type Wanted<Values extends object, Answer> = {

@@ -1,8 +1,7 @@
 import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { formOf } from "../form/made.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { formOf } from "../form/index.ts"
+import { call, t } from "../shell/index.ts"
 
 const { createGroup, updateGroup } = GroupService.method
 

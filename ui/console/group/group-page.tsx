@@ -1,26 +1,12 @@
-import { lazyRouteComponent, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Group } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { DeleteSection } from "../form/confirm.tsx"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { Clip } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { found, pageOf } from "../list/listing.tsx"
-import { Time } from "../list/time.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { copied } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { Link } from "../shell/link.tsx"
-import { useBelongsTo } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { DeleteSection, EditSection, formOf } from "../form/index.ts"
+import { Clip, Collection, found, History, pageOf, Time } from "../list/index.ts"
+import { call, copied, Link, Page, t, useBelongsTo, useRead } from "../shell/index.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 import { groupForm } from "./group-form.tsx"
-
-// Loaded once the page stands.
-const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getGroup, updateGroup, deleteGroup } = GroupService.method
 const { listGroupUsers, addUsersToGroup, removeUsersFromGroup } = GroupService.method
@@ -46,9 +32,7 @@ export function GroupPage() {
         form={groupForm(group.organizationId, group)}
       />
       <Users group={group} />
-      <Part>
-        <History of={{ case: "groupId", value: id }} />
-      </Part>
+      <History of={{ case: "groupId", value: id }} />
       <DeleteSection
         {...{ family: "groups", name: group.name, by: deleteGroup, of: { id } }}
         to={{ to: "/groups" }}

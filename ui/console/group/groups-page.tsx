@@ -1,14 +1,8 @@
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import { FieldName } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { Clip } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { type Asked, found, pageOf } from "../list/listing.tsx"
-import { call } from "../shell/call.ts"
-import { Copyable } from "../shell/detail.tsx"
-import { Link } from "../shell/link.tsx"
-import { useOrganization } from "../shell/organization.tsx"
-import { t } from "../shell/text.ts"
+import { type Asked, Clip, Collection, found, pageOf } from "../list/index.ts"
+import { Copyable, call, Link, t, useOrganization } from "../shell/index.ts"
 import { groupForm } from "./group-form.tsx"
 
 /** The groups of an organisation. */

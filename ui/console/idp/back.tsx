@@ -1,5 +1,4 @@
-import { Copyable, Facts } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Copyable, Facts, t } from "../shell/index.ts"
 import { backOf, type KindName, kindOf, type Place, samlAddresses } from "./kind.ts"
 
 type BackAddressProps = {

@@ -1,4 +1,4 @@
-import type { TextKey } from "../shell/text.ts"
+import type { TextKey } from "../shell/index.ts"
 
 /** How a text is asked for. */
 export type Field = {

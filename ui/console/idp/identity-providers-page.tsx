@@ -1,31 +1,38 @@
-import { lazyRouteComponent, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { IDPOwnerType, type Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { TextQueryMethod } from "../../../src/gen/core/v1/object_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Badge } from "../../kit/badge.tsx"
-import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
-import { Clip } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { Histories } from "../list/histories.tsx"
-import { actionColumn, found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { call, useReadIfAllowed } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { Link } from "../shell/link.tsx"
-import type { Needs } from "../shell/may.tsx"
-import { tell } from "../shell/notice.tsx"
-import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Alert, Badge } from "../../kit/index.ts"
+import { ActionButton, ConfirmButton } from "../form/index.ts"
+import {
+  actionColumn,
+  Clip,
+  Collection,
+  found,
+  Histories,
+  History,
+  type ListColumn,
+  Listing,
+  pageOf,
+  StateBadge,
+} from "../list/index.ts"
+import {
+  call,
+  Link,
+  type Needs,
+  Page,
+  Part,
+  Section,
+  t,
+  tell,
+  useBelongsTo,
+  useOrganizations,
+  useReadIfAllowed,
+} from "../shell/index.ts"
 import { IdpForm, nameOfKind } from "./form.tsx"
 import { kindNameOf, type Place } from "./kind.ts"
 import { TestIdp, TestResult } from "./test.tsx"
-
-// Loaded once the page stands.
-const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -62,9 +69,7 @@ export function OrganizationIdentityProvidersPage() {
       <Part rows={4}>
         <Idps place={organizationId} />
       </Part>
-      <Part>
-        <History of={{ case: "identityProvidersOf", value: organizationId }} />
-      </Part>
+      <History of={{ case: "identityProvidersOf", value: organizationId }} />
     </Page>
   )
 }

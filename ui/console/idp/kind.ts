@@ -2,7 +2,7 @@ import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
-import { namesIn } from "../form/lines.ts"
+import { namesIn } from "../form/index.ts"
 import type { CheckName, ChoiceName, FieldName } from "./field.ts"
 
 const admin = AdminService.method

@@ -1,5 +1,5 @@
-import { PasswordField } from "../../kit/field.tsx"
-import { t } from "../shell/text.ts"
+import { PasswordField } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 
 type SecretFieldProps<Name extends string> = {
   readonly form: { readonly text: (name: Name) => object }

@@ -1,20 +1,20 @@
 import { Suspense, useState } from "react"
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { DialogForm } from "../form/form.tsx"
-import { formId } from "../form/open.ts"
-import { useForm } from "../form/use-form.ts"
-import { useListState } from "../list/list-state.ts"
-import { call, useAction, useRead } from "../shell/call.ts"
-import { Facts } from "../shell/detail.tsx"
-import { May } from "../shell/may.tsx"
-import { Part } from "../shell/part.tsx"
-import { refusalOf } from "../shell/refusal.ts"
-import { Refused } from "../shell/refused.tsx"
-import { has, t } from "../shell/text.ts"
+import { Alert, Button, Dialog, TextField } from "../../kit/index.ts"
+import { DialogForm, formId, useForm } from "../form/index.ts"
+import { useListState } from "../list/index.ts"
+import {
+  call,
+  Facts,
+  has,
+  May,
+  Part,
+  Refused,
+  refusalOf,
+  t,
+  useAction,
+  useRead,
+} from "../shell/index.ts"
 import type { KindName } from "./kind.ts"
 import { SecretField } from "./secret.tsx"
 

@@ -5,7 +5,7 @@ import {
   SAMLBinding,
   SAMLNameIDFormat,
 } from "../../../src/gen/core/idp/v1/idp_pb.ts"
-import { linesOf } from "../form/lines.ts"
+import { linesOf } from "../form/index.ts"
 import {
   type CheckName,
   type Choice,

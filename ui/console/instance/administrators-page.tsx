@@ -1,6 +1,5 @@
-import { Histories } from "../list/histories.tsx"
-import { Page } from "../shell/frame.tsx"
-import { t } from "../shell/text.ts"
+import { Histories } from "../list/index.ts"
+import { Page, t } from "../shell/index.ts"
 import { Administrators } from "./administrators.tsx"
 import { CustomRoles } from "./custom-roles.tsx"
 

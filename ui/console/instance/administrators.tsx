@@ -4,18 +4,10 @@ import {
   RoleLevel,
 } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
-import { Checks } from "../../kit/check.tsx"
-import { formOf } from "../form/made.tsx"
-import { Badges } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { HistoryButton, streamOf } from "../list/histories.tsx"
-import { found, pageOf } from "../list/listing.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { usePermissions } from "../shell/held.ts"
-import { Link } from "../shell/link.tsx"
-import { useOrganization } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Checks } from "../../kit/index.ts"
+import { formOf } from "../form/index.ts"
+import { Badges, Collection, found, HistoryButton, pageOf, streamOf } from "../list/index.ts"
+import { call, Link, Part, t, useOrganization, usePermissions, useRead } from "../shell/index.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 
 /** What somebody administers. */

@@ -6,18 +6,10 @@ import {
   InternalPermissionService,
   type ListRolesResponse,
 } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { Checks } from "../../kit/check.tsx"
-import { Disclosure } from "../../kit/disclosure.tsx"
-import { SelectField } from "../../kit/select.tsx"
-import { verbatim } from "../form/controls.tsx"
-import { formOf } from "../form/made.tsx"
-import { Clip } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import type { Asked } from "../list/listing.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Badge, Checks, Disclosure, SelectField } from "../../kit/index.ts"
+import { formOf, verbatim } from "../form/index.ts"
+import { type Asked, Clip, Collection } from "../list/index.ts"
+import { call, Part, t, useRead } from "../shell/index.ts"
 import { familiesOf, type LevelName, levelNames, levelOf, levels } from "./role.ts"
 
 const { listRoles, createRole, updateRole, deleteRole } = InternalPermissionService.method

@@ -1,11 +1,7 @@
 import type { SecuritySettings } from "../../../src/gen/core/settings/v2/security_settings_pb.ts"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
-import { EditSection } from "../form/form.tsx"
-import { linesOf } from "../form/lines.ts"
-import { formOf } from "../form/made.tsx"
-import { call } from "../shell/call.ts"
-import { ValueList } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { EditSection, formOf, linesOf } from "../form/index.ts"
+import { call, t, ValueList } from "../shell/index.ts"
 
 const { setSecuritySettings } = SettingsService.method
 

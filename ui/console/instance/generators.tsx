@@ -3,13 +3,16 @@ import {
   type SecretGenerator,
   SecretGeneratorType,
 } from "../../../src/gen/core/settings/v1/settings_pb.ts"
-import { type Amount, amountOf, durationOf, durationText } from "../form/duration.ts"
-import { DialogButton, formOf } from "../form/made.tsx"
-import { HistoryButton, streamOf } from "../list/histories.tsx"
-import { call, useReadIfAllowed } from "../shell/call.ts"
-import { Facts, Section } from "../shell/detail.tsx"
-import { unless } from "../shell/refusal.ts"
-import { language, t } from "../shell/text.ts"
+import {
+  type Amount,
+  amountOf,
+  DialogButton,
+  durationOf,
+  durationText,
+  formOf,
+} from "../form/index.ts"
+import { HistoryButton, streamOf } from "../list/index.ts"
+import { call, Facts, language, Section, t, unless, useReadIfAllowed } from "../shell/index.ts"
 
 const { listSecretGenerators, updateSecretGenerator } = AdminService.method
 

@@ -2,15 +2,9 @@ import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { createQueryOptions } from "@connectrpc/connect-query"
 import { useQuery } from "@tanstack/react-query"
 import { HistoryService, type Node } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { Skeleton } from "../../kit/skeleton.tsx"
-import { type Column, Table } from "../../kit/table.tsx"
-import { Time } from "../list/time.tsx"
-import { Page } from "../shell/frame.tsx"
-import { refusalOf } from "../shell/refusal.ts"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
-import { transport } from "../shell/transport.ts"
+import { Badge, type Column, Skeleton, Table } from "../../kit/index.ts"
+import { Time } from "../list/index.ts"
+import { Page, Refused, refusalOf, t, transport } from "../shell/index.ts"
 
 const everyMs = 2000
 /** Each says where it is every second. */

@@ -4,8 +4,7 @@ import {
   type UpdateOIDCSettingsRequestSchema,
 } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
-import { call, useRead } from "../shell/call.ts"
-import { refusalOf } from "../shell/refusal.ts"
+import { call, refusalOf, useRead } from "../shell/index.ts"
 
 /** What is given is changed; not a whole message, which would give everything. */
 export type OidcSettingsChange = Extract<

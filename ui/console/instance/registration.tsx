@@ -7,11 +7,8 @@ import {
   ClientRegistrationMode,
   type OIDCSettings,
 } from "../../../src/gen/core/settings/v1/settings_pb.ts"
-import { amountOf, durationOf, durationText } from "../form/duration.ts"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { useRead } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { amountOf, durationOf, durationText, EditSection, formOf } from "../form/index.ts"
+import { t, useRead } from "../shell/index.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
 const modes = ["off", "token", "open"] as const

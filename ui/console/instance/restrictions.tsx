@@ -2,10 +2,8 @@ import {
   AdminService,
   type GetRestrictionsResponse,
 } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { call } from "../shell/call.ts"
-import { languageName, t } from "../shell/text.ts"
+import { EditSection, formOf } from "../form/index.ts"
+import { call, languageName, t } from "../shell/index.ts"
 import { changeOf, languages } from "./restriction.ts"
 
 type RestrictionsProps = { readonly restrictions: GetRestrictionsResponse }

@@ -1,10 +1,8 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { amountOf, durationOf, durationText } from "../form/duration.ts"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { t } from "../shell/text.ts"
+import { Alert } from "../../kit/index.ts"
+import { amountOf, durationOf, durationText, EditSection, formOf } from "../form/index.ts"
+import { t } from "../shell/index.ts"
 import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
 
 const { updateOIDCSettings } = AdminService.method

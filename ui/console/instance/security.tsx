@@ -1,10 +1,8 @@
 import type { SecuritySettings } from "../../../src/gen/core/settings/v2/security_settings_pb.ts"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Switch } from "../form/switch.tsx"
-import { call, useReadIfAllowed } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Alert } from "../../kit/index.ts"
+import { Switch } from "../form/index.ts"
+import { call, Section, t, useReadIfAllowed } from "../shell/index.ts"
 import { Embedding } from "./embedding.tsx"
 
 /** What is shut to others until somebody opens it; nothing for who may not see it. */

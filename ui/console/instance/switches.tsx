@@ -1,7 +1,6 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { Switch } from "../form/switch.tsx"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Switch } from "../form/index.ts"
+import { Section, t } from "../shell/index.ts"
 import { changeOidcSettings, type OidcSettingsChange, type OidcSettingsPart } from "./oidc.ts"
 
 /** Which documents stand beside discovery, and whose tokens are noted when they are issued. */

@@ -1,5 +1,5 @@
 import type { Duration } from "@bufbuild/protobuf/wkt"
-import { type Amount, amountOf, durationOf } from "../form/duration.ts"
+import { type Amount, amountOf, durationOf } from "../form/index.ts"
 
 /** What an instance says of tokens, and each application may say otherwise. */
 export const lifetimeNames = [

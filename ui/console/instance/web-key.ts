@@ -7,7 +7,7 @@ import {
   State,
   type WebKey,
 } from "../../../src/gen/core/webkey/v2/webkey_pb.ts"
-import { namesIn } from "../form/lines.ts"
+import { namesIn } from "../form/index.ts"
 
 const { RSA_BITS_2048: rsa2048, RSA_BITS_3072: rsa3072, RSA_BITS_4096: rsa4096 } = RSABits
 const {

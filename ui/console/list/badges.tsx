@@ -1,5 +1,5 @@
-import { Badge } from "../../kit/badge.tsx"
-import { t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 
 /** Several words, such as roles, or that there are none. */
 export function Badges({ words }: { readonly words: readonly string[] }) {

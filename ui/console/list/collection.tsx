@@ -1,15 +1,8 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf"
 import type { ReactNode } from "react"
-import { Button } from "../../kit/button.tsx"
-import { EmptyState } from "../../kit/empty-state.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
-import type { MadeForm } from "../form/made.tsx"
-import { formId, useOpen } from "../form/open.ts"
-import { Section } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { May } from "../shell/may.tsx"
-import { useMay } from "../shell/permission.ts"
-import { t } from "../shell/text.ts"
+import { Button, EmptyState } from "../../kit/index.ts"
+import { ConfirmButton, formId, type MadeForm, useOpen } from "../form/index.ts"
+import { May, Page, Section, t, useMay } from "../shell/index.ts"
 import { type ListColumn, Listing, type ListingProps } from "./listing.tsx"
 
 /** Each has a title, a word for making one, what it says when empty, and what removing means. */

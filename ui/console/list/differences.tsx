@@ -1,6 +1,6 @@
 import type { Value } from "@bufbuild/protobuf/wkt"
 import type { Difference } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { has, t } from "../shell/text.ts"
+import { has, t } from "../shell/index.ts"
 
 /** Fields before and after. Colour alone says nothing to many: what went is struck through. */
 export function Differences({ rows }: { readonly rows: readonly Difference[] }) {

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react"
-import { Chips } from "../../kit/choice.tsx"
-import { t } from "../shell/text.ts"
+import { Chips } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 import { useFilter } from "./list-state.ts"
 
 type FilterChips<Value extends string> = {

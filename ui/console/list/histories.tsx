@@ -1,14 +1,7 @@
-import { lazyRouteComponent } from "@tanstack/react-router"
 import { useState } from "react"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { usePermissions } from "../shell/held.ts"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
-import type { HistoryOf } from "./history.tsx"
-
-// Loaded once the page stands.
-const History = lazyRouteComponent(() => import("./history.tsx"), "History")
+import { Button, Dialog } from "../../kit/index.ts"
+import { t, usePermissions } from "../shell/index.ts"
+import { History, type HistoryOf } from "./history.tsx"
 
 /** What an instance has one of, and by which words it is known. */
 const kinds = {
@@ -34,11 +27,8 @@ export function Histories({ of }: { readonly of: readonly Kind[] }) {
   if (!useSeesEvents()) return null
   return of.map((name) => {
     const { kind, title, ...more } = kinds[name]
-    return (
-      <Part key={name}>
-        <History of={streamOf(kind, "id" in more ? more.id : "")} what={t(title)} />
-      </Part>
-    )
+    const of = streamOf(kind, "id" in more ? more.id : "")
+    return <History key={name} of={of} what={t(title)} />
   })
 }
 
@@ -60,9 +50,7 @@ export function HistoryButton({ of, name }: ButtonProps) {
       </Button>
       {open && (
         <Dialog title={name} onClose={() => setOpen(false)}>
-          <Part>
-            <History of={of} />
-          </Part>
+          <History of={of} />
           <div className="form-actions">
             <Button onClick={() => setOpen(false)}>{t("history.close")}</Button>
           </div>

@@ -7,14 +7,8 @@ import {
   HistoryService,
   type ResourceSchema,
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { type Column, Table } from "../../kit/table.tsx"
-import { Section } from "../shell/detail.tsx"
-import { Link } from "../shell/link.tsx"
-import { isHidden, refusalOf } from "../shell/refusal.ts"
-import { Refused } from "../shell/refused.tsx"
-import { has, t } from "../shell/text.ts"
-import { transport } from "../shell/transport.ts"
+import { Button, type Column, Table } from "../../kit/index.ts"
+import { has, isHidden, Link, Refused, refusalOf, Section, t, transport } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import { actionColumn } from "./listing.tsx"
 import { SinceButton } from "./since.tsx"

@@ -1,6 +1,5 @@
-import { CopyButton } from "../../kit/copy-button.tsx"
-import { QrCode } from "../../kit/qr-code.tsx"
-import { t } from "../shell/text.ts"
+import { CopyButton, QrCode } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 
 type LinkBoxProps = { readonly link: string; readonly what: string; readonly qr: string }
 

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router"
 import { useCallback } from "react"
-import { useOpen } from "../form/open.ts"
+import { useOpen } from "../form/index.ts"
 
 /** Where a list stands: it is part of the address, so that Back and a link lead to the same. */
 export type ListState = {

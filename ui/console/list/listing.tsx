@@ -7,16 +7,19 @@ import type {
 import { createQueryOptions } from "@connectrpc/connect-query"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { type ReactNode, useEffect, useState } from "react"
-import { Button } from "../../kit/button.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { Skeleton } from "../../kit/skeleton.tsx"
-import { type Column, Table } from "../../kit/table.tsx"
-import { useRested, within } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { isDenied, isHidden, refusalOf } from "../shell/refusal.ts"
-import { Refused } from "../shell/refused.tsx"
-import { language, t } from "../shell/text.ts"
-import { transport } from "../shell/transport.ts"
+import { Button, type Column, Skeleton, Table, TextField } from "../../kit/index.ts"
+import {
+  isDenied,
+  isHidden,
+  language,
+  Refused,
+  refusalOf,
+  Section,
+  t,
+  transport,
+  useRested,
+  within,
+} from "../shell/index.ts"
 import { type ListState, useListState } from "./list-state.ts"
 
 const pageSize = 50

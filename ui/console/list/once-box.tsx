@@ -1,5 +1,5 @@
-import { SecretBox } from "../../kit/secret-box.tsx"
-import { t } from "../shell/text.ts"
+import { SecretBox } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 
 type OnceBoxProps = { readonly title: string; readonly secret: string; readonly file: string }
 

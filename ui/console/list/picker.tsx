@@ -7,12 +7,8 @@ import type {
 import { createQueryOptions } from "@connectrpc/connect-query"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
-import { TextField } from "../../kit/field.tsx"
-import { useRested } from "../shell/call.ts"
-import { isDenied, refusalOf } from "../shell/refusal.ts"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
-import { transport } from "../shell/transport.ts"
+import { TextField } from "../../kit/index.ts"
+import { isDenied, Refused, refusalOf, t, transport, useRested } from "../shell/index.ts"
 
 type PickerProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly label: string

@@ -1,6 +1,6 @@
 import type { UserAgent } from "../../../src/gen/core/session/v2/session_pb.ts"
 import { browserNameOf } from "../../../src/kernel/text/browser-name.ts"
-import { t } from "../shell/text.ts"
+import { t } from "../shell/index.ts"
 
 /** From where somebody signed in, in words: the browser, its system, the address. */
 export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | undefined }) {

@@ -6,13 +6,8 @@ import {
   HistoryService,
   type MomentSchema,
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { Disclosure } from "../../kit/disclosure.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { useRead } from "../shell/call.ts"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Button, Dialog, Disclosure, TextField } from "../../kit/index.ts"
+import { Part, t, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryOf } from "./history.tsx"
 

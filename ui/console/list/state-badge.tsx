@@ -1,5 +1,5 @@
-import { Badge } from "../../kit/badge.tsx"
-import { t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 
 const tones = { active: "done", inactive: "quiet", locked: "warning" } as const
 

@@ -1,5 +1,5 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { language, t } from "../shell/text.ts"
+import { language, t } from "../shell/index.ts"
 
 const steps = [
   ["year", 31_536_000],

@@ -4,14 +4,8 @@ import {
   type GetUndoResponse,
   HistoryService,
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { sentenceOf } from "../../kit/sentence.ts"
-import { call, useAction, useRead } from "../shell/call.ts"
-import { tell } from "../shell/notice.tsx"
-import { Part } from "../shell/part.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { has, t } from "../shell/text.ts"
+import { Button, Dialog, sentenceOf } from "../../kit/index.ts"
+import { call, has, Part, Refused, t, tell, useAction, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryOf } from "./history.tsx"
 

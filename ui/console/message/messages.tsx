@@ -6,15 +6,10 @@ import {
   MessageService,
   MessageStatus,
 } from "../../../src/gen/core/message/v2/message_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { ActionButton } from "../form/confirm.tsx"
-import { Clip } from "../list/badges.tsx"
-import { actionColumn, found, type ListColumn, Listing } from "../list/listing.tsx"
-import { Time } from "../list/time.tsx"
-import { call } from "../shell/call.ts"
-import { Link } from "../shell/link.tsx"
-import { tell } from "../shell/notice.tsx"
-import { has, t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { ActionButton } from "../form/index.ts"
+import { actionColumn, Clip, found, type ListColumn, Listing, Time } from "../list/index.ts"
+import { call, has, Link, t, tell } from "../shell/index.ts"
 import { View } from "./view.tsx"
 
 const { listMessages, sendMessageAgain } = MessageService.method

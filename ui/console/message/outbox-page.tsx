@@ -1,15 +1,9 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { MessageStatus } from "../../../src/gen/core/message/v2/message_service_pb.ts"
 import { EmailProviderState } from "../../../src/gen/core/settings/v1/provider_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { EmptyState } from "../../kit/empty-state.tsx"
-import { useFilterChips } from "../list/filter.tsx"
-import { useReadIfAllowed } from "../shell/call.ts"
-import { Page } from "../shell/frame.tsx"
-import { Link } from "../shell/link.tsx"
-import { useOrganization } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Alert, EmptyState } from "../../kit/index.ts"
+import { useFilterChips } from "../list/index.ts"
+import { Link, Page, Part, t, useOrganization, useReadIfAllowed } from "../shell/index.ts"
 import { Messages } from "./messages.tsx"
 
 const filters = ["all", "queued", "sent", "failed"] as const

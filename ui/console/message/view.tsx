@@ -4,13 +4,9 @@ import {
   MessageService,
   type ViewMessageResponse,
 } from "../../../src/gen/core/message/v2/message_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { LinkBox } from "../list/link-box.tsx"
-import { call, useAction } from "../shell/call.ts"
-import { May } from "../shell/may.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button, Dialog } from "../../kit/index.ts"
+import { LinkBox } from "../list/index.ts"
+import { call, May, Refused, t, useAction } from "../shell/index.ts"
 
 type ViewProps = { readonly message: Message; readonly title: string }
 

@@ -7,16 +7,10 @@ import {
   DomainValidationType,
 } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { Button } from "../../kit/button.tsx"
-import { ActionButton } from "../form/confirm.tsx"
-import { verbatim } from "../form/controls.tsx"
-import { formOf } from "../form/made.tsx"
-import { Collection } from "../list/collection.tsx"
-import { found, pageOf } from "../list/listing.tsx"
-import { call } from "../shell/call.ts"
-import { May } from "../shell/may.tsx"
-import { t } from "../shell/text.ts"
+import { Badge, Button } from "../../kit/index.ts"
+import { ActionButton, formOf, verbatim } from "../form/index.ts"
+import { Collection, found, pageOf } from "../list/index.ts"
+import { call, May, t } from "../shell/index.ts"
 import { Proof } from "./proof.tsx"
 
 const { listOrganizationDomains, addOrganizationDomain } = OrganizationService.method

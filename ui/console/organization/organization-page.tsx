@@ -1,21 +1,23 @@
 import { useParams } from "@tanstack/react-router"
 import { type Organization, OrganizationState } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Button } from "../../kit/button.tsx"
-import { DeleteSection, TurnButton } from "../form/confirm.tsx"
-import { renamed } from "../form/rename.tsx"
+import { Alert, Button } from "../../kit/index.ts"
+import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
 import { Administrators } from "../instance/administrators.tsx"
-import { History } from "../list/history.tsx"
-import { Metadata } from "../list/metadata.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { copied, FactsSection, Section } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { Link } from "../shell/link.tsx"
-import { useChoose, useOrganization, useSeesInstance } from "../shell/organization.tsx"
-import { t } from "../shell/text.ts"
+import { History, Metadata, StateBadge, Time } from "../list/index.ts"
+import {
+  call,
+  copied,
+  FactsSection,
+  Link,
+  Page,
+  Section,
+  t,
+  useChoose,
+  useOrganization,
+  useRead,
+  useSeesInstance,
+} from "../shell/index.ts"
 import { Domains } from "./domains.tsx"
 
 const { listOrganizations, updateOrganization, deleteOrganization } = OrganizationService.method

@@ -1,10 +1,9 @@
 import { TextQueryMethod } from "../../../src/gen/core/object/v2/object_pb.ts"
 import { OrganizationFieldName } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { Person } from "../../kit/person.tsx"
-import { Picker } from "../list/picker.tsx"
-import type { Organization } from "../shell/organization.tsx"
-import { t } from "../shell/text.ts"
+import { Person } from "../../kit/index.ts"
+import { Picker } from "../list/index.ts"
+import { type Organization, t } from "../shell/index.ts"
 
 type OrganizationPickerProps = {
   /** The one that is not offered: what is picked for belongs to it. */

@@ -6,15 +6,9 @@ import {
   OrganizationState,
 } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { DialogButton, formOf } from "../form/made.tsx"
-import { Clip } from "../list/badges.tsx"
-import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { call } from "../shell/call.ts"
-import { Page } from "../shell/frame.tsx"
-import { Link } from "../shell/link.tsx"
-import { t } from "../shell/text.ts"
+import { DialogButton, formOf } from "../form/index.ts"
+import { Clip, found, type ListColumn, Listing, pageOf, StateBadge, Time } from "../list/index.ts"
+import { call, Link, Page, t } from "../shell/index.ts"
 
 const method = TextQueryMethod.CONTAINS_IGNORE_CASE
 

@@ -1,13 +1,9 @@
 import { useState } from "react"
 import { type Domain, DomainValidationType } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { formOf } from "../form/made.tsx"
-import { call, useAction } from "../shell/call.ts"
-import { copied, Facts } from "../shell/detail.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button, Dialog } from "../../kit/index.ts"
+import { formOf } from "../form/index.ts"
+import { call, copied, Facts, Refused, t, useAction } from "../shell/index.ts"
 
 const ways = { dns: DomainValidationType.DNS, http: DomainValidationType.HTTP } as const
 type Way = keyof typeof ways

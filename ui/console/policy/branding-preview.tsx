@@ -1,19 +1,19 @@
 import { type ReactNode, useEffect, useRef } from "react"
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
 import {
+  Alert,
   type Branding,
+  Button,
   type Corrected,
+  Mark,
   type Mode,
   modes,
   type Palette,
   paletteOf,
+  TextField,
   unsaid,
-} from "../../kit/branding.ts"
-import { Button } from "../../kit/button.tsx"
-import { TextField } from "../../kit/field.tsx"
-import { Mark } from "../../kit/mark.tsx"
-import { language, t } from "../shell/text.ts"
+} from "../../kit/index.ts"
+import { language, t } from "../shell/index.ts"
 import { useLook, useLookFile } from "./look.ts"
 import type { Place, Values } from "./policy.ts"
 

@@ -1,12 +1,7 @@
 import { useRef } from "react"
-import { Alert } from "../../kit/alert.tsx"
-import { Badge } from "../../kit/badge.tsx"
-import { Button } from "../../kit/button.tsx"
-import { ActionButton } from "../form/confirm.tsx"
-import { useAction } from "../shell/call.ts"
-import { useMay } from "../shell/permission.ts"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Alert, Badge, Button } from "../../kit/index.ts"
+import { ActionButton } from "../form/index.ts"
+import { Refused, t, useAction, useMay } from "../shell/index.ts"
 import { BrandingPreview } from "./branding-preview.tsx"
 import {
   type Look,

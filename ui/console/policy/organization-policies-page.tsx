@@ -1,13 +1,8 @@
-import { lazyRouteComponent, useParams } from "@tanstack/react-router"
-import { Page } from "../shell/frame.tsx"
-import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { useParams } from "@tanstack/react-router"
+import { History } from "../list/index.ts"
+import { Page, Part, t, useBelongsTo, useOrganizations } from "../shell/index.ts"
 import { policies } from "./policies.ts"
 import { PolicySection } from "./policy-section.tsx"
-
-// Loaded once the page stands.
-const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 /** What an organisation decides for its own people, where the instance leaves it to it. */
 export function OrganizationPoliciesPage() {
@@ -26,9 +21,7 @@ export function OrganizationPoliciesPage() {
           <PolicySection policy={policy} place={organizationId} />
         </Part>
       ))}
-      <Part>
-        <History of={{ case: "policiesOf", value: organizationId }} />
-      </Part>
+      <History of={{ case: "policiesOf", value: organizationId }} />
     </Page>
   )
 }

@@ -2,7 +2,7 @@ import { lazy } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
-import { delivered, unsaid } from "../../kit/branding.ts"
+import { delivered, unsaid } from "../../kit/index.ts"
 import { login } from "./login.ts"
 import { check, headed, hinted, named, type Policy } from "./policy.ts"
 

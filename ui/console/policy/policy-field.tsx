@@ -1,9 +1,6 @@
-import { Check, Checks } from "../../kit/check.tsx"
-import { Field as KitField, TextField } from "../../kit/field.tsx"
-import { SelectField } from "../../kit/select.tsx"
-import { amountIn } from "../form/duration.ts"
-import { DurationField } from "../form/duration-field.tsx"
-import { t } from "../shell/text.ts"
+import { Check, Checks, Field as KitField, SelectField, TextField } from "../../kit/index.ts"
+import { amountIn, DurationField } from "../form/index.ts"
+import { t } from "../shell/index.ts"
 import type { Field, Value } from "./policy.ts"
 import { chosenIn } from "./value.ts"
 

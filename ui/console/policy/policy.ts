@@ -1,7 +1,7 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
 import type { ComponentType } from "react"
-import type { Amount } from "../form/duration.ts"
-import type { TextKey } from "../shell/text.ts"
+import type { Amount } from "../form/index.ts"
+import type { TextKey } from "../shell/index.ts"
 
 /** How a field is asked for and shown. */
 type Kind =

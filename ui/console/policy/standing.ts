@@ -1,6 +1,5 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
-import { call, useReadIfAllowed } from "../shell/call.ts"
-import { unless } from "../shell/refusal.ts"
+import { call, unless, useReadIfAllowed } from "../shell/index.ts"
 import type { Field, Place, Policy, Values } from "./policy.ts"
 import { chosenIn, valuesOf, wantedOf } from "./value.ts"
 

@@ -1,7 +1,7 @@
 import { isMessage } from "@bufbuild/protobuf"
 import { DurationSchema } from "@bufbuild/protobuf/wkt"
-import { amountIn, amountOf, durationOf, durationText } from "../form/duration.ts"
-import { t } from "../shell/text.ts"
+import { amountIn, amountOf, durationOf, durationText } from "../form/index.ts"
+import { t } from "../shell/index.ts"
 import type { Field, Policy, Value, Values } from "./policy.ts"
 
 /** What a form holds of what the server says. */

@@ -4,16 +4,17 @@ import {
 } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
 import { AuthorizationService } from "../../../src/gen/core/authorization/v2/authorization_service_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { TurnButton } from "../form/confirm.tsx"
-import { formOf } from "../form/made.tsx"
-import { Badges } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { HistoryButton } from "../list/histories.tsx"
-import { type Asked, found, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { call } from "../shell/call.ts"
-import { Link } from "../shell/link.tsx"
-import { t } from "../shell/text.ts"
+import { formOf, TurnButton } from "../form/index.ts"
+import {
+  type Asked,
+  Badges,
+  Collection,
+  found,
+  HistoryButton,
+  pageOf,
+  StateBadge,
+} from "../list/index.ts"
+import { call, Link, t } from "../shell/index.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 import { RoleChecks } from "./role-checks.tsx"
 

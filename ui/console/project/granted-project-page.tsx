@@ -4,17 +4,18 @@ import {
   ProjectGrantState,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Badge } from "../../kit/badge.tsx"
+import { Alert, Badge } from "../../kit/index.ts"
 import { Administrators } from "../instance/administrators.tsx"
-import { Badges } from "../list/badges.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { useRead } from "../shell/call.ts"
-import { copied, FactsSection } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { useOrganization, useOrganizations } from "../shell/organization.tsx"
-import { t } from "../shell/text.ts"
+import { Badges, StateBadge, Time } from "../list/index.ts"
+import {
+  copied,
+  FactsSection,
+  Page,
+  t,
+  useOrganization,
+  useOrganizations,
+  useRead,
+} from "../shell/index.ts"
 import { Authorizations } from "./authorizations.tsx"
 
 /** A project of another organisation, whose roles one may give to one's own people. */

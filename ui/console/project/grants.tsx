@@ -7,16 +7,18 @@ import {
   type ListProjectGrantsResponse,
   ProjectService,
 } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { TurnButton } from "../form/confirm.tsx"
-import { formOf } from "../form/made.tsx"
-import { Badges } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { HistoryButton } from "../list/histories.tsx"
-import { type Asked, found, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
+import { formOf, TurnButton } from "../form/index.ts"
+import {
+  type Asked,
+  Badges,
+  Collection,
+  found,
+  HistoryButton,
+  pageOf,
+  StateBadge,
+} from "../list/index.ts"
 import { OrganizationPicker } from "../organization/organization-picker.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { call, t } from "../shell/index.ts"
 import type { ProjectPart } from "./part.ts"
 import { RoleChecks } from "./role-checks.tsx"
 

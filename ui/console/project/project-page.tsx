@@ -2,21 +2,23 @@ import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { EmptyState } from "../../kit/empty-state.tsx"
+import { EmptyState } from "../../kit/index.ts"
 import { applicationColumns, applicationsOf } from "../application/application-list.tsx"
-import { DeleteSection, TurnButton } from "../form/confirm.tsx"
-import { renamed } from "../form/rename.tsx"
-import { Listing } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { copied, FactsSection, Section } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { LinkButton } from "../shell/link.tsx"
-import { May } from "../shell/may.tsx"
-import { useBelongsTo } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
+import { History, Listing, StateBadge, Time } from "../list/index.ts"
+import {
+  call,
+  copied,
+  FactsSection,
+  LinkButton,
+  May,
+  Page,
+  Part,
+  Section,
+  t,
+  useBelongsTo,
+  useRead,
+} from "../shell/index.ts"
 import { Authorizations } from "./authorizations.tsx"
 import type { ProjectPart } from "./part.ts"
 import { Roles } from "./roles.tsx"
@@ -28,7 +30,6 @@ const Administrators = lazyRouteComponent(
   "Administrators",
 )
 const Grants = lazyRouteComponent(() => import("./grants.tsx"), "Grants")
-const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getProject, updateProject, deleteProject, activateProject, deactivateProject } =
   ProjectService.method
@@ -64,9 +65,7 @@ export function ProjectPage() {
         <Administrators of={{ case: "projectId", value: projectId }} />
       </Part>
       <About project={project} />
-      <Part>
-        <History of={{ case: "projectId", value: projectId }} />
-      </Part>
+      <History of={{ case: "projectId", value: projectId }} />
       <DeleteSection
         {...{ family: "projects", name: project.name, by: deleteProject, of: { projectId } }}
         to={{ to: "/projects" }}

@@ -8,21 +8,19 @@ import {
   ProjectState,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { Button } from "../../kit/button.tsx"
-import { EmptyState } from "../../kit/empty-state.tsx"
-import { formOf } from "../form/made.tsx"
-import { formId } from "../form/open.ts"
-import { useCreating, useFilter } from "../list/list-state.ts"
-import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { call } from "../shell/call.ts"
-import { Page } from "../shell/frame.tsx"
-import { Link } from "../shell/link.tsx"
-import { May } from "../shell/may.tsx"
-import { useOrganization } from "../shell/organization.tsx"
-import { t } from "../shell/text.ts"
+import { Badge, Button, EmptyState } from "../../kit/index.ts"
+import { formId, formOf } from "../form/index.ts"
+import {
+  found,
+  type ListColumn,
+  Listing,
+  pageOf,
+  StateBadge,
+  Time,
+  useCreating,
+  useFilter,
+} from "../list/index.ts"
+import { call, Link, May, Page, t, useOrganization } from "../shell/index.ts"
 import { FirstSteps } from "../start/first-steps.tsx"
 
 const { createProject, listProjects } = ProjectService.method

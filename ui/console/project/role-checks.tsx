@@ -1,9 +1,7 @@
 import { ProjectRoleFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Checks } from "../../kit/check.tsx"
-import { useRead } from "../shell/call.ts"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Checks } from "../../kit/index.ts"
+import { Part, t, useRead } from "../shell/index.ts"
 
 type RoleChecksProps = {
   /** Its roles, or those of them that are granted. */

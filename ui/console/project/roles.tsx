@@ -4,13 +4,9 @@ import {
   ProjectRoleFieldName,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { verbatim } from "../form/controls.tsx"
-import { formOf } from "../form/made.tsx"
-import { Clip } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { found, pageOf } from "../list/listing.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { formOf, verbatim } from "../form/index.ts"
+import { Clip, Collection, found, pageOf } from "../list/index.ts"
+import { call, t } from "../shell/index.ts"
 
 const { addProjectRole, updateProjectRole, removeProjectRole, listProjectRoles } =
   ProjectService.method

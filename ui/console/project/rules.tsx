@@ -4,11 +4,8 @@ import {
   ProjectService,
   type UpdateProjectRequestSchema,
 } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Chosen } from "../form/chosen.tsx"
-import { Switch } from "../form/switch.tsx"
-import { call } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Chosen, Switch } from "../form/index.ts"
+import { call, Section, t } from "../shell/index.ts"
 import type { ProjectPart } from "./part.ts"
 
 type Change = Extract<

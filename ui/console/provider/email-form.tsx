@@ -1,9 +1,7 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { EmailProvider } from "../../../src/gen/core/settings/v1/provider_pb.ts"
-import type { Controls } from "../form/controls.tsx"
-import { formOf } from "../form/made.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { type Controls, formOf } from "../form/index.ts"
+import { call, t } from "../shell/index.ts"
 import { type HttpValues, httpFields, httpOf, type Made, renewedOf, saved } from "./provider.ts"
 import { authNames, authOf, type SmtpValues, smtpOf } from "./smtp.ts"
 

@@ -1,7 +1,5 @@
-import type { Controls } from "../form/controls.tsx"
-import { formOf } from "../form/made.tsx"
-import { unless } from "../shell/refusal.ts"
-import { t } from "../shell/text.ts"
+import { type Controls, formOf } from "../form/index.ts"
+import { t, unless } from "../shell/index.ts"
 
 /** A key that requests to a service are signed with; it is shown this once. */
 export type Made = { readonly id: string; readonly signingKey: string }

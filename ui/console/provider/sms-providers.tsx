@@ -4,16 +4,10 @@ import {
   SMSProviderConfigState,
   type TwilioConfig,
 } from "../../../src/gen/core/settings/v1/provider_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { TurnButton } from "../form/confirm.tsx"
-import type { Controls } from "../form/controls.tsx"
-import { DialogButton, formOf } from "../form/made.tsx"
-import { Clip } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { found, type ListColumn, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { type Controls, DialogButton, formOf, TurnButton } from "../form/index.ts"
+import { Clip, Collection, found, type ListColumn, pageOf, StateBadge } from "../list/index.ts"
+import { call, t } from "../shell/index.ts"
 import {
   type HttpValues,
   httpFields,

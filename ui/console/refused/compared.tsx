@@ -1,6 +1,6 @@
 import type { Finding } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { Disclosure } from "../../kit/disclosure.tsx"
-import { t } from "../shell/text.ts"
+import { Disclosure } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 import { type Cut, cutOf, visible } from "./difference.ts"
 
 /** What came beside what was expected, with the characters that differ. */

@@ -4,12 +4,9 @@ import type {
   Finding,
   RefusedRequest,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { sentenceOf } from "../../kit/sentence.ts"
-import { Time } from "../list/time.tsx"
-import { Copyable, Facts } from "../shell/detail.tsx"
-import { Link } from "../shell/link.tsx"
-import { Part } from "../shell/part.tsx"
-import { has, t } from "../shell/text.ts"
+import { sentenceOf } from "../../kit/index.ts"
+import { Time } from "../list/index.ts"
+import { Copyable, Facts, has, Link, Part, t } from "../shell/index.ts"
 import { Compared } from "./compared.tsx"
 
 /** It knows how applications are changed, and few refusals are about an address. */

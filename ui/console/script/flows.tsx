@@ -3,16 +3,10 @@ import {
   type ScriptMoment,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
-import { type Column, Table } from "../../kit/table.tsx"
-import { DialogButton, formOf } from "../form/made.tsx"
-import { Ordered } from "../form/ordered.tsx"
-import { Clip } from "../list/badges.tsx"
-import { HistoryButton, streamOf } from "../list/histories.tsx"
-import { actionColumn } from "../list/listing.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { unless } from "../shell/refusal.ts"
-import { t } from "../shell/text.ts"
+import { type Column, Table } from "../../kit/index.ts"
+import { DialogButton, formOf, Ordered } from "../form/index.ts"
+import { actionColumn, Clip, HistoryButton, streamOf } from "../list/index.ts"
+import { call, Section, t, unless, useRead } from "../shell/index.ts"
 import { keyOf, wordsOf } from "./script.ts"
 
 const { getFlow, listActions, setTriggerActions } = ManagementService.method

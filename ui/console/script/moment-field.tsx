@@ -1,6 +1,6 @@
 import type { ScriptMoment } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { SelectField } from "../../kit/select.tsx"
-import { t } from "../shell/text.ts"
+import { SelectField } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 import { keyOf, wordsOf } from "./script.ts"
 
 export type MomentProps = {

@@ -5,11 +5,9 @@ import {
   ScriptLogLevel,
   type ScriptRun,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { Clip } from "../list/badges.tsx"
-import { found, type ListColumn, SectionList } from "../list/listing.tsx"
-import { Time } from "../list/time.tsx"
-import { t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { Clip, found, type ListColumn, SectionList, Time } from "../list/index.ts"
+import { t } from "../shell/index.ts"
 
 type RunsProps = { readonly organizationId: string; readonly actionId?: string }
 

@@ -1,30 +1,26 @@
-import { lazyRouteComponent, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Action } from "../../../src/gen/core/action/v1/action_pb.ts"
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
-import { CodeArea } from "../form/code-area.tsx"
-import { DeleteSection, TurnButton } from "../form/confirm.tsx"
-import { controlsOf, verbatim } from "../form/controls.tsx"
-import { amountOf, durationOf } from "../form/duration.ts"
-import { Fields } from "../form/form.tsx"
-import { type Form, useForm } from "../form/use-form.ts"
-import { StateBadge } from "../list/state-badge.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { useBelongsTo } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { useMay } from "../shell/permission.ts"
-import { unless } from "../shell/refusal.ts"
-import { t } from "../shell/text.ts"
+import {
+  amountOf,
+  CodeArea,
+  controlsOf,
+  DeleteSection,
+  durationOf,
+  Fields,
+  type Form,
+  TurnButton,
+  useForm,
+  verbatim,
+} from "../form/index.ts"
+import { History, StateBadge } from "../list/index.ts"
+import { call, Page, Section, t, unless, useBelongsTo, useMay, useRead } from "../shell/index.ts"
 import { MomentField, type MomentProps } from "./moment-field.tsx"
 import { Runs } from "./runs.tsx"
 import { isActive } from "./script.ts"
 import { Trial } from "./trial.tsx"
-
-// Loaded once the page stands.
-const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getAction, updateAction, deleteAction } = ManagementService.method
 const { deactivateAction, reactivateAction } = ManagementService.method
@@ -88,9 +84,7 @@ function Inside({ action, organizationId }: InsideProps) {
       <Editor form={form} wrong={wrong} onTyped={() => setWrong(0)} />
       {chosen && <Members {...{ moments, moment: chosen, choose }} />}
       <Runs {...{ organizationId, actionId: id }} />
-      <Part>
-        <History of={{ case: "actionId", value: id }} />
-      </Part>
+      <History of={{ case: "actionId", value: id }} />
       <DeleteSection
         {...{ family: "scripts", name, by: deleteAction, of: { id } }}
         to={{ to: "/scripts" }}

@@ -1,7 +1,7 @@
 import type { Action } from "../../../src/gen/core/action/v1/action_pb.ts"
 import { ActionState } from "../../../src/gen/core/action/v1/action_pb.ts"
 import type { ScriptMoment } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { has, t } from "../shell/text.ts"
+import { has, t } from "../shell/index.ts"
 
 export const isActive = ({ state }: Action): boolean => state !== ActionState.INACTIVE
 

@@ -5,10 +5,8 @@ import {
   DiagnosisService,
   type TryScriptResponse,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { durationOf } from "../form/duration.ts"
-import { DialogButton, formOf } from "../form/made.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { DialogButton, durationOf, formOf } from "../form/index.ts"
+import { call, t } from "../shell/index.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
 import { MomentField, type MomentProps } from "./moment-field.tsx"
 import { Outcome } from "./runs.tsx"

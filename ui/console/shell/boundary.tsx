@@ -1,5 +1,5 @@
 import type { ErrorComponentProps } from "@tanstack/react-router"
-import { Button } from "../../kit/button.tsx"
+import { Button } from "../../kit/index.ts"
 import { useReload } from "./call.ts"
 import { Page } from "./frame.tsx"
 import { Gate } from "./gate.tsx"

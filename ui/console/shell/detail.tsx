@@ -1,5 +1,5 @@
 import { Fragment, type ReactNode } from "react"
-import { CopyButton } from "../../kit/copy-button.tsx"
+import { CopyButton } from "../../kit/index.ts"
 import { t } from "./text.ts"
 
 type SectionProps = {

@@ -1,7 +1,5 @@
 import { lazy, type ReactNode, Suspense, useEffect, useState } from "react"
-import { Button } from "../../kit/button.tsx"
-import { Modal } from "../../kit/dialog.tsx"
-import { Skeleton } from "../../kit/skeleton.tsx"
+import { Button, Modal, Skeleton } from "../../kit/index.ts"
 import { Icon } from "./icon.tsx"
 import { Link, type LinkOptions } from "./link.tsx"
 import { Navigation, useIsAccount } from "./navigation.tsx"

@@ -1,7 +1,5 @@
 import type { ReactNode } from "react"
-import { Alert } from "../../kit/alert.tsx"
-import { Button } from "../../kit/button.tsx"
-import { Mark } from "../../kit/mark.tsx"
+import { Alert, Button, Mark } from "../../kit/index.ts"
 
 type GateProps = {
   readonly title: string

@@ -1,5 +1,5 @@
 import { createLink } from "@tanstack/react-router"
-import { ButtonLink } from "../../kit/button.tsx"
+import { ButtonLink } from "../../kit/index.ts"
 
 export { Link, type LinkOptions } from "@tanstack/react-router"
 

@@ -1,4 +1,4 @@
-import { Alert } from "../../kit/alert.tsx"
+import { Alert } from "../../kit/index.ts"
 import { Page } from "./frame.tsx"
 import { LinkButton } from "./link.tsx"
 import { t } from "./text.ts"

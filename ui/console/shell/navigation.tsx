@@ -1,11 +1,16 @@
 import { useLocation } from "@tanstack/react-router"
 import { type ReactNode, Suspense, useEffect, useState } from "react"
-import { Button } from "../../kit/button.tsx"
-import { Chips } from "../../kit/choice.tsx"
-import { Mark } from "../../kit/mark.tsx"
-import { Menu } from "../../kit/menu.tsx"
-import { Person } from "../../kit/person.tsx"
-import { chooseTheme, chosenTheme, type Theme, themes } from "../../kit/theme.ts"
+import {
+  Button,
+  Chips,
+  chooseTheme,
+  chosenTheme,
+  Mark,
+  Menu,
+  Person,
+  type Theme,
+  themes,
+} from "../../kit/index.ts"
 import { usePermissions } from "./held.ts"
 import { Icon } from "./icon.tsx"
 import { Link, LinkButton, type LinkOptions } from "./link.tsx"

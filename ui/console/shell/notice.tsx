@@ -1,5 +1,5 @@
 import { useEffect, useSyncExternalStore } from "react"
-import { Button } from "../../kit/button.tsx"
+import { Button } from "../../kit/index.ts"
 import { type Action, useAction } from "./call.ts"
 import { Refused } from "./refused.tsx"
 import { t } from "./text.ts"

@@ -1,6 +1,4 @@
-import { Alert } from "../../kit/alert.tsx"
-import { Button } from "../../kit/button.tsx"
-import { sentenceOf } from "../../kit/sentence.ts"
+import { Alert, Button, sentenceOf } from "../../kit/index.ts"
 import { isTooOld, type Refusal } from "./refusal.ts"
 import { signInFresh } from "./session.ts"
 import { has, t } from "./text.ts"

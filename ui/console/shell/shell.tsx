@@ -1,7 +1,5 @@
 import { Outlet } from "@tanstack/react-router"
-import { Alert } from "../../kit/alert.tsx"
-import { ButtonLink } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
+import { Alert, ButtonLink, Dialog } from "../../kit/index.ts"
 import { contentId } from "./frame.tsx"
 import { Gate } from "./gate.tsx"
 import { Navigation } from "./navigation.tsx"

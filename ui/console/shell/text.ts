@@ -1,4 +1,4 @@
-import { type Translate as TranslateOf, translatorOf } from "../../kit/catalogue.ts"
+import { type Translate as TranslateOf, translatorOf } from "../../kit/index.ts"
 import type en from "./texts/en.json"
 import type pagesEn from "./texts/pages.en.json"
 

@@ -32,6 +32,6 @@ const reaching: Interceptor = (next) => async (request) => {
 
 /** The management interface, by the person who is signed in. */
 export const transport = createConnectTransport({
-  baseUrl: location.origin,
+  baseUrl: "/",
   interceptors: [reaching, bearer],
 })

@@ -1,11 +1,7 @@
 import { useSuspenseQueries } from "@tanstack/react-query"
 import { useState } from "react"
-import { Button } from "../../kit/button.tsx"
-import { Check } from "../../kit/check.tsx"
-import { Section } from "../shell/detail.tsx"
-import { Link, type LinkOptions } from "../shell/link.tsx"
-import { readPlain } from "../shell/plain.ts"
-import { t } from "../shell/text.ts"
+import { Button, Check } from "../../kit/index.ts"
+import { Link, type LinkOptions, readPlain, Section, t } from "../shell/index.ts"
 
 const copied = "latchkey.checklist.key_copied"
 

@@ -1,6 +1,5 @@
 import { lazy, useState } from "react"
-import { useSeesInstance } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
+import { Part, useSeesInstance } from "../shell/index.ts"
 import { isAway, putAway } from "./away.ts"
 
 const Checklist = lazy(async () => ({ default: (await import("./checklist.tsx")).Checklist }))

@@ -3,14 +3,9 @@ import {
   DiagnosisService,
   type TargetCall,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Badge } from "../../kit/badge.tsx"
-import { sentenceOf } from "../../kit/sentence.ts"
-import { Clip } from "../list/badges.tsx"
-import { found, type ListColumn, SectionList } from "../list/listing.tsx"
-import { Time } from "../list/time.tsx"
-import { useRead } from "../shell/call.ts"
-import { language, t } from "../shell/text.ts"
+import { Alert, Badge, sentenceOf } from "../../kit/index.ts"
+import { Clip, found, type ListColumn, SectionList, Time } from "../list/index.ts"
+import { language, t, useRead } from "../shell/index.ts"
 
 const { listTargetCalls } = DiagnosisService.method
 

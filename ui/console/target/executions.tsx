@@ -5,18 +5,18 @@ import {
   ExecutionType,
 } from "../../../src/gen/core/action/v2/execution_pb.ts"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { Alert } from "../../kit/alert.tsx"
-import { Badge } from "../../kit/badge.tsx"
-import { verbatim } from "../form/controls.tsx"
-import { formOf } from "../form/made.tsx"
-import { Ordered } from "../form/ordered.tsx"
-import { Clip } from "../list/badges.tsx"
-import { Collection } from "../list/collection.tsx"
-import { useFilterChips } from "../list/filter.tsx"
-import { HistoryButton, streamOf } from "../list/histories.tsx"
-import { found, pageOf } from "../list/listing.tsx"
-import { call, useRead, useReadIfAllowed } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { Alert, Badge } from "../../kit/index.ts"
+import { formOf, Ordered, verbatim } from "../form/index.ts"
+import {
+  Clip,
+  Collection,
+  found,
+  HistoryButton,
+  pageOf,
+  streamOf,
+  useFilterChips,
+} from "../list/index.ts"
+import { call, t, useRead, useReadIfAllowed } from "../shell/index.ts"
 import { type At, atOf, conditionOf, type Moment, moments, textOf } from "./condition.ts"
 
 const { listExecutions, setExecution, listTargets } = ActionService.method

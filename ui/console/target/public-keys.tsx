@@ -1,13 +1,8 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
-import { TurnButton } from "../form/confirm.tsx"
-import { formOf } from "../form/made.tsx"
-import { Collection } from "../list/collection.tsx"
-import { found, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { formOf, TurnButton } from "../form/index.ts"
+import { Collection, found, pageOf, StateBadge, Time } from "../list/index.ts"
+import { call, t } from "../shell/index.ts"
 
 const { listPublicKeys, addPublicKey, removePublicKey } = ActionService.method
 const { activatePublicKey, deactivatePublicKey } = ActionService.method

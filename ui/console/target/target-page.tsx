@@ -1,26 +1,15 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
-import { lazyRouteComponent, useParams } from "@tanstack/react-router"
+import { useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
 import type { Target } from "../../../src/gen/core/action/v2/target_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { DeleteSection } from "../form/confirm.tsx"
-import { durationText } from "../form/duration.ts"
-import { EditSection } from "../form/form.tsx"
-import { DialogButton, formOf } from "../form/made.tsx"
-import { OnceBox } from "../list/once-box.tsx"
-import { Time } from "../list/time.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { copied, Facts } from "../shell/detail.tsx"
-import { Page } from "../shell/frame.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { DeleteSection, DialogButton, durationText, EditSection, formOf } from "../form/index.ts"
+import { History, OnceBox, Time } from "../list/index.ts"
+import { call, copied, Facts, Page, Part, t, useRead } from "../shell/index.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { PublicKeys } from "./public-keys.tsx"
 import { interruptsOf, kindOf, payloadOf, targetForm } from "./target.ts"
-
-// Loaded once the page stands.
-const History = lazyRouteComponent(() => import("../list/history.tsx"), "History")
 
 const { getTarget, updateTarget, deleteTarget } = ActionService.method
 
@@ -63,9 +52,7 @@ export function TargetPage() {
       />
       {payloadOf(target) === "jwe" && <PublicKeys targetId={targetId} />}
       <Calls targetId={targetId} />
-      <Part>
-        <History of={{ case: "stream", value: { instance: true, kind: "target", id: targetId } }} />
-      </Part>
+      <History of={{ case: "stream", value: { instance: true, kind: "target", id: targetId } }} />
       <DeleteSection
         {...{ family: "targets", name, by: deleteTarget, of: { id: targetId } }}
         to={{ to: "/targets" }}

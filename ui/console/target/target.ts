@@ -1,11 +1,8 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
 import { PayloadType, type Target } from "../../../src/gen/core/action/v2/target_pb.ts"
-import { verbatim } from "../form/controls.tsx"
-import { amountOf, durationOf } from "../form/duration.ts"
-import { formOf, type MadeForm } from "../form/made.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { amountOf, durationOf, formOf, type MadeForm, verbatim } from "../form/index.ts"
+import { call, t } from "../shell/index.ts"
 
 /** webhook: it is told; call: its answer counts; async: nobody waits for it. */
 export const kinds = ["webhook", "call", "async"] as const

@@ -1,4 +1,4 @@
-import { namesIn } from "../form/lines.ts"
+import { namesIn } from "../form/index.ts"
 
 /** What can be said of whoever a message goes to. */
 const person = [

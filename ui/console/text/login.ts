@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
-import { call, useReadIfAllowed } from "../shell/call.ts"
+import { call, useReadIfAllowed } from "../shell/index.ts"
 import { flat, type Texts } from "./key.ts"
 import type { Place } from "./message.ts"
 

@@ -1,11 +1,7 @@
-import { TextArea, TextField } from "../../kit/field.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
-import { EditSection, Fields } from "../form/form.tsx"
-import { useForm } from "../form/use-form.ts"
-import { HistoryButton } from "../list/histories.tsx"
-import { Facts } from "../shell/detail.tsx"
-import { tell } from "../shell/notice.tsx"
-import { t } from "../shell/text.ts"
+import { TextArea, TextField } from "../../kit/index.ts"
+import { ConfirmButton, EditSection, Fields, useForm } from "../form/index.ts"
+import { HistoryButton } from "../list/index.ts"
+import { Facts, t, tell } from "../shell/index.ts"
 import { type FieldName, fieldsOf, filled, type KindName, kinds, strayIn } from "./kind.ts"
 import {
   methodsAt,

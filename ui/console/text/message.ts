@@ -1,6 +1,5 @@
-import { streamOf } from "../list/histories.tsx"
-import { call, useReadIfAllowed } from "../shell/call.ts"
-import { unless } from "../shell/refusal.ts"
+import { streamOf } from "../list/index.ts"
+import { call, unless, useReadIfAllowed } from "../shell/index.ts"
 import { type FieldName, fields, type KindName } from "./kind.ts"
 import { alike, methods } from "./method.ts"
 

@@ -1,6 +1,6 @@
 import { useRef } from "react"
-import { Button } from "../../kit/button.tsx"
-import { t } from "../shell/text.ts"
+import { Button } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
 
 type Typed = HTMLInputElement | HTMLTextAreaElement
 

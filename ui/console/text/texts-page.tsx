@@ -1,11 +1,16 @@
 import { useParams } from "@tanstack/react-router"
-import { SelectField } from "../../kit/select.tsx"
+import { SelectField } from "../../kit/index.ts"
 import { languages } from "../instance/restriction.ts"
-import { useListState } from "../list/list-state.ts"
-import { Page } from "../shell/frame.tsx"
-import { useBelongsTo, useOrganizations } from "../shell/organization.tsx"
-import { Part } from "../shell/part.tsx"
-import { languageName, language as own, t } from "../shell/text.ts"
+import { useListState } from "../list/index.ts"
+import {
+  languageName,
+  language as own,
+  Page,
+  Part,
+  t,
+  useBelongsTo,
+  useOrganizations,
+} from "../shell/index.ts"
 import { screensOf } from "./key.ts"
 import { type KindName, kindNames } from "./kind.ts"
 import { useLoginTexts } from "./login.ts"

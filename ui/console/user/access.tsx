@@ -6,11 +6,8 @@ import { AuthorizationService } from "../../../src/gen/core/authorization/v2/aut
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import type { Administrator } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
-import { Badges, Clip } from "../list/badges.tsx"
-import { found, pageOf, SectionList } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Link, type LinkOptions } from "../shell/link.tsx"
-import { t } from "../shell/text.ts"
+import { Badges, Clip, found, pageOf, SectionList, StateBadge } from "../list/index.ts"
+import { Link, type LinkOptions, t } from "../shell/index.ts"
 import type { UserPart } from "./user.ts"
 
 /** The projects whose applications somebody may use, and as what. */

@@ -7,21 +7,21 @@ import { HistoryService } from "../../../src/gen/core/history/v2/history_service
 import { SessionService } from "../../../src/gen/core/session/v2/session_service_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { TimestampQueryMethod } from "../../../src/gen/core/v1/time_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
-import { Clip } from "../list/badges.tsx"
-import { History } from "../list/history.tsx"
-import { actionColumn, found, pageOf, SectionList } from "../list/listing.tsx"
-import { Metadata } from "../list/metadata.tsx"
-import { SignInPlace } from "../list/place.tsx"
-import { Time } from "../list/time.tsx"
+import { Badge } from "../../kit/index.ts"
+import { ConfirmButton } from "../form/index.ts"
+import {
+  actionColumn,
+  Clip,
+  found,
+  History,
+  Metadata,
+  pageOf,
+  SectionList,
+  SignInPlace,
+  Time,
+} from "../list/index.ts"
 import { Messages } from "../message/messages.tsx"
-import { call } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { Link, LinkButton } from "../shell/link.tsx"
-import { Led, May } from "../shell/may.tsx"
-import { Part } from "../shell/part.tsx"
-import { t } from "../shell/text.ts"
+import { call, Led, Link, LinkButton, May, Part, Section, t } from "../shell/index.ts"
 import type { UserPart } from "./user.ts"
 import { Ways } from "./ways.tsx"
 

@@ -1,10 +1,8 @@
 import type { HumanUser } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Badge } from "../../kit/badge.tsx"
-import { EditSection } from "../form/form.tsx"
-import { formOf } from "../form/made.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { Badge } from "../../kit/index.ts"
+import { EditSection, formOf } from "../form/index.ts"
+import { call, t } from "../shell/index.ts"
 import type { UserPart } from "./user.ts"
 
 /** Where a person can be reached, and whether that has been checked. */

@@ -1,13 +1,8 @@
 import { useState } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Button } from "../../kit/button.tsx"
-import { Dialog } from "../../kit/dialog.tsx"
-import { LinkBox } from "../list/link-box.tsx"
-import { call, useAction } from "../shell/call.ts"
-import { May } from "../shell/may.tsx"
-import { tell } from "../shell/notice.tsx"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Button, Dialog } from "../../kit/index.ts"
+import { LinkBox } from "../list/index.ts"
+import { call, May, Refused, t, tell, useAction } from "../shell/index.ts"
 import { nameOf, type UserPart } from "./user.ts"
 
 /** What makes or sends the link. */

@@ -1,10 +1,5 @@
-import { Badge } from "../../kit/badge.tsx"
-import { Button } from "../../kit/button.tsx"
-import { Page } from "../shell/frame.tsx"
-import { LinkButton } from "../shell/link.tsx"
-import type { Refusal } from "../shell/refusal.ts"
-import { Refused } from "../shell/refused.tsx"
-import { t } from "../shell/text.ts"
+import { Badge, Button } from "../../kit/index.ts"
+import { LinkButton, Page, type Refusal, Refused, t } from "../shell/index.ts"
 import { InviteLink } from "./invite.tsx"
 
 /** Somebody who has just been added without a password, and the link that lets them in. */

@@ -1,9 +1,7 @@
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { DialogButton, formOf } from "../form/made.tsx"
-import { Time } from "../list/time.tsx"
-import { call } from "../shell/call.ts"
-import { Facts, Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { DialogButton, formOf } from "../form/index.ts"
+import { Time } from "../list/index.ts"
+import { call, Facts, Section, t } from "../shell/index.ts"
 import { Invite, PasswordLink } from "./invite.tsx"
 import { stateOf, type UserPart } from "./user.ts"
 

@@ -1,8 +1,8 @@
 import { UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Person } from "../../kit/person.tsx"
-import { Picker } from "../list/picker.tsx"
-import { t } from "../shell/text.ts"
+import { Person } from "../../kit/index.ts"
+import { Picker } from "../list/index.ts"
+import { t } from "../shell/index.ts"
 import { namedLike } from "./query.ts"
 import { loginNameOf, nameOf, pictureOf } from "./user.ts"
 

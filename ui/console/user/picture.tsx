@@ -1,8 +1,7 @@
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
-import { Avatar } from "../../kit/person.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
-import { call } from "../shell/call.ts"
-import { t } from "../shell/text.ts"
+import { Avatar } from "../../kit/index.ts"
+import { ConfirmButton } from "../form/index.ts"
+import { call, t } from "../shell/index.ts"
 import { nameOf, pictureOf, type UserPart } from "./user.ts"
 
 /** People choose it themselves; others may take it away. */

@@ -1,10 +1,8 @@
 import { AccessTokenType } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Chosen } from "../form/chosen.tsx"
-import { Credentials } from "../list/credentials.tsx"
-import { call } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { Chosen } from "../form/index.ts"
+import { Credentials } from "../list/index.ts"
+import { call, Section, t } from "../shell/index.ts"
 import { ServiceSecret } from "./service-secret.tsx"
 import type { UserPart } from "./user.ts"
 

@@ -1,11 +1,9 @@
 import { useState } from "react"
 import type { MachineUser } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { ActionButton, ConfirmButton } from "../form/confirm.tsx"
-import { OnceBox } from "../list/once-box.tsx"
-import { call } from "../shell/call.ts"
-import { copied, Facts, Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { ActionButton, ConfirmButton } from "../form/index.ts"
+import { OnceBox } from "../list/index.ts"
+import { call, copied, Facts, Section, t } from "../shell/index.ts"
 
 type ServiceSecretProps = {
   readonly userId: string

@@ -1,17 +1,17 @@
 import { type User, UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { EmptyState } from "../../kit/empty-state.tsx"
-import { Avatar } from "../../kit/person.tsx"
-import { Clip } from "../list/badges.tsx"
-import { useFilterChips } from "../list/filter.tsx"
-import { found, type ListColumn, Listing, pageOf } from "../list/listing.tsx"
-import { StateBadge } from "../list/state-badge.tsx"
-import { Time } from "../list/time.tsx"
-import { Page } from "../shell/frame.tsx"
-import { Link, LinkButton } from "../shell/link.tsx"
-import { May } from "../shell/may.tsx"
-import { useOrganization } from "../shell/organization.tsx"
-import { t } from "../shell/text.ts"
+import { Avatar, EmptyState } from "../../kit/index.ts"
+import {
+  Clip,
+  found,
+  type ListColumn,
+  Listing,
+  pageOf,
+  StateBadge,
+  Time,
+  useFilterChips,
+} from "../list/index.ts"
+import { Link, LinkButton, May, Page, t, useOrganization } from "../shell/index.ts"
 import { filterNames, namedLike, queriesOf } from "./query.ts"
 import { loginNameOf, nameOf, pictureOf, stateOf } from "./user.ts"
 

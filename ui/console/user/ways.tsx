@@ -4,12 +4,10 @@ import {
   AuthenticationMethodType,
   UserService,
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { type Column, Table } from "../../kit/table.tsx"
-import { ConfirmButton } from "../form/confirm.tsx"
-import { actionColumn } from "../list/listing.tsx"
-import { call, useRead } from "../shell/call.ts"
-import { Section } from "../shell/detail.tsx"
-import { t } from "../shell/text.ts"
+import { type Column, Table } from "../../kit/index.ts"
+import { ConfirmButton } from "../form/index.ts"
+import { actionColumn } from "../list/index.ts"
+import { call, Section, t, useRead } from "../shell/index.ts"
 import { PasskeyLink } from "./invite.tsx"
 import type { UserPart } from "./user.ts"
 

@@ -1,0 +1,23 @@
+export { Badges, Clip } from "./badges.tsx"
+export { Collection } from "./collection.tsx"
+export { Credentials } from "./credentials.tsx"
+export { useFilterChips } from "./filter.tsx"
+export { Histories, HistoryButton, streamOf } from "./histories.tsx"
+export { History } from "./history.tsx"
+export { LinkBox } from "./link-box.tsx"
+export { type ListState, useCreating, useFilter, useListState } from "./list-state.ts"
+export {
+  type Asked,
+  actionColumn,
+  found,
+  type ListColumn,
+  Listing,
+  pageOf,
+  SectionList,
+} from "./listing.tsx"
+export { Metadata } from "./metadata.tsx"
+export { OnceBox } from "./once-box.tsx"
+export { Picker } from "./picker.tsx"
+export { placeOf, SignInPlace } from "./place.tsx"
+export { StateBadge } from "./state-badge.tsx"
+export { Time } from "./time.tsx"

@@ -1,0 +1,40 @@
+export {
+  type Action,
+  call,
+  useAction,
+  useRead,
+  useReadIfAllowed,
+  useReload,
+  useRested,
+  within,
+} from "./call.ts"
+export {
+  Copyable,
+  copied,
+  Facts,
+  type FactsProps,
+  FactsSection,
+  Section,
+  ValueList,
+} from "./detail.tsx"
+export { type Crumb, Page } from "./frame.tsx"
+export { usePermissions } from "./held.ts"
+export { Link, LinkButton, type LinkOptions } from "./link.tsx"
+export { Led, May, type Needs } from "./may.tsx"
+export { tell } from "./notice.tsx"
+export {
+  type Organization,
+  useBelongsTo,
+  useChoose,
+  useOrganization,
+  useOrganizations,
+  useSeesInstance,
+} from "./organization.tsx"
+export { Part } from "./part.tsx"
+export { useMay } from "./permission.ts"
+export { readPlain } from "./plain.ts"
+export { isDenied, isHidden, type Refusal, refusalOf, unless } from "./refusal.ts"
+export { Refused, wordsAtField } from "./refused.tsx"
+export { signedOut, signIn, useSession } from "./session.ts"
+export { has, language, languageName, type TextKey, t } from "./text.ts"
+export { transport } from "./transport.ts"

@@ -1,0 +1,193 @@
+// What the unit and the container forbid is nothing that the service needs.
+import { execFileSync } from "node:child_process"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { freePort } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+import {
+  allowedCalls,
+  asUnit,
+  directive,
+  furnishContainer,
+  furnishUnit,
+  home,
+  inContainer,
+  stateFolder,
+  userId,
+} from "./confined/confined.ts"
+
+const password = "Correct-horse-9"
+
+/** Only root may make such rooms, as the check does. */
+const mayMount = (() => {
+  try {
+    execFileSync("unshare", ["--mount", "mount", "--make-rprivate", "/"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+})()
+
+type Room = {
+  readonly command: (words: readonly string[]) => readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What came of a command in it. */
+async function ran({ command, env }: Room, ...words: readonly string[]) {
+  const child = Bun.spawn([...command(words)], { env, stdout: "pipe", stderr: "pipe" })
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  return { code: await child.exited, output: out + err }
+}
+
+/** Serves in it while `work` looks at that; answers what it said. */
+async function served(room: Room, url: string, work: (pid: number) => Promise<void>) {
+  const child = Bun.spawn([...room.command(["serve"])], {
+    ...{ env: room.env, stdout: "pipe", stderr: "pipe" },
+  })
+  const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  try {
+    const end = Date.now() + 15_000
+    while (!(await fetch(`${url}/healthz`).catch(() => undefined))?.ok) {
+      if (child.exitCode !== null || Date.now() > end) throw new Error((await output).join(""))
+      await new Promise((done) => setTimeout(done, 50))
+    }
+    await work(child.pid)
+  } finally {
+    child.kill("SIGTERM")
+  }
+  expect(await child.exited).toBe(0)
+  return (await output).join("")
+}
+
+const statusOf = (pid: number) => readFileSync(`/proc/${pid}/status`, "utf8")
+
+/** Signs somebody in by the pages: hashing, the store and its threads have their part in it. */
+async function signIn(url: string): Promise<void> {
+  const { visit } = await import("../support/visitor.ts")
+  const browser = visit()
+  const loginName = "ada"
+  const named = await browser.post(await browser.get(`${url}/ui/login`), { loginName })
+  const end = await browser.post(named, { loginName, password })
+  expect(end.text).not.toContain('type="password"')
+}
+
+const setup = (data: string, url: string) => [
+  ...["setup", "--public-url", url, "--org", "Acme", "--owner", "ada"],
+  ...["--owner-email", "ada@example.com", "--owner-password-file", join(data, "password")],
+]
+
+const isAble = mayMount && needs("gcc") && needs("systemd")
+
+describe.runIf(isAble)("as the unit has it", () => {
+  const state = stateFolder()
+  const data = join(state, "data")
+  let url = ""
+  let room: Room
+  beforeAll(async () => {
+    furnishUnit(state)
+    // Below 1024: the one right that the unit leaves.
+    const port = 600 + Math.floor(Math.random() * 300)
+    url = `http://localhost:${port}`
+    writeFileSync(join(data, "password"), password)
+    execFileSync("chown", ["-R", `${userId}:${userId}`, data])
+    room = {
+      command: (words) => asUnit(state, [join(state, "latchkey"), ...words]),
+      env: {
+        PATH: process.env.PATH ?? "",
+        LATCHKEY_DATA: data,
+        LATCHKEY_LISTEN: `127.0.0.1:${port}`,
+        LATCHKEY_GRPC_LISTEN: `127.0.0.1:${await freePort()}`,
+      },
+    }
+  })
+  afterAll(() => rmSync(state, { recursive: true, force: true }))
+
+  test("it sets up, serves, signs people in, is saved and stops", async () => {
+    expect(await ran(room, ...setup(data, url))).toMatchObject({ code: 0 })
+    const output = await served(room, url, async (pid) => {
+      const status = statusOf(pid)
+      expect(status).toMatch(/^Seccomp:\t2$/m)
+      expect(status).toMatch(/^NoNewPrivs:\t1$/m)
+      expect(status).toMatch(new RegExp(`^Uid:\\t${userId}\\t`, "m"))
+      // CAP_NET_BIND_SERVICE, the tenth, and no other.
+      expect(status).toMatch(/^CapBnd:\t0000000000000400$/m)
+      await signIn(url)
+      expect(await ran(room, "health")).toMatchObject({ code: 0 })
+      const saved = await ran(room, "backup", join(data, "saved"))
+      expect(saved).toMatchObject({ code: 0 })
+      expect(await ran(room, "restore", join(data, "saved"), "--drill")).toMatchObject({ code: 0 })
+    })
+    expect(output).not.toMatch(/a bug|ERR|FTL/)
+  }, 60_000)
+
+  test("a filter that forbids to step back stops nothing either", async () => {
+    const stricter = stateFolder()
+    furnishUnit(
+      stricter,
+      allowedCalls().filter((name) => name !== "setpriority"),
+    )
+    const command = (words: readonly string[]) =>
+      asUnit(stricter, [join(stricter, "latchkey"), ...words])
+    const there = join(stricter, "data")
+    execFileSync("cp", ["-a", data, stricter])
+    const saved = ["backup", join(there, "stricter"), "--data", there]
+    expect(await ran({ ...room, command }, ...saved)).toMatchObject({ code: 0 })
+    rmSync(stricter, { recursive: true })
+  })
+
+  test("it may do nothing else: what it would write elsewhere is refused", async () => {
+    const elsewhere = await ran(room, "backup", "/var/lib/latchkey-elsewhere")
+    expect(elsewhere.code).toBe(1)
+    expect(elsewhere.output).toMatch(/read-only|may not write/)
+    expect(directive("User")).toEqual(["latchkey"])
+  })
+})
+
+describe.runIf(mayMount)("as the container has it", () => {
+  const rootfs = stateFolder()
+  const data = join(rootfs, home, "latchkey")
+  let url = ""
+  let room: Room
+  beforeAll(async () => {
+    furnishContainer(rootfs)
+    const file = join(rootfs, home, "password")
+    writeFileSync(file, password)
+    execFileSync("chown", [`${userId}:${userId}`, file])
+    const port = await freePort()
+    url = `http://localhost:${port}`
+    room = {
+      command: (words) => inContainer(rootfs, words),
+      env: {
+        PATH: process.env.PATH ?? "",
+        LATCHKEY_DATA: join(home, "latchkey"),
+        LATCHKEY_LISTEN: `127.0.0.1:${port}`,
+        LATCHKEY_GRPC_LISTEN: `127.0.0.1:${await freePort()}`,
+        LATCHKEY_LOG_FORMAT: "json",
+      },
+    }
+  })
+  afterAll(() => rmSync(rootfs, { recursive: true, force: true }))
+
+  test("it sets up, serves, is found well by its health check, and stops", async () => {
+    expect(await ran(room, ...setup(home, url))).toMatchObject({ code: 0 })
+    const [, check = ""] =
+      /^HEALTHCHECK .*CMD \["\/usr\/bin\/latchkey", "(\w+)"\]$/m.exec(
+        readFileSync(join(import.meta.dirname, "../../packaging/Containerfile"), "utf8"),
+      ) ?? []
+    const output = await served(room, url, async (pid) => {
+      expect(statusOf(pid)).toMatch(new RegExp(`^Uid:\\t${userId}\\t`, "m"))
+      expect(statusOf(pid)).toMatch(/^CapEff:\t0{16}$/m)
+      await signIn(url)
+      expect(await ran(room, check)).toMatchObject({ code: 0 })
+      expect((await ran(room, "backup", "/usr/saved")).output).toMatch(/read-only/)
+    })
+    expect(output).not.toMatch(/a bug|"level":"(ERROR|FATAL)"/)
+    expect((await ran(room, check)).code).not.toBe(0)
+    expect(readFileSync(join(data, "latchkey.db")).length).toBeGreaterThan(0)
+  }, 60_000)
+})

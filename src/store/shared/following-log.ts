@@ -68,9 +68,12 @@ export function followingLog(parts: FollowingParts): FollowingLog {
     return promise
   }
 
+  const told = toldOf(follower)
   const look = async () => {
-    const asked = looks.splice(0)
-    const rest = await talk.look(asked)
+    // What came with the answer to a step was all that there was.
+    const isDue = talk.awaited.any() || talk.unseen() >= lookMs
+    const mayBeBehind = told.take() || isDue || looks.length > 0
+    const rest = mayBeBehind ? await talk.look(looks.splice(0)) : lookMs
     if (!isClosed) await bell.rest(rest)
   }
   const work = async () => {
@@ -84,7 +87,11 @@ export function followingLog(parts: FollowingParts): FollowingLog {
     }
   }
   const working = work()
-  shared.listen(bell.ring).catch(parts.lost)
+  const heard = (position: number) => {
+    told.note(position)
+    bell.ring()
+  }
+  shared.listen(heard).catch(parts.lost)
 
   return {
     ...local,
@@ -110,6 +117,22 @@ export function followingLog(parts: FollowingParts): FollowingLog {
       talk.awaited.fail(new Error("the log is closed"))
       await shared.close()
       await local.close()
+    },
+  }
+}
+
+/** What others said that they wrote. */
+function toldOf({ place }: Follower) {
+  let told = 0
+  return {
+    note: (position: number) => {
+      told = Math.max(told, position || Number.MAX_SAFE_INTEGER)
+    },
+    /** Whether any of it may not be here yet; asked once. */
+    take: () => {
+      const isNew = told > place().position
+      told = 0
+      return isNew
     },
   }
 }
@@ -220,6 +243,7 @@ type Refusable = { readonly reject: (cause: unknown) => void }
 function awaitedOf({ has }: Follower) {
   let waiting: readonly Asked<Page["head"], void>[] = []
   return {
+    any: () => waiting.length > 0,
     until: (head: Page["head"]): Promise<void> =>
       new Promise((resolve, reject) => {
         waiting = [...waiting, { given: head, resolve, reject }]

@@ -11,7 +11,8 @@ export type PostgresClient = {
    * knows whether it happened.
    */
   readonly ask: <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>
-  readonly listen: (channel: string, wake: () => void) => Promise<void>
+  /** `wake` gets what was said; nothing where something may have been missed. */
+  readonly listen: (channel: string, wake: (said: string) => void) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -54,7 +55,7 @@ export function postgresClient(url: string, clock: Clock, timeoutMs = answerMs):
     },
     listen: async (channel, wake) => {
       try {
-        await sql.listen(channel, wake, wake)
+        await sql.listen(channel, wake, () => wake(""))
       } catch (cause) {
         throw databaseFaultOf(cause) ?? cause
       }

@@ -75,7 +75,7 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
       ...{ id, part, idTime, close },
       append: (steps, after) => withoutEarly(readers, steps, (rest) => append(rest, after)),
       read: (after) => epochs.within(after, () => pageAfter(reading, { epochs, clock }, after)),
-      listen: (wake) => listening.listen("latchkey", wake),
+      listen: (wake) => listening.listen("latchkey", (said) => wake(Number(said))),
       ...standingOf(soon, me, epochs),
       ...upkeepOf(client, me),
       ...keepingOf(client),

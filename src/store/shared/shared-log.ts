@@ -179,7 +179,10 @@ export type SharedLog = {
    * False where another node has it.
    */
   readonly lease: (name: string, ms: number) => Promise<boolean>
-  /** Calls `wake` when something is written, by whomever; may miss some, so look now and then. */
-  readonly listen: (wake: () => void) => Promise<void>
+  /**
+   * Calls `wake` when something is written, by whomever, with the position up to which; 0 where
+   * nobody knows. May miss some, so look now and then.
+   */
+  readonly listen: (wake: (position: number) => void) => Promise<void>
   readonly close: () => Promise<void>
 }

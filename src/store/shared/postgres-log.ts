@@ -67,10 +67,8 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
     const me = [part, run] as const
     const epochs = epochsOf(client, me)
     await epochs.turn(options.place)
-    const [readers, append] = [
-      readersOf(client),
-      appending(client, me, { timeoutMs, epochs, clock }),
-    ]
+    const readers = readersOf(client, (work) => insisting({ timeoutMs }, work))
+    const append = appending(client, me, { timeoutMs, epochs, clock })
     return {
       ...{ id, part, idTime, close },
       append: (steps, after) => withoutEarly(readers, steps, (rest) => append(rest, after)),

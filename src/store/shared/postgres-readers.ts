@@ -60,19 +60,24 @@ BEGIN
 END $$;
 `
 
+type Insist = <T>(work: () => Promise<T>) => Promise<T>
+
 /** What may be written: what every node can read. */
 export type Readers = {
   /** Of steps those that some node can't read yet, with the type that it can't. */
   readonly early: (steps: readonly Append[]) => Promise<ReadonlyMap<Append, string>>
 }
 
-export function readersOf(client: PostgresClient): Readers {
+/** `insist` asks again where nobody knows whether it happened: to be allowed twice does no harm. */
+export function readersOf(client: PostgresClient, insist: Insist): Readers {
   /** What was allowed once is forever. */
   const allowed = new Map<string, number>()
   const ask = async (kinds: ReadonlyMap<string, number>): Promise<ReadonlySet<string>> => {
-    const [row] = await client.ask<{ unread: readonly string[] }>(
-      "SELECT latchkey.begin_1(($1::text)::jsonb) AS unread",
-      [JSON.stringify(Object.fromEntries(kinds))],
+    const [row] = await insist(() =>
+      client.ask<{ unread: readonly string[] }>(
+        "SELECT latchkey.begin_1(($1::text)::jsonb) AS unread",
+        [JSON.stringify(Object.fromEntries(kinds))],
+      ),
     )
     const unread = new Set(row?.unread)
     for (const [name, revision] of kinds) if (!unread.has(name)) allowed.set(name, revision)

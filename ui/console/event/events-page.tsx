@@ -32,7 +32,7 @@ export function EventsPage() {
   const rows = found.slice(0, pageSize)
   const next = found.length > pageSize ? rows.at(-1)?.sequence : undefined
   return (
-    <Page title={t("nav.events")}>
+    <Page title={t("nav.events")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("events.lead")}</p>
       <Part>
         <FailedEvents />

@@ -17,7 +17,7 @@ export function NodesPage() {
     refetchInterval: everyMs,
   })
   return (
-    <Page title={t("nav.nodes")}>
+    <Page title={t("nav.nodes")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("nodes.lead")}</p>
       <Refused refusal={error ? refusalOf(error) : undefined} />
       {!data && !error && <Skeleton rows={3} label={t("list.loading")} />}

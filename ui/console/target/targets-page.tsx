@@ -19,7 +19,7 @@ const sorts = {
 export function TargetsPage() {
   const [made, setMade] = useState<Made | undefined>(undefined)
   return (
-    <Page title={t("nav.targets")}>
+    <Page title={t("nav.targets")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("targets.lead")}</p>
       <Part rows={1}>
         <Resting />

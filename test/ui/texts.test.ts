@@ -1,8 +1,10 @@
-import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { MessageFormat } from "messageformat"
 import { describe, expect, it } from "vitest"
+import deEvents from "../../src/domain/history/texts/de.json"
+import enEvents from "../../src/domain/history/texts/en.json"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
+import { aggregates } from "../../src/server/modules.ts"
 import deFirst from "../../ui/console/shell/texts/de.json"
 import enFirst from "../../ui/console/shell/texts/en.json"
 import dePages from "../../ui/console/shell/texts/pages.de.json"
@@ -23,6 +25,8 @@ const catalogues: { name: string; english: Texts; other: Texts }[] = [
     ...{ name: `login in ${language}`, english: login.texts.en, other },
   })),
   { name: "console in de", english: en, other: de },
+  { name: "events in de", english: enEvents.types, other: deEvents.types },
+  { name: "kinds in de", english: enEvents.streams, other: deEvents.streams },
 ]
 
 describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => {
@@ -44,6 +48,18 @@ describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => 
       expect(text.trim()).not.toBe("")
       expect(text).not.toContain("!")
     }
+  })
+})
+
+describe("there are words, and none too many,", () => {
+  it("for all that can happen", () => {
+    const types = new Set(aggregates.flatMap(({ evolve }) => Object.keys(evolve)))
+    expect(Object.keys(enEvents.types).sort()).toEqual([...types].sort())
+  })
+
+  it("for all that it can happen to", () => {
+    const streams = new Set(aggregates.map(({ stream }) => stream))
+    expect(Object.keys(enEvents.streams).sort()).toEqual([...streams].sort())
   })
 })
 
@@ -116,19 +132,5 @@ describe("the texts of the first view", async () => {
   it("share no family with those of the other pages", () => {
     const pages = familiesIn(enPages)
     expect(familiesIn(enFirst).filter((family) => pages.includes(family))).toEqual([])
-  })
-})
-
-describe("the history of things", () => {
-  const modules = ["user", "org", "project", "app"]
-  const models = modules.flatMap((room) => {
-    const text = readFileSync(new URL(`../../src/domain/${room}/model.ts`, import.meta.url), "utf8")
-    return [...text.matchAll(/"((?:user|org|project)\.[a-z._]+)"/g)].map(([, type]) => type)
-  })
-
-  it("has words for whatever may have happened", () => {
-    const unknown = [...new Set(models)].filter((type) => !(`event.${type}` in en))
-    expect(models.length).toBeGreaterThan(50)
-    expect(unknown).toEqual([])
   })
 })

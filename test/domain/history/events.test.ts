@@ -1,5 +1,6 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { wordsOf, wordsOfStream } from "../../../src/domain/history/words.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -21,11 +22,21 @@ test("what happened is told with its place, who did it, and what was said", asyn
   expect(newest).toMatchObject({
     editor: { userId: "manager", displayName: "manager Person" },
     aggregate: { id: "p1", type: { type: "project" }, resourceOwner: "org1" },
-    type: { type: "project.added", localized: { localizedMessage: "Project added" } },
+    type: { type: "project.added", localized: { localizedMessage: "Project created" } },
     payload: { name: "One" },
   })
   const [first] = await events({ limit: 1, asc: true })
   expect(first.sequence).toBeLessThan(newest.sequence)
+})
+
+test.each([
+  [["de-CH", "en"], "Projekt erstellt", "Freigegebenes Projekt"],
+  [["fr", "de"], "Projekt erstellt", "Freigegebenes Projekt"],
+  [["fr"], "Project created", "Granted project"],
+  [[], "Project created", "Granted project"],
+])("to a reader of %j it is said in their language, else in English", (languages, type, kind) => {
+  expect(wordsOf({ languages }, "project.added")).toBe(type)
+  expect(wordsOfStream({ languages }, "projectgrant")).toBe(kind)
 })
 
 test("each filter finds what is so, and all of them together", async () => {

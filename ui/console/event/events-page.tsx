@@ -4,7 +4,7 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import type { Event } from "../../../src/gen/core/event/v1/event_pb.ts"
 import { Button, Check, type Column, Skeleton, Table } from "../../kit/index.ts"
 import { type ListState, Time, useFilterChips, useListState } from "../list/index.ts"
-import { has, Link, Page, Part, Refused, refusalOf, t, transport } from "../shell/index.ts"
+import { Link, Page, Part, Refused, refusalOf, t, transport } from "../shell/index.ts"
 import { FailedEvents } from "./failed-events.tsx"
 import { Filters } from "./filters.tsx"
 import { Views } from "./views.tsx"
@@ -101,10 +101,9 @@ const columnsOf = (): readonly Column<Event>[] => [
   {
     label: t("history.what"),
     cell: ({ type, payload }) => {
-      const words = `event.${type?.type}`
       return (
         <div className="call">
-          {has(words) && <span>{t(words)}</span>}
+          <span>{type?.localized?.localizedMessage}</span>
           <code className="small">{type?.type}</code>
           {payload && Object.keys(payload).length > 0 && (
             <details className="small">

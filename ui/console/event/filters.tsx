@@ -3,7 +3,7 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import { Button, SelectField, TextField } from "../../kit/index.ts"
 import { Ask, verbatim } from "../form/index.ts"
 import type { ListState } from "../list/index.ts"
-import { t, useRead } from "../shell/index.ts"
+import { language, t, useRead } from "../shell/index.ts"
 
 const parts = ["kind", "type", "id", "editor"] as const
 const typesId = "event-types"
@@ -21,7 +21,9 @@ export function Filters({ state: { get, set } }: { readonly state: ListState }) 
       ...Object.fromEntries(parts.map((part) => [part, typed[part]?.trim() || undefined])),
       at: undefined,
     })
-  const kinds = aggregateTypes.map(({ type }) => ({ value: type, label: type }))
+  const kinds = aggregateTypes
+    .map(({ type, localized }) => ({ value: type, label: localized?.localizedMessage || type }))
+    .toSorted((a, b) => a.label.localeCompare(b.label, language))
   return (
     <Ask className="form" onAsk={ask}>
       <div className="pair pair-two">
@@ -45,8 +47,8 @@ export function Filters({ state: { get, set } }: { readonly state: ListState }) 
         ))}
       </div>
       <datalist id={typesId}>
-        {eventTypes.map(({ type }) => (
-          <option key={type} value={type} />
+        {eventTypes.map(({ type, localized }) => (
+          <option key={type} value={type} label={localized?.localizedMessage} />
         ))}
       </datalist>
       <div className="row">

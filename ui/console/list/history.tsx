@@ -8,7 +8,7 @@ import {
   type ResourceSchema,
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button, type Column, Table } from "../../kit/index.ts"
-import { has, isHidden, Link, Refused, refusalOf, Section, t, transport } from "../shell/index.ts"
+import { isHidden, Link, Refused, refusalOf, Section, t, transport } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import { actionColumn } from "./listing.tsx"
 import { SinceButton } from "./since.tsx"
@@ -77,7 +77,7 @@ function columnsOf(of: HistoryOf): readonly Column<Change>[] {
     actionColumn((change) => (
       <>
         <SinceButton of={of} change={change} />
-        <UndoButton of={of} change={change} what={whatOf(change)} />
+        <UndoButton of={of} change={change} what={change.words} />
       </>
     )),
   ]
@@ -85,18 +85,10 @@ function columnsOf(of: HistoryOf): readonly Column<Change>[] {
 
 type RowProps = { readonly change: Change }
 
-/** What happened, in the reader's language where the catalogue knows it. */
-function whatOf({ type, words }: Change): string {
-  const text = `event.${type}`
-  return has(text) ? t(text) : words
-}
-
-/** In the reader's language where the catalogue knows what it was, else in the server's words. */
-function What({ change: { type, words, differences, sequence } }: RowProps) {
-  const text = `event.${type}`
+function What({ change: { words, differences, sequence } }: RowProps) {
   return (
     <div className="call">
-      {has(text) ? <span>{t(text)}</span> : <span lang="en">{words}</span>}
+      <span>{words}</span>
       {/* Of what begins, everything is new. */}
       {sequence > 1n && <Differences rows={differences} />}
     </div>

@@ -69,19 +69,15 @@ function Undo({ of, change: { sequence }, close }: OpenProps) {
 type WithUndo = { readonly undo: GetUndoResponse }
 
 /** The fields that change; of what no field says, what will have happened. */
-function Consequence({ undo: { differences, types } }: WithUndo) {
-  const wordOf = (type: string) => {
-    const text = `event.${type}`
-    return has(text) ? t(text) : type
-  }
+function Consequence({ undo: { differences, types, typeWords } }: WithUndo) {
   return (
     <div className="stack">
       <p>{t("history.undo_lead")}</p>
       <Differences rows={differences} />
       {(differences.length === 0 || types.length > 1) && (
         <ul className="value-list small">
-          {types.map((type) => (
-            <li key={type}>{wordOf(type)}</li>
+          {types.map((type, at) => (
+            <li key={type}>{typeWords[at]}</li>
           ))}
         </ul>
       )}

@@ -3,6 +3,7 @@ import { createConnectTransport } from "@connectrpc/connect-web"
 import { lost } from "./reach.ts"
 import { isTooOld, refusalOf } from "./refusal.ts"
 import { accessToken, renewedFresh, tokenAfter } from "./session.ts"
+import { language } from "./text.ts"
 
 /** Sends the token; where the server no longer takes it, it is renewed, and the call made again. */
 const bearer: Interceptor = (next) => async (request) => {
@@ -30,8 +31,14 @@ const reaching: Interceptor = (next) => async (request) => {
   }
 }
 
+/** The server says what happened in the language that the page is in. */
+const speaking: Interceptor = (next) => (request) => {
+  request.header.set("accept-language", language)
+  return next(request)
+}
+
 /** The management interface, by the person who is signed in. */
 export const transport = createConnectTransport({
   baseUrl: "/",
-  interceptors: [reaching, bearer],
+  interceptors: [reaching, speaking, bearer],
 })

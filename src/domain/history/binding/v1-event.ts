@@ -7,16 +7,20 @@ import { at } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type EventFilter, type FailedEvent, failedEvents } from "../../../store/index.ts"
 import { databaseName, eventsOf, type Happened, removeFailed } from "../event.ts"
-import { sequenceOf, wordsOf } from "../words.ts"
+import { sequenceOf, wordsOf, wordsOfStream } from "../words.ts"
 
 export const admin = share<Cx>()(AdminService, {
   listEvents: async (req, cx) => {
     const { limit, asc } = pageOf(req)
     const part = { limit, asc, from: sequenceOf(req.sequence) }
-    return { events: (await eventsOf(cx, filterOf(req), part)).map(toEvent) }
+    return { events: (await eventsOf(cx, filterOf(req), part)).map((each) => toEvent(cx, each)) }
   },
-  listEventTypes: (_, cx) => ({ eventTypes: cx.store.eventTypes().types.map(toType) }),
-  listAggregateTypes: (_, cx) => ({ aggregateTypes: cx.store.eventTypes().streams.map(toKind) }),
+  listEventTypes: (_, cx) => ({
+    eventTypes: cx.store.eventTypes().types.map((type) => toType(cx, type)),
+  }),
+  listAggregateTypes: (_, cx) => ({
+    aggregateTypes: cx.store.eventTypes().streams.map((stream) => toKind(cx, stream)),
+  }),
   listFailedEvents: (_, cx) => ({ result: failedEvents(cx.store, cx.instance).map(toFailed) }),
   removeFailedEvent: async (req, cx) => {
     await removeFailed(cx, req, cx.instance)
@@ -51,27 +55,27 @@ function filterOf(req: ListEventsRequest): EventFilter {
 const listed = (names: readonly string[]) => (names.length > 0 ? names : undefined)
 const timeOf = (date: Timestamp | undefined) => date && timestampMs(date)
 
-const toEvent = (event: Happened) => ({
+const toEvent = (cx: Cx, event: Happened) => ({
   editor: {
     userId: event.editor.id,
     displayName: event.editor.name,
     service: event.client,
   },
-  aggregate: { id: event.id, type: toKind(event.stream), resourceOwner: event.owner },
+  aggregate: { id: event.id, type: toKind(cx, event.stream), resourceOwner: event.owner },
   sequence: BigInt(event.position),
   creationDate: at(event.time),
   payload: JSON.parse(JSON.stringify(event.data)),
-  type: toType(event.type),
+  type: toType(cx, event.type),
 })
 
-const toType = (type: string) => ({
+const toType = (cx: Cx, type: string) => ({
   type,
-  localized: { key: `EventTypes.${type}`, localizedMessage: wordsOf(type) },
+  localized: { key: `EventTypes.${type}`, localizedMessage: wordsOf(cx, type) },
 })
 
-const toKind = (stream: string) => ({
+const toKind = (cx: Cx, stream: string) => ({
   type: stream,
-  localized: { key: `AggregateTypes.${stream}`, localizedMessage: wordsOf(stream) },
+  localized: { key: `AggregateTypes.${stream}`, localizedMessage: wordsOfStream(cx, stream) },
 })
 
 const toFailed = ({ reactor, position, failures, error, last }: FailedEvent) => ({

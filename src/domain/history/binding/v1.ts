@@ -31,12 +31,12 @@ export const auth = share<Cx>()(AuthService, {
 async function list(cx: Cx, kind: AnyAggregate, id: string, query: Query) {
   const { limit, asc } = pageOf({ limit: query?.limit ?? 0, asc: query?.asc ?? false })
   const changes = await changesOf(cx, kind, id, { limit, asc, from: sequenceOf(query?.sequence) })
-  return { result: changes.map(toChange) }
+  return { result: changes.map((change) => toChange(cx, change)) }
 }
 
-const toChange = ({ version, time, type, owner, editor }: Change) => ({
+const toChange = (cx: Cx, { version, time, type, owner, editor }: Change) => ({
   changeDate: at(time),
-  eventType: { key: `EventTypes.${type}`, localizedMessage: wordsOf(type) },
+  eventType: { key: `EventTypes.${type}`, localizedMessage: wordsOf(cx, type) },
   sequence: BigInt(version),
   editorId: editor.id,
   editorDisplayName: editor.name,

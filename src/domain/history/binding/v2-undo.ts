@@ -3,7 +3,7 @@ import { HistoryService } from "../../../gen/core/history/v2/history_service_pb.
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { tryUndo, undo } from "../undo/undo.ts"
-import { sequenceOf } from "../words.ts"
+import { sequenceOf, wordsOf } from "../words.ts"
 import { placeOf, toDifference } from "./v2.ts"
 
 export const undos = share<Cx>()(HistoryService, {
@@ -18,6 +18,7 @@ export const undos = share<Cx>()(HistoryService, {
       operation: plan.asked.operation,
       differences: differences.map(toDifference),
       types: [...types],
+      typeWords: types.map((type) => wordsOf(cx, type)),
       lastSequence: BigInt(plan.last),
     }
   },

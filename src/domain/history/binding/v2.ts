@@ -155,7 +155,7 @@ function changing(cx: Cx, { kind }: Place, isWriter: boolean) {
       position: BigInt(event.position),
       changeDate: at(event.time),
       type: event.type,
-      words: wordsOf(event.type),
+      words: wordsOf(cx, event.type),
       editor: toEditor(cx, event, named),
       differences: differences.map(toDifference),
       payload,

@@ -29,7 +29,7 @@ export function roundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRob
       } catch (cause) {
         const isUnsent =
           cause instanceof Error && "code" in cause && refusals.has(String(cause.code))
-        if (!isUnsent) return new Response("the server went away", { status: 502 })
+        if (!isUnsent) return new Response(`the server went away: ${cause}`, { status: 502 })
       }
     }
     return new Response("nobody listens", { status: 503 })

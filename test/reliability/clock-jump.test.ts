@@ -1,0 +1,125 @@
+// A machine whose clock jumps, forth and back, while the server runs and while it doesn't.
+import { execFileSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  freePort,
+  owner,
+  type Running,
+  run,
+  type ServiceKey,
+  serviceToken,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+import { visit } from "../support/visitor.ts"
+
+const daySeconds = 86_400
+const yearSeconds = 365.25 * daySeconds
+
+describe.runIf(needs("gcc"))("a clock that jumps", () => {
+  const folder = temporaryFolder()
+  const at = join(folder.path, "shift")
+  const library = join(folder.path, "shifted-clock.so")
+  const data = join(folder.path, "data")
+  const env = { LD_PRELOAD: library, SHIFTED_CLOCK: at }
+  const jump = (seconds: number) => writeFileSync(at, `${Math.round(seconds)}`)
+  let port: number
+  let server: Running
+  let token: string
+  let key: ServiceKey
+  const made: string[] = []
+  beforeAll(async () => {
+    const source = join(import.meta.dirname, "clock/shifted-clock.c")
+    execFileSync("gcc", ["-shared", "-fPIC", "-O1", "-Wall", "-o", library, source])
+    jump(0)
+    port = await freePort()
+    key = await setUp(data, `http://localhost:${port}`)
+    server = await start({ data, port, env })
+    token = await serviceToken(server.url, key)
+  }, 60_000)
+  afterAll(async () => {
+    await server?.stop()
+    folder.remove()
+  })
+
+  const call = async (name: string, request: object) => {
+    const answer = await fetch(`${server.url}/core.user.v2.UserService/${name}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(request),
+    })
+    return { status: answer.status, body: await answer.json() }
+  }
+  const create = async (username: string) => {
+    const answer = await call("CreateUser", {
+      organizationId: orgId,
+      username,
+      machine: { name: "R" },
+    })
+    expect(answer).toMatchObject({ status: 200 })
+    made.push(answer.body.id)
+  }
+  const allThere = async () => {
+    for (const userId of made) expect((await call("GetUserByID", { userId })).status).toBe(200)
+  }
+  /** By password, which writes a session, checks limits, and signs. */
+  const signIn = async () => {
+    const browser = visit()
+    const { loginName, password } = owner
+    const named = await browser.post(await browser.get(`${server.url}/ui/login`), { loginName })
+    const end = await browser.post(named, { loginName, password })
+    expect(end.text).not.toContain('type="password"')
+  }
+  const isReady = async () => expect((await fetch(`${server.url}/debug/ready`)).status).toBe(200)
+  const clockOf = async () => {
+    const child = Bun.spawn(
+      [join(import.meta.dirname, "../../dist/latchkey"), "doctor", "--data", data, "--json"],
+      { env, stdout: "pipe", stderr: "ignore" },
+    )
+    const { findings } = JSON.parse(await new Response(child.stdout).text())
+    return findings.filter(({ check }: { check: string }) => check === "clock")
+  }
+  let orgId = ""
+
+  test("a day forth and back: who signs in does, and what was written is there", async () => {
+    const listed = await call("ListUsers", {})
+    orgId = listed.body.result[0].details.resourceOwner
+    await create("before")
+    jump(daySeconds)
+    await isReady()
+    await signIn()
+    jump(0)
+    await isReady()
+    await create("after-a-day")
+    await signIn()
+    await allThere()
+    expect(JSON.stringify(await clockOf())).toMatch(/warning|wrong/)
+  }, 30_000)
+
+  test("ten years, over a restart: tokens end, people sign in, nothing is lost", async () => {
+    jump(10 * yearSeconds)
+    expect((await call("ListUsers", {})).status).toBe(401)
+    await signIn()
+    await server.stop()
+    server = await start({ data, port, env })
+    await isReady()
+    await signIn()
+    await server.stop("SIGKILL")
+    jump(0)
+    server = await start({ data, port, env })
+    await isReady()
+    await signIn()
+    token = await serviceToken(server.url, key)
+    await allThere()
+    expect(server.output()).not.toMatch(/a bug/)
+    expect(JSON.stringify(await clockOf())).toMatch(/warning|wrong/)
+    const exported = await run(["backup", join(folder.path, "saved"), "--data", data])
+    expect(exported).toMatchObject({ code: 0 })
+    const drill = ["restore", join(folder.path, "saved"), "--drill", "--data", data]
+    expect(await run(drill)).toMatchObject({ code: 0 })
+  }, 60_000)
+})

@@ -27,35 +27,34 @@ const client = ["clientId", "clientSecret", "scopes"] as const
 const endpoints = ["authorizationEndpoint", "tokenEndpoint", "userEndpoint"] as const
 const vendor = { fields: ["name", ...client], checks: [], back: "callback" } as const
 
+type Operation = keyof typeof admin & keyof typeof management
+
+/** What makes and what changes one: the instance and organisations call it the same. */
+const by = (add: Operation, update: Operation) => ({
+  instance: { add: admin[add], update: admin[update] },
+  organization: { add: management[add], update: management[update] },
+})
+
 /** How each kind of provider is set up, by the names of messages; the ninth costs one row. */
 export const kinds = {
   oidc: {
     fields: ["name", "issuer", ...client],
     checks: ["usePkce", "isIdTokenMapping"],
     back: "callback",
-    instance: { add: admin.addGenericOIDCProvider, update: admin.updateGenericOIDCProvider },
-    organization: {
-      add: management.addGenericOIDCProvider,
-      update: management.updateGenericOIDCProvider,
-    },
+    ...by("addGenericOIDCProvider", "updateGenericOIDCProvider"),
   },
   oauth: {
     fields: ["name", ...client, ...endpoints, "idAttribute"],
     checks: ["usePkce"],
     back: "callback",
-    instance: { add: admin.addGenericOAuthProvider, update: admin.updateGenericOAuthProvider },
-    organization: {
-      add: management.addGenericOAuthProvider,
-      update: management.updateGenericOAuthProvider,
-    },
+    ...by("addGenericOAuthProvider", "updateGenericOAuthProvider"),
   },
   saml: {
     fields: ["name", "metadataUrl", "metadataXml", "transientMappingAttributeName"],
     choices: ["binding", "nameIdFormat"],
     checks: ["withSignedRequest", "federatedLogoutEnabled"],
     back: "saml",
-    instance: { add: admin.addSAMLProvider, update: admin.updateSAMLProvider },
-    organization: { add: management.addSAMLProvider, update: management.updateSAMLProvider },
+    ...by("addSAMLProvider", "updateSAMLProvider"),
   },
   ldap: {
     fields: [
@@ -66,77 +65,56 @@ export const kinds = {
     ],
     checks: ["startTls"],
     back: undefined,
-    instance: { add: admin.addLDAPProvider, update: admin.updateLDAPProvider },
-    organization: { add: management.addLDAPProvider, update: management.updateLDAPProvider },
+    ...by("addLDAPProvider", "updateLDAPProvider"),
   },
   jwt: {
     fields: ["name", "issuer", "jwtEndpoint", "keysEndpoint", "headerName"],
     checks: [],
     back: "jwt",
-    instance: { add: admin.addJWTProvider, update: admin.updateJWTProvider },
-    organization: { add: management.addJWTProvider, update: management.updateJWTProvider },
+    ...by("addJWTProvider", "updateJWTProvider"),
   },
   google: {
     ...vendor,
     brand: "Google",
-    instance: { add: admin.addGoogleProvider, update: admin.updateGoogleProvider },
-    organization: { add: management.addGoogleProvider, update: management.updateGoogleProvider },
+    ...by("addGoogleProvider", "updateGoogleProvider"),
   },
   azureAd: {
     brand: "Microsoft Entra ID",
     fields: ["name", "tenant", ...client],
     checks: ["emailVerified"],
     back: "callback",
-    instance: { add: admin.addAzureADProvider, update: admin.updateAzureADProvider },
-    organization: { add: management.addAzureADProvider, update: management.updateAzureADProvider },
+    ...by("addAzureADProvider", "updateAzureADProvider"),
   },
   apple: {
     brand: "Apple",
     fields: ["name", "clientId", "teamId", "keyId", "privateKey", "scopes"],
     checks: [],
     back: "callback",
-    instance: { add: admin.addAppleProvider, update: admin.updateAppleProvider },
-    organization: { add: management.addAppleProvider, update: management.updateAppleProvider },
+    ...by("addAppleProvider", "updateAppleProvider"),
   },
   github: {
     ...vendor,
     brand: "GitHub",
-    instance: { add: admin.addGitHubProvider, update: admin.updateGitHubProvider },
-    organization: { add: management.addGitHubProvider, update: management.updateGitHubProvider },
+    ...by("addGitHubProvider", "updateGitHubProvider"),
   },
   githubEs: {
     brand: "GitHub Enterprise Server",
     fields: ["name", ...client, ...endpoints],
     checks: [],
     back: "callback",
-    instance: {
-      add: admin.addGitHubEnterpriseServerProvider,
-      update: admin.updateGitHubEnterpriseServerProvider,
-    },
-    organization: {
-      add: management.addGitHubEnterpriseServerProvider,
-      update: management.updateGitHubEnterpriseServerProvider,
-    },
+    ...by("addGitHubEnterpriseServerProvider", "updateGitHubEnterpriseServerProvider"),
   },
   gitlab: {
     ...vendor,
     brand: "GitLab",
-    instance: { add: admin.addGitLabProvider, update: admin.updateGitLabProvider },
-    organization: { add: management.addGitLabProvider, update: management.updateGitLabProvider },
+    ...by("addGitLabProvider", "updateGitLabProvider"),
   },
   gitlabSelfHosted: {
     brand: "GitLab Self-Managed",
     fields: ["name", "issuer", ...client],
     checks: [],
     back: "callback",
-    instance: {
-      add: admin.addGitLabSelfHostedProvider,
-      update: admin.updateGitLabSelfHostedProvider,
-    },
-    organization: {
-      add: management.addGitLabSelfHostedProvider,
-      update: management.updateGitLabSelfHostedProvider,
-    },
+    ...by("addGitLabSelfHostedProvider", "updateGitLabSelfHostedProvider"),
   },
 } as const satisfies Readonly<Record<string, Kind>>
 

@@ -110,6 +110,8 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
 
   /** Where the pages and actions lead that are found by a letter which most of them have. */
   async function foundByName(page: Page): Promise<readonly (string | null)[]> {
+    // With the page comes a bar of its own, which has nothing open.
+    await page.locator("main.content:not([aria-busy]) h1").waitFor()
     await page.keyboard.press("Control+k")
     await page.getByRole("dialog").getByRole("textbox").fill("e")
     const hits = page

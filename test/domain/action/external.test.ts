@@ -88,8 +88,9 @@ test("a script says otherwise what a provider says, sees it, and notes what it w
       v1.externalUser().externalId, v1.externalUser().human.email, v1.authError,
       JSON.parse(ctx.claimsJSON()).sub, v1.providerInfo.sub, typeof ctx.accessToken,
       ctx.idToken.split(".").length, v1.authRequest.applicationId,
-      ctx.getClaim("toString") === undefined,
-    ])`,
+      ctx.getClaim("toString") === undefined, v1.httpRequest.method,
+    ])
+    api.metadata.push({ key: "older", value: { n: 1 } })`,
   )
   expect(answerOf(await signIn())).toHaveProperty("code")
   expect(profile(provider.cx(), here())).toMatchObject({
@@ -97,8 +98,9 @@ test("a script says otherwise what a provider says, sees it, and notes what it w
     ...{ preferredLanguage: "fr", email: "ada@example.com", emailVerified: true },
   })
   expect(noted("seen")).toEqual([
-    ...["ada-1", "ada@example.com", "none", "ada-1", "ada-1", "string", 3, client.id, true],
+    ...["ada-1", "ada@example.com", "none", "ada-1", "ada-1", "string", 3, client.id, true, "GET"],
   ])
+  expect(noted("older")).toEqual({ n: 1 })
 })
 
 test("it may say which address is whose, but only to its own organisation", async () => {
@@ -126,14 +128,24 @@ test("one keeps people out, in its own words", async () => {
 })
 
 test("before and after an account is made others have their say", async () => {
-  await bound(2, `api.setNickName("new"); api.v1.user.appendMetadata("made", v1.user.username)`)
+  await bound(
+    2,
+    `api.setNickName("new")
+    api.v1.user.appendMetadata("made", [
+      v1.user.username, v1.authRequest.applicationId, v1.httpRequest.method,
+    ])
+    api.metadata.push({ key: "older", value: 2 })`,
+  )
   await bound(
     3,
     `api.userGrants.push({ projectId: "${provider.projectId}", roles: [] })
-    require("core/log").log(v1.getUser().human.nickName)`,
+    if (v1.getUser().human.nickName !== "new") throw "who is that?"
+    if (v1.authRequest.applicationId !== "${client.id}") throw "for what?"
+    if (v1.httpRequest.method !== "GET") throw "by what?"`,
   )
   expect(answerOf(await signIn())).toHaveProperty("code")
   expect(profile(provider.cx(), here())).toMatchObject({ nickName: "new" })
-  expect(noted("made")).toBe("ada")
+  expect(noted("made")).toEqual(["ada", client.id, "GET"])
+  expect(noted("older")).toBe(2)
   expect(rolesHeld(provider.cx(), here(), provider.projectId)).toHaveLength(1)
 })

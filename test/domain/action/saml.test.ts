@@ -32,14 +32,15 @@ test("a script adds attributes, and takes none of ours", async () => {
     api.v1.attributes.setCustomAttribute("team", "${format}", "red", "<blue>")
     api.v1.attributes.setCustomAttribute("first", "", v1.getUser().human.firstName)
     api.v1.attributes.setCustomAttribute("UserID", "", "somebody")
-    api.v1.user.setMetadata("saml", v1.user.grants.count)`)
+    api.v1.user.setMetadata("saml", v1.user.grants.count)
+    api.v1.attributes.setCustomAttribute("noted", "", String(v1.user.getMetadata().count))`)
   const sp = await nodeSaml(provider)
   const at = await browserOf(provider).signIn(
     pathOf(await sp.getAuthorizeUrlAsync("", "", {})),
     "pat",
   )
   const { profile } = await sp.validatePostResponseAsync(postedFields(at.page))
-  expect(profile).toMatchObject({ team: ["red", "<blue>"], first: "Pat", UserID: pat })
+  expect(profile).toMatchObject({ team: ["red", "<blue>"], first: "Pat", UserID: pat, noted: "0" })
   expect(`${Buffer.from(heldMetadata(provider.cx(), pat).get("saml") ?? "")}`).toBe("0")
   await unbind()
 })

@@ -129,11 +129,17 @@ describe("whoever makes an account", () => {
       api.setPhone("+41791234567")
       api.setPhoneVerified(true)
       const { prompt } = v1.authRequest
-      api.v1.user.appendMetadata("by", [human.email, human.isEmailVerified, prompt])`,
+      const { method } = v1.httpRequest
+      api.v1.user.appendMetadata("by", [human.email, human.isEmailVerified, prompt, method])
+      api.setEmail("roth@example.net")
+      api.setEmailVerified(true)
+      api.metadata.push({ key: "older", value: 2 })`,
     )
     await bound(
       3,
-      `const roles = [v1.getUser().human.gender === 1 && "editor"]
+      `const { authRequest, httpRequest } = v1
+      if (authRequest.prompt[0] !== 5 || httpRequest.method !== "POST") throw "by what?"
+      const roles = [v1.getUser().human.gender === 1 && "editor"]
       api.v1.appendUserGrant({ projectId: "${provider.projectId}", roles })`,
     )
     const { id, end } = await register(given)
@@ -141,9 +147,10 @@ describe("whoever makes an account", () => {
     expect(profile(provider.cx(), id)).toMatchObject({
       ...{ userName: "rita", givenName: "RITA", familyName: "R.", nickName: "Ri", name: "Rita R." },
       ...{ preferredLanguage: "de", gender: "female", phone: "+41791234567", phoneVerified: true },
-      ...{ email: given.email, emailVerified: true },
+      ...{ email: "roth@example.net", emailVerified: true },
     })
-    expect(noted(id, "by")).toEqual([given.email, true, [5]])
+    expect(noted(id, "by")).toEqual([given.email, true, [5], "POST"])
+    expect(noted(id, "older")).toBe(2)
     const held = rolesHeld(provider.cx(), id, provider.projectId)
     expect(held.map(({ keys }) => keys)).toEqual([["editor"]])
   })

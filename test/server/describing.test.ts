@@ -2,8 +2,27 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
-import { instanceIds, removeInstanceMember } from "../../src/domain/instance/index.ts"
-import { removeUser, standingOf } from "../../src/domain/user/index.ts"
+import {
+  instanceIds,
+  removeInstanceMember,
+  setDefaultOrg,
+} from "../../src/domain/instance/index.ts"
+import { addFounder } from "../../src/domain/member/index.ts"
+import {
+  activateOrganization,
+  createOrganization,
+  deactivateOrganization,
+} from "../../src/domain/org/index.ts"
+import {
+  addOwnUser,
+  deactivateUser,
+  lockUser,
+  reactivateUser,
+  removeUser,
+  standingOf,
+  unlockUser,
+  user,
+} from "../../src/domain/user/index.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { describingOf } from "../../src/server/operator/describing.ts"
@@ -79,11 +98,56 @@ test("rights taken from who acts stay taken; who was removed has a successor", a
   )
   writeFileSync(path, `${setup()}\norganizations: [ { name: Globex } ]`)
   const refused = begin()
-  expect((await refused.settled())?.why).toMatch(/permission|not found/i)
+  expect((await refused.settled())?.why).toMatch(/of the organisation \S+ has no role on the/)
   await refused.round.stop()
 
   await removeUser(cx, "described")
   const again = begin()
   expect(await again.settled()).toMatchObject({ why: null })
   await again.round.stop()
+})
+
+test("who is stopped applies nothing until they are set free", async () => {
+  writeFileSync(path, setup())
+  const first = begin()
+  expect(await first.settled()).toMatchObject({ why: null })
+  await first.round.stop()
+  const cx = services.call("1", "test")
+  const home = cx.store.receipt(cx, user, "described")?.owner ?? ""
+  await createOrganization(cx, "2", { name: "Initech" })
+  await setDefaultOrg(cx, "1", "2")
+  writeFileSync(path, `${setup()}\norganizations: [ { name: Globex } ]`)
+  for (const [stop, free, id, why] of [
+    [deactivateUser, reactivateUser, "described", /described is inactive: /],
+    [lockUser, unlockUser, "described", /described is locked: /],
+    [deactivateOrganization, activateOrganization, home, /of the inactive organisation/],
+  ] as const) {
+    await stop(cx, id)
+    const refused = begin()
+    expect((await refused.settled())?.why).toMatch(why)
+    await free(cx, id)
+    refused.clock.advance(60_000)
+    expect(await refused.settled()).toMatchObject({ why: null })
+    await refused.round.stop()
+  }
+})
+
+test("nothing is applied as a user of an organisation's own who has the id", async () => {
+  const planted = `${setup()}\norganizations: [ { name: Globex, users: [ { username: deep,
+    machine: { name: planted } } ] } ]`
+  writeFileSync(path, planted)
+  await describingOf(services, { path, publicUrl, env: {} }).setUp()
+  const cx = services.call("1", "test")
+  await createOrganization(cx, "2", { name: "Globex" })
+  await cx.store.transact(cx, (tx) => {
+    const taking = { kind: "machine", orgId: "2", name: "R", accessTokenType: "bearer" } as const
+    addOwnUser(tx, 1, taking)
+    addFounder(tx, "2", "described")
+  })
+  const { round, clock, settled } = begin()
+  expect((await settled())?.why).toMatch(/of the organisation 2 has no role on the instance: rem/)
+  await removeUser(cx, "described")
+  clock.advance(60_000)
+  expect(await settled()).toMatchObject({ why: null })
+  await round.stop()
 })

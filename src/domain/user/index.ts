@@ -31,6 +31,7 @@ export {
 } from "./account/commands.ts"
 export { verifyByLink } from "./account/contact.ts"
 export {
+  addOwnUser,
   addUser,
   createUser,
   fullName,
@@ -39,6 +40,7 @@ export {
   type NewMachine,
   type NewProfile,
   type NewUser,
+  ownUserId,
 } from "./account/create.ts"
 export {
   acceptInvite,

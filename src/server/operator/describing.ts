@@ -8,12 +8,15 @@ import type { Condition } from "../../boot/doctor/doctor.ts"
 import type { Start } from "../../boot/running.ts"
 import {
   addInstanceMember,
+  instance,
   instanceIds,
+  memberOf,
   ownerRole,
   requireInstance,
 } from "../../domain/instance/index.ts"
+import { isOrgActive } from "../../domain/org/index.ts"
 import { firstInstance } from "../../domain/setup/index.ts"
-import { addUser, hasLeft, homeOf, user } from "../../domain/user/index.ts"
+import { addOwnUser, hasLeft, homeOf, ownUserId, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lazily } from "../../kernel/lazy.ts"
 import type { Cx } from "../../store/index.ts"
@@ -99,12 +102,14 @@ function tell({ log }: ServerServices, path: string, { steps, beyond }: Applied)
 async function callerOf(services: ServerServices): Promise<CallApi> {
   const cx = services.call(firstInstance, "apply")
   const userId = await actorOf(cx)
+  mustAct(cx, userId)
   const caller = { kind: "user", userId, orgId: homeOf(cx, userId), clientId: "" } as const
   const read = lazily(async () => {
-    const entries = await entriesFor(services, async (headers, { requestId }) => ({
-      ...{ ...cx, caller, requestId, written: {} },
-      orgId: headers.get("x-core-orgid") ?? undefined,
-    }))
+    const entries = await entriesFor(services, async (headers, { requestId }) => {
+      mustAct(cx, userId)
+      const orgId = headers.get("x-core-orgid") ?? undefined
+      return { ...cx, caller, requestId, written: {}, orgId }
+    })
     return new Map(entries.map((entry) => [entry.name, entry]))
   })
   return async (method, request, orgId) => {
@@ -131,12 +136,12 @@ async function callerOf(services: ServerServices): Promise<CallApi> {
 async function actorOf(cx: Cx): Promise<string> {
   const isLeft = (id: string) => cx.store.state(cx, user, id).status === "removed"
   let number = 1
-  while (isLeft(actorId(number))) number++
-  const userId = actorId(number)
+  while (isLeft(ownUserId(number))) number++
+  const userId = ownUserId(number)
   await cx.store.transact(cx, (tx) => {
     if (!hasLeft(tx.state(user, userId))) return
     const orgId = requireInstance(cx).defaultOrgId
-    addUser(tx, userId, {
+    addOwnUser(tx, number, {
       ...{ kind: "machine", orgId, userName: userId, name: "What files describe" },
       accessTokenType: "bearer",
     })
@@ -145,4 +150,30 @@ async function actorOf(cx: Cx): Promise<string> {
   return userId
 }
 
-const actorId = (number: number) => (number === 1 ? "described" : `described-${number}`)
+/**
+ * No token shows who acts, so what a token's use asks is asked here. A role on the instance is what
+ * nobody of a single organisation can give: files and their secrets are for no user of theirs.
+ */
+function mustAct(cx: Cx, userId: string): void {
+  const state = cx.store.state(cx, user, userId)
+  const home = homeOf(cx, userId)
+  if (hasLeft(state)) throw actorError(userId, "is removed", "the next try makes another one")
+  if (state.kind !== "machine") {
+    throw actorError(userId, "is no service user", "remove it, and one is made")
+  }
+  if (state.status !== "active") {
+    throw actorError(userId, `is ${state.status}`, "set it free again, or remove it for a new one")
+  }
+  if (!isOrgActive(cx, home)) {
+    throw actorError(userId, `is of the inactive organisation ${home}`, "activate that again")
+  }
+  if (memberOf(cx.store.state(cx, instance, cx.instance), userId)) return
+  throw actorError(
+    userId,
+    `of the organisation ${home} has no role on the instance`,
+    "remove it for a new one, or give it one, if it is yours",
+  )
+}
+
+const actorError = (userId: string, why: string, help: string): Fault =>
+  new Fault("failed_precondition", "apply.actor", `the user ${userId} ${why}: ${help}`)

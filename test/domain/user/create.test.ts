@@ -106,3 +106,15 @@ test("a service user is created with its token type", async () => {
     type: { case: "machine", value: { ...value, hasSecret: false } },
   })
 })
+
+test("nobody gives an id that the server acts by", async () => {
+  for (const userId of ["described", "described-2"]) {
+    const machine = { case: "machine", value: { name: "R" } }
+    for (const request of [human(), { ...human(), userType: machine }]) {
+      await expect(make({ ...request, userId })).rejects.toMatchObject({ id: "user.id_kept" })
+    }
+  }
+  expect(await make({ ...human(), userId: "described-by-anna" })).toMatchObject({
+    id: "described-by-anna",
+  })
+})

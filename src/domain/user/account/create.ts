@@ -56,10 +56,27 @@ export type NewMachine = {
 export type NewUser = NewHuman | NewMachine
 
 /**
- * Adds a user to an active organisation; new users are active. Refuses an id that was ever used and
- * a name that somebody else signs in with.
+ * Adds a user to an active organisation; new users are active. Refuses an id that was ever used or
+ * is kept for the server's own, and a name that somebody else signs in with.
  */
 export function addUser(tx: Transaction, id: string, input: NewUser): void {
+  const isKept = /^described(-\d+)?$/.test(id)
+  if (isKept && tx.state(user, id).status === "absent") throw idKeptError()
+  add(tx, id, input)
+}
+
+/** The id of the service user that the server acts as; the next number where one was removed. */
+export const ownUserId = (number: number): string =>
+  number === 1 ? "described" : `described-${number}`
+
+/**
+ * Adds the service user that the server acts as. Nobody else gives such an id, or the server would
+ * act as somebody's own.
+ */
+export const addOwnUser = (tx: Transaction, number: number, input: NewMachine): void =>
+  add(tx, ownUserId(number), input)
+
+function add(tx: Transaction, id: string, input: NewUser): void {
   const home = tx.state(org, input.orgId)
   if (!isOrgThere(home)) throw orgMissingError()
   if (home.status === "inactive") throw orgInactiveError()
@@ -180,6 +197,13 @@ const orgInactiveError = () =>
     "failed_precondition",
     "org.inactive",
     "the organisation is deactivated; activate it before adding users",
+  )
+
+const idKeptError = () =>
+  new Fault(
+    "invalid_argument",
+    "user.id_kept",
+    "this id is kept for the server's own service user; choose another",
   )
 
 const idTakenError = () =>

@@ -28,22 +28,28 @@ export function keepBackups(
 ): { readonly stop: () => Promise<void> } {
   const shelf = { place, label }
   const stopping = Promise.withResolvers<void>()
-  let notBefore = 0
-  let last = 0
+  let nextLook = 0
+  let before = 0
   const rounds = keepRounds(clock, minuteMs, async (isStopped) => {
     const now = clock.now()
-    // A bucket is not asked each minute when the newest was made, but when one may be due.
-    if (now < notBefore) return
+    // A clock that was set back has said what it should not have: nothing of that counts.
+    if (now < before) nextLook = 0
+    before = now
+    if (now < nextLook) return
+    // A bucket is not asked each minute; somebody may empty it all the same before one is due.
+    nextLook = now + hourMs
     try {
-      last = Math.max(last, (await backupsUntil(shelf, now))[0]?.made ?? 0)
-      notBefore = last + backupEveryHours * hourMs
-      if (now < notBefore) return
+      const last = (await backupsUntil(shelf, now))[0]?.made ?? 0
+      const due = last + backupEveryHours * hourMs
+      if (now < due) {
+        nextLook = Math.min(due, nextLook)
+        return
+      }
       place.prepare()
       await save(place.called(backupName(label, now)), stopping.promise)
       await dropOldest(shelf, { keep: backupKeep, now })
     } catch (cause) {
       if (isStopped()) return
-      notBefore = now + hourMs
       const because = cause instanceof Error ? cause.message : String(cause)
       log.error("no backup could be made, the next try is in an hour: {because}", { because })
     }

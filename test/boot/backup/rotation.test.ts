@@ -1,9 +1,9 @@
 // Backups that are made by themselves.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { folderPlace } from "../../../src/boot/backup/place.ts"
-import { backupName, backupsIn, labelOf } from "../../../src/boot/backup/rotation.ts"
+import { backupName, backupsIn, backupsUntil, labelOf } from "../../../src/boot/backup/rotation.ts"
 import { checkBackups } from "../../../src/boot/doctor/backup.ts"
 import { folderAt } from "../../../src/boot/folder/folder.ts"
 import { type ManualClock, manualClock } from "../../../src/kernel/clock.ts"
@@ -77,6 +77,44 @@ describe("a backup by itself", () => {
     const made = await backupsIn({ place: folderPlace(to), label })
     expect(made.filter(({ name }) => join(to, name) !== ahead)).toHaveLength(3)
     expect(existsSync(ahead)).toBe(true)
+    expect(told).toEqual([])
+  })
+
+  test("goes on after a clock that was ahead, whatever happened meanwhile", async () => {
+    let offset = 0
+    const shifted = { ...clock, now: () => clock.now() + offset }
+    let isFull = false
+    const wanted = { place: folderPlace(to), label, backupEveryHours: 24, backupKeep: 3 }
+    const keeping = keepBackups({ clock: shifted, log }, wanted, async (file, stopping) => {
+      if (isFull) throw new Error("the disk is full")
+      return written(file, stopping)
+    })
+    await settle()
+    const newest = async () => (await backupsUntil(wanted, clock.now()))[0]?.made ?? 0
+    for (const [year, fails] of [
+      [2030, false],
+      [2031, true],
+    ] as const) {
+      offset = Date.UTC(year, 0, 1) - clock.now()
+      isFull = fails
+      await hours(2)
+      offset = 0
+      isFull = false
+      await hours(24)
+      expect(clock.now() - (await newest())).toBeLessThan(25 * hourMs)
+    }
+    await keeping.stop()
+    expect(readdirSync(to).join()).toContain(`latchkey-${label}-2030`)
+    expect(told.join()).toContain("the disk is full")
+  })
+
+  test("is made soon where somebody has removed them all", async () => {
+    const keeping = await keep(written)
+    await hours(2)
+    for (const name of readdirSync(to)) rmSync(join(to, name))
+    await hours(2)
+    expect(await backupsIn({ place: folderPlace(to), label })).toHaveLength(1)
+    await keeping.stop()
     expect(told).toEqual([])
   })
 

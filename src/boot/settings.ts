@@ -1,6 +1,14 @@
 import { readFileSync } from "node:fs"
 import { resolve } from "node:path"
-import { type Config, configOf, type Setting, type Sources, settingsOf } from "../kernel/config.ts"
+import {
+  type Config,
+  configOf,
+  hasSecret,
+  type Setting,
+  type Sources,
+  secretNames,
+  settingsOf,
+} from "../kernel/config.ts"
 import { folderAt } from "./folder/folder.ts"
 import { startError, systemCode } from "./start-error.ts"
 
@@ -24,6 +32,20 @@ function withFile(sources: Given): Sources {
   const filePath = config ? resolve(config) : folderAt(data).configFile
   const text = read(filePath, config === undefined)
   return { ...sources, file: parse(text, filePath), filePath }
+}
+
+/**
+ * Whether a configuration may hold a secret: what can't be read, or is not known, may. So does a
+ * line that was put aside as a comment.
+ */
+export function maySayTooMuch(text: string): boolean {
+  try {
+    if (new RegExp(`#.*\\b(${secretNames().join("|")})["']?\\s*=`).test(text)) return true
+    return hasSecret({ ...Bun.TOML.parse(text) })
+  } catch {
+    // Whatever it is, it is no configuration that we could vouch for.
+    return true
+  }
 }
 
 /** A line for each setting. */

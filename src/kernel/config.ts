@@ -211,6 +211,18 @@ const hiding: Readonly<Record<string, (value: unknown) => string>> = {
   traces: withoutToken,
 } satisfies Partial<Record<Key, unknown>>
 
+/**
+ * Whether a file holds what is not shown, however it is spelled. Faults where it has what is not
+ * known: that may be anything.
+ */
+export const hasSecret = (file: Sources["file"]): boolean =>
+  settingsOf({ flags: {}, env: {}, file }).some(
+    ({ name, value, from }) => from !== "default" && value !== file[name],
+  )
+
+/** What settings are called in the file whose values may be secret. */
+export const secretNames = (): readonly string[] => Object.keys(hiding).map(spelling.file)
+
 /** How a key is spelled in each source. */
 export const spelling: Readonly<Record<Source, (key: string) => string>> = {
   flag: (key) => `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,

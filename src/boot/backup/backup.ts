@@ -7,6 +7,7 @@ import { isRunning } from "../folder/claim.ts"
 import { type Folder, folderAt } from "../folder/folder.ts"
 import { lockFile, takeLock } from "../folder/lock.ts"
 import { givenMasterKey, masterKeyText } from "../folder/master-key.ts"
+import { maySayTooMuch } from "../settings.ts"
 import { startError } from "../start-error.ts"
 import { pack, type Source, unpack } from "./archive.ts"
 import { isInBucket, objectAt } from "./bucket.ts"
@@ -29,7 +30,11 @@ export type BackupRequest = {
 }
 
 /** What was saved, and how long the file is that holds it. */
-export type Saved = Manifest & { readonly bytes: number }
+export type Saved = Manifest & {
+  readonly bytes: number
+  /** Whether the configuration stayed out of it, for the secrets that it holds or may hold. */
+  readonly withoutSettings: boolean
+}
 
 /** What is left free on a disk that the server may write to, too. */
 const spareBytes = 64 * 1024 * 1024
@@ -84,7 +89,8 @@ async function save(request: BackupRequest, place: Place): Promise<Saved> {
         ? await toBucket(request, packed)
         : await toFile(to, packed, encryption)
   if (!manifest) throw new Error("a backup came to its end before its list of contents")
-  return { ...manifest, bytes }
+  const withoutSettings = textIn(folder.configFile) !== "" && !has(manifest, "latchkey.toml")
+  return { ...manifest, bytes, withoutSettings }
 }
 
 async function toStandardOutput(packed: Bytes): Promise<number> {
@@ -129,16 +135,16 @@ async function verify(from: Bytes, encryption: Encryption | undefined) {
   return undefined
 }
 
-/** The configuration may hold the master key, too: then it is kept only with it. */
+/** A configuration with secrets is kept only where the one that opens all is kept, too. */
 function sourcesOf({ config, withMasterKey }: BackupRequest, { folder, copy }: Place): Source[] {
   const key = withMasterKey ? givenMasterKey(folder, config) : undefined
   if (withMasterKey && !key) throw keyMissingError(folder)
   const settings = textIn(folder.configFile)
-  const isTelling = /^\s*"?master_key"?\s*=/m.test(settings)
+  const isKept = withMasterKey || !maySayTooMuch(settings)
   return [
     ...textSource("master.key.fingerprint", textIn(folder.fingerprint)),
     ...textSource("master.key", key ? masterKeyText(key) : ""),
-    ...textSource("latchkey.toml", isTelling && !withMasterKey ? "" : settings),
+    ...textSource("latchkey.toml", isKept ? settings : ""),
     ...textSource("certificates.json", textIn(folder.certificates)),
     { name: "latchkey.db", size: statSync(copy).size, bytes: () => Bun.file(copy).stream() },
   ]
@@ -188,8 +194,13 @@ const keyMissingError = (folder: Folder) =>
 const unreadableError = (to: string) =>
   startError("backup_unreadable", `what was written to ${to} reads otherwise; check the disk`)
 
+type Told = Pick<BackupRequest, "to" | "encryption">
+
+const settingsMissingText =
+  "  latchkey.toml is not in it, for it has secrets or can't be read: keep a copy of that, too."
+
 /** What is saved, for the person who asked. */
-export function savedText(saved: Saved, { to, encryption }: BackupRequest): string {
+export function savedText(saved: Saved, { to, encryption }: Told): string {
   const size = `${(saved.bytes / 1e6).toFixed(1)} MB`
   return [
     `  Saved ${to}: ${size}, everything up to event ${saved.position} (${saved.newest ?? "none"})`,
@@ -199,5 +210,6 @@ export function savedText(saved: Saved, { to, encryption }: BackupRequest): stri
     has(saved, "master.key")
       ? "  The master key is in it: whoever reads it holds every secret."
       : "  The master key is not in it: keep a copy of master.key in another place.",
+    ...(saved.withoutSettings ? [settingsMissingText] : []),
   ].join("\n")
 }

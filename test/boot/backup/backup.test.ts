@@ -13,6 +13,7 @@ import { dirname, join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import { generateX25519Identity, identityToRecipient } from "age-encryption"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { savedText } from "../../../src/boot/backup/backup.ts"
 import { examine } from "../../../src/boot/backup/restore.ts"
 import { claimFolder } from "../../../src/boot/folder/claim.ts"
 import { findByLoginName } from "../../../src/domain/user/index.ts"
@@ -87,6 +88,37 @@ describe("a backup", () => {
     const there = house.fresh()
     expect(await bringBack(without, there)).toMatchObject({ isOpen: false })
     await expect(openData(there)).rejects.toThrow(/master key is not there/)
+  })
+
+  test.each([
+    ["a key in single quotes", "master_key = 'x'\n"],
+    ["the secret of a bucket", 's3_key_id = "ID"\ns3_secret = "hush"\n'],
+    ["what a collector wants", 'audit_collector_authorization = "Bearer hush"\n'],
+    ["a password", 'database = "postgres://me:hush@db/log"\n'],
+    ["a token", 'traces = "https://traces.example.com/v1/traces?token=hush"\n'],
+    ["a name that is escaped", '"s3\\u005fsecret" = "hush"\n'],
+    ["a name that is not known", 's3_secrt = "hush"\n'],
+    ["what is no TOML", 's3_secret = "hush\n'],
+    ["a line that counts no more", '# s3_secret = "hush"\nlog_level = "fatal"\n'],
+  ])("has no settings with %s, unless it has the master key", async (_, text) => {
+    const [without, whole] = [house.fresh("backup"), house.fresh("backup")]
+    writeFileSync(join(data, "latchkey.toml"), text)
+    const told = await save(data, without, { withMasterKey: false })
+    await save(data, whole)
+    writeFileSync(join(data, "latchkey.toml"), 'log_level = "fatal"\n')
+    expect(listed(without)).not.toContain("latchkey.toml")
+    expect(savedText(told, { to: "", encryption: undefined })).toContain("latchkey.toml is not in")
+    expect(listed(whole)).toContain("latchkey.toml")
+  })
+
+  test("has settings without secrets, and says nothing of them", async () => {
+    const file = house.fresh("backup")
+    const text = 'traces = "https://traces.example.com/v1/traces"\ns3_secret_file = "/run/s3"\n'
+    writeFileSync(join(data, "latchkey.toml"), text)
+    const told = await save(data, file, { withMasterKey: false })
+    writeFileSync(join(data, "latchkey.toml"), 'log_level = "fatal"\n')
+    expect(listed(file)).toContain("latchkey.toml")
+    expect(savedText(told, { to: "", encryption: undefined })).not.toContain("latchkey.toml")
   })
 
   test("never takes the place of another file", async () => {

@@ -115,16 +115,16 @@ export function objectAt(place: string, settings: Settings): StoredObject {
 function clientAt(place: string, settings: Settings) {
   const [bucket = "", ...rest] = place.slice(scheme.length).split("/")
   if (bucket === "") throw startError("backup_bucket", `${place} names no bucket`)
-  const { s3Endpoint: endpoint, s3Region: region, s3KeyId: accessKeyId } = settings
+  const { s3Region: region, s3KeyId: accessKeyId } = settings
   const secretAccessKey = secretIn(settings)
   if (!accessKeyId || !secretAccessKey) {
     const wanted = "s3_key_id, and s3_secret or s3_secret_file"
     throw startError("backup_bucket", `${place} wants a key: set ${wanted}`)
   }
-  const client = new Bun.S3Client({
-    ...{ bucket, accessKeyId, secretAccessKey, region },
-    ...(endpoint && { endpoint }),
-  })
+  // Without one, variables of the environment that are not ours would say where everything goes.
+  const endpoint = settings.s3Endpoint ?? `https://s3.${region}.amazonaws.com`
+  const client = new Bun.S3Client({ bucket, accessKeyId, secretAccessKey, region, endpoint })
+  refuseToken(client, place)
   const worded = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
     try {
       return await work()
@@ -135,6 +135,19 @@ function clientAt(place: string, settings: Settings) {
     }
   }
   return { client, path: rest.join("/"), worded }
+}
+
+/**
+ * The client takes a session's token from the environment, whosever it is, and sends it along
+ * with our key to whatever storage is named: no setting of it keeps it from that.
+ */
+function refuseToken(client: S3Client, place: string): void {
+  if (!client.presign("any").includes("X-Amz-Security-Token=")) return
+  throw startError(
+    "backup_bucket",
+    `${place} would be told the token of another key, which is in the environment; ` +
+      "start Latchkey without AWS_SESSION_TOKEN and S3_SESSION_TOKEN",
+  )
 }
 
 function secretIn({ s3Secret, s3SecretFile: file }: Settings): string | undefined {

@@ -1,6 +1,7 @@
 // Backups in a storage that speaks S3 and checks every signature.
 import { randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
+import { createServer } from "node:net"
 import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 import { type BackupRequest, backup } from "../../../src/boot/backup/backup.ts"
@@ -90,6 +91,53 @@ test.each([
   const request = { config: other, from: at("one"), opening: {} }
   await expect(examine(request)).rejects.toThrow(said)
 })
+
+/** Has a process of its own fill an object, with more in its environment. */
+async function filledWith(env: Record<string, string>, settings: Record<string, string>) {
+  const filler = join(import.meta.dirname, "filler.ts")
+  const child = Bun.spawn([process.execPath, filler, at("some"), "1", JSON.stringify(settings)], {
+    env: { ...process.env, ...env },
+    stdout: "ignore",
+    stderr: "pipe",
+  })
+  const said = await new Response(child.stderr).text()
+  return { code: await child.exited, said }
+}
+
+test.each(["AWS_SESSION_TOKEN", "S3_SESSION_TOKEN"])(
+  "the token of %s goes nowhere",
+  async (name) => {
+    expect(await filledWith({}, given)).toMatchObject({ code: 0 })
+    storage.seen.length = 0
+    const { code, said } = await filledWith({ [name]: "of-somebody" }, given)
+    expect([code, storage.seen]).toEqual([1, []])
+    expect(said).toContain(`start Latchkey without AWS_SESSION_TOKEN and S3_SESSION_TOKEN`)
+    expect(said).not.toContain("of-somebody")
+  },
+)
+
+test.each(["AWS_ENDPOINT", "S3_ENDPOINT"])(
+  "without an address it is Amazon's, whatever %s says",
+  async (name) => {
+    const asked: string[] = []
+    const proxy = createServer((socket) =>
+      socket.once("data", (bytes) => {
+        asked.push(bytes.toString().split("\r\n")[0] ?? "")
+        socket.end("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
+      }),
+    )
+    await new Promise<void>((done) => proxy.listen(0, "127.0.0.1", done))
+    const address = proxy.address()
+    const port = address && typeof address === "object" ? address.port : 0
+    const { "--s3-endpoint": _, ...settings } = given
+    const env = { [name]: storage.url, HTTPS_PROXY: `http://127.0.0.1:${port}` }
+    const bare = { https_proxy: env.HTTPS_PROXY, NO_PROXY: "", no_proxy: "" }
+    await filledWith({ ...env, ...bare }, settings)
+    proxy.close()
+    expect(storage.seen).toEqual([])
+    expect(asked[0]).toBe("CONNECT s3.eu-central-2.amazonaws.com:443 HTTP/1.1")
+  },
+)
 
 test("no key, no bucket, no object and no name are said, too", async () => {
   const bare = configFor(data, { "--s3-endpoint": storage.url })

@@ -24,8 +24,8 @@ const triesMax = 3
 export type Bucket = {
   /** Where this is, for people. */
   readonly at: string
-  /** Names below it, without it. */
-  readonly names: () => Promise<readonly string[]>
+  /** Names below it that begin so, without what all have. */
+  readonly names: (beginning: string) => Promise<readonly string[]>
   readonly remove: (name: string) => Promise<void>
 }
 
@@ -47,7 +47,10 @@ export function bucketAt(place: string, settings: Settings): Bucket {
   const begin = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`
   return {
     at: place,
-    names: () => worded("listed", () => namesIn(client, begin)),
+    names: async (beginning) =>
+      (await worded("listed", () => namesIn(client, begin + beginning))).map((name) =>
+        name.slice(begin.length),
+      ),
     remove: (name) => worded("removed", () => client.delete(begin + name)),
   }
 }
@@ -57,7 +60,7 @@ async function namesIn(client: S3Client, prefix: string): Promise<readonly strin
   let continuationToken: string | undefined
   do {
     const found = await client.list({ prefix, ...(continuationToken && { continuationToken }) })
-    names.push(...(found.contents ?? []).map(({ key }) => key.slice(prefix.length)))
+    names.push(...(found.contents ?? []).map(({ key }) => key))
     continuationToken = found.isTruncated ? found.nextContinuationToken : undefined
   } while (continuationToken)
   return names

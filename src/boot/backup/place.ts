@@ -5,7 +5,8 @@ import { bucketAt, isInBucket } from "./bucket.ts"
 
 /** Where backups lie beside each other: a folder, or what begins alike in a bucket. */
 export type BackupPlace = {
-  readonly names: () => Promise<readonly string[]>
+  /** What lies there whose name begins so. */
+  readonly names: (beginning: string) => Promise<readonly string[]>
   /** What a backup of this name is called there, as the command wants it. */
   readonly called: (name: string) => string
   readonly prepare: () => void
@@ -24,7 +25,8 @@ export function placeAt(to: string, config: Config): BackupPlace {
 }
 
 export const folderPlace = (folder: string): BackupPlace => ({
-  names: async () => (existsSync(folder) ? readdirSync(folder) : []),
+  names: async (beginning) =>
+    existsSync(folder) ? readdirSync(folder).filter((name) => name.startsWith(beginning)) : [],
   called: (name) => join(folder, name),
   prepare: () => void mkdirSync(folder, { recursive: true, mode: 0o700 }),
   remove: async (name) => rmSync(join(folder, name)),

@@ -34,9 +34,12 @@ export function labelOf(folder: Pick<Folder, "backupLabel">, random: Random): st
   return label
 }
 
+/** What the names of a data folder's backups begin with. */
+const beginningOf = (label: string) => `latchkey-${label}-`
+
 /** What a backup of this moment is called. `now` is in ms UTC. */
 export const backupName = (label: string, now: number): string =>
-  `latchkey-${label}-${new Date(now)
+  `${beginningOf(label)}${new Date(now)
     .toISOString()
     .replace(/\.\d+Z$/, "Z")
     .replace(/[-:]/g, "")}.backup`
@@ -49,7 +52,7 @@ export type MadeBackup = {
 
 /** Those of a data folder, the newest first; none where there is no place for them yet. */
 export async function backupsIn({ place, label }: Shelf): Promise<readonly MadeBackup[]> {
-  return (await place.names())
+  return (await place.names(beginningOf(label)))
     .flatMap((name) => {
       const [, whose, ...parts] = pattern.exec(name) ?? []
       if (whose !== label) return []

@@ -225,8 +225,20 @@ test("by themselves they are kept and dropped there, page after page", async () 
   const made = await backupsIn(shelf)
   expect(made.length).toBeGreaterThanOrEqual(5)
   expect(made.length).toBeLessThanOrEqual(6)
-  expect(await bucketAt(at("by/themselves"), config).names()).toContain("notes.txt")
+  expect(await bucketAt(at("by/themselves"), config).names("n")).toEqual(["notes.txt"])
   expect(storage.objects.has(`other/${backupName(label, 0)}`)).toBe(true)
+})
+
+test("nobody else's are listed, however many lie there", async () => {
+  const label = "0a1b2c3d"
+  const mine = backupName(label, 0)
+  storage.objects.set(`by/${mine}`, new Uint8Array(1))
+  for (let count = 0; count < 20; count++) {
+    storage.objects.set(`by/${backupName(`0000000${count % 10}`, count * 1000)}`, new Uint8Array(1))
+  }
+  const listed = await backupsIn({ place: placeAt(at("by"), config), label })
+  expect(listed).toEqual([{ name: mine, made: 0 }])
+  expect(storage.seen).toHaveLength(1)
 })
 
 test("the doctor says how old the newest is there, or why nobody knows", async () => {

@@ -57,8 +57,18 @@ export function readAs(message: DescMessage, request: JsonObject, place: string)
     const read = toJson(message, fromJson(message, request))
     return isObject(read) ? read : {}
   } catch (cause) {
-    throw documentError(place, cause instanceof Error ? cause.message : String(cause))
+    throw documentError(place, wrongIn(cause))
   }
+}
+
+/** What may be told of a refusal: a key, or what is expected. All else may be a value. */
+const told = /^(?:key "[^"]*" is unknown|(?:list item #\d+: )?expected [\w .()]+(?=, got |: ))/
+
+/** What protobuf says is wrong, without the value: it may be a secret, and this goes into logs. */
+function wrongIn(cause: unknown): string {
+  const said = cause instanceof Error ? cause.message : ""
+  const [, of = "it", why = ""] = /^cannot decode (\S+ \S+) from JSON: (.*)$/s.exec(said) ?? []
+  return `cannot read ${of}: ${told.exec(why)?.[0] ?? "its value is none that it can have"}`
 }
 
 /** The things of a list, which must be one. */

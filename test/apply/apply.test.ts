@@ -34,3 +34,28 @@ test("somebody without a name is refused in our words", async () => {
   const work = apply(call, documents([{ machine: { name: "R" } }]), { isPlan: true })
   await expect(work).rejects.toThrow("a.yaml: a user of organisation Acme has no username")
 })
+
+test("what is refused is told by its name and what is expected, never by its value", async () => {
+  const secret = 73512345
+  const wrongly = (content: JsonObject) =>
+    apply(server().call, [{ file: "a.yaml", content }], { isPlan: true }).then(
+      () => "",
+      (fault: Error) => fault.message,
+    )
+  const provider = (fields: JsonObject) => ({ providers: [{ name: "Head", oidc: fields }] })
+  const user = (fields: JsonObject) => documents([{ username: "eva", ...fields }])[0]?.content ?? {}
+  for (const [content, why] of [
+    [provider({ clientSecret: secret }), /client_secret: expected string$/],
+    [provider({ scopes: ["openid", secret] }), /scopes: list item #2: expected string$/],
+    [provider({ scopes: `${secret}` }), /scopes: expected Array$/],
+    [provider({ isIdTokenMapping: `${secret}, got x` }), /mapping: expected boolean$/],
+    [user({ machine: { name: "R", accessTokenType: `${secret}` } }), /none that it can have$/],
+    [user({ machine: `key "${secret}" is unknown` }), /none that it can have$/],
+    [user({ machine: { nam: `${secret}` } }), /key "nam" is unknown$/],
+  ] as const) {
+    const said = await wrongly(content)
+    expect(said).toMatch(why)
+    expect(said).toMatch(/^a.yaml: (provider Head|user eva of organisation Acme): cannot read \w/)
+    expect(said).not.toContain(`${secret}`)
+  }
+})

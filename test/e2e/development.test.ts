@@ -46,6 +46,14 @@ test("throws its folder away, unless one is named, which is for nothing else", a
   await third.stop()
   const served = await run(["serve", "--data", kept])
   expect([served.code, served.output]).toEqual([1, expect.stringContaining("latchkey dev --data")])
+  // Nor does it come among real people by another way.
+  for (const words of [
+    ["backup", join(folder.path, "kept.backup")],
+    ["move", "--to", "postgres://127.0.0.1:9/latchkey"],
+  ]) {
+    const { code, output } = await run([...words, "--data", kept])
+    expect([code, output]).toEqual([1, expect.stringContaining("was made by latchkey dev")])
+  }
 })
 const onlyFolders = { cwd: folder.path, onlyFiles: false }
 

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
 import { snapshotSize, takeSnapshot } from "../../store/index.ts"
+import { refuseDevelopment } from "../development.ts"
 import { isRunning } from "../folder/claim.ts"
 import { type Folder, folderAt } from "../folder/folder.ts"
 import { lockFile, takeLock } from "../folder/lock.ts"
@@ -48,6 +49,8 @@ export async function backup(request: BackupRequest): Promise<Saved> {
   const folder = folderAt(request.config.data)
   await refuseExisting(request)
   if (!existsSync(folder.database)) throw nothingError(folder)
+  // What is brought back elsewhere has no mark any more that says what it was.
+  refuseDevelopment(folder)
   const isInUse = await isRunning(folder)
   const locks = [lockFile(folder.backupLock, busyError)]
   const copy = request.workFolder

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { type CommandTable, type Flags, type Outcome, usageError } from "../command-line.ts"
+import { refuseDevelopment } from "../development.ts"
 import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
 import { claimFolder } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
@@ -52,6 +53,7 @@ async function move({ env, random, started, ...lent }: Lent, flags: Flags): Prom
     const todo = "name the data folder with --data DIR"
     throw startError("database_missing", `there is no database in ${folder.path}; ${todo}`)
   }
+  refuseDevelopment(folder)
   const claim = await claimFolder(config, random)
   try {
     const start = { ...claim, config, started, url }

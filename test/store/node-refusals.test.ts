@@ -180,6 +180,19 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     })
   })
 
+  test("what came of a batch is told, whatever the clock shows since", async () => {
+    await openAccount(on(await node()), "1", { name: "before" })
+    type Sent = { readonly part: number; readonly run: string; readonly batch: string }
+    const [sent] = await asked<Sent>("SELECT part, run, batch FROM latchkey.node")
+    const again = (batch: number) => {
+      const late = [Date.now() + 60_000, 10_000]
+      const values = [sent?.part, `'${sent?.run}'`, batch, "'[]'", 0, 0, 1, ...late]
+      return asked(`SELECT latchkey.append_2(${values.join(", ")})`)
+    }
+    expect(await again(Number(sent?.batch))).toHaveLength(1)
+    await expect(again(Number(sent?.batch) + 1)).rejects.toMatchObject({ errno: "LK008" })
+  })
+
   test("a folder that was away until nobody knew any more what went meanwhile", async () => {
     const one = await node()
     await openAccount(on(one), "1", { name: "one" })

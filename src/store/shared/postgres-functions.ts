@@ -339,7 +339,8 @@ BEGIN
     'page', latchkey.page_1(in_position, in_number, in_limit));
 END $$;
 
--- The same for a node that says what its clock shows, which must be about right.
+-- The same for a node that says what its clock shows, which must be about right; who asks again
+-- what came of a batch is told, whatever it shows now.
 CREATE OR REPLACE FUNCTION latchkey.append_2(
   in_part integer, in_run text, in_batch bigint, in_steps json,
   in_position bigint, in_number bigint, in_limit integer, in_now bigint, in_odd integer
@@ -347,7 +348,9 @@ CREATE OR REPLACE FUNCTION latchkey.append_2(
 DECLARE
   ahead bigint := in_now - floor(extract(epoch FROM statement_timestamp()) * 1000);
 BEGIN
-  IF abs(ahead) > in_odd THEN RAISE SQLSTATE 'LK008' USING MESSAGE = ahead; END IF;
+  IF abs(ahead) > in_odd AND NOT EXISTS (
+    SELECT FROM latchkey.node WHERE part = in_part AND run = in_run AND batch = in_batch
+  ) THEN RAISE SQLSTATE 'LK008' USING MESSAGE = ahead; END IF;
   RETURN latchkey.append_1(
     in_part, in_run, in_batch, in_steps, in_position, in_number, in_limit);
 END $$;

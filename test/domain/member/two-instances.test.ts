@@ -465,4 +465,8 @@ test("of two instances with equal ids everywhere one changes and the other does 
   expect(await seen()).toBe(before)
 })
 
+test("the servers that both share are shown to neither", async () => {
+  await expect(inside("i1", "listNodes", {})).rejects.toMatchObject({ id: "history.nodes_shared" })
+})
+
 const printable = (value: unknown) => (typeof value === "bigint" ? `${value}` : value)

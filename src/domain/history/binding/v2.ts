@@ -11,6 +11,7 @@ import { at } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, NodeStanding } from "../../../store/index.ts"
 import { placeId as idpsId } from "../../idp/index.ts"
+import { instanceIds } from "../../instance/index.ts"
 import { policiesId } from "../../policy/index.ts"
 import { type Difference, type Json, wordsOfPath } from "../difference.ts"
 import { retryFailed } from "../event.ts"
@@ -37,14 +38,23 @@ export const v2 = share<Cx>()(HistoryService, {
   retryFailedEvents: async (req, cx) => ({
     count: BigInt(await retryFailed(cx, checked(req), cx.instance)),
   }),
-  listNodes: async (_, { store, clock }) => {
-    const nodes = (await store.node?.nodes()) ?? []
+  listNodes: (_, { store, clock }) => {
+    // Servers, their versions and how much goes on are those of all instances.
+    if (instanceIds(store).length > 1) throw sharedServersError()
+    const nodes = store.node?.standing() ?? []
     return { nodes: nodes.map((node) => toNode(node, clock.now())) }
   },
   retrySystemFailedEvents: async (req, cx) => ({
     count: BigInt(await retryFailed(cx, checked(req), req.instanceId || undefined)),
   }),
 })
+
+const sharedServersError = () =>
+  new Fault(
+    "permission_denied",
+    "history.nodes_shared",
+    "several instances share these servers; whoever runs them sees them by latchkey doctor",
+  )
 
 const toNode = (node: NodeStanding, now: number) => ({
   ...{ number: node.part, isSelf: node.isSelf, version: node.version, works: node.leads },

@@ -102,7 +102,7 @@ async function toStandardOutput(packed: Bytes): Promise<number> {
 
 /** What a bucket shows under this name is whole; it is read again all the same. */
 async function toBucket({ to, config, encryption }: BackupRequest, packed: Bytes) {
-  const object = objectAt(to, config)
+  const object = objectAt(to, config, encryption !== undefined)
   const written = await object.fill((sink) => drain(packed, sink))
   try {
     const read = await verify(await object.bytes(), encryption)
@@ -162,9 +162,11 @@ const textIn = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") 
 
 const partOf = (to: string) => `${to}.part`
 
-async function refuseExisting({ to, config }: BackupRequest): Promise<void> {
+async function refuseExisting({ to, config, encryption }: BackupRequest): Promise<void> {
   if (to === "-") return
-  const exists = isInBucket(to) ? await objectAt(to, config).exists() : existsSync(to)
+  const exists = isInBucket(to)
+    ? await objectAt(to, config, encryption !== undefined).exists()
+    : existsSync(to)
   if (exists) throw existsError(to)
 }
 

@@ -3,6 +3,7 @@ import type { S3Client } from "bun"
 import { pause } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { isLoopback } from "../../kernel/net/address.ts"
 import { startError, withFile } from "../start-error.ts"
 import type { Bytes, Sink } from "./bytes.ts"
 
@@ -42,8 +43,9 @@ export type StoredObject = {
   readonly remove: () => Promise<void>
 }
 
-export function bucketAt(place: string, settings: Settings): Bucket {
-  const { client, path: prefix, worded } = clientAt(place, settings)
+/** `isEncrypted`: whether nothing goes there, or comes from there, that is not encrypted. */
+export function bucketAt(place: string, settings: Settings, isEncrypted: boolean): Bucket {
+  const { client, path: prefix, worded } = clientAt(place, settings, isEncrypted)
   const begin = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`
   return {
     at: place,
@@ -66,8 +68,9 @@ async function namesIn(client: S3Client, prefix: string): Promise<readonly strin
   return names
 }
 
-export function objectAt(place: string, settings: Settings): StoredObject {
-  const { client, path, worded } = clientAt(place, settings)
+/** `isEncrypted`: whether what it holds is encrypted. */
+export function objectAt(place: string, settings: Settings, isEncrypted: boolean): StoredObject {
+  const { client, path, worded } = clientAt(place, settings, isEncrypted)
   if (path === "" || path.endsWith("/")) {
     throw startError(
       "backup_bucket",
@@ -115,7 +118,7 @@ export function objectAt(place: string, settings: Settings): StoredObject {
 }
 
 /** A storage, and the words for what it refuses. */
-function clientAt(place: string, settings: Settings) {
+function clientAt(place: string, settings: Settings, isEncrypted: boolean) {
   const [bucket = "", ...rest] = place.slice(scheme.length).split("/")
   if (bucket === "") throw startError("backup_bucket", `${place} names no bucket`)
   const { s3Region: region, s3KeyId: accessKeyId } = settings
@@ -126,6 +129,7 @@ function clientAt(place: string, settings: Settings) {
   }
   // Without one, variables of the environment that are not ours would say where everything goes.
   const endpoint = settings.s3Endpoint ?? `https://s3.${region}.amazonaws.com`
+  if (!isEncrypted) refuseInTheClear(endpoint)
   const client = new Bun.S3Client({ bucket, accessKeyId, secretAccessKey, region, endpoint })
   refuseToken(client, place)
   const worded = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
@@ -150,6 +154,19 @@ function refuseToken(client: S3Client, place: string): void {
     "backup_bucket",
     `${place} would be told the token of another key, which is in the environment; ` +
       "start Latchkey without AWS_SESSION_TOKEN and S3_SESSION_TOKEN",
+  )
+}
+
+/** A backup is names and addresses of people, and hashes of their passwords. */
+function refuseInTheClear(endpoint: string): void {
+  const { protocol, hostname } = new URL(endpoint)
+  const host = hostname.replace(/^\[|\]$/g, "")
+  if (protocol === "https:" || host === "localhost" || isLoopback(host)) return
+  throw startError(
+    "backup_bucket",
+    "s3_endpoint begins with http://, and whoever is on the way reads a backup that is not " +
+      "encrypted; use https://, or encrypt it by backup_recipient, --recipient or " +
+      "--passphrase-file (a restore wants --identity-file or --passphrase-file)",
   )
 }
 

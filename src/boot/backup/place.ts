@@ -16,7 +16,7 @@ export type BackupPlace = {
 /** The place that a setting names. */
 export function placeAt(to: string, config: Config): BackupPlace {
   if (!isInBucket(to)) return folderPlace(resolve(to))
-  const bucket = bucketAt(to, config)
+  const bucket = bucketAt(to, config, config.backupRecipient !== undefined)
   return {
     ...bucket,
     called: (name) => `${to.replace(/\/$/, "")}/${name}`,

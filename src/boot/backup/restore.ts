@@ -116,8 +116,9 @@ function refuseFull(folder: Folder): void {
   )
 }
 
-async function bytesOf({ from, config }: RestoreRequest): Promise<Bytes> {
-  if (isInBucket(from)) return objectAt(from, config).bytes()
+async function bytesOf({ from, config, opening }: RestoreRequest): Promise<Bytes> {
+  const isEncrypted = Object.keys(opening).length > 0
+  if (isInBucket(from)) return objectAt(from, config, isEncrypted).bytes()
   if (from === "-") return Bun.stdin.stream()
   if (!existsSync(from)) throw startError("backup_missing", `there is no file ${from}`)
   return Bun.file(from).stream()

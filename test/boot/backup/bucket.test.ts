@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { type BackupRequest, backup } from "../../../src/boot/backup/backup.ts"
 import { bucketAt, objectAt } from "../../../src/boot/backup/bucket.ts"
 import { placeAt } from "../../../src/boot/backup/place.ts"
@@ -139,6 +139,38 @@ test.each(["AWS_ENDPOINT", "S3_ENDPOINT"])(
   },
 )
 
+describe("an address that begins with http:// and is another machine's", () => {
+  // Nobody answers there, which says that it was asked; it is not among a machine's own addresses.
+  const open = configFor(data, { ...given, "--s3-endpoint": "http://0.0.0.0:9" })
+  const clear = "s3_endpoint begins with http://"
+  const encryption = { passphrase: "four words of mine", workFactor: 8 }
+
+  test("is refused for what is not encrypted, there and back", async () => {
+    await expect(saving(at("one"), { config: open })).rejects.toThrow(clear)
+    const request = { config: open, from: at("one"), opening: {} }
+    await expect(examine(request)).rejects.toThrow(clear)
+    expect(() => placeAt(at("by"), open)).toThrow(clear)
+    writeFileSync(folderAt(data).backupLabel, "0a1b2c3d\n")
+    expect(await checkBackups({ ...open, backupFolder: at("by") }, 0)).toMatchObject([
+      { state: "wrong", said: expect.stringContaining(clear) },
+    ])
+  })
+
+  test("is asked with what is", async () => {
+    const asked = "nothing answers there"
+    await expect(saving(at("one"), { config: open, encryption })).rejects.toThrow(asked)
+    const request = { config: open, from: at("one"), opening: { passphrase: "four words" } }
+    await expect(examine(request)).rejects.toThrow(asked)
+    const place = placeAt(at("by"), { ...open, backupRecipient: "age1of-somebody" })
+    await expect(place.names("latchkey-")).rejects.toThrow(asked)
+  })
+
+  test.each(["localhost", "[::1]", "127.0.0.2"])("that is this one's, %s, may", (host) => {
+    const near = configFor(data, { ...given, "--s3-endpoint": `http://${host}:9` })
+    expect(placeAt(at("by"), near)).toBeDefined()
+  })
+})
+
 test("no key, no bucket, no object and no name are said, too", async () => {
   const bare = configFor(data, { "--s3-endpoint": storage.url })
   await expect(saving(at("one"), { config: bare })).rejects.toThrow("wants a key: set s3_key_id")
@@ -156,7 +188,7 @@ test("an upload that the storage refuses halfway leaves nothing that looks whole
     request.method === "PUT" && url.searchParams.get("partNumber") === "2"
       ? failure(503, "SlowDown")
       : undefined
-  const object = objectAt(at("half"), config)
+  const object = objectAt(at("half"), config, false)
   await expect(object.fill((sink) => noisy(sink)())).rejects.toThrow("SlowDown")
   await new Promise((done) => setTimeout(done, 100))
   expect([...storage.objects.keys()]).toEqual([])
@@ -164,7 +196,7 @@ test("an upload that the storage refuses halfway leaves nothing that looks whole
 })
 
 test("a source that breaks off halfway is never put together", async () => {
-  const object = objectAt(at("half"), config)
+  const object = objectAt(at("half"), config, false)
   const broken = object.fill(async (sink) => {
     await noisy(sink)()
     throw new Error("the disk failed")
@@ -206,7 +238,7 @@ test("by themselves they are kept and dropped there, page after page", async () 
   const log = { error: (...said: unknown[]) => told.push(said) }
   const wanted = { place, label, backupEveryHours: 24, backupKeep: 5 }
   const keeping = keepBackups({ clock, log }, wanted, async (file) => {
-    const object = objectAt(file, config)
+    const object = objectAt(file, config, false)
     await object.fill((sink) => sink(new Uint8Array(10)))
   })
   for (let day = 0; day < 9; day++) {
@@ -225,7 +257,7 @@ test("by themselves they are kept and dropped there, page after page", async () 
   const made = await backupsIn(shelf)
   expect(made.length).toBeGreaterThanOrEqual(5)
   expect(made.length).toBeLessThanOrEqual(6)
-  expect(await bucketAt(at("by/themselves"), config).names("n")).toEqual(["notes.txt"])
+  expect(await bucketAt(at("by/themselves"), config, false).names("n")).toEqual(["notes.txt"])
   expect(storage.objects.has(`other/${backupName(label, 0)}`)).toBe(true)
 })
 

@@ -5,7 +5,7 @@ import { objectAt } from "../../../src/boot/backup/bucket.ts"
 import { configFor } from "./house.ts"
 
 const [place = "", count = "", settings = "{}"] = process.argv.slice(2)
-const object = objectAt(place, configFor("nowhere", JSON.parse(settings)))
+const object = objectAt(place, configFor("nowhere", JSON.parse(settings)), false)
 const some = randomBytes(1024 * 1024)
 const before = process.memoryUsage.rss()
 let peak = 0

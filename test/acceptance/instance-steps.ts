@@ -302,6 +302,8 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["GetSAMLRequest", { samlRequestId: "absent" }, 403],
   ["CreateResponse", { samlRequestId: "absent" }, 403],
   ["GetDeviceAuthorizationRequest", { userCode: "BCDF-GHJK" }, 403],
+  // The servers are those of both.
+  ["ListNodes", {}, 403],
   ["AuthorizeOrDenyDeviceAuthorization", { deviceAuthorizationId: "absent" }, 403],
   ...providerRefusals,
   ...targetRefusals,

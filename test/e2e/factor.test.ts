@@ -63,6 +63,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
 
   /** Signs out of everything; a console that still loads would go somewhere by itself. */
   async function leave(): Promise<void> {
+    await page.waitForLoadState("networkidle")
     await page.goto("about:blank")
     await context.clearCookies()
   }

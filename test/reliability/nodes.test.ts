@@ -88,23 +88,26 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
   })
 
   test("the interface lists them, and each tells meters about itself", async () => {
-    const listed = await call(client, "history.ListNodes", {})
-    expect(listed.body.nodes).toMatchObject([
+    // Each looks at the others once a second.
+    const listed = async () => (await call(client, "history.ListNodes", {})).body.nodes
+    await expect.poll(listed).toMatchObject([
       { position: expect.stringMatching(/^\d+$/), version: expect.stringMatching(/^\d+\./) },
       { number: 1, position: expect.stringMatching(/^\d+$/) },
     ])
-    const which = (key: string) => listed.body.nodes.filter((node: any) => node[key]).length
-    expect([which("isSelf"), which("works")]).toEqual([1, 1])
-    const metrics = await Promise.all(
-      meters.map(async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
-    )
-    for (const text of metrics) {
-      expect(text).toMatch(/^latchkey_nodes 2$/m)
+    const which = async (key: string) => (await listed()).filter((node: any) => node[key]).length
+    await expect.poll(() => Promise.all([which("isSelf"), which("works")])).toEqual([1, 1])
+    const metered = () =>
+      Promise.all(
+        meters.map(async (port) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text()),
+      )
+    const told = async (name: string) =>
+      (await metered()).map((text) => new RegExp(`^${name} (\\d)$`, "m").exec(text)?.[1]).sort()
+    await expect.poll(() => told("latchkey_node_works")).toEqual(["0", "1"])
+    await expect.poll(() => told("latchkey_nodes")).toEqual(["2", "2"])
+    for (const text of await metered()) {
       expect(text).toMatch(/^latchkey_node_behind_events \d+$/m)
       expect(text).toMatch(/^latchkey_node_unseen_seconds 0\.\d+$/m)
     }
-    const works = metrics.map((text) => text.match(/^latchkey_node_works (\d)$/m)?.[1]).sort()
-    expect(works).toEqual(["0", "1"])
   })
 
   test("what one was told, the next one knows", async () => {

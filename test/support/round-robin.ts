@@ -23,6 +23,8 @@ export function roundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRob
           method: request.method,
           headers: request.headers,
           ...({ redirect: "manual", decompress: false } as const),
+          // What breaks off on a connection that was used before would be sent once more.
+          keepalive: false,
           signal: AbortSignal.timeout(patienceMs),
           ...(body.byteLength > 0 && { body }),
         })

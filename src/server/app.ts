@@ -37,8 +37,8 @@ import type { SetupToken } from "./setup/setup-token.ts"
 
 /** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
 export type App = {
-  /** `peer` tells the address of the other end; it is asked when somebody needs it. */
-  readonly answer: (request: Request, peer: () => string) => Promise<Response>
+  /** `peer` tells the address of the other end; it is "" where that has gone. */
+  readonly answer: (request: Request, peer: string) => Promise<Response>
   /** The hot documents, at once; undefined for what `answer` is for. */
   readonly published: (request: Request) => Response | undefined
   /** The last step of every other answer: puts on it what all have. */
@@ -114,7 +114,7 @@ type Handlers = {
 
 type Addressed = {
   readonly request: Request
-  readonly peer: () => string
+  readonly peer: string
   readonly url: URL
 }
 

@@ -14,7 +14,7 @@ export const namesInstance = ({ headers }: Request): boolean => headers.has(head
 export function asMeant(
   services: Pick<ServerServices, "store" | "isProxy">,
   request: Request,
-  peer: () => string,
+  peer: string,
 ): Request {
   const { url } = request
   const isAsked = url.includes("/forward-auth/")
@@ -33,10 +33,10 @@ export function asMeant(
 function asHeaderSays(
   { store, isProxy }: Pick<ServerServices, "store" | "isProxy">,
   request: Request,
-  peer: () => string,
+  peer: string,
 ): Request {
   const named = request.headers.get(header)
-  if (named === null || !isProxy(peer())) return request
+  if (named === null || !isProxy(peer)) return request
   const instance = instanceAt(store, named.toLowerCase())
   if (instance === undefined) return request
   const requested = request.headers.get("host") ?? new URL(request.url).host

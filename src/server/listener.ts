@@ -35,8 +35,9 @@ export function listenHttp(
 ): HttpListener {
   const isSocket = "path" in place
   const elysia = new Elysia()
+  // At once: whose it was can't be told once the client has gone, and it counts all the same.
   elysia.onRequest(({ request }) =>
-    app.answer(request, () => (isSocket ? socketPeer : (server.requestIP(request)?.address ?? ""))),
+    app.answer(request, isSocket ? socketPeer : (server.requestIP(request)?.address ?? "")),
   )
   // Left alone, Elysia answers 200 and the words of the error.
   elysia.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))

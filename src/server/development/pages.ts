@@ -43,7 +43,7 @@ export function developmentPages(services: ServerServices, parts: Parts) {
     ...Object.entries(overviewPages(parts)),
     ...Object.entries(demoPages(parts)),
   ])
-  return async (request: Request, peer: () => string): Promise<Response | undefined> => {
+  return async (request: Request, peer: string): Promise<Response | undefined> => {
     const url = URL.parse(request.url)
     const page = url && pages.get(`${request.method} ${url.pathname.replace(/(.)\/$/, "$1")}`)
     // Another name that leads to this machine is somebody else's page (DNS rebinding).

@@ -23,7 +23,7 @@ export type Meters = {
 
 /** What of an app is timed. */
 type Answering = {
-  readonly answer: (request: Request, peer: () => string) => Promise<Response>
+  readonly answer: (request: Request, peer: string) => Promise<Response>
   readonly published: (request: Request) => Response | undefined
 }
 

@@ -38,12 +38,12 @@ export function doctorOf(services: ServerServices, { untaken, described }: Asked
       return found === "awaited" ? null : (found ?? null)
     },
   }
-  const at = (request: Request, peer: () => string): Response | undefined => {
+  const at = (request: Request, peer: string): Response | undefined => {
     if (!request.url.includes(prefix)) return undefined
     const { pathname } = new URL(request.url)
     if (came.get(pathname) !== "awaited") return undefined
     const { host, isRelayed = false } = originOf(services, request, peer)
-    came.set(pathname, { host, isRelayed, peer: peer() })
+    came.set(pathname, { host, isRelayed, peer })
     return new Response(null, { status: 204, headers: { "cache-control": "no-store" } })
   }
   return {

@@ -40,7 +40,7 @@ type Called = { readonly entries: readonly Entry[] }
 
 /** What of an app is traced. */
 type Answering<A extends Called> = {
-  readonly answer: (request: Request, peer: () => string) => Promise<Response>
+  readonly answer: (request: Request, peer: string) => Promise<Response>
   readonly published: (request: Request) => Response | undefined
   readonly api: () => Promise<A>
 }
@@ -152,7 +152,7 @@ function watched<A extends Called>(
   return {
     answer: async (request, peer) => {
       const parent = request.headers.get("traceparent")
-      const span = beginRequest(request, parent && isTrusted(peer()) ? parent : null)
+      const span = beginRequest(request, parent && isTrusted(peer) ? parent : null)
       try {
         const response = await current.run(span, () => app.answer(request, peer))
         noteStatus(span, response)

@@ -4,6 +4,7 @@ import { Fault } from "./fault.ts"
 import { addressOf, placeOf, rangeOf } from "./net/address.ts"
 import { outboundAllowedOf } from "./net/outbound.ts"
 import {
+  acmeChallenges,
   type Described,
   described,
   logFormats,
@@ -49,6 +50,7 @@ const schema = z.object({
   tlsKey: z.prefault(list("paths of PEM files", pathOf), []),
   tls: z.optional(choice(tlsKinds)),
   acmeDirectory: z.prefault(text("an address with https://", secureUrlOf), letsEncrypt),
+  acmeChallenge: z._default(choice(acmeChallenges), "http-01"),
   acmeEmail: z.optional(text("an e-mail address", emailOf)),
   acmeTerms: z.optional(choice(["agreed"])),
   acmeRoot: z.optional(text("the path of a PEM file", pathOf)),
@@ -125,7 +127,7 @@ export function configOf(sources: Sources): Config {
 
 /** Refuses certificates without their keys, and what makes no sense without a certificate. */
 function checkTls(config: Config, named: (key: Key) => string): void {
-  const { tls, tlsCert, tlsKey, redirectListen, listen } = config
+  const { tls, tlsCert, tlsKey, redirectListen, listen, acmeChallenge } = config
   const hasTls = tls !== undefined || tlsCert.length > 0
   const refuse = (message: string) => refusalError("config.tls_incomplete", message)
   if (tlsCert.length !== tlsKey.length) {
@@ -137,6 +139,9 @@ function checkTls(config: Config, named: (key: Key) => string): void {
   if ("path" in listen && hasTls) {
     const given = tls ? named("tls") : named("tlsCert")
     throw refuse(`${given} needs a port: nobody speaks TLS over a socket`)
+  }
+  if (acmeChallenge !== "http-01" && tls !== "acme") {
+    throw refuse(`${named("acmeChallenge")} ${acmeChallenge} needs ${spelling.flag("tls")} acme`)
   }
   if (tls) checkOwnTls(config, named, refuse)
 }
@@ -153,7 +158,7 @@ function checkBackups({ backupFolder, database }: Config, named: (key: Key) => s
 
 /** Refuses certificates by themselves beside others, and where they could not be got. */
 function checkOwnTls(
-  { tls, tlsCert, database, redirectListen, acmeTerms, acmeDirectory }: Config,
+  { tls, tlsCert, database, redirectListen, acmeChallenge, acmeTerms, acmeDirectory }: Config,
   named: (key: Key) => string,
   refuse: (message: string) => Fault,
 ): void {
@@ -165,9 +170,11 @@ function checkOwnTls(
     throw refuse(`${named("tls")} is for one node alone, without ${named("database")}; ${instead}`)
   }
   if (tls !== "acme") return
-  if (!redirectListen) {
+  if (!redirectListen && acmeChallenge === "http-01") {
     const why = "the authority comes there to see whose the name is"
-    throw refuse(`${named("tls")} acme needs ${spelling.flag("redirectListen")} :80; ${why}`)
+    const without = `${spelling.flag("acmeChallenge")} tls-alpn-01 does without`
+    const wanted = `${spelling.flag("redirectListen")} :80`
+    throw refuse(`${named("tls")} acme needs ${wanted}; ${why}; ${without}`)
   }
   if (acmeTerms !== "agreed") {
     const host = new URL(acmeDirectory).host

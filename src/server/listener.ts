@@ -19,64 +19,154 @@ export type Listener = { readonly port: number; readonly stop: () => Promise<voi
 /** How long a listener that stops still answers, and tells whom it answers not to come again. */
 const partingMs = 300
 
+/** What stands where the listener stood, and passes on to it who is not for itself. */
+export type Front = {
+  /** Whom it has passed on from a port of this machine, where that is so. */
+  readonly peerAt: (port: number) => string | undefined
+  /** Takes nobody any more, and passes on who has come. */
+  readonly stop: () => void
+}
+
 /** What serves HTTP; with TLS, `present` has it show other certificates from now on. */
 export type HttpListener = Listener & {
   readonly present: (certificates: readonly Certificate[]) => void
+  /**
+   * Serves at a port of this machine alone, behind what `open` has stand at its own, until what is
+   * answered is called. `lost` is told once where it can't have its port back at that moment.
+   */
+  readonly stepBehind: (
+    open: (place: Address, port: number) => Front,
+    lost: (cause: unknown) => void,
+  ) => () => void
 }
 
-/**
- * Serves HTTP, over TLS where there are certificates. The app does its own routing, before
- * Elysia's: that loses the path of hosts with fewer than four letters ("http://nas/").
- */
+/** Serves HTTP, over TLS where there are certificates. */
 export function listenHttp(
   app: App,
-  { place, certificates }: { readonly place: Place; readonly certificates: Certificates },
+  { place, certificates: first }: Listening,
   clock: Clock,
 ): HttpListener {
   const isSocket = "path" in place
+  let isLeaving = false
+  const told = (response: Response) => (isLeaving ? parting(response) : response)
+  const fetch = answeringOf(app, told, (request) =>
+    isSocket ? socketPeer : (server.requestIP(request)?.address ?? ""),
+  )
+  let certificates = first
+  const listen = (at: Place) => bind("--listen", { place: at, certificates, fetch })
+  let server = listen(place)
+  const port = server.port ?? 0
+  const leaving: Promise<void>[] = []
+  const pause = () => new Promise<void>((done) => void clock.after(partingMs, done))
+  /** What stands there instead, and whether anything does. */
+  let front: Front | undefined
+  let isBehind = false
+  const listenAgain = () => {
+    if (isLeaving) return
+    server = listen({ ...place, port })
+    isBehind = false
+  }
+  return {
+    port,
+    // A listener can't be given other certificates: the next one takes its place, at the same port,
+    // and what is in flight is answered by the one before.
+    present: (fresh) => {
+      certificates = fresh
+      // Behind something else, they are shown once it is back.
+      if (isBehind) return
+      leaving.push(server.stop())
+      server = listen({ ...place, port })
+    },
+    stepBehind: (open, lost) => {
+      if (isSocket || isLeaving || isBehind) throw new Error("nothing listens at a port of its own")
+      const behind = serveBehind(app, told, certificates)
+      leaving.push(server.stop())
+      server = behind.server
+      isBehind = true
+      const stepBack = () => {
+        if (isLeaving) return
+        front?.stop()
+        front = undefined
+        // Whoever was passed on just now has come by then.
+        leaving.push(pause().then(() => behind.server.stop()))
+        untilDone(clock, listenAgain, lost)
+      }
+      try {
+        front = behind.stand(open({ ...place, port }, behind.server.port ?? 0))
+      } catch (cause) {
+        stepBack()
+        throw cause
+      }
+      return stepBack
+    },
+    stop: async () => {
+      isLeaving = true
+      await pause()
+      front?.stop()
+      // Without force: what is in flight is answered.
+      await Promise.all([...leaving, server.stop()])
+      if (isSocket) rmSync(place.path, { force: true })
+    },
+  }
+}
+
+/** RFC 9112 §9.6: a client that reads this sends nothing more on its connection. */
+function parting(response: Response): Response {
+  response.headers.set("connection", "close")
+  return response
+}
+
+/** Does something, again and again until it works; `lost` is told where it did not at once. */
+function untilDone(clock: Clock, act: () => void, lost: (cause: unknown) => void): void {
+  try {
+    act()
+  } catch (cause) {
+    lost(cause)
+    clock.after(partingMs, () => untilDone(clock, act, () => undefined))
+  }
+}
+
+/**
+ * Answers by the app; `told` sees every answer, `peerOf` says whom a request is from. The app does
+ * its own routing, before Elysia's: that loses the path of hosts with fewer than four letters
+ * ("http://nas/").
+ */
+function answeringOf(app: App, told: Told, peerOf: (request: Request) => string): Answering {
   const elysia = new Elysia()
   // At once: whose it was can't be told once the client has gone, and it counts all the same.
-  elysia.onRequest(({ request }) =>
-    app.answer(request, isSocket ? socketPeer : (server.requestIP(request)?.address ?? "")),
-  )
+  elysia.onRequest(({ request }) => app.answer(request, peerOf(request)))
   // Left alone, Elysia answers 200 and the words of the error.
   elysia.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))
-  let isLeaving = false
-  const told = (response: Response) => {
-    // RFC 9112 §9.6: a client that reads this sends nothing more on its connection.
-    if (isLeaving) response.headers.set("connection", "close")
-    return response
-  }
-  const answering: Answering = (request) => {
+  return (request) => {
     const published = app.published(request)
     if (published) return told(published)
     const answer = elysia.fetch(request)
     const sent = (response: Response) => told(app.guarded(request, response))
     return answer instanceof Promise ? answer.then(sent) : sent(answer)
   }
-  let server = bind("--listen", { place, certificates, fetch: answering })
-  const port = server.port ?? 0
-  const leaving: Promise<void>[] = []
-  return {
-    port,
-    // A listener can't be given other certificates: the next one takes its place, at the same port,
-    // and what is in flight is answered by the one before.
-    present: (fresh) => {
-      leaving.push(server.stop())
-      server = bind("--listen", {
-        place: { ...place, port },
-        certificates: fresh,
-        fetch: answering,
-      })
-    },
-    stop: async () => {
-      isLeaving = true
-      await new Promise<void>((done) => clock.after(partingMs, done))
-      // Without force: what is in flight is answered.
-      await Promise.all([...leaving, server.stop()])
-      if (isSocket) rmSync(place.path, { force: true })
-    },
+}
+
+type Told = (response: Response) => Response
+
+/** Serves whom a front passes on at a port of this machine, and nobody else who finds it. */
+function serveBehind(app: App, told: Told, certificates: Certificates) {
+  let front: Front | undefined
+  const peerOf = (request: Request) => front?.peerAt(server.requestIP(request)?.port ?? 0)
+  const answering = answeringOf(app, told, (request) => peerOf(request) ?? "")
+  const fetch = (request: Request) =>
+    peerOf(request) === undefined ? new Response(null, { status: 421 }) : answering(request)
+  const place = { host: "127.0.0.1", port: 0 }
+  const server = bind("--listen", { place, certificates, fetch })
+  const stand = (opened: Front) => {
+    front = opened
+    return opened
   }
+  return { server, stand }
+}
+
+type Listening = {
+  readonly place: Place
+  readonly certificates: Certificates
 }
 
 /** Answers plain HTTP, with nothing but where to come instead. */

@@ -40,7 +40,7 @@ describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
     const data = `${folder.path}/data`
     await setUp(data, `https://${host}`)
     // With a third left a new one is due, and somebody looks each ten seconds.
-    const authority = await startPebble(http, 26)
+    const authority = await startPebble({ httpPort: http, life: 26 })
     const serve = () =>
       Bun.spawn(
         [

@@ -152,8 +152,15 @@ describe("certificates in files", () => {
 
 describe("the configuration of TLS", () => {
   const read = (flags: Record<string, string>) => () => configOf({ flags, env: {}, file: {} })
+  const byTls = { "--acme-challenge": "tls-alpn-01" }
+  const acme = { "--tls": "acme", "--acme-terms": "agreed" }
 
-  test.each([
+  test("needs no port for plain HTTP where the authority looks by TLS", () => {
+    const config = read({ ...byTls, ...acme })()
+    expect([config.acmeChallenge, config.redirectListen]).toEqual(["tls-alpn-01", undefined])
+  })
+
+  test.each<[Record<string, string>, string]>([
     [{ "--tls-cert": "a.crt" }, "--tls-cert and --tls-key must name as many files"],
     [{ "--tls-cert": "a,b", "--tls-key": "a" }, "must name as many files"],
     [{ "--redirect-listen": ":80" }, "--redirect-listen needs --tls-cert"],
@@ -162,6 +169,14 @@ describe("the configuration of TLS", () => {
     [{ "--tls": "acme", "--redirect-listen": ":80" }, "needs --acme-terms agreed"],
     [{ "--tls": "acme", "--database": "postgres://a/b" }, "is for one node alone"],
     [{ "--tls": "acme", "--listen": "unix:/s" }, "--tls needs a port"],
+    [{ "--tls": "acme" }, "--acme-challenge tls-alpn-01 does without"],
+    [{ ...byTls, "--tls": "internal" }, "--acme-challenge tls-alpn-01 needs --tls acme"],
+    [{ ...byTls, "--tls-cert": "a", "--tls-key": "a" }, "needs --tls acme"],
+    [byTls, "needs --tls acme"],
+    [{ ...byTls, "--tls": "acme" }, "needs --acme-terms agreed"],
+    [{ ...byTls, "--tls": "acme", "--listen": "unix:/s" }, "nobody speaks TLS over a socket"],
+    [{ ...byTls, ...acme, "--database": "postgres://a/b" }, "is for one node alone"],
+    [{ "--acme-challenge": "dns-01" }, "must be one of http-01, tls-alpn-01"],
     [{ "--tls": "magic" }, "--tls must be one of"],
     [{ "--acme-directory": "http://ca.example.com/" }, "--acme-directory must be"],
     [{ "--acme-email": "ada" }, "--acme-email must be"],

@@ -6,6 +6,7 @@ const read = (some: Partial<Sources>) => configOf({ ...nothing, ...some })
 
 it("has a default for everything a newcomer would have to write", () => {
   expect(read({})).toEqual({
+    acmeChallenge: "http-01",
     acmeDirectory: "https://acme-v02.api.letsencrypt.org/directory",
     backupEveryHours: 24,
     backupKeep: 14,

@@ -1,7 +1,9 @@
 // Certificates of an authority (RFC 8555): with a real one, and with one that has bad days.
+import { X509Certificate } from "node:crypto"
 import { readFileSync, writeFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { checkKept } from "../../src/boot/doctor/certificate.ts"
+import { portHint } from "../../src/boot/edge/kept.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { type Clock, manualClock, systemClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
@@ -10,7 +12,7 @@ import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secr
 import { Fault } from "../../src/kernel/fault.ts"
 import type { OutboundReply, OutboundRequest } from "../../src/kernel/net/outbound.ts"
 import { accountOf, createAccountKey } from "../../src/server/edge/acme/account.ts"
-import { answeredPlain } from "../../src/server/edge/acme/challenge.ts"
+import { answeredPlain, httpProof, type Proof } from "../../src/server/edge/acme/challenge.ts"
 import { acmeIssuer, isPublicName } from "../../src/server/edge/acme/issuer.ts"
 import { orderCertificate } from "../../src/server/edge/acme/order.ts"
 import {
@@ -23,6 +25,7 @@ import { createStandIn } from "../../src/server/edge/x509.ts"
 import { freePort, temporaryFolder } from "../support/latchkey.ts"
 import { type Pebble, startPebble } from "../support/pebble.ts"
 import { needs } from "../support/prerequisite.ts"
+import { listening, validated } from "../support/tls-alpn.ts"
 
 const dayMs = 86_400_000
 const master = systemRandom.bytes(32)
@@ -56,7 +59,7 @@ describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
       ...{ port, hostname: "127.0.0.1" },
       fetch: (request) => answeredPlain(challenges, request) ?? new Response(null, { status: 421 }),
     })
-    pebble = await startPebble(port)
+    pebble = await startPebble({ httpPort: port })
   })
   afterAll(async () => {
     await pebble.stop()
@@ -75,7 +78,8 @@ describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
       ...{ env: {}, file: {} },
     })
     const { shelf, parts, folder } = place
-    const issuer = acmeIssuer(config, { clock: systemClock, shelf, challenges })
+    const proof = httpProof(challenges)
+    const issuer = acmeIssuer(config, { clock: systemClock, shelf, proof })
     const hosts = () => ["id.example.com", "login.example.org"]
     const own = await ownCertificates(parts, shelf, { issuer, hosts })
     expect(own.first).toHaveLength(1)
@@ -99,8 +103,51 @@ describe.runIf(needs("pebble"))("an authority that gives certificates", () => {
   })
 })
 
+describe.runIf(needs("pebble"))("an authority that looks by TLS", () => {
+  const place = estate(systemClock)
+  let stop: () => Promise<void>
+  afterAll(async () => {
+    await stop()
+    place.remove()
+  })
+
+  test("gives one for each host, two at once, and is shown nothing afterwards", async () => {
+    const { listener, show } = await listening()
+    const pebble = await startPebble({ tlsPort: listener.port })
+    stop = async () => {
+      await Promise.all([pebble.stop(), listener.stop()])
+    }
+    const { directory, root } = pebble
+    const config = configOf({
+      flags: {
+        ...{ "--tls": "acme", "--acme-directory": directory, "--acme-root": root },
+        ...{ "--acme-terms": "agreed", "--acme-challenge": "tls-alpn-01" },
+      },
+      ...{ env: {}, file: {} },
+    })
+    const proof = { type: "tls-alpn-01", show } as const
+    const { shelf } = place
+    const issuer = acmeIssuer(config, { clock: systemClock, shelf, proof })
+    const hosts = ["id.example.com", "login.example.org"]
+    const issued = await Promise.all(hosts.map((host) => issuer.issue(host)))
+    expect(issued.map(({ cert }) => new X509Certificate(cert).subjectAltName)).toEqual(
+      hosts.map((host) => `DNS:${host}`),
+    )
+    expect(await validated(listener.port)).toBe("none")
+    // What it does not see, it says.
+    const blind = { type: "tls-alpn-01", hint: "as told", show: async () => () => {} } as const
+    const unseen = acmeIssuer(config, { clock: systemClock, shelf, proof: blind })
+    await expect(unseen.issue("id.example.com")).rejects.toThrow(
+      /^the authority could not see that the name leads here: .*acme-tls\/1.* \(as told\)$/,
+    )
+  })
+})
+
 /** An authority in memory: `answers` says what it answers otherwise than it should, by step. */
-async function authority(answers: Readonly<Record<string, Partial<OutboundReply>>>) {
+async function authority(
+  answers: Readonly<Record<string, Partial<OutboundReply>>>,
+  shownBy: (challenges: Map<string, string>) => Proof = httpProof,
+) {
   const base = "https://ca.example.com"
   const seen: string[] = []
   const usual: Readonly<Record<string, Partial<OutboundReply>>> = {
@@ -137,10 +184,11 @@ async function authority(answers: Readonly<Record<string, Partial<OutboundReply>
   // Nobody has the time to wait here.
   const clock: Clock = { ...systemClock, after: (_, call) => systemClock.after(0, call) }
   const challenges = new Map<string, string>()
+  const proof = shownBy(challenges)
   const key = await createAccountKey()
   const registration = { directory: `${base}/directory`, email: undefined, key, send }
   const outcome = await accountOf({ ...registration, now: clock.now })
-    .then((account) => orderCertificate(account, { host: "id.example.com", clock, challenges }))
+    .then((account) => orderCertificate(account, { host: "id.example.com", clock, proof }))
     .catch((cause: unknown) => cause)
   return { outcome, seen, challenges }
 }
@@ -208,11 +256,43 @@ describe("an authority on a bad day", () => {
       "acme.answer",
       "malformed token",
     ],
+    [
+      "other challenges alone",
+      {
+        authorization: {
+          body: JSON.stringify({
+            status: "pending",
+            challenges: ["dns-01", "tls-alpn-01", "a\nb"].map((type) => ({
+              ...{ type, url: "https://ca.example.com/challenge", token: "abc" },
+            })),
+          }),
+        },
+      },
+      "acme.answer",
+      "no proof by HTTP (http-01), but dns-01, tls-alpn-01",
+    ],
     ["no end", {}, "acme.late", "in time"],
   ])("%s", async (_, answers, id, words) => {
     const { outcome, challenges } = await authority(answers)
     expect(outcome).toBeInstanceOf(Fault)
     expect(outcome).toMatchObject({ id, message: expect.stringContaining(words) })
+    expect(challenges.size).toBe(0)
+  })
+
+  test.each([
+    [{ authorization: { body: offered({}) } }, "no proof by TLS (tls-alpn-01), but http-01"],
+    [
+      { authorization: { body: failedChallenge.replace("http-01", "tls-alpn-01") } },
+      "that the name leads here: it said 404 (it comes to port 443)",
+    ],
+    [{ challenge: { status: 429, body: limited } }, "too many certificates"],
+  ])("by TLS it is told as well, and nothing stays shown: %#", async (answers, words) => {
+    const pending = offered({ token: "abc" }).replace("http-01", "tls-alpn-01")
+    const { outcome, challenges } = await authority(
+      { authorization: { body: pending }, ...answers },
+      (map) => ({ ...httpProof(map), type: "tls-alpn-01", hint: "it comes to port 443" }),
+    )
+    expect(outcome).toMatchObject({ message: expect.stringContaining(words) })
     expect(challenges.size).toBe(0)
   })
 
@@ -286,6 +366,19 @@ describe("renewal", () => {
     const [finding] = checkKept(folder, config, clock.now())
     expect(finding).toMatchObject({ state: "warning" })
     expect(finding?.said).toMatch(/good for 2\d days, is not renewed: nobody answers/)
+    const todoOf = (flags: Record<string, string>) => {
+      const by = { "--acme-directory": issuer.by, "--acme-terms": "agreed", "--tls": "acme" }
+      const read = configOf({ flags: { ...by, ...flags }, env: {}, file: {} })
+      return { todo: checkKept(folder, read, clock.now())[0]?.remedy, hint: portHint(read) }
+    }
+    expect(todoOf({ "--redirect-listen": ":80" }).todo).toContain("port 80 to --redirect-listen;")
+    const byTls = { "--acme-challenge": "tls-alpn-01" }
+    const usual = todoOf({ ...byTls, "--listen": ":443" })
+    expect(usual.todo).toContain("have the name lead here, and port 443 to --listen; next try")
+    expect(usual.hint).toBeUndefined()
+    const other = todoOf({ ...byTls, "--listen": ":8443" })
+    expect(other.todo).toContain("port 443 to --listen, at port 8443; next try")
+    expect(other.hint).toBe("it comes to port 443, which must lead to --listen, at port 8443")
     isDown = false
     await days(1)
     await expect.poll(() => shown.length).toBe(2)

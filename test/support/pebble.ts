@@ -15,12 +15,14 @@ export type Pebble = {
   readonly stop: () => Promise<void>
 }
 
+type Ways = { readonly httpPort?: number; readonly tlsPort?: number; readonly life?: number }
+
 /**
  * An ACME authority as Let's Encrypt tests clients with: it refuses some nonces on purpose. Every
- * name leads to this machine, where it comes to `httpPort`. `life` is that of its certificates, in
- * seconds.
+ * name leads to this machine, where it comes to `httpPort`, or to `tlsPort`. `life` is that of its
+ * certificates, in seconds; each is proven anew.
  */
-export async function startPebble(httpPort: number, life?: number): Promise<Pebble> {
+export async function startPebble({ httpPort = 1, tlsPort = 1, life }: Ways): Promise<Pebble> {
   const binary = needs("pebble")
   if (!binary) throw new Error("no pebble on this machine")
   const folder = temporaryFolder()
@@ -30,7 +32,7 @@ export async function startPebble(httpPort: number, life?: number): Promise<Pebb
   const config = join(folder.path, "config.json")
   const pebble = {
     ...{ listenAddress: `127.0.0.1:${port}`, managementListenAddress: `127.0.0.1:${management}` },
-    ...{ certificate: certFile, privateKey: keyFile, httpPort, tlsPort: 1 },
+    ...{ certificate: certFile, privateKey: keyFile, httpPort, tlsPort },
     ...(life && { certificateValidityPeriod: life }),
   }
   writeFileSync(config, JSON.stringify({ pebble }))
@@ -39,7 +41,7 @@ export async function startPebble(httpPort: number, life?: number): Promise<Pebb
     ...["-management", `127.0.0.1:${control}`, "-http01", "", "-https01", "", "-tlsalpn01", ""],
   ])
   const authority = spawn(binary, ["-config", config, "-dnsserver", `127.0.0.1:${dns}`], {
-    env: { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "10" },
+    env: { PEBBLE_VA_NOSLEEP: "1", PEBBLE_WFE_NONCEREJECT: "10", PEBBLE_AUTHZREUSE: "0" },
   })
   const stop = async () => {
     await Promise.all([ended(names), ended(authority)])

@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto"
 import type { Config } from "../../kernel/config.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { readCertificates } from "../edge/certificate.ts"
-import { authorityOf, type Failure, type Held, type Root, readKept } from "../edge/kept.ts"
+import { authorityOf, type Failure, type Held, type Root, readKept, wayToUs } from "../edge/kept.ts"
 import type { Folder } from "../folder/folder.ts"
 import { type Finding, ok, warning, wrong } from "./finding.ts"
 
@@ -35,18 +35,19 @@ export function checkKept(folder: Folder, config: Config, now: number): readonly
     const good = own.filter(({ host }) => !failed.some((each) => each.host === host))
     const findings = [
       ...good.map((each) => daysLeft(`the certificate of ${each.host}`, endOf(each) - now)),
-      ...failed.map((failure) => failedFinding(failure, own, now)),
+      ...failed.map((failure) => failedFinding(failure, own, { now, config })),
       ...(config.tls === "internal" ? roots.map((root) => rootFinding(root, now)) : []),
     ]
-    return findings.length > 0 ? findings : [noneYet]
+    return findings.length > 0 ? findings : [noneYet(config)]
   })
 }
 
-const noneYet = warning(
-  "tls",
-  "no certificate was asked for yet",
-  "have the public address begin with https://; a public authority wants a name of the internet",
-)
+function noneYet(config: Config): Finding {
+  const secure = "have the public address begin with https://"
+  const name = `a public authority wants a name of the internet, and ${wayToUs(config)}`
+  const todo = config.tls === "acme" ? `${secure}; ${name}` : secure
+  return warning("tls", "no certificate was asked for yet", todo)
+}
 
 /** Devices trust it for years, and must be told in time of the one that comes after it. */
 function rootFinding({ host, cert }: Root, now: number): Finding {
@@ -63,11 +64,15 @@ function rootFinding({ host, cert }: Root, now: number): Finding {
 
 const endOf = ({ cert }: Held): number => Date.parse(new X509Certificate(cert).validTo)
 
-function failedFinding({ host, said, next }: Failure, held: readonly Held[], now: number): Finding {
+function failedFinding(
+  { host, said, next }: Failure,
+  held: readonly Held[],
+  { now, config }: { readonly now: number; readonly config: Config },
+): Finding {
   const current = held.find((each) => each.host === host)
   const left = current ? Math.floor((endOf(current) - now) / dayMs) : undefined
-  const until = new Date(next).toISOString()
-  const todo = `have the name lead here, and port 80 to --redirect-listen; next try ${until}`
+  const again = `next try ${new Date(next).toISOString()}`
+  const todo = `have the name lead here, and ${wayToUs(config)}; ${again}`
   if (left === undefined) return wrong("tls", `${host} has no certificate: ${said}`, todo)
   const words = `the certificate of ${host}, good for ${left} days, is not renewed: ${said}`
   return left < daysMin ? wrong("tls", words, todo) : warning("tls", words, todo)

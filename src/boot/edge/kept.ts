@@ -54,6 +54,23 @@ export const ownAuthority = "internal"
 export const authorityOf = ({ tls, acmeDirectory }: Pick<Config, "tls" | "acmeDirectory">) =>
   tls === "internal" ? ownAuthority : acmeDirectory
 
+type Asked = Pick<Config, "acmeChallenge" | "listen">
+
+/** Where the authority looks, and what must be there. */
+export const wayToUs = (config: Asked): string =>
+  config.acmeChallenge === "http-01"
+    ? "port 80 to --redirect-listen"
+    : `port 443 to --listen${otherPort(config)}`
+
+/** RFC 8737 §3: it is always 443; that another port is meant only they know who lead it here. */
+export function portHint(config: Asked): string | undefined {
+  const other = otherPort(config)
+  return other ? `it comes to port 443, which must lead to --listen${other}` : undefined
+}
+
+const otherPort = ({ listen }: Asked): string =>
+  "path" in listen || listen.port === 443 ? "" : `, at port ${listen.port}`
+
 /** What was got so far. Refuses a file that is not one of ours, and changes nothing. */
 export function readKept({ certificates: file }: Pick<Folder, "certificates">): Kept {
   if (!existsSync(file)) return { format: 1, accounts: [], held: [], roots: [], failures: [] }

@@ -13,6 +13,8 @@ export const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"]
 export const logFormats = ["text", "json"] as const
 /** Where certificates come from that nobody has to look after. */
 export const tlsKinds = ["acme", "internal"] as const
+/** How an authority is shown that a name leads here. */
+export const acmeChallenges = ["http-01", "tls-alpn-01"] as const
 
 /** Where each key may be given (every key in the environment), and what it means to the reader. */
 export const described = {
@@ -51,6 +53,12 @@ export const described = {
     from: ["flag", "env", "file"],
     hint: "URL",
     help: "The authority's ACME directory (default: that of Let's Encrypt)",
+  },
+  acmeChallenge: {
+    from: ["flag", "env", "file"],
+    hint: "KIND",
+    help: "What the authority looks at: http-01, port 80 (default), or tls-alpn-01, port 443",
+    of: acmeChallenges,
   },
   acmeEmail: {
     from: ["flag", "env", "file"],

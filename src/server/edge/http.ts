@@ -2,7 +2,7 @@ import type { Certificate } from "../../boot/edge/certificate.ts"
 import { freeSocketFile } from "../../boot/edge/socket-file.ts"
 import type { Start } from "../../boot/running.ts"
 import type { App } from "../app.ts"
-import { type Listener, listenHttp, listenRedirect } from "../listener.ts"
+import { type HttpListener, type Listener, listenHttp, listenRedirect } from "../listener.ts"
 import type { ServerServices } from "../services.ts"
 import { keepCertificates } from "./certificates.ts"
 import { toHttps } from "./redirect.ts"
@@ -18,7 +18,7 @@ type Edge = {
 /** The certificates that HTTP begins with, and what puts others in their place later. */
 type Source = {
   readonly first: readonly Certificate[]
-  readonly keep?: (present: (certificates: readonly Certificate[]) => void) => Working
+  readonly keep?: (listener: HttpListener) => Working
   /** What plain HTTP has an answer to, before it sends people on. */
   readonly plain?: (request: Request) => Response | undefined
   /** What is answered beside what the app does. */
@@ -44,7 +44,7 @@ export async function openEdge(
       ? [http, listenRedirect(answer, redirectListen)]
       : [http]
     // What an authority looks at is there before it is asked.
-    if (source.keep) working.push(source.keep(http.present))
+    if (source.keep) working.push(source.keep(http))
     return { listeners, working }
   } catch (cause) {
     await Promise.all([http.stop(), ...working.map((each) => each.stop())])
@@ -62,6 +62,6 @@ async function sourceOf(
   if (first.length === 0) return { first }
   return {
     first,
-    keep: (present) => keepCertificates({ clock, log }, start.config, { first, present }),
+    keep: ({ present }) => keepCertificates({ clock, log }, start.config, { first, present }),
   }
 }

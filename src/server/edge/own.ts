@@ -1,8 +1,10 @@
+import { portHint } from "../../boot/edge/kept.ts"
 import type { Start } from "../../boot/running.ts"
 import { uiEntry } from "../../gen/ui-assets.ts"
 import { pagesWith } from "../../login/index.ts"
+import type { HttpListener } from "../listener.ts"
 import type { ServerServices } from "../services.ts"
-import { answeredPlain } from "./acme/challenge.ts"
+import { answeredPlain, httpProof, tlsProof } from "./acme/challenge.ts"
 import { acmeIssuer, isPublicName } from "./acme/issuer.ts"
 import { hostsBeyond, hostsMax, secureHosts } from "./hosts.ts"
 import { internalIssuer } from "./internal.ts"
@@ -20,14 +22,32 @@ export async function ownSource(
     const issuer = internalIssuer({ clock, random, shelf })
     const hosts = hostsOf(services)
     const source = await ownCertificates(services, shelf, { issuer, hosts })
-    return { ...source, around: withTrust(services, shelf, pagesWith(uiEntry)) }
+    return {
+      first: source.first,
+      keep: ({ present }: HttpListener) => source.keep(present),
+      around: withTrust(services, shelf, pagesWith(uiEntry)),
+    }
   }
-  const challenges = new Map<string, string>()
-  const issuer = acmeIssuer(config, { clock, shelf, challenges })
   const all = hostsOf(services)
   const hosts = () => all().filter(isPublicName)
+  const challenges = new Map<string, string>()
+  const listener = Promise.withResolvers<HttpListener>()
+  const lost = (cause: unknown) => {
+    const because = cause instanceof Error ? cause.message : String(cause)
+    services.log.error("--listen is tried again and again: {because}", { because })
+  }
+  const proof =
+    config.acmeChallenge === "http-01"
+      ? httpProof(challenges)
+      : tlsProof({ clock, hint: portHint(config), listener: listener.promise, lost })
+  const issuer = acmeIssuer(config, { clock, shelf, proof })
+  const { first, keep } = await ownCertificates(services, shelf, { issuer, hosts })
   return {
-    ...(await ownCertificates(services, shelf, { issuer, hosts })),
+    first,
+    keep: (http: HttpListener) => {
+      listener.resolve(http)
+      return keep(http.present)
+    },
     plain: (request: Request) => answeredPlain(challenges, request),
   }
 }

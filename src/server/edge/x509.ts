@@ -1,4 +1,5 @@
 import { isIP } from "node:net"
+import type { Extension } from "@peculiar/x509"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { lazily } from "../../kernel/lazy.ts"
 import { constraintsFor, nameConstraints } from "./name-constraints.ts"
@@ -42,15 +43,43 @@ const within = ({ from, to }: Lifetime) => ({ notBefore: new Date(from), notAfte
 const serialOf = (random: Random): string => `01${Buffer.from(random.bytes(15)).toString("hex")}`
 
 /** What stands in until there is one that somebody trusts: signed by itself. Times: ms UTC. */
-export async function createStandIn(host: string, life: Lifetime) {
+export async function createStandIn(host: string, life: Lifetime): Promise<Pair> {
+  const extensions = [await nameOf(host)]
+  return selfSigned("Latchkey, without a certificate yet", life, extensions)
+}
+
+/** RFC 8737 §3: id-pe-acmeIdentifier. */
+const acmeIdentifier = "1.3.6.1.5.5.7.1.31"
+
+/**
+ * What an authority is shown that validates a host (RFC 8737 §3): this one name, and the SHA-256 of
+ * the key authorization, in an extension that is critical. Times: ms UTC.
+ */
+export async function createValidation(
+  host: string,
+  life: Lifetime,
+  digest: Uint8Array,
+): Promise<Pair> {
+  const { Extension } = await loadX509()
+  // An OCTET STRING of 32 bytes, in DER.
+  const value = new Uint8Array([0x04, digest.length, ...digest])
+  const extensions = [await nameOf(host), new Extension(acmeIdentifier, true, value)]
+  return selfSigned("Latchkey, to an authority", life, extensions)
+}
+
+async function selfSigned(
+  name: string,
+  life: Lifetime,
+  extensions: readonly Extension[],
+): Promise<Pair> {
   const { X509CertificateGenerator } = await loadX509()
   const keys = await createPair()
   const made = await X509CertificateGenerator.createSelfSigned({
-    name: [{ CN: ["Latchkey, without a certificate yet"] }],
+    name: [{ CN: [name] }],
     ...within(life),
     signingAlgorithm: algorithm,
     keys,
-    extensions: [await nameOf(host)],
+    extensions: [...extensions],
   })
   return { cert: made.toString("pem"), key: await keyText(keys) }
 }

@@ -8,21 +8,22 @@ import { type Network, systemNetwork } from "../../../kernel/net/network.ts"
 import { outboundOf } from "../../../notify/outbound.ts"
 import type { Issuer, Shelf } from "../own-certificates.ts"
 import { accountOf, createAccountKey } from "./account.ts"
-import { type Challenges, orderCertificate } from "./order.ts"
+import type { Proof } from "./challenge.ts"
+import { orderCertificate } from "./order.ts"
 
 type Settings = Pick<Config, "acmeDirectory" | "acmeEmail" | "acmeRoot" | "outboundAllow">
 
-/** An authority that speaks ACME (RFC 8555), and proves by HTTP that a name leads here. */
+/** An authority that speaks ACME (RFC 8555), and is shown by `proof` that a name leads here. */
 export function acmeIssuer(
   { acmeDirectory: directory, acmeEmail: email, acmeRoot, outboundAllow }: Settings,
   {
     clock,
     shelf,
-    challenges,
+    proof,
   }: {
     readonly clock: Clock
     readonly shelf: Shelf
-    readonly challenges: Challenges
+    readonly proof: Proof
   },
 ): Issuer {
   // The operator named it, wherever it is; what it leads to is looked at as anything else.
@@ -34,7 +35,7 @@ export function acmeIssuer(
     by: directory,
     issue: async (name) => {
       const registration = { directory, email, key: await key(), send, now: clock.now }
-      return orderCertificate(await accountOf(registration), { host: name, clock, challenges })
+      return orderCertificate(await accountOf(registration), { host: name, clock, proof })
     },
   }
 }

@@ -5,6 +5,7 @@ import type { Clock } from "../../../kernel/clock.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { createPair, keyText, requestOf } from "../x509.ts"
 import { type Account, readAnswer } from "./account.ts"
+import type { Proof } from "./challenge.ts"
 import { acmeError, problemText } from "./problem.ts"
 
 const order = z.object({
@@ -24,20 +25,14 @@ const challenge = z.object({
 
 const authorization = z.object({ status: z.string(), challenges: z.array(challenge) })
 
-/** What plain HTTP answers below /.well-known/acme-challenge/, by token. */
-export type Challenges = {
-  readonly set: (token: string, answer: string) => void
-  readonly delete: (token: string) => void
-}
-
 type Wanted = {
   readonly host: string
   readonly clock: Clock
-  readonly challenges: Challenges
+  readonly proof: Proof
 }
 
 /**
- * Gets a certificate for a host that leads here (RFC 8555 §7.4): an order, the proof by HTTP, the
+ * Gets a certificate for a host that leads here (RFC 8555 §7.4): an order, the proof, the
  * certificate. Rejects with a Fault that says what the authority does not like.
  */
 export async function orderCertificate(account: Account, wanted: Wanted) {
@@ -62,30 +57,31 @@ export async function orderCertificate(account: Account, wanted: Wanted) {
   return checked(host, { cert, key: await keyText(keys) }, clock.now())
 }
 
-async function prove(account: Account, { clock, challenges }: Wanted, url: string): Promise<void> {
+async function prove(account: Account, { host, clock, proof }: Wanted, url: string) {
   const look = async () => {
     const answer = await account.post(url)
     return { ...answer, read: readAnswer(authorization, answer.body, "an authorization") }
   }
   const first = await look()
   if (first.read.status === "valid") return
-  const found = first.read.challenges.find(({ type }) => type === "http-01")
-  if (!found?.token) throw acmeError("the authority offers no proof by HTTP (http-01)")
+  const ours = ({ type }: { readonly type: string }) => type === proof.type
+  const found = first.read.challenges.find(ours)
+  if (!found?.token) throw unofferedError(proof, first.read.challenges)
   const { token } = found
   // §8.1: nothing but base64url, for it becomes a part of a path.
   if (!/^[\w-]{1,200}$/.test(token)) throw acmeError("the authority sent a malformed token")
-  challenges.set(token, account.authorization(token))
+  const hide = await proof.show({ host, token, authorization: account.authorization(token) })
   try {
     await account.post(found.url, {})
     const isProven = await patiently(clock, async () => {
       const { read, ...answer } = await look()
       if (read.status === "valid") return undefined
       if (read.status === "pending" || read.status === "processing") return answer
-      throw unprovenError(read.challenges.find((each) => each.type === "http-01")?.error)
+      throw unprovenError(proof, read.challenges.find(ours)?.error)
     })
     if (!isProven) throw lateError()
   } finally {
-    challenges.delete(token)
+    hide()
   }
 }
 
@@ -138,7 +134,19 @@ function checked(host: string, pair: { readonly cert: string; readonly key: stri
   }
 }
 
-const unprovenError = (problem: unknown) =>
-  acmeError(`the authority could not see that the name leads here: ${problemText(problem)}`)
+const ways = { "http-01": "HTTP (http-01)", "tls-alpn-01": "TLS (tls-alpn-01)" } as const
+
+function unofferedError({ type }: Proof, offered: readonly { readonly type: string }[]) {
+  const others = offered
+    .map((each) => each.type)
+    .filter((each) => each !== type && /^[\w-]{1,40}$/.test(each))
+  const instead = others.length > 0 ? `, but ${others.slice(0, 5).join(", ")}` : ""
+  return acmeError(`the authority offers no proof by ${ways[type]}${instead}`)
+}
+
+function unprovenError({ hint }: Proof, problem: unknown) {
+  const said = `the authority could not see that the name leads here: ${problemText(problem)}`
+  return acmeError(hint ? `${said} (${hint})` : said)
+}
 
 const lateError = () => acmeError("the authority did not come to an end in time", "late")

@@ -219,4 +219,13 @@ describe.runIf(needs("postgres"))("a node refuses in plain words", () => {
     const anew = await node()
     expect(anew.all({ instance: "i1" }, allAccounts)).toMatchObject([{ name: "five" }])
   })
+
+  test("what others made in that database is never called in place of what is meant", async () => {
+    await asked(`CREATE FUNCTION public.times(integer, interval) RETURNS interval LANGUAGE plpgsql
+      AS $$ BEGIN RAISE 'called by %', current_user; END $$`)
+    await asked(`CREATE OPERATOR public.* (
+      FUNCTION = public.times, LEFTARG = integer, RIGHTARG = interval)`)
+    const store = await node()
+    expect(await store.node?.lease("work", 1000)).toBe(true)
+  })
 })

@@ -3,6 +3,12 @@ import { type Clock, within } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { oddClockFault } from "./clock-check.ts"
 
+/**
+ * What is called without a schema is PostgreSQL's own: whoever else may make things in that
+ * database would else have theirs called instead, with the rights of whoever calls.
+ */
+const parameters = { search_path: "pg_catalog", application_name: "latchkey" }
+
 /** A connection to PostgreSQL that is made anew where it was lost. */
 export type PostgresClient = {
   /**
@@ -29,7 +35,7 @@ export function postgresClient(url: string, clock: Clock, timeoutMs = answerMs):
     new Bun.SQL(url, {
       max: 1,
       connectionTimeout: connectSeconds,
-      connection: { statement_timeout: String(timeoutMs), application_name: "latchkey" },
+      connection: { ...parameters, statement_timeout: String(timeoutMs) },
     })
   let sql = made()
   let isClosed = false

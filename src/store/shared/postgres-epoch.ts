@@ -18,6 +18,43 @@ export type Epochs = {
   readonly within: <T>(from: Place, work: () => Promise<T>) => Promise<T>
 }
 
+/** LK005: a node that has not looked yet whether it has more than was left. */
+export const epochFunctions = `
+-- A server that takes the database over, or has it from a backup, counts on.
+CREATE OR REPLACE FUNCTION latchkey.timeline_2() RETURNS text LANGUAGE sql VOLATILE AS $$
+  SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+$$;
+
+-- Begins an epoch where another server has taken over, and says whether a node that has come so far
+-- in an older one may go on: not if it has what was lost.
+CREATE OR REPLACE FUNCTION latchkey.turn_2(
+  in_part integer, in_run text, in_epoch integer, in_position bigint, in_number bigint
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  head latchkey.log;
+  lost bigint;
+BEGIN
+  SELECT * INTO STRICT head FROM latchkey.log FOR UPDATE;
+  IF head.moving IS NOT NULL THEN RAISE SQLSTATE 'LK006' USING MESSAGE = head.moving; END IF;
+  IF head.timeline <> latchkey.timeline_2() THEN
+    IF head.timeline <> '' THEN
+      head.epoch := head.epoch + 1;
+      INSERT INTO latchkey.epoch (epoch, position, number)
+      VALUES (head.epoch, head.position, head.number);
+    END IF;
+    UPDATE latchkey.log SET timeline = latchkey.timeline_2(), epoch = head.epoch;
+  END IF;
+  SELECT min(e.position) INTO lost FROM (
+    SELECT epoch, position, number FROM latchkey.epoch WHERE epoch > in_epoch
+    UNION ALL SELECT head.epoch, head.position, head.number
+  ) e WHERE e.position < in_position OR e.number < in_number;
+  IF lost IS NULL THEN
+    UPDATE latchkey.node SET epoch = head.epoch WHERE part = in_part AND run = in_run;
+  END IF;
+  RETURN json_build_object('epoch', head.epoch, 'lost', lost);
+END $$;
+`
+
 /** LK005, which nobody is told. */
 const turned = "store.database_turned"
 

@@ -3,6 +3,101 @@ import type { Epochs, Me } from "./postgres-epoch.ts"
 import type { Head, NodeStanding, SharedFailure, SharedLog, Use } from "./shared-log.ts"
 import { shown, told } from "./wire.ts"
 
+/** LK001: another process has this node's place. */
+export const standingFunctions = `
+-- Of uses of what counts once those that were the first. Rows are taken in one order, and what
+-- nobody needs is dropped last, past what others hold: so no two nodes wait for each other.
+CREATE OR REPLACE FUNCTION latchkey.use_3(in_uses json, in_now bigint)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  firsts json;
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  WITH first AS (
+    INSERT INTO latchkey.used AS u (what, until)
+    SELECT n.value->>'what' COLLATE "C", max((n.value->>'until')::bigint)
+    FROM json_array_elements(in_uses) n GROUP BY 1 ORDER BY 1
+    ON CONFLICT (what) DO UPDATE SET until = excluded.until WHERE u.until <= in_now
+    RETURNING u.what
+  ) SELECT coalesce(json_agg(what), '[]'::json) INTO firsts FROM first;
+  DELETE FROM latchkey.used WHERE what IN (
+    SELECT what FROM latchkey.used WHERE until <= in_now LIMIT 400 FOR UPDATE SKIP LOCKED
+  );
+  RETURN firsts;
+END $$;
+
+-- The same, one by one, for nodes of the version before.
+CREATE OR REPLACE FUNCTION latchkey.use_2(in_uses json, in_now bigint)
+RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  use json;
+  firsts boolean[] := '{}';
+BEGIN
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  DELETE FROM latchkey.used WHERE what IN (
+    SELECT what FROM latchkey.used WHERE until <= in_now LIMIT 100 FOR UPDATE SKIP LOCKED
+  );
+  FOR use IN SELECT u.value FROM json_array_elements(in_uses) u LOOP
+    INSERT INTO latchkey.used AS u (what, until) VALUES (use->>'what', (use->>'until')::bigint)
+    ON CONFLICT (what) DO UPDATE SET until = excluded.until WHERE u.until <= in_now;
+    firsts := firsts || FOUND;
+  END LOOP;
+  RETURN array_to_json(firsts);
+END $$;
+
+-- Notes how far a node has come, and answers where all of them stand.
+CREATE OR REPLACE FUNCTION latchkey.nodes_2(
+  in_part integer, in_run text, in_position bigint, in_lease text
+) RETURNS json LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE latchkey.node SET position = in_position, seen = clock_timestamp()
+  WHERE part = in_part AND run = in_run;
+  RETURN (SELECT coalesce(json_agg(json_build_object('part', n.part, 'isSelf', n.part = in_part,
+    'seenMs', floor(extract(epoch FROM clock_timestamp() - n.seen) * 1000),
+    'position', n.position, 'leads', EXISTS (SELECT 1 FROM latchkey.lease l
+      WHERE l.name = in_lease AND l.part = n.part AND l.until > clock_timestamp())
+  ) ORDER BY n.part), '[]'::json)
+  FROM latchkey.node n WHERE n.seen > clock_timestamp() - interval '1 day');
+END $$;
+
+-- The same, with what has come since, and of which version each is.
+CREATE OR REPLACE FUNCTION latchkey.nodes_3(
+  in_part integer, in_run text, in_position bigint, in_lease text
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  head bigint;
+BEGIN
+  UPDATE latchkey.node SET position = in_position, seen = clock_timestamp()
+  WHERE part = in_part AND run = in_run;
+  SELECT position INTO STRICT head FROM latchkey.log;
+  RETURN (SELECT coalesce(json_agg(json_build_object('part', n.part, 'isSelf', n.part = in_part,
+    'seenMs', greatest(floor(extract(epoch FROM clock_timestamp() - n.seen) * 1000), 0),
+    'position', n.position, 'behind', greatest(head - n.position, 0), 'version', n.version,
+    'leads', EXISTS (SELECT 1 FROM latchkey.lease l
+      WHERE l.name = in_lease AND l.part = n.part AND l.until > clock_timestamp())
+  ) ORDER BY n.part), '[]'::json)
+  FROM latchkey.node n WHERE n.seen > clock_timestamp() - interval '1 day');
+END $$;
+
+-- By the database's clock: those of the nodes may differ. A node that began again has what it had.
+CREATE OR REPLACE FUNCTION latchkey.lease_1(
+  in_part integer, in_run text, in_name text, in_ms integer
+) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM latchkey.node WHERE part = in_part AND run = in_run;
+  IF NOT FOUND THEN RAISE SQLSTATE 'LK001' USING MESSAGE = 'another process is this node'; END IF;
+  INSERT INTO latchkey.lease AS l (name, part, until)
+  VALUES (in_name, in_part, clock_timestamp() + in_ms * interval '1 millisecond')
+  ON CONFLICT (name) DO UPDATE SET part = excluded.part, until = excluded.until
+  WHERE l.part = excluded.part OR l.until <= clock_timestamp();
+  RETURN FOUND;
+END $$;
+`
+
 /** What nodes tell each other beside the log, and ask of it while somebody waits. */
 export function standingOf(
   client: PostgresClient,

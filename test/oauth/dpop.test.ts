@@ -96,6 +96,16 @@ describe("RFC 9449 §5: a proof at the token endpoint", () => {
     expect(answer.token_type).toBe("DPoP")
   })
 
+  test("may name its time in fractions of a second, and counts once (RFC 7519 §2)", async () => {
+    const iat = provider.clock.now() / 1000 - 0.000_567_8
+    const all = await Promise.all([
+      redeem(await atToken({ claims: { iat } })),
+      redeem(await atToken()),
+      redeem(await atToken()),
+    ])
+    expect(all.map(({ status }) => status)).toEqual([200, 200, 200])
+  })
+
   test("is not needed, and the token is then a bearer's", async () => {
     const { answer } = await redeem()
     expect(answer.token_type).toBe("Bearer")

@@ -142,6 +142,18 @@ describe("a service user's assertion (RFC 7523)", () => {
     expect(all.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(400)])
   })
 
+  test("may name times in fractions of a second, and fails nobody else (RFC 7519 §2)", async () => {
+    const now = provider.clock.now() / 1000
+    const odd = { iat: now - 0.000_123_4, exp: now + 300.000_567_8, jti: "fraction" }
+    const [answer, ...others] = await Promise.all([
+      ask({ claims: odd }),
+      ...["one", "two", "three"].map((jti) => ask({ claims: { jti } })),
+    ])
+    expect(others.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(answer?.status).toBe(200)
+    expect((await ask({ claims: odd })).status).toBe(400)
+  })
+
   test("must come with right client credentials, or with none (RFC 7523 §3.1)", async () => {
     const fields = { grant_type, assertion: await assertionOf(), scope: "openid" }
     const web = await provider.addClient()

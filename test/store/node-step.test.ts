@@ -3,11 +3,19 @@ import { describe, expect, test } from "vitest"
 import { pause } from "../../src/kernel/clock.ts"
 import type { Store } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
-import { account, allAccounts, modules, moveAccount, openAccount, refusalOf } from "./account.ts"
+import {
+  account,
+  allAccounts,
+  modules,
+  moveAccount,
+  openAccount,
+  refusalOf,
+  reserveCode,
+} from "./account.ts"
 import { testNodes } from "./node.ts"
 
 describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
-  const { node, leave, on } = testNodes(modules)
+  const { node, leave, on, asked } = testNodes(modules)
 
   test("one that wrote more at once than a page takes has all of it, as others do", async () => {
     const [one, two] = [await node(), await node()]
@@ -67,5 +75,37 @@ describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
     for (const store of nodes) {
       expect(store.all({ instance: "i1" }, allAccounts).map((row) => row.name)).toEqual([name])
     }
+  })
+
+  test("a step that the database can't keep fails whoever sent it, and nobody beside", async () => {
+    const store = await node()
+    await asked("ALTER TABLE latchkey.claim ADD CHECK (key <> 'odd')")
+    const names = ["one", "two", "odd", "three"]
+    const opened = await Promise.allSettled(
+      names.map((name, at) => openAccount(on(store), `${at}`, { name })),
+    )
+    const rejected = opened.flatMap((each) => (each.status === "rejected" ? [each.reason] : []))
+    expect(rejected.map(String)).toEqual([expect.stringContaining("violates check constraint")])
+    const there = store.all({ instance: "i1" }, allAccounts).map(({ name }) => name)
+    expect(there.sort()).toEqual(["one", "three", "two"])
+    await openAccount(on(store), "4", { name: "four" })
+  })
+
+  test("times that expire in fractions of a millisecond are kept as whole ones", async () => {
+    const store = await node()
+    const expires = Date.now() + 60_000.25
+    for (const [at, until] of [expires, 1e300].entries()) {
+      await openAccount(on(store), `${at}`, { name: `n${at}` })
+      await reserveCode(on(store), `${at}`, { code: `c${at}`, expires: until })
+    }
+    const kept = await asked<{ expires: string }>(
+      "SELECT expires FROM latchkey.claim WHERE kind = 'code' ORDER BY key",
+    )
+    expect(kept.map((row) => Number(row.expires))).toEqual([
+      Math.ceil(expires),
+      Number.MAX_SAFE_INTEGER,
+    ])
+    const firsts = [1, 2].map(() => store.node?.spendOnce("use", expires))
+    expect((await Promise.all(firsts)).filter(Boolean)).toHaveLength(1)
   })
 })

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite"
 import { createHash } from "node:crypto"
 import { decode, type EventRow, type Names, type SummedBlob, type SummedClaim } from "../log/row.ts"
-import { eventOf, shown } from "../shared/wire.ts"
+import { eventOf, shown, wholeMs } from "../shared/wire.ts"
 
 /** A row of the log as it travels: what it is made of, in one order. */
 export type Row = readonly (string | number | null)[]
@@ -59,7 +59,8 @@ export function* claimsOf(
     const last = rows.at(-1)
     if (!last) return
     yield rows.map(({ instance, kind, key, stream, id, expires }) => [
-      ...[shown(instance), kind, shown(key), stream, shown(id), expires],
+      ...[shown(instance), kind, shown(key), stream, shown(id)],
+      expires === null ? null : wholeMs(expires),
     ])
     from = [last.instance, last.kind, last.key]
   }

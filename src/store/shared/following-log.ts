@@ -307,7 +307,7 @@ function foldedOf(
 
 /** Tells everybody what became of their step. */
 function answer(
-  { follower, appended }: FollowingParts,
+  { follower, appended, faultOf }: FollowingParts,
   batch: readonly Asked<Append, Appended>[],
   outcomes: readonly Outcome[],
 ): void {
@@ -316,6 +316,10 @@ function answer(
     const outcome = outcomes[index]
     if (outcome?.kind === "early") {
       reject(earlyError(outcome.type))
+      continue
+    }
+    if (outcome?.kind === "refused") {
+      reject(faultOf(outcome.cause) ?? outcome.cause)
       continue
     }
     const result = appendedOf(given, outcome, position)
@@ -334,7 +338,7 @@ const earlyError = (type: string) =>
 
 function appendedOf(
   step: Append,
-  outcome: Exclude<Outcome, { kind: "early" }> | undefined,
+  outcome: Exclude<Outcome, { kind: "early" | "refused" }> | undefined,
   position: number,
 ): Appended {
   if (outcome?.kind === "taken") {

@@ -16,7 +16,7 @@ import {
 } from "./postgres-schema.ts"
 import { standingOf } from "./postgres-standing.ts"
 import type { Outcome, Page, Place, SharedLog, WrappedKey } from "./shared-log.ts"
-import { outcomeFrom, pageOf, shown, stepsText, type WirePage } from "./wire.ts"
+import { outcomeFrom, pageOf, shown, stepsText, type WirePage, wholeMs } from "./wire.ts"
 
 export type PostgresOptions = {
   /** `postgres://user:password@host/database` */
@@ -69,10 +69,13 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
     await epochs.turn(options.place)
     const readers = readersOf(client, (work) => insisting({ timeoutMs }, work))
     const append = appending(client, me, { timeoutMs, epochs, clock })
+    const read = (after: Place) =>
+      epochs.within(after, () => pageAfter(reading, { epochs, clock }, after))
+    const together = (steps: readonly Append[], after: Place) =>
+      apartIfNeeded(steps, { append: (some) => append(some, after), read: () => read(after) })
     return {
-      ...{ id, part, idTime, close },
-      append: (steps, after) => withoutEarly(readers, steps, (rest) => append(rest, after)),
-      read: (after) => epochs.within(after, () => pageAfter(reading, { epochs, clock }, after)),
+      ...{ id, part, idTime, close, read },
+      append: (steps, after) => withoutEarly(readers, steps, (rest) => together(rest, after)),
       listen: (wake) => listening.listen("latchkey", (said) => wake(Number(said))),
       ...standingOf(soon, me, epochs),
       ...upkeepOf(client, me),
@@ -127,6 +130,43 @@ function appending(
   }
 }
 
+type Answered = { readonly outcomes: readonly Outcome[]; readonly page: Page }
+
+type Sending = {
+  readonly append: (steps: readonly Append[]) => Promise<Answered>
+  readonly read: () => Promise<Page>
+}
+
+/**
+ * Steps of people who have nothing to do with each other go together. One that the database can't
+ * read undoes them all, so then each goes alone, and that one fails nobody but whoever sent it.
+ */
+async function apartIfNeeded(
+  steps: readonly Append[],
+  { append, read }: Sending,
+): Promise<Answered> {
+  try {
+    return await append(steps)
+  } catch (cause) {
+    if (!isOfValues(cause)) throw cause
+  }
+  const outcomes: Outcome[] = []
+  let lost: unknown
+  for (const step of steps) {
+    try {
+      if (lost !== undefined) throw lost
+      outcomes.push(...(await append([step])).outcomes)
+    } catch (cause) {
+      if (!isOfValues(cause)) lost = cause
+      outcomes.push({ kind: "refused", cause })
+    }
+  }
+  return { outcomes, page: await read() }
+}
+
+/** Of PostgreSQL's errors those about what it was handed: nothing of the statement has happened. */
+const isOfValues = (cause: unknown): boolean => /^(22|23|54)/.test(codeOf(cause))
+
 type Insistence = { readonly timeoutMs: number | undefined }
 
 async function insisting<T>(
@@ -161,7 +201,8 @@ function upkeepOf(
   return {
     drop: (streams) => {
       const named = streams.map(({ instance, stream, id, version, expires }) => ({
-        ...{ instance: shown(instance), stream, id: shown(id), version, expires },
+        ...{ instance: shown(instance), stream, id: shown(id), version },
+        expires: wholeMs(expires),
       }))
       return count("drop_1($1::integer, $2, ($3::text)::json)", [JSON.stringify(named)])
     },

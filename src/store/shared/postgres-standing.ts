@@ -1,7 +1,7 @@
 import type { PostgresClient } from "./postgres-client.ts"
 import type { Epochs, Me } from "./postgres-epoch.ts"
 import type { Head, NodeStanding, SharedFailure, SharedLog, Use } from "./shared-log.ts"
-import { shown, told } from "./wire.ts"
+import { shown, told, wholeMs } from "./wire.ts"
 
 /** LK001: another process has this node's place. */
 export const standingFunctions = `
@@ -138,9 +138,10 @@ export function standingOf(
 const slackMs = 60_000
 
 async function spendOnce(client: PostgresClient, uses: readonly Use[], now: number) {
+  const rows = uses.map(({ what, until }) => ({ what, until: wholeMs(until) }))
   const [row] = await client.ask<{ firsts: readonly string[] }>(
     "SELECT latchkey.use_3(($1::text)::json, $2::bigint) AS firsts",
-    [JSON.stringify(uses), now - slackMs],
+    [JSON.stringify(rows), now - slackMs],
   )
   const firsts = new Set(some(row).firsts)
   // Of those of one batch that are the same one counts.

@@ -109,6 +109,8 @@ export type Outcome =
   | { readonly kind: "taken"; readonly claim: number }
   /** Not all nodes can read this type of event as it was to be written. */
   | { readonly kind: "early"; readonly type: string }
+  /** The log can't keep what this one says; the others know nothing of it. */
+  | { readonly kind: "refused"; readonly cause: unknown }
 
 /** A stream that may go, as it stood when that was decided. */
 export type Dropping = Expired & { readonly version: number }

@@ -14,6 +14,9 @@ const needsCare = /[\\\0\ud800-\udfff]/
 export const told = (text: string): string =>
   text.includes("\\") ? text.replace(/\\(.)/g, (_, of) => (of === "0" ? "\0" : "\\")) : text
 
+/** A time as PostgreSQL keeps it: others write fractions into what they sign, and any number. */
+export const wholeMs = (ms: number): number => Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER)
+
 /** One batch, as text: the database reads it once. */
 export const stepsText = (steps: readonly Append[]): string => JSON.stringify(steps.map(stepOf))
 
@@ -32,9 +35,9 @@ function claimOf(ofStep: string, claim: ClaimRequest) {
   const { stream, key } = claim
   const of = { instance: shown(claim.everywhere ? "" : ofStep), key: shown(key), stream }
   const held = { ...of, id: shown(claim.id) }
-  return "release" in claim
-    ? { ...held, release: claim.release }
-    : { ...held, take: claim.take, expires: claim.expires ?? null }
+  if ("release" in claim) return { ...held, release: claim.release }
+  const expires = claim.expires === undefined ? null : wholeMs(claim.expires)
+  return { ...held, take: claim.take, expires }
 }
 
 const blobOf = (blob: BlobRequest) => ({

@@ -110,7 +110,8 @@ export function standingOf(
         `SELECT position::float8 AS position, number::float8 AS number, epoch,
            floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time,
            timeline = latchkey.timeline_2() AS line
-         FROM latchkey.log`,
+         FROM latchkey.log WHERE one = $1`,
+        [true],
       )
       const { epoch, line, ...head } = some(row)
       return { ...head, isSame: line && epoch === epochs.now() }

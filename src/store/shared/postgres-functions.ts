@@ -12,7 +12,7 @@ import { standingFunctions } from "./postgres-standing.ts"
  * node that was away for so long that nobody can tell it any more what went meanwhile; LK005, a
  * node that has not looked yet whether it has more than was left when another server took over;
  * LK006, a log that is being moved, or was moved away; LK007, a log that may have events which a
- * node can't read; LK008, a node whose clock is off.
+ * node can't read; LK008, a node whose clock is off; LK009 never leaves the database.
  */
 export const sharedFunctions = `
 -- A part of the log after a place, of one moment: called alone, all of it has one snapshot.
@@ -243,6 +243,99 @@ BEGIN
   ) THEN RAISE SQLSTATE 'LK008' USING MESSAGE = ahead; END IF;
   RETURN latchkey.append_1(
     in_part, in_run, in_batch, in_steps, in_position, in_number, in_limit);
+END $$;
+
+-- Writes steps as one, where each is as it expects and claims only what is free; nothing where one
+-- is not, or is of a kind that is rare: then each must be looked at by itself. What a step expects
+-- is what there was before its own events, and after those of the steps before it.
+CREATE OR REPLACE FUNCTION latchkey.write_all_1(
+  in_steps jsonb, in_position bigint, in_number bigint
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  ends bigint[];
+  claims integer;
+  taken integer;
+  earliest bigint;
+  ids bigint;
+BEGIN
+  IF jsonb_path_exists(in_steps, '$[*].claims[*].release')
+    OR jsonb_path_exists(in_steps, '$[*].blobs[*]')
+    OR jsonb_path_exists(in_steps, '$[*].events[*][13] ? (@ != null)') THEN RETURN NULL; END IF;
+  SELECT array_agg(n.ends ORDER BY n.nth), sum(n.claims), min(n.time), max(n.ids)
+  INTO ends, claims, earliest, ids
+  FROM (
+    SELECT s.ordinality AS nth,
+      in_position + sum(jsonb_array_length(s.value->'events')) OVER (ORDER BY s.ordinality) AS ends,
+      jsonb_array_length(s.value->'claims') AS claims,
+      (s.value->>'time')::bigint AS time, (s.value->>'idTime')::bigint AS ids
+    FROM jsonb_array_elements(in_steps) WITH ORDINALITY s
+  ) n;
+  INSERT INTO latchkey.event (position, instance, stream, id, version, type, revision, data,
+    private, time, editor_user, editor_client, owner, correlation, erase)
+  SELECT in_position + row_number() OVER (ORDER BY s.ordinality, e.ordinality),
+    e.value->>0, e.value->>1, e.value->>2, (e.value->>3)::integer, e.value->>4,
+    (e.value->>5)::integer, e.value->>6, e.value->>7, (e.value->>8)::bigint, e.value->>9,
+    e.value->>10, e.value->>11, e.value->>12, NULL
+  FROM jsonb_array_elements(in_steps) WITH ORDINALITY s,
+    jsonb_array_elements(s.value->'events') WITH ORDINALITY e;
+  IF EXISTS (
+    SELECT FROM jsonb_array_elements(in_steps) WITH ORDINALITY s,
+      jsonb_array_elements(s.value->'expect') e
+    WHERE (e.value->>'version')::integer <> coalesce((
+      SELECT max(v.version) FROM latchkey.event v
+      WHERE v.instance = s.value->>'instance' AND v.id = e.value->>'id'
+        AND v.stream = e.value->>'stream'
+        AND v.position <= coalesce(ends[s.ordinality - 1], in_position)
+    ), 0)
+  ) THEN RAISE SQLSTATE 'LK009' USING MESSAGE = 'a step expects something else'; END IF;
+  INSERT INTO latchkey.claim AS c (instance, kind, key, stream, id, expires, number, position)
+  SELECT n.value->>'instance', n.value->>'take', n.value->>'key', n.value->>'stream',
+    n.value->>'id', (n.value->>'expires')::bigint,
+    in_number + row_number() OVER (ORDER BY s.ordinality, n.ordinality), ends[s.ordinality]
+  FROM jsonb_array_elements(in_steps) WITH ORDINALITY s,
+    jsonb_array_elements(s.value->'claims') WITH ORDINALITY n
+  ON CONFLICT ON CONSTRAINT claim_pkey DO UPDATE SET stream = excluded.stream,
+    id = excluded.id, expires = excluded.expires, number = excluded.number,
+    position = excluded.position
+  WHERE (c.stream = excluded.stream AND c.id = excluded.id) OR c.expires <= earliest;
+  GET DIAGNOSTICS taken = ROW_COUNT;
+  IF taken < claims THEN RAISE SQLSTATE 'LK009' USING MESSAGE = 'a claim is held'; END IF;
+  UPDATE latchkey.log SET position = ends[array_length(ends, 1)], number = in_number + claims,
+    id_time = greatest(id_time, ids)
+  WHERE position < ends[array_length(ends, 1)] OR claims > 0;
+  IF FOUND THEN PERFORM pg_notify('latchkey', ends[array_length(ends, 1)]::text); END IF;
+  RETURN (
+    SELECT json_agg(json_build_object('kind', 'appended', 'position', e.place) ORDER BY e.nth)
+    FROM unnest(ends) WITH ORDINALITY e (place, nth)
+  );
+-- A key that two of them claim, a stream that two of them write: one of them comes first.
+EXCEPTION WHEN SQLSTATE 'LK009' OR unique_violation OR cardinality_violation THEN RETURN NULL;
+END $$;
+
+-- What append_2 does, all steps at once where that can be.
+CREATE OR REPLACE FUNCTION latchkey.append_3(
+  in_part integer, in_run text, in_batch bigint, in_steps text,
+  in_position bigint, in_number bigint, in_limit integer, in_now bigint, in_odd integer
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  head latchkey.log;
+  ahead bigint := in_now - floor(extract(epoch FROM statement_timestamp()) * 1000);
+  outcomes json;
+BEGIN
+  IF abs(ahead) <= in_odd THEN
+    head := latchkey.hold_1(in_part, in_run);
+    IF EXISTS (SELECT FROM latchkey.node WHERE part = in_part AND batch < in_batch) THEN
+      outcomes := latchkey.write_all_1(in_steps::jsonb, head.position, head.number);
+    END IF;
+  END IF;
+  IF outcomes IS NULL THEN
+    RETURN latchkey.append_2(in_part, in_run, in_batch, in_steps::json,
+      in_position, in_number, in_limit, in_now, in_odd);
+  END IF;
+  UPDATE latchkey.node SET batch = in_batch, answer = outcomes,
+    seen = clock_timestamp() WHERE part = in_part;
+  RETURN json_build_object('outcomes', outcomes,
+    'page', latchkey.page_1(in_position, in_number, in_limit));
 END $$;
 
 -- Drops streams that nobody has added to since; the newest event stays.

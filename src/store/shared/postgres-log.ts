@@ -119,7 +119,7 @@ function appending(
     const values = [...me, batch, stepsText(steps), after.position, after.number, pageMax]
     const send = async () => {
       const [row] = await client.ask<{ answer: { outcomes: Outcome[]; page: WirePage } }>(
-        `SELECT latchkey.append_2($1::integer, $2, $3::bigint, ($4::text)::json, $5::bigint,
+        `SELECT latchkey.append_3($1::integer, $2, $3::bigint, $4::text, $5::bigint,
            $6::bigint, $7::integer, $8::bigint, $9::integer) AS answer`,
         [...values, clock.now(), oddMs],
       )

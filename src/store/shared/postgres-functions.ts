@@ -35,26 +35,29 @@ BEGIN
     WHERE position > in_position ORDER BY position LIMIT in_limit
   ) e;
   IF many < in_limit THEN upto := head; END IF;
+  -- Numbers go up with positions, so that the next few hold all that is looked for: to walk on to
+  -- those after the page would read all that is left, once for each page.
   SELECT count(*), max(c.number), max(c.position), json_agg(c.what ORDER BY c.number)
   INTO many, last_number, last_position, changes
   FROM (
     (SELECT number, position, json_build_array(number, position, 'take', instance, kind, key,
        stream, id, expires) AS what
-     FROM latchkey.claim WHERE number > in_number AND position <= upto
-     ORDER BY number LIMIT in_limit)
+     FROM (SELECT * FROM latchkey.claim WHERE number > in_number ORDER BY number LIMIT in_limit) n
+     WHERE position <= upto)
     UNION ALL
     (SELECT number, position, json_build_array(number, position, 'put', instance, stream, id,
        name)
-     FROM latchkey.blob WHERE number > in_number AND position <= upto
-     ORDER BY number LIMIT in_limit)
+     FROM (SELECT number, position, instance, stream, id, name FROM latchkey.blob
+       WHERE number > in_number ORDER BY number LIMIT in_limit) n
+     WHERE position <= upto)
     UNION ALL
     (SELECT number, position, CASE kind
        WHEN 'release' THEN json_build_array(number, position, kind, value)
        WHEN 'forget' THEN
          json_build_array(number, position, kind, instance, stream, id, value)
        ELSE json_build_array(number, position, kind, instance, stream, id, name) END
-     FROM latchkey.change WHERE number > in_number AND position <= upto
-     ORDER BY number LIMIT in_limit)
+     FROM (SELECT * FROM latchkey.change WHERE number > in_number ORDER BY number LIMIT in_limit) n
+     WHERE position <= upto)
     ORDER BY number LIMIT in_limit
   ) c;
   -- What comes after a change that is not here yet may need it.

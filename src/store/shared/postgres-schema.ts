@@ -1,7 +1,7 @@
 import { readerAdditions } from "./postgres-readers.ts"
 
 /** Raised with every change of what lies in the database. */
-export const sharedSchema = 8
+export const sharedSchema = 9
 
 /**
  * The lowest of those numbers whose programs can go on beside this one: what they call is there,

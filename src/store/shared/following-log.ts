@@ -146,10 +146,21 @@ function sightOf(parts: FollowingParts) {
     seenAt = begun
     parts.found()
   }
+  /** What comes after a page, asked for while that is being written; nothing where it was all. */
+  const ahead = ({ upTo }: Page, head: Page["head"]): Promise<Page> | undefined => {
+    if (upTo.position >= head.position && upTo.number >= head.number) return undefined
+    const coming = shared.read(upTo)
+    // Where the page before it can't be written nobody waits for this one.
+    coming.catch(() => undefined)
+    return coming
+  }
   const takeAll = async (first: Page, folded?: ReadonlyMap<number, readonly Folded[]>) => {
+    let coming = ahead(first, first.head)
     await follower.take(first, folded)
     while (!follower.has(first.head)) {
-      await follower.take(await shared.read(follower.place()))
+      const page = await (coming ?? shared.read(follower.place()))
+      coming = ahead(page, first.head)
+      await follower.take(page)
     }
     awaited.came()
   }

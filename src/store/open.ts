@@ -8,7 +8,7 @@ import { type Opened, openDatabase } from "./log/database.ts"
 import { commitIsDurable, type Durability, sharedSync } from "./log/durability.ts"
 import { eventTypesOf, upcaster } from "./log/event-types.ts"
 import type { Apply, Log, LogEvent, NewEvent } from "./log/log.ts"
-import type { Mark } from "./log/mark.ts"
+import { framesIn, type Mark } from "./log/mark.ts"
 import { damagedError, decode, type EventRow, headOf, type Names, namesOf } from "./log/row.ts"
 import { sqliteLog } from "./log/sqlite-log.ts"
 import { isPassing, patiently } from "./patience.ts"
@@ -133,7 +133,7 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
   const worker = checkpointWorker(options.file, { failed: options.fatal, refused: faultOf })
   const reader = readerOf({ file: options.file, rowsMin: options.textIndexFrom })
   const copying = { ...marked(worker, mark, durability), pause: reader.pause }
-  const gate = checkpointGate(copying, () => raw.flush())
+  const gate = checkpointGate(copying, () => raw.flush(), { frames: joined && framesIn(database) })
   const todays: Apply = (event, folded) => {
     states.apply(event, folded)
     views.apply(event)

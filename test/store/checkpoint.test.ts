@@ -1,13 +1,18 @@
 import { Database } from "bun:sqlite"
 import { statSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { checkpointGate, checkpointWorker, type Progress } from "../../src/store/log/checkpoint.ts"
+import {
+  checkpointGate,
+  checkpointWorker,
+  type Progress,
+  type WalBounds,
+} from "../../src/store/log/checkpoint.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"
 import { allAccounts, modules, openAccount, temporaryFile } from "./account.ts"
 
 /** A gate whose copies end when the test says so. */
-function gated(pause?: () => Promise<() => void>) {
+function gated(pause?: () => Promise<() => void>, bounds: WalBounds = {}) {
   const copies: ((progress: Progress) => void)[] = []
   const cuts: ((isEmpty: boolean) => void)[] = []
   let flushes = 0
@@ -19,6 +24,7 @@ function gated(pause?: () => Promise<() => void>) {
       pause,
     },
     () => void flushes++,
+    bounds,
   )
   const finish = async (frames = 1) => {
     copies.shift()?.({ frames, copied: frames, isEmpty: false })
@@ -73,6 +79,33 @@ describe("the checkpoint gate", () => {
     await finish()
     expect(copies).toHaveLength(0)
     gate.committed(1)
+    expect(copies).toHaveLength(1)
+  })
+
+  test("waits for a long WAL where events that came together have taken little of it", async () => {
+    let frames = 0
+    const { gate, copies, cuts, finish } = gated(undefined, { frames: () => frames })
+    for (let page = 0; page < 40; page++) gate.committed(500)
+    expect(copies).toHaveLength(0)
+    frames = 16_384
+    gate.committed(499)
+    expect(copies).toHaveLength(0)
+    gate.committed(1)
+    expect(copies).toHaveLength(1)
+    await finish()
+    await finish()
+    frames = 0
+    gate.committed(3000)
+    expect(copies).toHaveLength(0)
+    // What was erased waits for nothing.
+    gate.committed(500, true)
+    await finish()
+    expect(cuts).toHaveLength(1)
+  })
+
+  test("goes by events where nobody can count the frames", () => {
+    const { gate, copies } = gated(undefined, { frames: () => undefined })
+    gate.committed(3000)
     expect(copies).toHaveLength(1)
   })
 
@@ -165,7 +198,7 @@ test("a WAL gives back what it grew to while another program read", async () => 
   const gate = checkpointGate(
     checkpointWorker(file, { failed, refused: failed }),
     () => undefined,
-    100,
+    { framesMax: 100 },
   )
   const reader = new Database(file, { readonly: true })
   reader.run("BEGIN")

@@ -36,8 +36,22 @@ export type Checkpointer = {
   readonly close: () => Promise<void>
 }
 
+export type WalBounds = {
+  /** A WAL that is longer is cut. */
+  readonly framesMax?: number
+  /**
+   * Counts the frames; where they are not known, events alone start a checkpoint. Of a node: what
+   * it follows it writes page by page, and its copies take the disk from the log's.
+   */
+  readonly frames?: (() => number | undefined) | undefined
+}
+
 /** Events between checkpoints: at seven pages an event, when each comes alone, 86 MB of WAL. */
 const eventsBetween = 3000
+/** Where many events are written together there may be more of them: up to this many frames. */
+const framesBetween = 16_384
+/** So many events later the frames are counted once more. */
+const eventsAgain = 500
 /** Frames of a WAL that somebody outside, who reads for long, has kept from beginning anew. */
 const usualFramesMax = 65_536
 
@@ -58,7 +72,7 @@ const usualFramesMax = 65_536
 export function checkpointGate(
   checkpointer: Checkpointer,
   flush: () => void,
-  framesMax = usualFramesMax,
+  { framesMax = usualFramesMax, frames: counted }: WalBounds = {},
 ): Gate {
   const { passive, empty, close, pause = noReaders } = checkpointer
   let events = 0
@@ -93,7 +107,9 @@ export function checkpointGate(
     committed: (count, erased = false) => {
       events += count
       mustBeCut ||= erased
-      if (events >= eventsBetween && running === undefined) void start()
+      if (events < eventsBetween || running !== undefined) return
+      if (mustBeCut || (counted?.() ?? framesBetween) >= framesBetween) void start()
+      else events -= eventsAgain
     },
     scrub: async () => {
       await running

@@ -70,7 +70,7 @@ export function openMark(database: Database, known: Durable | undefined, head: n
   // Where none could be made there is none that the WAL could be missed by.
   const otherwise = known === undefined
   return {
-    place: (wal) => ({ salts: saltsIn(wal), frames: attempt(frames) ?? 0 }),
+    place: (wal) => ({ salts: saltsIn(wal), frames: frames() ?? 0 }),
     advance: (place, position) => void write({ ...place, position, mayBeCut: false }),
     release: async () => {
       if (descriptor === undefined) return otherwise
@@ -111,10 +111,10 @@ function made(file: string, durable: Durable): number | undefined {
   })
 }
 
-/** Frames of the WAL's run, by a checkpoint that does nothing. */
-function framesIn(database: Database): () => number {
+/** Frames of the WAL's run, by a checkpoint that does nothing; undefined where none can be made. */
+export function framesIn(database: Database): () => number | undefined {
   const look = database.prepare<{ log: number }, []>("PRAGMA wal_checkpoint(NOOP)")
-  return () => look.get()?.log ?? 0
+  return () => attempt(() => look.get()?.log)
 }
 
 /** One sector, so that it is there as a whole or as it was. */

@@ -136,13 +136,14 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * What the server decides by and the console shows while one types, so that there are not two
- * opinions: pure files, which import nothing that a browser lacks.
+ * What the server decides by and the console shows while one types, or sends things by, so that
+ * there are not two opinions: pure files, which import nothing that a browser lacks.
  */
 const sharedRules = [
   "src/kernel/net/redirect-uri.ts",
   "src/kernel/text/browser-name.ts",
   "src/kernel/text/wildcard.ts",
+  "src/kernel/transfer/order.ts",
 ]
 
 /** What the login pages say, for the module that lets others say it otherwise: data, no pages. */

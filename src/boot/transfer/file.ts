@@ -1,6 +1,7 @@
-import { createReadStream } from "node:fs"
+import { createReadStream, statSync } from "node:fs"
 import { open } from "node:fs/promises"
 import { createInterface } from "node:readline"
+import { type Line, linesInOrder } from "../../kernel/transfer/line.ts"
 import { standardOutput } from "../backup/standard-output.ts"
 import { startError, systemCode } from "../start-error.ts"
 import type { Carrier, ExportAsked, ImportAsked, Refused } from "./part.ts"
@@ -50,32 +51,44 @@ type Taken = { readonly taken: number; readonly refused: readonly Refused[] }
 /** As much as one part has: few enough that others are answered soon after. */
 const part = { lines: 50, letters: 100_000 } as const
 
-/** Reads a file line by line and hands it over, part by part. */
+/** Reads a file line by line and hands it over, part by part, in the order that it takes. */
 export async function readIn(
   { take }: Carrier,
   asked: Pick<ImportAsked, "instance" | "dryRun">,
   from: string,
 ): Promise<Taken> {
   const refused: Refused[] = []
-  let [taken, first, letters] = [0, 1, 0]
+  let [taken, letters] = [0, 0]
   let session: string | undefined
-  let lines: string[] = []
+  let lines: Line[] = []
   const send = async (isLast: boolean) => {
     const known = session === undefined ? {} : { session }
-    const done = await take({ ...asked, ...known, first, lines, isLast })
+    const done = await take({ ...asked, ...known, lines, isLast })
     session = done.session
     taken += done.taken
     refused.push(...done.refused)
-    first += lines.length
     ;[lines, letters] = [[], 0]
   }
-  for await (const line of linesOf(from)) {
-    if (lines.length >= part.lines || letters + line.length > part.letters) await send(false)
+  const read = isFile(from) ? () => linesOf(from) : await held(linesOf(from))
+  for await (const line of linesInOrder(read)) {
+    const { length } = line.text
+    if (lines.length >= part.lines || letters + length > part.letters) await send(false)
     lines.push(line)
-    letters += line.length
+    letters += length
   }
   await send(true)
   return { taken, refused }
+}
+
+const isFile = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+
+/** What comes from another program comes once. */
+async function held(lines: AsyncIterable<string>) {
+  const all = await Array.fromAsync(lines)
+  return async function* () {
+    yield* all
+  }
 }
 
 async function* linesOf(path: string): AsyncGenerator<string> {
@@ -84,5 +97,7 @@ async function* linesOf(path: string): AsyncGenerator<string> {
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })
   } catch (cause) {
     throw startError("import_file", `${path} can't be read (${systemCode(cause)})`, cause)
+  } finally {
+    input.destroy()
   }
 }

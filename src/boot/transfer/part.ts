@@ -26,9 +26,8 @@ export const importAsked = z.strictObject({
   session: z.optional(z.string()),
   instance: z.optional(z.string()),
   dryRun: z.boolean(),
-  /** The number of the first line in the file. */
-  first: z.int(),
-  lines: z.array(z.string()),
+  /** Lines of the file, or what is left of them, each with its number in it. */
+  lines: z.array(z.object({ number: z.int(), text: z.string() })),
   isLast: z.boolean(),
 })
 export type ImportAsked = Readonly<z.output<typeof importAsked>>

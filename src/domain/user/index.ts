@@ -35,6 +35,7 @@ export {
   addUser,
   createUser,
   fullName,
+  importUser,
   type NewContact,
   type NewHuman,
   type NewMachine,

@@ -79,7 +79,7 @@ test("a file that is there is not written over, and one that isn't is not read",
 test("several instances are told apart, and a session that is over is refused", async () => {
   const { instance: _, ...asked } = of("i1")
   await expect(writeOut(carrier, asked, join(folder, "x"))).rejects.toThrow("--instance: i1, i2")
-  const old = { instance: "i1", session: "old", dryRun: false, first: 1, lines: [], isLast: true }
+  const old = { instance: "i1", session: "old", dryRun: false, lines: [], isLast: true }
   await expect(carrier.take(old)).rejects.toMatchObject({ id: "transfer.over" })
 })
 

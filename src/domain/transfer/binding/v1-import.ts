@@ -5,11 +5,13 @@ import {
   type ImportDataErrorSchema,
   ImportDataSuccessOrgSchema,
 } from "../../../gen/core/admin/v1/data_pb.ts"
+import { OrgState } from "../../../gen/core/org/v1/org_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isOrgThere } from "../../org/index.ts"
 import { isOurs } from "../fault.ts"
 import { mustHold } from "./v1-export.ts"
+import { isToStop } from "./v1-org.ts"
 import type { Field, Row, Success, Taking } from "./v1-row.ts"
 import { rows } from "./v1-rows.ts"
 
@@ -37,9 +39,13 @@ const lanesAtOnce = 8
  * import has made before, and gets those that it makes now.
  */
 export async function takeOver(cx: Cx, orgs: readonly DataOrg[], how: How): Promise<void> {
+  const stopped = new Set(orgs.filter(isToStop).map(({ orgId }) => orgId))
+  /** What is said of one organisation may stand in several places. */
+  const stoppedWith = (org: DataOrg): DataOrg =>
+    stopped.has(org.orgId) ? { ...org, orgState: OrgState.INACTIVE } : org
   for (const row of rows) {
     for (const org of orgs) {
-      const takings = row.takings(org)
+      const takings = row.takings(row.field === "org" ? stoppedWith(org) : org)
       if (takings.length > 0) await takeRow({ ...cx, orgId: org.orgId }, row, { ...how, takings })
     }
   }

@@ -17,6 +17,7 @@ import {
   type DataOrg as Older,
   DataOrgSchema as OlderSchema,
 } from "../../../gen/core/v1/v1/data_pb.ts"
+import type { Line } from "../../../kernel/transfer/line.ts"
 import type { Cx } from "../../../store/index.ts"
 import { piecesOf, type Wanted } from "./v1-export.ts"
 import { type Refused, type Report, takeOver } from "./v1-import.ts"
@@ -29,9 +30,7 @@ export async function* linesOf(cx: Cx, wanted: Wanted): AsyncGenerator<string> {
 }
 
 type Lines = {
-  readonly lines: readonly string[]
-  /** The number of the first of them. */
-  readonly first: number
+  readonly lines: readonly Line[]
   /** The organisations that the same import has made so far. */
   readonly made: Set<string>
 }
@@ -39,7 +38,7 @@ type Lines = {
 /** Takes lines over; see `takeOver`. A line that can't be read is named by its number. */
 export async function takeLines(
   cx: Cx,
-  { lines, first, made }: Lines,
+  { lines, made }: Lines,
 ): Promise<{ readonly taken: number; readonly refused: readonly Refused[] }> {
   const refused: Refused[] = []
   let taken = 0
@@ -47,21 +46,20 @@ export async function takeLines(
     taken: () => taken++,
     refused: (each: Refused) => refused.push(each),
   }
-  await takeOver(cx, orgsIn({ lines, first }, report), { report, made, isLate: () => false })
+  await takeOver(cx, orgsIn(lines, report), { report, made, isLate: () => false })
   return { taken, refused }
 }
 
 /** What lines say, put together organisation by organisation. */
 export function orgsIn(
-  { lines, first }: Pick<Lines, "lines" | "first">,
+  lines: readonly Line[],
   { refused }: Pick<Report, "refused">,
 ): readonly DataOrg[] {
   const parts = new Map<string, Uint8Array[]>()
-  for (const [at, line] of lines.entries()) {
-    if (line.trim() === "") continue
-    const org = read(line)
+  for (const { number, text } of lines) {
+    const org = read(text)
     if (typeof org === "string") {
-      refused({ type: "line", orgId: "", id: `${first + at}`, message: org })
+      refused({ type: "line", orgId: "", id: `${number}`, message: org })
       continue
     }
     const known = parts.get(org.orgId) ?? []

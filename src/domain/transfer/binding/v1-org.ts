@@ -1,9 +1,10 @@
+import type { DataOrg } from "../../../gen/core/admin/v1/data_pb.ts"
 import { OrgState } from "../../../gen/core/org/v1/org_pb.ts"
 import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx } from "../../../store/index.ts"
 import {
   addDomain,
-  createOrganization,
+  addOrganization,
   deactivateOrganization,
   hostOf,
   org,
@@ -13,15 +14,25 @@ import {
 import { readerOf, strangersOn } from "../../user/index.ts"
 import { needs, one, row } from "./v1-row.ts"
 
+/** Whether an organisation is to be stopped. */
+export const isToStop = ({ orgState }: DataOrg): boolean => orgState === OrgState.INACTIVE
+
+/** One that is to be stopped never runs here: whoever is in it is added to it as it is. */
 export const orgRow = row({
   field: "org",
   needs: { read: "org.read", write: ["org.create"] },
-  from: (data) => one(data.org),
+  from: (data) => one(data.org && { name: data.org.name, isStopped: isToStop(data) }),
   *read(cx, orgId) {
-    yield { org: { name: cx.store.state(cx, org, orgId).name } }
+    const { name, status } = cx.store.state(cx, org, orgId)
+    const orgState = status === "inactive" ? OrgState.INACTIVE : OrgState.ACTIVE
+    yield { org: { name }, orgState }
   },
-  write: async (cx, orgId, { name }) => {
-    await createOrganization(cx, givenId(cx.ids, "org_id", orgId), { name })
+  write: async (cx, orgId, { name, isStopped }) => {
+    const id = givenId(cx.ids, "org_id", orgId)
+    await cx.store.transact(cx, (tx) => {
+      addOrganization(tx, id, { name })
+      if (isStopped) deactivateOrganization.within(tx, id)
+    })
   },
   idOf: ({ name }) => name,
   taken: () => ({ settings: ["org"] }),
@@ -63,16 +74,13 @@ async function takeDomain(cx: Cx, orgId: string, given: Domain): Promise<void> {
   })
 }
 
-/** Stands last: nobody is added to an organisation that is stopped. */
+/** Told with the organisation itself; where that came in a part before, it is stopped now. */
 export const stateRow = row({
   field: "orgState",
   ofNew: true,
   needs: needs("org"),
-  from: ({ orgState }) => (orgState === OrgState.INACTIVE ? [orgState] : []),
-  *read(cx, orgId) {
-    const isStopped = cx.store.state(cx, org, orgId).status === "inactive"
-    yield { orgState: isStopped ? OrgState.INACTIVE : OrgState.ACTIVE }
-  },
+  from: (data) => (isToStop(data) ? [data.orgState] : []),
+  read: () => [],
   write: async (cx, orgId) => {
     await deactivateOrganization(cx, orgId)
   },

@@ -9,6 +9,7 @@ import {
 } from "../../../gen/core/admin/v1/data_pb.ts"
 import { ImportDataOrgSchema as OlderSchema } from "../../../gen/core/v1/v1/data_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { type Line, linesInOrder } from "../../../kernel/transfer/line.ts"
 import type { Cx } from "../../../store/index.ts"
 import { type Bucket, bucketPlace, localPlace, type Place, placeMax } from "../place.ts"
 import { inline, mustHold, piecesOf, type Wanted } from "./v1-export.ts"
@@ -61,7 +62,7 @@ const toBucket = ({
   ...{ path, endpoint, accessKeyId, secretAccessKey, ssl, bucket },
 })
 
-/** So many lines are taken over before others have their turn. */
+/** So many lines are read, and taken over, before others have their turn. */
 const atOnce = 50
 
 /** Writes an export elsewhere, as lines of JSON; see `piecesOf`. */
@@ -99,14 +100,25 @@ export async function takeFrom(
     return { orgs: orgs.length }
   }
   const all = new Set<string>()
-  for (let at = 0; at < lines.length; at += atOnce) {
-    const part = { lines: lines.slice(at, at + atOnce), first: at + 1 }
+  let part: Line[] = []
+  const take = async () => {
     const orgs = orgsIn(part, how.report)
     for (const { orgId } of orgs) all.add(orgId)
     await takeOver(cx, orgs, { ...how, made })
-    await nextTurn()
+    part = []
   }
+  for await (const line of linesInOrder(() => pausing(lines))) {
+    if (part.push(line) === atOnce) await take()
+  }
+  await take()
   return { orgs: all.size }
+}
+
+async function* pausing(lines: readonly string[]): AsyncGenerator<string> {
+  for (const [at, line] of lines.entries()) {
+    if (at % atOnce === 0) await nextTurn()
+    yield line
+  }
 }
 
 /** What latchkey export writes has an organisation on each line; undefined for anything else. */

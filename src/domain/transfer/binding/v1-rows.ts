@@ -1,3 +1,4 @@
+import { rankOf } from "../../../kernel/transfer/order.ts"
 import { actionRow, triggerRow } from "./v1-action.ts"
 import { apiRow, appKeyRow, oidcRow } from "./v1-app.ts"
 import { jwtIdpRow, oidcIdpRow } from "./v1-idp.ts"
@@ -16,9 +17,9 @@ import type { Row } from "./v1-row.ts"
 import { textRows } from "./v1-text.ts"
 import { humanRow, linkRow, machineKeyRow, machineRow, metadataRow } from "./v1-user.ts"
 
-/** All that organisations have, each behind what it needs: a grant behind who is granted to. */
-export const rows: readonly Row[] = [
+const all: readonly Row[] = [
   orgRow,
+  stateRow,
   domainPolicyRow,
   domainRow,
   ...policyRows,
@@ -43,5 +44,7 @@ export const rows: readonly Row[] = [
   orgMemberRow,
   projectMemberRow,
   grantMemberRow,
-  stateRow,
 ]
+
+/** All that organisations have, each behind what it needs: in the order that splitters go by. */
+export const rows = all.toSorted((a, b) => rankOf(a.field) - rankOf(b.field))

@@ -8,7 +8,6 @@ import {
   addLink,
   addOtp,
   addServiceKey,
-  addUser,
   checkLink,
   deactivateUser,
   type External,
@@ -19,6 +18,7 @@ import {
   importPassword,
   importRecoveryCodes,
   importTotp,
+  importUser,
   linksOf,
   lockUser,
   mustOutrank,
@@ -87,7 +87,7 @@ export const humanRow = row({
     const id = givenId(cx.ids, "user_id", userId)
     const input = await newPerson(cx, orgId, given)
     await cx.store.transact(cx, (tx) => {
-      addUser(tx, id, input)
+      importUser(tx, id, input)
       if (given.otpCode !== "") importTotp(tx, id, given.otpCode)
       if (otpSms) addOtp.within(tx, id, "sms")
       if (otpEmail) addOtp.within(tx, id, "email")
@@ -206,7 +206,7 @@ export const machineRow = row({
     const accessTokenType = meaning(["bearer", "jwt"] as const, given.accessTokenType)
     const input = { kind: "machine", orgId, userName, name, description, accessTokenType } as const
     await cx.store.transact(cx, (tx) => {
-      addUser(tx, id, input)
+      importUser(tx, id, input)
       turn(tx, id, meaning<User["status"]>(wanted, state))
     })
   },

@@ -60,6 +60,15 @@ export type NewUser = NewHuman | NewMachine
  * is kept for the server's own, and a name that somebody else signs in with.
  */
 export function addUser(tx: Transaction, id: string, input: NewUser): void {
+  mustRun(tx, input.orgId)
+  importUser(tx, id, input)
+}
+
+/**
+ * The same, also to an organisation that is stopped, for who takes organisations over: nobody
+ * signs in there, which one that ran until everybody is in it could not say.
+ */
+export function importUser(tx: Transaction, id: string, input: NewUser): void {
   const isKept = /^described(-\d+)?$/.test(id)
   if (isKept && tx.state(user, id).status === "absent") throw idKeptError()
   add(tx, id, input)
@@ -73,13 +82,17 @@ export const ownUserId = (number: number): string =>
  * Adds the service user that the server acts as. Nobody else gives such an id, or the server would
  * act as somebody's own.
  */
-export const addOwnUser = (tx: Transaction, number: number, input: NewMachine): void =>
+export function addOwnUser(tx: Transaction, number: number, input: NewMachine): void {
+  mustRun(tx, input.orgId)
   add(tx, ownUserId(number), input)
+}
+
+function mustRun(tx: Transaction, orgId: string): void {
+  if (tx.state(org, orgId).status === "inactive") throw orgInactiveError()
+}
 
 function add(tx: Transaction, id: string, input: NewUser): void {
-  const home = tx.state(org, input.orgId)
-  if (!isOrgThere(home)) throw orgMissingError()
-  if (home.status === "inactive") throw orgInactiveError()
+  if (!isOrgThere(tx.state(org, input.orgId))) throw orgMissingError()
   if (tx.state(user, id).status !== "absent") throw idTakenError()
   const userName = loginNameOf(givenUserName(id, input))
   mustBeFree(tx, { id, orgId: input.orgId, userName })

@@ -133,6 +133,22 @@ test("who may look at everything is told no secrets", async () => {
   }
 })
 
+test("a login policy holds also where a provider that it names did not come along", async () => {
+  const { errors } = await take({
+    orgId: "strict",
+    org: { name: "Strict" },
+    loginPolicy: {
+      ...{ allowUsernamePassword: true, forceMfa: true, secondFactors: [1] },
+      idps: [{ idpId: "of-elsewhere" }],
+    },
+  })
+  expect(errors).toMatchObject([
+    { type: "login_policy", message: expect.stringMatching(/taken, without .*of-elsewhere/) },
+  ])
+  const { orgs } = await estate.as("owner", "exportData", { orgIds: ["strict"] })
+  expect(orgs).toMatchObject([{ loginPolicy: { forceMfa: true, idps: [] } }])
+})
+
 test("what can't be taken is named with the reason, and the rest goes on", async () => {
   const broken = {
     orgId: "half",

@@ -20,8 +20,10 @@ import {
   PasswordComplexityPolicySchema,
   PrivacyPolicySchema,
 } from "../../../gen/core/policy/v1/policy_pb.ts"
+import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { shares as idpShares } from "../../idp/api.ts"
+import { idpById } from "../../idp/index.ts"
 import { shares as policyShares } from "../../policy/api.ts"
 import { type Field, needs, one, type Piece, type Row, row } from "./v1-row.ts"
 
@@ -155,8 +157,32 @@ export const loginPolicyRow = policyRow({
     const { result } = await ask(cx, management.listLoginPolicyIDPs, { query })
     return { ...said, idps: result.map(({ idpId }) => create(LinkSchema, { idpId })) }
   },
-  add: (cx, value) => ask(cx, management.addCustomLoginPolicy, value),
+  // Without one it has people sign in by the rules of the instance, which may ask less of them.
+  add: async (cx, value, orgId) => {
+    const { here = [], gone = [] } = Object.groupBy(value.idps, ({ idpId }) =>
+      isOffered(cx, orgId, idpId) ? "here" : "gone",
+    )
+    await ask(cx, management.addCustomLoginPolicy, { ...value, idps: here })
+    if (gone.length > 0) throw goneError(gone.map(({ idpId }) => idpId))
+  },
 })
+
+/** Whether it is a provider of the organisation, or of the instance. */
+function isOffered(cx: Cx, orgId: string, idpId: string): boolean {
+  const found = idpById(cx, idpId)
+  return found !== undefined && [orgId, undefined].includes(found.place)
+}
 
 /** As many as a page may have. */
 const linksMax = 1000
+
+const namedMax = 5
+
+const goneError = (ids: readonly string[]) =>
+  new Fault(
+    "failed_precondition",
+    "transfer.idps_missing",
+    `the policy is taken, without ${ids.length} sign-in providers that are not here: ` +
+      `${ids.slice(0, namedMax).join(", ")}${ids.length > namedMax ? ", …" : ""}; set them up, ` +
+      "and add them to it",
+  )

@@ -223,6 +223,15 @@ test("what is more than a body is refused with what to do", async () => {
   })
 }, 30_000)
 
+test("a body has so many bytes, however few letters they are", async () => {
+  const name = "長".repeat(190)
+  const profile = { firstName: name, lastName: name, nickName: name, displayName: name }
+  const people = Array.from({ length: 500 }, (_, at) => human(`long${at}`, { profile }))
+  await take({ orgId: "long", org: { name: "Long" }, humanUsers: people })
+  const asked = estate.as("owner", "exportData", { orgIds: ["long"] })
+  await expect(asked).rejects.toMatchObject({ id: "transfer.too_large" })
+}, 30_000)
+
 test.for([
   ["exportData", { gcsOutput: {} }, "transfer.no_bucket"],
   ["exportData", { s3Output: {} }, "transfer.endpoint"],

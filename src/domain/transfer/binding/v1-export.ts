@@ -85,7 +85,7 @@ export async function wholeOf(
   let bytes = 0
   let things = 0
   for await (const piece of piecesOf(cx, wanted, pass)) {
-    bytes += toJsonString(DataOrgSchema, piece).length
+    bytes += Buffer.byteLength(toJsonString(DataOrgSchema, piece))
     if (bytes > inline.bytes || ++things > inline.things) throw tooLargeError()
     const known = parts.get(piece.orgId) ?? []
     if (known.length === 0) parts.set(piece.orgId, known)

@@ -5,6 +5,7 @@ import { folderAt } from "../../src/boot/folder/folder.ts"
 import {
   instanceIds,
   removeInstanceMember,
+  requireInstance,
   setDefaultOrg,
 } from "../../src/domain/instance/index.ts"
 import { addFounder } from "../../src/domain/member/index.ts"
@@ -12,9 +13,13 @@ import {
   activateOrganization,
   createOrganization,
   deactivateOrganization,
+  heldDomains,
+  org,
 } from "../../src/domain/org/index.ts"
+import { createProject } from "../../src/domain/project/index.ts"
 import {
   addOwnUser,
+  createUser,
   deactivateUser,
   lockUser,
   reactivateUser,
@@ -132,6 +137,27 @@ test("who is stopped applies nothing until they are set free", async () => {
   }
 })
 
+test("names that others took first keep nothing from being applied", async () => {
+  writeFileSync(path, `${setup()}\norganizations: [ { name: Globex } ]`)
+  await describingOf(services, { path, publicUrl, env: {} }).setUp()
+  const cx = services.call("1", "test")
+  const home = requireInstance(cx).defaultOrgId
+  const profile = { givenName: "Dee", familyName: "Scribed" }
+  const email = { value: "dee@example.com", verified: true }
+  await createUser(cx, "dee", { kind: "human", orgId: home, userName: "Described", profile, email })
+  const robot = { kind: "machine", orgId: home, accessTokenType: "bearer" } as const
+  await createUser(cx, "robot", { ...robot, userName: "described-2", name: "Robot" })
+  await createProject(cx, "described-3", { orgId: home, name: "Three" })
+  const domain = heldDomains(cx.store.state(cx, org, home))[0]
+  const long = { userName: `described-4@${domain}`, profile, email: { ...email, value: "e@e.com" } }
+  await createUser(cx, "long", { kind: "human", orgId: home, ...long })
+  const { round, settled } = begin()
+  expect(await settled()).toMatchObject({ why: null })
+  await round.stop()
+  expect(cx.store.state(cx, user, "described-5")).toMatchObject({ userName: "described-5" })
+  expect(cx.store.state(cx, user, "described")).toMatchObject({ status: "absent" })
+})
+
 test("nothing is applied as a user of an organisation's own who has the id", async () => {
   const planted = `${setup()}\norganizations: [ { name: Globex, users: [ { username: deep,
     machine: { name: planted } } ] } ]`
@@ -141,7 +167,7 @@ test("nothing is applied as a user of an organisation's own who has the id", asy
   await createOrganization(cx, "2", { name: "Globex" })
   await cx.store.transact(cx, (tx) => {
     const taking = { kind: "machine", orgId: "2", name: "R", accessTokenType: "bearer" } as const
-    addOwnUser(tx, 1, taking)
+    addOwnUser(tx, "described", taking)
     addFounder(tx, "2", "described")
   })
   const { round, clock, settled } = begin()

@@ -134,20 +134,18 @@ async function callerOf(services: ServerServices): Promise<CallApi> {
  * already gets nothing: whoever made it, or took its rights, had a reason.
  */
 async function actorOf(cx: Cx): Promise<string> {
-  const isLeft = (id: string) => cx.store.state(cx, user, id).status === "removed"
-  let number = 1
-  while (isLeft(ownUserId(number))) number++
-  const userId = ownUserId(number)
-  await cx.store.transact(cx, (tx) => {
-    if (!hasLeft(tx.state(user, userId))) return
+  const { value } = await cx.store.transact(cx, (tx) => {
     const orgId = requireInstance(cx).defaultOrgId
-    addOwnUser(tx, number, {
+    const userId = ownUserId(tx, orgId)
+    if (!hasLeft(tx.state(user, userId))) return userId
+    addOwnUser(tx, userId, {
       ...{ kind: "machine", orgId, userName: userId, name: "What files describe" },
       accessTokenType: "bearer",
     })
     addInstanceMember.within(tx, tx.instance, { userId, orgId, roles: [ownerRole] })
+    return userId
   })
-  return userId
+  return value
 }
 
 /**

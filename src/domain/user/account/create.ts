@@ -1,14 +1,21 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { givenName as nameOf } from "../../../kernel/text/given.ts"
-import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
-import { releaseClientId, takeClientId } from "../../instance/index.ts"
+import type {
+  ClaimChange,
+  Cx,
+  Decision,
+  Draft,
+  Receipt,
+  Transaction,
+} from "../../../store/index.ts"
+import { clientClaim, releaseClientId, takeClientId } from "../../instance/index.ts"
 import { isThere as isOrgThere, org } from "../../org/index.ts"
 import type { CodeOf, NewCode } from "../credential/code.ts"
 import { type NewPassword, passwordChanged } from "../credential/credential.ts"
 import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import { addLink, type External } from "../link/commands.ts"
 import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "../model.ts"
-import { mustBeFree, takeName } from "./login-name.ts"
+import { mustBeFree, nameRefusal, takeName } from "./login-name.ts"
 import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
 
 /** Names as they are given; what is left out is derived or empty. */
@@ -74,17 +81,31 @@ export function importUser(tx: Transaction, id: string, input: NewUser): void {
   add(tx, id, input)
 }
 
-/** The id of the service user that the server acts as; the next number where one was removed. */
-export const ownUserId = (number: number): string =>
-  number === 1 ? "described" : `described-${number}`
+/**
+ * The id, and the name, of the service user that the server acts as. A number is passed over where
+ * that user was removed, and where somebody else has the name or is a client by it: nobody who
+ * takes names keeps the server from acting.
+ */
+export function ownUserId(tx: Decision, orgId: string): string {
+  for (let number = 1; ; number++) {
+    const id = number === 1 ? "described" : `described-${number}`
+    const { status } = tx.state(user, id)
+    if (status === "removed") continue
+    if (status !== "absent" || isFree(tx, id, orgId)) return id
+  }
+}
+
+const isFree = (tx: Decision, id: string, orgId: string): boolean =>
+  tx.holder(clientClaim, id) === undefined &&
+  nameRefusal(tx, { id, orgId, userName: id }) === undefined
 
 /**
  * Adds the service user that the server acts as. Nobody else gives such an id, or the server would
  * act as somebody's own.
  */
-export function addOwnUser(tx: Transaction, number: number, input: NewMachine): void {
+export function addOwnUser(tx: Transaction, id: string, input: NewMachine): void {
   mustRun(tx, input.orgId)
-  add(tx, ownUserId(number), input)
+  add(tx, id, input)
 }
 
 function mustRun(tx: Transaction, orgId: string): void {

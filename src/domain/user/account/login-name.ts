@@ -155,7 +155,16 @@ type Wanted = { readonly id: string; readonly orgId: string; readonly userName: 
  * organisation has proven; one that is held on trust keeps nobody out. Two who ask at the same
  * moment may both get theirs; then the longer one counts.
  */
-export function mustBeFree(cx: Decision, { id, orgId, userName }: Wanted): void {
+export function mustBeFree(cx: Decision, wanted: Wanted): void {
+  const refusal = formRefusal(cx, wanted)
+  if (refusal) throw refusal
+}
+
+/** Why somebody new can't be called so, if they can't. */
+export const nameRefusal = (cx: Decision, wanted: Wanted): Fault | undefined =>
+  cx.holder(loginClaim, fold(wanted.userName)) ? nameTakenError() : formRefusal(cx, wanted)
+
+function formRefusal(cx: Decision, { id, orgId, userName }: Wanted): Fault | undefined {
   const name = fold(userName)
   // Nearly all are nobody's: what else would have to be looked up is, where somebody has it.
   const isOthers = (form: string, homeOf: () => string | undefined): boolean => {
@@ -167,14 +176,14 @@ export function mustBeFree(cx: Decision, { id, orgId, userName }: Wanted): void 
   const parts = partsOf(name)
   const home = parts && cx.holder(domainClaim, domainOf(parts.domain))?.id
   if (parts && home !== undefined) {
-    if (isOthers(parts.local, () => home)) throw nameTakenError()
-    if (home !== orgId && isProvenDomain(cx, parts.domain)) throw domainTakenError()
+    if (isOthers(parts.local, () => home)) return nameTakenError()
+    if (home !== orgId && isProvenDomain(cx, parts.domain)) return domainTakenError()
   }
   const isTaken = heldDomains(cx.state(org, orgId)).some((domain) =>
     // Whoever else has a name in a proven domain is about to lose it.
     isOthers(`${name}@${domain}`, () => (isProvenDomain(cx, domain) ? orgId : undefined)),
   )
-  if (isTaken) throw nameTakenError()
+  return isTaken ? nameTakenError() : undefined
 }
 
 const nameTakenError = () => new Fault("already_exists", taken.id, taken.message)

@@ -371,12 +371,14 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
 
     const tokens = section("Personal access tokens")
     await tokens.getByRole("button", { name: "Create token" }).click()
+    await page.getByLabel("Name", { exact: true }).fill("Nightly copy")
     await page.getByRole("dialog").getByRole("button", { name: "Create token" }).click()
+    await tokens.getByRole("cell", { name: "Nightly copy", exact: true }).waitFor()
     const token = (await tokens.locator(".secret code").innerText()).trim()
     const askedBy = () =>
       fetch(`${server.url}/auth/v1/users/me`, { headers: { authorization: `Bearer ${token}` } })
     expect((await askedBy()).status).toBe(200)
-    await tokens.getByRole("button", { name: /^Remove/ }).click()
+    await tokens.getByRole("button", { name: "Remove: Nightly copy" }).click()
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
     await tokens.getByText("No token.").waitFor()
     expect((await askedBy()).status).toBe(401)

@@ -122,7 +122,7 @@ export type UserEvent =
       { readonly hashedSecret: string }
     >
   | Event<"user.machine.secret.removed">
-  | Event<"user.pat.added", { readonly tokenId: string } & PersonalToken>
+  | Event<"user.pat.added", { readonly tokenId: string } & PersonalToken, { readonly name: string }>
   | Event<"user.pat.removed", { readonly tokenId: string }>
   | Event<"user.metadata.set", { readonly key: string }, { readonly value: string }>
   | Event<"user.metadata.removed", { readonly key: string }>

@@ -105,8 +105,9 @@ const removeKey = statement(
 const removeKeys = statement("DELETE FROM user_keys WHERE instance = $instance AND user_id = $id")
 
 const addToken = statement(
-  `INSERT INTO user_tokens (instance, id, user_id, org, expires, scopes, created, changed, version)
-   VALUES ($instance, $tokenId, $id, $owner, $expires, $scopes, $time, $time, $version)`,
+  `INSERT INTO user_tokens (instance, id, user_id, org, name, expires, scopes, created, changed,
+     version)
+   VALUES ($instance, $tokenId, $id, $owner, $name, $expires, $scopes, $time, $time, $version)`,
 )
 const removeToken = statement(
   "DELETE FROM user_tokens WHERE instance = $instance AND user_id = $id AND id = $tokenId",
@@ -163,7 +164,7 @@ export const userView = view<UserEvent>({
       key: "user_id, key_id",
     },
     user_tokens: {
-      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL,
+      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL,
         expires INTEGER NOT NULL, scopes TEXT NOT NULL, created INTEGER NOT NULL,
         changed INTEGER NOT NULL, version INTEGER NOT NULL`,
       key: "user_id, id",
@@ -223,8 +224,8 @@ export const userView = view<UserEvent>({
     },
     "user.machine.secret.set": (db) => db.run(setSecret, { hasSecret: true }),
     "user.machine.secret.removed": (db) => db.run(setSecret, { hasSecret: false }),
-    "user.pat.added": (db, { data: { scopes, ...data } }) => {
-      db.run(addToken, { ...data, scopes: JSON.stringify(scopes) })
+    "user.pat.added": (db, { data: { scopes, ...data }, private: secret }) => {
+      db.run(addToken, { ...data, name: secret?.name ?? "", scopes: JSON.stringify(scopes) })
       db.run(touch)
     },
     "user.pat.removed": (db, { data }) => {
@@ -328,6 +329,7 @@ export type UserTokenRow = {
   readonly id: string
   readonly user_id: string
   readonly org: string
+  readonly name: string
   readonly expires: number
   /** JSON. */
   readonly scopes: string

@@ -104,6 +104,19 @@ describe("a personal access token", () => {
     })
   })
 
+  test("is listed by the name it was given, where it was given one", async () => {
+    const add = (name?: string) =>
+      ask(v2, "addPersonalAccessToken", by(), { ...m1, expirationDate: later(), name })
+    const [named, nameless] = [await add(" Nightly copy "), await add()]
+    const { result } = await ask(v2, "listPersonalAccessTokens", by(), {})
+    expect(Object.fromEntries(result.map(({ id, name }: any) => [id, name]))).toEqual({
+      [named.tokenId]: "Nightly copy",
+      [nameless.tokenId]: "",
+    })
+    for (const name of ["a\nb", "x".repeat(201)])
+      await expect(add(name)).rejects.toMatchObject({ id: "user.name_invalid" })
+  })
+
   test("is read in its one spelling, and on its instance", async () => {
     const made = await token()
     const read = (text: string, instance = "i1") => readPersonalToken(world.cx({ instance }), text)

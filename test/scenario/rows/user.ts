@@ -352,7 +352,7 @@ export const userRows: readonly Row[] = [
   },
   {
     call: "user.v2.UserService/AddPersonalAccessToken",
-    body: { userId: "$robot", expirationDate: "$tomorrow" },
+    body: { userId: "$robot", expirationDate: "$tomorrow", name: "Nightly copy" },
     events: ["user.pat.added"],
   },
   {

@@ -10,6 +10,7 @@ import { useState } from "react"
 import { type Column, Disclosure, Table } from "../../kit/index.ts"
 import { ConfirmButton, DialogButton, formOf } from "../form/index.ts"
 import { Part, Section, t, useRead } from "../shell/index.ts"
+import { Clip } from "./badges.tsx"
 import { actionColumn } from "./listing.tsx"
 import { OnceBox } from "./once-box.tsx"
 import { Time } from "./time.tsx"
@@ -17,6 +18,7 @@ import { Time } from "./time.tsx"
 /** What is listed of a key or token; what it is was shown once. */
 export type Credential = {
   readonly id: string
+  readonly name?: string
   readonly creationDate?: Timestamp | undefined
   readonly expirationDate?: Timestamp | undefined
 }
@@ -24,7 +26,11 @@ export type Credential = {
 /** Without a text where the holder has it already. */
 export type Made = { readonly id: string; readonly text: string }
 
-type Wanted = { readonly expirationDate: Timestamp; readonly publicKey: Uint8Array }
+type Wanted = {
+  readonly name: string
+  readonly expirationDate: Timestamp
+  readonly publicKey: Uint8Array
+}
 
 type Family = "keys" | "app_keys" | "tokens"
 
@@ -73,17 +79,20 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
 /** Each has an end; a year is the offer. */
 const createForm = (props: Creating) =>
   formOf({
-    initial: { until: dayOf(Date.now() + 365 * dayMs), publicKey: "" },
+    initial: { name: "", until: dayOf(Date.now() + 365 * dayMs), publicKey: "" },
     refusals: { publicKey: ["key.public"], until: ["key.expir", "token.expir"] },
-    save: ({ until, publicKey }) => {
+    save: ({ name, until, publicKey }) => {
       const expirationDate = timestampFromMs(Date.parse(until))
-      return props.create({ expirationDate, publicKey: new TextEncoder().encode(publicKey.trim()) })
+      const own = new TextEncoder().encode(publicKey.trim())
+      return props.create({ name, expirationDate, publicKey: own })
     },
     done: (made, close) => {
       props.onMade(made)
       close()
     },
     fields: ({ text, area }) => [
+      props.family === "tokens" &&
+        text("name", t("field.name"), { hint: t("tokens.name_hint"), maxLength: 200 }),
       text("until", t("keys.until"), {
         hint: t(`${props.family}.until_hint`),
         ...{ type: "date", min: dayOf(Date.now() + dayMs), required: true },
@@ -120,14 +129,17 @@ function List<I extends DescMessage, O extends DescMessage>(props: ListProps<I, 
   const rows = find(useRead(method, input))
   if (rows.length === 0) return <p className="quiet section-lead">{t(`${family}.none`)}</p>
   const columns: readonly Column<Credential>[] = [
+    ...(family === "tokens"
+      ? [{ label: t("field.name"), cell: ({ name = "" }) => <Clip text={name} /> }]
+      : []),
     { label: t(`${family}.id`), cell: ({ id }) => <code>{id}</code> },
     { label: t("field.created"), cell: ({ creationDate }) => <Time at={creationDate} /> },
     { label: t("field.expires"), cell: ({ expirationDate }) => <Time at={expirationDate} /> },
-    actionColumn(({ id }) => (
+    actionColumn(({ id, name }) => (
       <ConfirmButton
         small
         needs={needs.remove}
-        what={id}
+        what={name || id}
         consequence={t(`${family}.remove_text`)}
         act={() => drop(id)}
       />

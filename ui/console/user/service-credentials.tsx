@@ -24,9 +24,10 @@ export function ServiceCredentials({ user }: UserPart) {
         input={theirs}
         find={({ result }) => result}
         needs={{ create: addKey, remove: removeKey }}
-        create={async (wanted) => {
-          const { keyId, keyContent } = await call(addKey, { userId, ...wanted })
-          const isOwn = wanted.publicKey.length > 0
+        create={async ({ expirationDate, publicKey }) => {
+          const wanted = { userId, expirationDate, publicKey }
+          const { keyId, keyContent } = await call(addKey, wanted)
+          const isOwn = publicKey.length > 0
           return { id: keyId, text: isOwn ? "" : new TextDecoder().decode(keyContent) }
         }}
         remove={(keyId) => call(removeKey, { userId, keyId })}
@@ -38,8 +39,8 @@ export function ServiceCredentials({ user }: UserPart) {
         input={theirs}
         find={({ result }) => result}
         needs={{ create: addPersonalAccessToken, remove: removePersonalAccessToken }}
-        create={async ({ expirationDate }) => {
-          const made = await call(addPersonalAccessToken, { userId, expirationDate })
+        create={async ({ expirationDate, name }) => {
+          const made = await call(addPersonalAccessToken, { userId, expirationDate, name })
           return { id: made.tokenId, text: made.token }
         }}
         remove={(tokenId) => call(removePersonalAccessToken, { userId, tokenId })}

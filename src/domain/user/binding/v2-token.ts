@@ -35,7 +35,7 @@ export const v2token = share<Cx>()(UserService, {
   listPersonalAccessTokens: (req, cx) => list(cx, req),
 })
 
-async function create(cx: Cx, { userId, expirationDate }: AddPersonalAccessTokenRequest) {
+async function create(cx: Cx, { userId, expirationDate, name }: AddPersonalAccessTokenRequest) {
   if (!expirationDate) {
     throw new Fault(
       "invalid_argument",
@@ -43,7 +43,7 @@ async function create(cx: Cx, { userId, expirationDate }: AddPersonalAccessToken
       "say until when the token is good: expiration_date",
     )
   }
-  const made = await createPersonalToken(cx, userId, timestampMs(expirationDate))
+  const made = await createPersonalToken(cx, userId, timestampMs(expirationDate), name)
   return { tokenId: made.id, token: made.token, creationDate: at(made.receipt.changed) }
 }
 
@@ -58,6 +58,7 @@ async function list(cx: Cx, req: ListPersonalAccessTokensRequest) {
 
 const toToken = (row: UserTokenRow): MessageInitShape<typeof PersonalAccessTokenSchema> => ({
   id: row.id,
+  name: row.name,
   userId: row.user_id,
   organizationId: row.org,
   creationDate: at(row.created),

@@ -3,6 +3,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { existing } from "../account/commands.ts"
 import { keepAnOwner } from "../account/owner.ts"
+import { optionalTextOf } from "../field.ts"
 import { hasLeft, type PersonalToken, type UserEvent, user } from "../model.ts"
 
 /** So that whoever looks for lost secrets knows one when they see it. */
@@ -13,43 +14,44 @@ const scopes = ["openid", "profile", "urn:core:iam:org:project:id:core:aud"]
 
 const tokensMax = 100
 
-const addToken = user.command<{ readonly id: string; readonly expires: number }>(
-  (state, { id, expires }, cx) => {
-    const present = existing(state)
-    if (present.kind !== "machine") {
-      throw new Fault(
-        "failed_precondition",
-        "user.not_machine",
-        "only service users have personal access tokens; people sign in themselves",
-      )
-    }
-    if (expires <= cx.now) {
-      throw new Fault(
-        "invalid_argument",
-        "user.token_expired",
-        "the token's expiration date must lie in the future",
-      )
-    }
-    if (Object.keys(present.personalTokens).length >= tokensMax) {
-      throw new Fault(
-        "resource_exhausted",
-        "user.too_many_tokens",
-        `a service user has at most ${tokensMax} tokens; remove one that is no longer used`,
-      )
-    }
-    const data = { tokenId: id, expires: Math.min(expires, never), scopes }
-    return [{ type: "user.pat.added", data }]
-  },
-)
+type NewToken = { readonly id: string; readonly expires: number; readonly name?: string }
+
+const addToken = user.command<NewToken>((state, { id, expires, name }, cx) => {
+  const present = existing(state)
+  if (present.kind !== "machine") {
+    throw new Fault(
+      "failed_precondition",
+      "user.not_machine",
+      "only service users have personal access tokens; people sign in themselves",
+    )
+  }
+  if (expires <= cx.now) {
+    throw new Fault(
+      "invalid_argument",
+      "user.token_expired",
+      "the token's expiration date must lie in the future",
+    )
+  }
+  if (Object.keys(present.personalTokens).length >= tokensMax) {
+    throw new Fault(
+      "resource_exhausted",
+      "user.too_many_tokens",
+      `a service user has at most ${tokensMax} tokens; remove one that is no longer used`,
+    )
+  }
+  const data = { tokenId: id, expires: Math.min(expires, never), scopes }
+  return [{ type: "user.pat.added", data, private: { name: optionalTextOf("name", name) } }]
+})
 
 /** Makes a token for a service user, which is answered this once. */
 export async function createPersonalToken(
   cx: Cx,
   userId: string,
   expires: number,
+  name?: string,
 ): Promise<{ readonly receipt: Receipt; readonly id: string; readonly token: string }> {
   const id = cx.ids.next()
-  const receipt = await addToken(cx, userId, { id, expires })
+  const receipt = await addToken(cx, userId, { id, expires, ...(name && { name }) })
   const sealed = cx.secrets.seal("token", JSON.stringify([userId, id]), aboutOf(cx))
   return { receipt, id, token: prefix + sealed }
 }

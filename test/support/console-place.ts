@@ -65,6 +65,7 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/targets/$targetId", "$application"],
   ["/ui/console/events", "Events"],
   ["/ui/console/nodes", "Nodes"],
+  ["/ui/console/transfer", "Export and import"],
   ["/ui/console/settings", "Settings"],
   ["/ui/account", "Profile"],
   ["/ui/account/security", "How you sign in"],

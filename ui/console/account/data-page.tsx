@@ -7,6 +7,7 @@ import {
   Part,
   Refused,
   Section,
+  saveFile,
   signedOut,
   t,
   useAction,
@@ -33,13 +34,7 @@ export function DataPage() {
 function Download({ userId }: { readonly userId: string }) {
   const action = useAction(async () => {
     const data = JSON.stringify(await ownData(userId), null, 2)
-    const address = URL.createObjectURL(new Blob([data], { type: "application/json" }))
-    const link = document.createElement("a")
-    link.href = address
-    link.download = "my-account.json"
-    link.click()
-    // The browser has taken it by the next turn.
-    setTimeout(() => URL.revokeObjectURL(address), 0)
+    saveFile("my-account.json", data, "application/json")
   })
   return (
     <Section title={t("account.data.title")}>

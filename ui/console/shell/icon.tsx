@@ -16,6 +16,7 @@ const paths = {
   "signing-keys": "M8.5 15.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM13 11h8v4m-3.5-4v3",
   events: "M3 12h4l3-7 4 14 3-7h4",
   nodes: "M4 4.5h16v6H4zm0 9h16v6H4zM7.5 7.5h.2m-.2 9h.2M11 7.5h5.5M11 16.5h5.5",
+  transfer: "M8 20V4M4 8l4-4 4 4M16 4v16M12 16l4 4 4-4",
   scripts: "M8.5 7 3.5 12l5 5M15.5 7l5 5-5 5",
   targets:
     "M12 20a8 8 0 1 0 0-16 8 8 0 0 0 0 16zM12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM12 1.5V4m0 16v2.5",

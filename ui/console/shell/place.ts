@@ -23,7 +23,8 @@ export const holds = (held: readonly string[], permission: string): boolean =>
 /** What holds for the whole instance, in the order in which it is listed. */
 export const instancePlaces = [
   ...(["organizations", "administrators", "identity-providers", "providers", "texts"] as const),
-  ...(["signing-keys", "targets", "events", "nodes", "settings"] as const),
+  ...(["signing-keys", "targets", "events", "nodes", "transfer"] as const),
+  "settings",
 ] as const
 
 type FoundPlace = {

@@ -1,0 +1,128 @@
+// How somebody takes organisations out of an instance and into another, by the console.
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, personOf, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { signedInAt } from "../support/console-place.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+describe.runIf(needs("chromium"))("whoever owns two instances", () => {
+  const folder = temporaryFolder()
+  const file = join(folder.path, "organizations.jsonl")
+  const services: Service[] = []
+  const at = (place: 0 | 1): Service => {
+    const service = services[place]
+    if (!service) throw new Error("it was not started")
+    return service
+  }
+  let browser: Browser
+  let from: Page
+  let to: Page
+  let globex: string
+
+  beforeAll(async () => {
+    services.push(...(await Promise.all([openService(), openService()])))
+    const one = at(0)
+    const password = { password: "Correct-horse-7-battery", changeRequired: false }
+    globex = await organizationAt(one, "Globex")
+    await one.get("CreateUser", {
+      ...{ organizationId: globex, username: "grace" },
+      human: { ...personOf("grace"), password },
+    })
+    browser = await openBrowser()
+    const open = async ({ url }: Service) => {
+      const context = await browser.newContext({ locale: "en", acceptDownloads: true })
+      return signedInAt(context, `${url}/ui/console/transfer`)
+    }
+    from = await open(at(0))
+    to = await open(at(1))
+  })
+  afterAll(async () => {
+    await browser?.close()
+    for (const service of services) await service.close()
+    folder.remove()
+  })
+
+  test("takes one of them to a file, without secrets", async () => {
+    await from.locator("main").getByRole("combobox").selectOption("Globex")
+    const downloading = from.waitForEvent("download")
+    await from.getByRole("button", { name: "Export", exact: true }).click()
+    await (await downloading).saveAs(file)
+    await from.getByText("The file has one organisation.").waitFor()
+    const lines = readFileSync(file, "utf8").trim().split("\n")
+    const [org] = lines.map((line) => JSON.parse(line))
+    expect(lines).toHaveLength(1)
+    expect(org).toMatchObject({ orgId: globex, org: { name: "Globex" } })
+    expect(org.humanUsers).toMatchObject([{ user: { userName: "grace" } }])
+    expect(JSON.stringify(org)).not.toContain("argon2")
+  })
+
+  test("takes hashes along when they say so, and is warned", async () => {
+    await from.getByLabel("Hashes of passwords").check()
+    await from.getByText("Keep it like a key").waitFor()
+    const downloading = from.waitForEvent("download")
+    await from.getByRole("button", { name: "Export", exact: true }).click()
+    await (await downloading).saveAs(file)
+    expect(readFileSync(file, "utf8")).toContain("argon2")
+  })
+
+  test("tries it at the other, which changes nothing", async () => {
+    await to.getByLabel("Try a file").setInputFiles(file)
+    await to.getByText("Nothing has been changed").waitFor()
+    expect(await namesAt(at(1))).not.toContain("Globex")
+  })
+
+  test("takes it over there, and is told what was there the second time", async () => {
+    await to.getByLabel("Import a file").setInputFiles(file)
+    await to.getByText(/^Taken over: [1-9]/).waitFor()
+    expect(await namesAt(at(1))).toContain("Globex")
+    await to.getByLabel("Import a file").setInputFiles(file)
+    await to.getByText("Taken over: 0.").waitFor()
+    await to.locator("tbody tr").filter({ hasText: "human_users" }).waitFor()
+  })
+
+  test("sees what was taken of a file of several parts before it broke off", async () => {
+    const projects = Array.from({ length: 1200 }, (_, at) => ({
+      projectId: `large-${at}`,
+      project: { name: `${at} ${"長".repeat(190)}` },
+    }))
+    writeFileSync(file, JSON.stringify({ orgId: "large", org: { name: "Large" }, projects }))
+    await to.getByLabel("Try a file").setInputFiles(file)
+    await to.getByText("This file is too large to be tried here.").waitFor()
+    let asked = 0
+    await to.route("**/ImportData", (route) => {
+      const json = { code: "unavailable", message: "the disk is full" }
+      return ++asked === 2 ? route.fulfill({ status: 503, json }) : route.continue()
+    })
+    await to.getByLabel("Import a file").setInputFiles(file)
+    await to.getByText(/^Taken over before it broke off: [1-9]/).waitFor()
+    await to.getByText("the disk is full").waitFor()
+    expect(await namesAt(at(1))).toContain("Large")
+    await to.unroute("**/ImportData")
+    await to.getByLabel("Import a file").setInputFiles(file)
+    await to.getByText(/^Taken over: [1-9]/).waitFor()
+  })
+
+  test("is told the line that is none", async () => {
+    writeFileSync(file, '{"orgId": "lost"\nuser name;email\n')
+    await to.getByLabel("Import a file").setInputFiles(file)
+    await to.getByText("Not taken over: 2").first().waitFor()
+    await to
+      .locator("tbody tr")
+      .filter({ hasText: "This line is no organisation" })
+      .first()
+      .waitFor()
+  })
+})
+
+async function organizationAt({ get }: Service, name: string): Promise<string> {
+  return (await get("AddOrganization", { name })).organizationId
+}
+
+async function namesAt({ get }: Service): Promise<readonly string[]> {
+  const { result } = await get("ListOrganizations")
+  return result.map(({ name }: { readonly name: string }) => name)
+}

@@ -1,12 +1,16 @@
 // Every operation, in every encoding that it has: the rows are data, this runs them.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { changesIn } from "../../src/domain/history/past.ts"
+import texts from "../../src/domain/history/texts/en.json"
+import { keyed } from "../../src/domain/history/words.ts"
+import type { Cx } from "../../src/store/index.ts"
 import { type House, openHouse } from "./house.ts"
 import type { Row } from "./row.ts"
 import { type Family, rows } from "./rows/index.ts"
 import { runRow, waysTo } from "./run.ts"
 import { closeWays, type Way } from "./ways.ts"
 
-/** Declares the tests of some families of rows, which share an instance. */
+/** Declares the tests of some families of rows, which share an instance, and its history. */
 export function testFamilies(families: readonly Family[]): void {
   let house: House
   beforeAll(async () => {
@@ -22,6 +26,31 @@ export function testFamilies(families: readonly Family[]): void {
       for (const [name, way] of waysTo(row)) await check(row, name, way, house)
     })
   })
+  test("what they changed is told in words, field by field", async () => {
+    const told = await fieldsTold(house.within())
+    expect(told.size).toBeGreaterThan(0)
+    const known = new Set(Object.keys(texts.fields))
+    const isKey = (path: readonly string[], at: number) => keyed.has(path[at - 1] ?? "")
+    const wordless = [...told.values()].flatMap((path) =>
+      path.filter((part, at) => !known.has(part) && !isKey(path, at)),
+    )
+    expect([...new Set(wordless)]).toEqual([])
+  })
+}
+
+/** Where all that has a history was ever changed. */
+async function fieldsTold(cx: Cx): Promise<ReadonlyMap<string, readonly string[]>> {
+  const told = new Map<string, readonly string[]>()
+  const seen = new Set<string>()
+  for (const { stream, id } of await cx.store.log.read(0, 100_000)) {
+    const kind = cx.store.kind(stream)
+    if (kind?.retention !== "forever" || seen.has(`${stream} ${id}`)) continue
+    seen.add(`${stream} ${id}`)
+    const part = { from: undefined, asc: true, limit: 1000 }
+    for (const { differences } of await changesIn(cx, { kind, id }, part))
+      for (const { path } of differences) told.set(path.join(" "), path)
+  }
+  return told
 }
 
 const titleOf = ({ call, name, as = "manager" }: Row) =>

@@ -28,13 +28,14 @@ import { linesOf } from "../../ui/console/form/lines.ts"
 import { changeOf, languages } from "../../ui/console/instance/restriction.ts"
 import { familiesOf, levelOf, levels } from "../../ui/console/instance/role.ts"
 import { kindNames, kindOf, kinds, stateOf, turnOf } from "../../ui/console/instance/web-key.ts"
+import { numberText } from "../../ui/console/list/differences.tsx"
 import { fileNameOf } from "../../ui/console/list/once-box.tsx"
 import { agoOf } from "../../ui/console/list/time.tsx"
 import { cutOf, visible } from "../../ui/console/refused/difference.ts"
 import { consoleDocument } from "../../ui/console/shell/document.tsx"
 import { needs } from "../../ui/console/shell/place.ts"
 import { isDenied, refusalOf, unreachable } from "../../ui/console/shell/refusal.ts"
-import { speak } from "../../ui/console/shell/text.ts"
+import { learn, speak } from "../../ui/console/shell/text.ts"
 import { ButtonLink } from "../../ui/kit/button.tsx"
 
 describe("what pages say", () => {
@@ -86,6 +87,28 @@ describe("a time as people type it", () => {
     speak("de")
     expect(durationText(durationFromMs(86_400_000))).toBe("1 Tag")
     speak("en")
+  })
+})
+
+describe("a number that has changed", () => {
+  it.each([
+    [5000, "timeoutMs", "5 seconds"],
+    [250, "timeoutMs", "250 ms"],
+    [43_200, "accessTokenLifetime", "12 hours"],
+    [3600, "expiry", "1 hour"],
+    [7_776_000, "periodSeconds", "90 days"],
+    [8, "minLength", "8"],
+  ])("%d, of %s, is told as people read it", (value, name, text) => {
+    expect(numberText(value, name)).toBe(text)
+  })
+
+  it("is a moment where no other number is so large", () => {
+    expect(numberText(Date.UTC(2026, 10, 24, 12), "created")).toMatch(/^Nov 2\d, 2026, \d/)
+  })
+
+  it("is never where the server says that it ends by itself at no time", () => {
+    learn({ "detail.never": "Never" })
+    expect(numberText(Date.UTC(9999, 11, 31, 23, 59, 59), "expiry")).toBe("Never")
   })
 })
 

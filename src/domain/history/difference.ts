@@ -81,12 +81,12 @@ function shortened(value: Json | undefined): Json | undefined {
   return text !== undefined && text.length > textMax ? `${text.slice(0, textMax)}…` : value
 }
 
-/** Every field that is set, however deep; lists are one. */
+/** Every field that is set, however deep; lists are one, but of what has ids. */
 function leavesOf(state: unknown, sets: readonly string[]): readonly Field[] {
   const fields: Field[] = []
   const walk = (value: Json, path: readonly string[]): void => {
     const isSet = sets.some((each) => each === path.join("."))
-    const said = isSet && isRecord(value) ? Object.keys(value) : value
+    const said = isSet && isRecord(value) ? Object.keys(value) : (byId(value) ?? value)
     if (isRecord(said)) {
       for (const [key, inner] of Object.entries(said)) walk(inner, [...path, key])
     } else if (!isEmpty(said)) fields.push({ path, value: said })
@@ -96,17 +96,17 @@ function leavesOf(state: unknown, sets: readonly string[]): readonly Field[] {
   return fields
 }
 
+/** What has ids, kept by them. */
+function byId(value: Json): Json | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined
+  const rows = value.filter(isRecord).map(({ id, ...rest }) => [id, rest] as const)
+  const isWhole = rows.length === value.length && rows.every(([id]) => typeof id === "string")
+  return isWhole ? Object.fromEntries(rows) : undefined
+}
+
 /** How a state says that it has nothing to say there. */
 const isEmpty = (value: Json): boolean =>
   value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
 const isRecord = (value: Json): value is { readonly [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value)
-
-/** "hasProjectCheck" as people read it; keys that somebody chose stay as they are. */
-export const wordsOfPath = (path: readonly string[]): string =>
-  path
-    .map((part) =>
-      part.replaceAll(/([a-z])([A-Z])/g, (_, end, next) => `${end} ${next.toLowerCase()}`),
-    )
-    .join(" › ")

@@ -31,6 +31,7 @@ const shown: Readonly<Record<string, Shown>> = {
   customtext: { personal: ["texts"] },
   group: { hidden: ["orgId"] },
   idps: { hidden: timed.map((path) => `all.${path}`) },
+  instance: { hidden: ["oidcSaid"] },
   message_providers: { hidden: timed.map((path) => `providers.${path}`) },
   org: { hidden: ["stops", "stoppedBy"] },
   policy: { hidden: timed },

@@ -3,7 +3,7 @@ import type { Cx } from "../../store/index.ts"
 import de from "./texts/de.json"
 import en from "./texts/en.json"
 
-type Texts = Readonly<Record<"types" | "streams", Readonly<Record<string, string>>>>
+type Texts = Readonly<Record<"types" | "streams" | "fields", Readonly<Record<string, string>>>>
 
 const texts: Readonly<Record<string, Texts>> = { en, de }
 
@@ -21,6 +21,23 @@ export const wordsOf = (cx: Pick<Cx, "languages">, type: string): string =>
 /** What kind of thing it happened to, as people read it: "projectgrant". */
 export const wordsOfStream = (cx: Pick<Cx, "languages">, stream: string): string =>
   textsFor(cx).streams[stream] ?? stream
+
+/** What is kept by ids, names and keys that somebody chose: those stay as they are. */
+export const keyed: ReadonlySet<string> = new Set([
+  ...["actions", "all", "domains", "keys", "members", "personalTokens", "providers", "roles"],
+  ...["secrets", "texts", "trustedDomains"],
+])
+
+/** Which field, from the outside in, as people read it: "oidc › redirectUris". */
+export function wordsOfPath(cx: Pick<Cx, "languages">, path: readonly string[]): string {
+  const { fields } = textsFor(cx)
+  const isKey = (at: number) => keyed.has(path[at - 1] ?? "")
+  const wordsOf = (part: string) => (Object.hasOwn(fields, part) ? fields[part] : undefined)
+  return path.map((part, at) => (isKey(at) ? part : (wordsOf(part) ?? spaced(part)))).join(" › ")
+}
+
+const spaced = (name: string): string =>
+  name.replaceAll(/([a-z])([A-Z])/g, (_, end, next) => `${end} ${next.toLowerCase()}`)
 
 /** Zero is what a query says that does not say it. */
 export function sequenceOf(sequence = 0n): number | undefined {

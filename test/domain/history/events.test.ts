@@ -1,6 +1,6 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { wordsOf, wordsOfStream } from "../../../src/domain/history/words.ts"
+import { wordsOf, wordsOfPath, wordsOfStream } from "../../../src/domain/history/words.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -37,6 +37,14 @@ test.each([
 ])("to a reader of %j it is said in their language, else in English", (languages, type, kind) => {
   expect(wordsOf({ languages }, "project.added")).toBe(type)
   expect(wordsOfStream({ languages }, "projectgrant")).toBe(kind)
+})
+
+test("fields are said in words, too, but for what somebody has called so", () => {
+  const [english, german] = [{ languages: [] }, { languages: ["de"] }]
+  expect(wordsOfPath(english, ["oidc", "redirectUris"])).toBe("OpenID Connect › Redirect URIs")
+  expect(wordsOfPath(german, ["phone", "number"])).toBe("Telefon › Nummer")
+  expect(wordsOfPath(german, ["domains", "name", "verified"])).toBe("Domains › name › Bestätigt")
+  expect(wordsOfPath(german, ["notYetSaid", "constructor"])).toBe("not yet said › constructor")
 })
 
 test("each filter finds what is so, and all of them together", async () => {

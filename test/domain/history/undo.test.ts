@@ -58,7 +58,7 @@ test("an undo is told field by field, is a new change, and can be undone in turn
     types: ["project.changed"],
     lastSequence: 2n,
   })
-  expect(shown.differences.map(({ words }: any) => words)).toEqual(["name"])
+  expect(shown.differences.map(({ words }: any) => words)).toEqual(["Name"])
   expect((await newest("manager", p1)).sequence).toBe(2n)
   expect(await undo("manager", p1, 2n)).toMatchObject({ sequence: 3n })
   expect(await newest("manager", p1)).toMatchObject({
@@ -153,7 +153,7 @@ test("what would not come back whole is refused by name, as are secrets", async 
   const { sequence } = await newest("manager", app)
   const { refusal: id, words } = await preview("manager", app, sequence)
   expect(id).toBe("history.undo_partly")
-  expect(words).toContain("secrets")
+  expect(words).toContain("Secrets › ")
 })
 
 test("what is said by key goes back to what was said before, or away", async () => {

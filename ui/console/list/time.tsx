@@ -22,7 +22,7 @@ export function agoOf(language: string, time: number, now: number): string {
 }
 
 /** The server says the year 9999 where nothing ends by itself. */
-const never = Date.UTC(9999, 0)
+export const never = Date.UTC(9999, 0)
 
 type TimeProps = { readonly at: Timestamp | undefined }
 

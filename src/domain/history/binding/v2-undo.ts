@@ -16,7 +16,7 @@ export const undos = share<Cx>()(HistoryService, {
     return {
       possible: true,
       operation: plan.asked.operation,
-      differences: differences.map(toDifference),
+      differences: differences.map((each) => toDifference(cx, each)),
       types: [...types],
       typeWords: types.map((type) => wordsOf(cx, type)),
       lastSequence: BigInt(plan.last),

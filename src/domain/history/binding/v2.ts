@@ -13,13 +13,13 @@ import type { Cx, NodeStanding } from "../../../store/index.ts"
 import { placeId as idpsId } from "../../idp/index.ts"
 import { instanceIds } from "../../instance/index.ts"
 import { policiesId } from "../../policy/index.ts"
-import { type Difference, type Json, wordsOfPath } from "../difference.ts"
+import type { Difference, Json } from "../difference.ts"
 import { retryFailed } from "../event.ts"
 import { type Changed, changesIn, compare, type Moment } from "../past.ts"
 import { clientNameOf, editorsOf } from "../query.ts"
 import { kindOf, type Place } from "../resource.ts"
 import { wayOf } from "../undo/list.ts"
-import { sequenceOf, wordsOf } from "../words.ts"
+import { sequenceOf, wordsOf, wordsOfPath } from "../words.ts"
 
 export const v2 = share<Cx>()(HistoryService, {
   listChanges: async ({ resource, limit, sequence, asc }, cx) => {
@@ -33,7 +33,7 @@ export const v2 = share<Cx>()(HistoryService, {
     const moments = { from: momentOf(from), to: momentOf(to) }
     const { existed, last, differences } = await compare(cx, placeOf(cx, resource), moments)
     const when = last && { sequence: BigInt(last.version), changeDate: at(last.time) }
-    return { existed, ...when, differences: differences.map(toDifference) }
+    return { existed, ...when, differences: differences.map((each) => toDifference(cx, each)) }
   },
   retryFailedEvents: async (req, cx) => ({
     count: BigInt(await retryFailed(cx, checked(req), cx.instance)),
@@ -167,16 +167,16 @@ function changing(cx: Cx, { kind }: Place, isWriter: boolean) {
       type: event.type,
       words: wordsOf(cx, event.type),
       editor: toEditor(cx, event, named),
-      differences: differences.map(toDifference),
+      differences: differences.map((each) => toDifference(cx, each)),
       payload,
       undoable: isWriter && typeof (wayOf(kind, event.type) ?? "") !== "string",
     }
   }
 }
 
-export const toDifference = ({ path, before, after, shortened }: Difference) => ({
+export const toDifference = (cx: Cx, { path, before, after, shortened }: Difference) => ({
   path: [...path],
-  words: wordsOfPath(path),
+  words: wordsOfPath(cx, path),
   ...(before !== undefined && { before: jsonValue(before) }),
   ...(after !== undefined && { after: jsonValue(after) }),
   shortened,

@@ -1,8 +1,9 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { changedKeys, type Field, fieldsOf, isSame, wordsOfPath } from "../difference.ts"
+import { changedKeys, type Field, fieldsOf, isSame } from "../difference.ts"
 import { type Folded, foldings, type Happening, mustBeKept } from "../past.ts"
 import { type Place, shownOf } from "../resource.ts"
+import { wordsOfPath } from "../words.ts"
 import { wayOf } from "./list.ts"
 import { type Asked, type Reason, reasons } from "./way.ts"
 
@@ -124,7 +125,7 @@ const changedSinceError = (keys: readonly string[]) =>
 export const wordsOfKeys = (keys: readonly string[]): string =>
   keys
     .slice(0, 5)
-    .map((key) => (key === "" ? "" : wordsOfPath(pathOf(key))))
+    .map((key) => (key === "" ? "" : wordsOfPath({ languages: [] }, pathOf(key))))
     .filter(Boolean)
     .join(", ")
 

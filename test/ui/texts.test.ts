@@ -1,8 +1,7 @@
 import { fileURLToPath } from "node:url"
 import { MessageFormat } from "messageformat"
 import { describe, expect, it } from "vitest"
-import deEvents from "../../src/domain/history/texts/de.json"
-import enEvents from "../../src/domain/history/texts/en.json"
+import { texts as events } from "../../src/domain/history/words.ts"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
 import { aggregates } from "../../src/server/modules.ts"
 import deFirst from "../../ui/console/shell/texts/de.json"
@@ -25,8 +24,11 @@ const catalogues: { name: string; english: Texts; other: Texts }[] = [
     ...{ name: `login in ${language}`, english: login.texts.en, other },
   })),
   { name: "console in de", english: en, other: de },
-  { name: "events in de", english: enEvents.types, other: deEvents.types },
-  { name: "kinds in de", english: enEvents.streams, other: deEvents.streams },
+  ...Object.entries(events).flatMap(([language, { types, streams, fields }]) => [
+    { name: `events in ${language}`, english: events.en.types, other: types },
+    { name: `kinds in ${language}`, english: events.en.streams, other: streams },
+    { name: `fields in ${language}`, english: events.en.fields, other: fields },
+  ]),
 ]
 
 describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => {
@@ -54,12 +56,27 @@ describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => 
 describe("there are words, and none too many,", () => {
   it("for all that can happen", () => {
     const types = new Set(aggregates.flatMap(({ evolve }) => Object.keys(evolve)))
-    expect(Object.keys(enEvents.types).sort()).toEqual([...types].sort())
+    expect(Object.keys(events.en.types).sort()).toEqual([...types].sort())
+  })
+
+  it("in each language that pages are in", () => {
+    expect(Object.keys(events).sort()).toEqual([...pageLanguages].sort())
+  })
+
+  it("that is its own, and says what differs in other words", () => {
+    const { en, ...others } = events
+    for (const [language, { types }] of Object.entries(others)) {
+      const said: Readonly<Record<string, string>> = types
+      const asInEnglish = Object.entries(en.types).filter(([type, text]) => said[type] === text)
+      expect(asInEnglish, language).toEqual([])
+      const kinds = (all: Readonly<Record<string, string>>) => new Set(Object.values(all)).size
+      expect(kinds(said) / kinds(en.types), language).toBeGreaterThan(0.95)
+    }
   })
 
   it("for all that it can happen to", () => {
     const streams = new Set(aggregates.map(({ stream }) => stream))
-    expect(Object.keys(enEvents.streams).sort()).toEqual([...streams].sort())
+    expect(Object.keys(events.en.streams).sort()).toEqual([...streams].sort())
   })
 })
 

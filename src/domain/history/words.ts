@@ -2,16 +2,28 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import de from "./texts/de.json"
 import en from "./texts/en.json"
+import es from "./texts/es.json"
+import fr from "./texts/fr.json"
+import it from "./texts/it.json"
+import ja from "./texts/ja.json"
+import nl from "./texts/nl.json"
+import pl from "./texts/pl.json"
+import pt from "./texts/pt.json"
+import zh from "./texts/zh.json"
 
 type Texts = Readonly<Record<"types" | "streams" | "fields", Readonly<Record<string, string>>>>
 
-const texts: Readonly<Record<string, Texts>> = { en, de }
+/** Every language that people read of us in. */
+export const texts = { en, de, fr, es, it, pt, nl, pl, ja, zh } as const satisfies Readonly<
+  Record<string, Texts>
+>
+
+const isKnown = (language: string): language is keyof typeof texts => Object.hasOwn(texts, language)
 
 /** The first language of the caller in which it is known what events say, else English. */
 function textsFor({ languages }: Pick<Cx, "languages">): Texts {
   const bases = languages.map((each) => each.toLowerCase().split("-")[0] ?? "")
-  const base = bases.find((each) => Object.hasOwn(texts, each))
-  return (base !== undefined && texts[base]) || en
+  return texts[bases.find(isKnown) ?? "en"]
 }
 
 /** What happened, as people read it: "project.role.added". */

@@ -31,8 +31,10 @@ test("what happened is told with its place, who did it, and what was said", asyn
 
 test.each([
   [["de-CH", "en"], "Projekt erstellt", "Freigegebenes Projekt"],
-  [["fr", "de"], "Projekt erstellt", "Freigegebenes Projekt"],
-  [["fr"], "Project created", "Granted project"],
+  [["sv", "de"], "Projekt erstellt", "Freigegebenes Projekt"],
+  [["fr-CA"], "Projet créé", "Projet accordé"],
+  [["ja"], "プロジェクトを作成", "付与されたプロジェクト"],
+  [["sv"], "Project created", "Granted project"],
   [[], "Project created", "Granted project"],
 ])("to a reader of %j it is said in their language, else in English", (languages, type, kind) => {
   expect(wordsOf({ languages }, "project.added")).toBe(type)

@@ -144,6 +144,8 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     const organizationId: string = (await service.get("ListOrganizations")).result[0].id
     await service.get("CreateGroup", { organizationId, name: "Finance" })
     await row("group.added").waitFor()
+    // In words, as everything else; the type is for machines.
+    expect(await row("group.added").innerText()).toMatch(/\bGroup\s+\d{15,}/)
     const names = Array.from({ length: 51 }, (_, at) => `Group ${at}`)
     await Promise.all(names.map((name) => service.get("CreateGroup", { organizationId, name })))
     await page.goto(`${service.url}/ui/console/events`)

@@ -80,6 +80,7 @@ describe.runIf(needs("chromium"))("what happened to a thing", () => {
     await open("/administrators")
     const instance = section("History: Instance")
     await instance.getByText("Administrator of the instance added").first().waitFor()
+    await instance.getByText("Latchkey itself (setup)").first().waitFor()
     await open("/settings")
     await section("History: Policies").locator("tbody tr").first().waitFor()
     await section("History: Instance").locator("tbody tr").first().waitFor()

@@ -3,8 +3,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { Event } from "../../../src/gen/core/event/v1/event_pb.ts"
 import { Button, Check, type Column, Skeleton, Table } from "../../kit/index.ts"
-import { type ListState, Time, useFilterChips, useListState } from "../list/index.ts"
-import { Link, Page, Part, Refused, refusalOf, t, transport } from "../shell/index.ts"
+import { Editor, type ListState, Time, useFilterChips, useListState } from "../list/index.ts"
+import { Page, Part, Refused, refusalOf, t, transport } from "../shell/index.ts"
 import { FailedEvents } from "./failed-events.tsx"
 import { Filters } from "./filters.tsx"
 import { Views } from "./views.tsx"
@@ -120,23 +120,13 @@ const columnsOf = (): readonly Column<Event>[] => [
   {
     label: t("events.to"),
     cell: ({ aggregate }) => (
-      <span className="clip">
-        {aggregate?.type?.type} <code className="small">{aggregate?.id}</code>
-      </span>
+      <div className="call">
+        <span>{aggregate?.type?.localized?.localizedMessage}</span>
+        <code className="small">{aggregate?.id}</code>
+      </div>
     ),
   },
-  { label: t("history.who"), cell: ({ editor }) => <Who {...editor} /> },
+  { label: t("history.who"), cell: ({ editor }) => editor?.userId && <Editor {...editor} /> },
   { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
   { label: t("events.position"), cell: ({ sequence }) => String(sequence) },
 ]
-
-type WhoProps = { readonly userId?: string; readonly displayName?: string }
-
-function Who({ userId = "", displayName = "" }: WhoProps) {
-  if (!displayName) return <span className="quiet clip">{userId}</span>
-  return (
-    <Link to="/users/$userId" params={{ userId }}>
-      <bdi className="clip">{displayName}</bdi>
-    </Link>
-  )
-}

@@ -8,8 +8,9 @@ import {
   type ResourceSchema,
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button, type Column, Table } from "../../kit/index.ts"
-import { isHidden, Link, Refused, refusalOf, Section, t, transport } from "../shell/index.ts"
+import { isHidden, Refused, refusalOf, Section, t, transport } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
+import { Editor } from "./editor.tsx"
 import { actionColumn } from "./listing.tsx"
 import { SinceButton } from "./since.tsx"
 import { Time } from "./time.tsx"
@@ -96,17 +97,10 @@ function What({ change: { words, differences, sequence } }: RowProps) {
 }
 
 function Who({ change }: RowProps) {
-  const { userId = "", displayName = "", loginName = "", clientName = "" } = change.editor ?? {}
-  const name = displayName || loginName
+  const { clientName = "" } = change.editor ?? {}
   return (
     <div className="call">
-      {name ? (
-        <Link to="/users/$userId" params={{ userId }}>
-          <bdi className="clip">{name}</bdi>
-        </Link>
-      ) : (
-        <span className="quiet">{userId}</span>
-      )}
+      <Editor {...change.editor} />
       {clientName && <bdi className="quiet small clip">{clientName}</bdi>}
     </div>
   )

@@ -1,6 +1,7 @@
 export { Badges, Clip } from "./badges.tsx"
 export { Collection } from "./collection.tsx"
 export { Credentials } from "./credentials.tsx"
+export { Editor } from "./editor.tsx"
 export { useFilterChips } from "./filter.tsx"
 export { Histories, HistoryButton, streamOf } from "./histories.tsx"
 export { History } from "./history.tsx"

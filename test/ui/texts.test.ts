@@ -53,6 +53,23 @@ describe.each(catalogues)("the catalogue of the $name", ({ english, other }) => 
   })
 })
 
+it("German says du to whoever reads it, on every page", () => {
+  const ofEvents = Object.values(events.de).flatMap((of: Texts) => Object.values(of))
+  const german = [...Object.values(de), ...Object.values(login.texts.de), ...ofEvents]
+  expect(german.filter((text) => /\bdu\b/.test(text)).length).toBeGreaterThan(50)
+  expect(german.filter((text) => /[a-zäöüß,] (Sie|Ihnen|Ihr[emnrs]*)\b/.test(text))).toEqual([])
+})
+
+/** What German could call in two ways, and pages call in one: what they would say otherwise. */
+const otherwise =
+  /(?<!eines )\bTokens\b|Access.Token|Erneuerungstoken|\b[Ee]rstell|Richtlinie|[Ff]reig(a|ege)b/
+
+it("German has one word for one thing, on every page", () => {
+  const german = [de, login.texts.de, events.de.types, events.de.streams, events.de.fields]
+  const said = german.flatMap((texts: Texts) => Object.entries(texts))
+  expect(said.filter(([, text]) => otherwise.test(text))).toEqual([])
+})
+
 describe("there are words, and none too many,", () => {
   it("for all that can happen", () => {
     const types = new Set(aggregates.flatMap(({ evolve }) => Object.keys(evolve)))

@@ -30,8 +30,8 @@ test("what happened is told with its place, who did it, and what was said", asyn
 })
 
 test.each([
-  [["de-CH", "en"], "Projekt erstellt", "Freigegebenes Projekt"],
-  [["sv", "de"], "Projekt erstellt", "Freigegebenes Projekt"],
+  [["de-CH", "en"], "Projekt angelegt", "Gewährtes Projekt"],
+  [["sv", "de"], "Projekt angelegt", "Gewährtes Projekt"],
   [["fr-CA"], "Projet créé", "Projet accordé"],
   [["ja"], "プロジェクトを作成", "付与されたプロジェクト"],
   [["sv"], "Project created", "Granted project"],

@@ -66,8 +66,8 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     return fresh
   }
 
-  async function signIn(fresh: Page): Promise<void> {
-    await fresh.fill('[name="loginName"]', owner.loginName)
+  async function signIn(fresh: Page, loginName: string = owner.loginName): Promise<void> {
+    await fresh.fill('[name="loginName"]', loginName)
     await fresh.click('button[type="submit"]')
     await fresh.fill('[name="password"]', owner.password)
     await fresh.click('button[type="submit"]')
@@ -277,6 +277,25 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await expect.poll(() => page.getByRole("dialog").count()).toBe(0)
   })
 
+  test("a search that is begun while the page is on its way stays open", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    await page.route("**/ListGroups", async (route) => {
+      await promise
+      await route.continue()
+    })
+    await page.goto(at("/groups"))
+    await page.locator("main.content").getByRole("status", { name: "Loading" }).first().waitFor()
+    await page.keyboard.press("Control+k")
+    const words = page.getByRole("dialog").getByRole("textbox")
+    await words.fill("settings")
+    resolve()
+    await page.locator("main.content .empty").waitFor()
+    expect(await words.inputValue()).toBe("settings")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Settings", level: 1 }).waitFor()
+    await page.unroute("**/ListGroups")
+  })
+
   describe("of everything there is a list", () => {
     beforeAll(async () => {
       const name = "Quayside"
@@ -334,6 +353,25 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
     expect(kept).not.toContain("Tony")
     await other.close()
+  })
+
+  test("whoever signs in after a sign-in that ended finds nothing of the one before", async () => {
+    const { password } = owner
+    const joan = await addPerson({ get }, organizationId, "joan")
+    await get("SetPassword", { userId: joan, newPassword: { password, changeRequired: false } })
+    const theirs = await browser.newContext({ locale: "en" })
+    const left = await signedIn(theirs, "/users/new")
+    await left.getByLabel("First name").fill("Barbara")
+    const kept = () => left.evaluate(() => JSON.stringify({ ...sessionStorage }))
+    await expect.poll(kept).toContain("Barbara")
+    await theirs.clearCookies()
+    await left.reload()
+    await left.waitForURL(/\/ui\/login\//)
+    await signIn(left, "joan")
+    await left.waitForURL(/\/ui\/console\/users\/new/)
+    await left.getByRole("heading", { name: "Your account manages nothing here" }).waitFor()
+    expect(await kept()).not.toContain("Barbara")
+    await theirs.close()
   })
 
   test("no page broke on the way", () => {

@@ -1,4 +1,13 @@
-import { lazy, type ReactNode, Suspense, useEffect, useState } from "react"
+import { CatchBoundary } from "@tanstack/react-router"
+import {
+  createContext,
+  lazy,
+  type ReactNode,
+  Suspense,
+  useContext,
+  useEffect,
+  useState,
+} from "react"
 import { Button, Modal, Skeleton } from "../../kit/index.ts"
 import { Icon } from "./icon.tsx"
 import { Link, type LinkOptions } from "./link.tsx"
@@ -103,31 +112,44 @@ function SheetButton() {
   )
 }
 
-function PaletteButton() {
-  const [open, setOpen] = useState(false)
+const OpenSearch = createContext<() => void>(() => {})
+
+/** Around every page, so that the search stays while the page below it is still on its way. */
+export function Searching({ children }: { readonly children: ReactNode }) {
+  const isAccount = useIsAccount()
+  const [isOpen, setOpen] = useState(false)
+  const close = () => setOpen(false)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return
       event.preventDefault()
       setOpen(true)
     }
-    document.addEventListener("keydown", press)
+    if (!isAccount) document.addEventListener("keydown", press)
     return () => document.removeEventListener("keydown", press)
-  }, [])
+  }, [isAccount])
   return (
-    <>
-      <div className="search-open">
-        <Button small onClick={() => setOpen(true)}>
-          <Icon name="search" />
-          <span className="search-word">{t("search.open")}</span>
-          <kbd>{/mac/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
-        </Button>
-      </div>
-      {open && (
-        <Suspense>
-          <Palette onClose={() => setOpen(false)} />
-        </Suspense>
+    <OpenSearch value={() => setOpen(true)}>
+      {children}
+      {isOpen && (
+        <CatchBoundary getResetKey={() => ""} errorComponent={() => null} onCatch={close}>
+          <Suspense>
+            <Palette onClose={close} />
+          </Suspense>
+        </CatchBoundary>
       )}
-    </>
+    </OpenSearch>
+  )
+}
+
+function PaletteButton() {
+  return (
+    <div className="search-open">
+      <Button small onClick={useContext(OpenSearch)}>
+        <Icon name="search" />
+        <span className="search-word">{t("search.open")}</span>
+        <kbd>{/mac/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
+      </Button>
+    </div>
   )
 }

@@ -37,6 +37,8 @@ const paths = {
 const pendingKey = "latchkey.sign-in"
 const hintKey = "latchkey.hint"
 const homeKey = "latchkey.home"
+/** Whose drafts there are in this tab, also when it was left for the sign-in page. */
+const personKey = "latchkey.person"
 
 type Tokens = { readonly access: string; readonly id: string }
 
@@ -264,9 +266,10 @@ async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
   const claims = answer.claims()
   const id = claims?.sub ?? ""
   const before = session.status === "signed-in" ? session.person.id : lastPerson
+  if ((before ?? sessionStorage.getItem(personKey) ?? id) !== id) dropDrafts()
+  sessionStorage.setItem(personKey, id)
   // Whoever signed in meanwhile is somebody else: nothing of the person before stays in the page.
   if (before !== undefined && before !== id) {
-    dropDrafts()
     location.replace(paths.home)
     return
   }
@@ -313,6 +316,7 @@ function forget(): void {
   tokens = undefined
   arrival = Promise.withResolvers<Tokens>()
   sessionStorage.removeItem(hintKey)
+  sessionStorage.removeItem(personKey)
   dropDrafts()
 }
 

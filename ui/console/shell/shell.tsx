@@ -1,6 +1,6 @@
 import { Outlet } from "@tanstack/react-router"
 import { Alert, ButtonLink, Dialog } from "../../kit/index.ts"
-import { contentId } from "./frame.tsx"
+import { contentId, Searching } from "./frame.tsx"
 import { Gate } from "./gate.tsx"
 import { Navigation } from "./navigation.tsx"
 import { Notices } from "./notice.tsx"
@@ -37,7 +37,9 @@ export function Shell() {
       </aside>
       <div className="column">
         <Away />
-        <Outlet />
+        <Searching>
+          <Outlet />
+        </Searching>
       </div>
       <Notices />
       {session.status === "ended" && <Ended />}

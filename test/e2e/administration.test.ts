@@ -301,6 +301,20 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await section("About").getByRole("button", { name: "Edit" }).waitFor()
   })
 
+  test("is told so at its field, too, where the server calls that otherwise", async () => {
+    await open("/users/new", "Create user")
+    const first = page.getByLabel("First name")
+    await first.fill("Al\u2028an")
+    await page.getByLabel("Last name").fill("Turing")
+    await page.getByLabel("E-mail", { exact: true }).fill("alan@example.com")
+    await page.getByRole("button", { name: "Create user" }).click()
+    const note = page.locator(".field", { has: first }).getByRole("alert")
+    await note.waitFor()
+    expect(await note.innerText()).toMatch(/^Must have/)
+    expect(await first.evaluate((input) => input === document.activeElement)).toBe(true)
+    await page.getByRole("button", { name: "Cancel" }).click()
+  })
+
   test("says by which addresses clients name an API, and takes them away again", async () => {
     const { get } = service
     const organizationId = (await get("ListOrganizations")).result[0].id

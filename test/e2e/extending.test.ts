@@ -112,6 +112,30 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await save("disabled")
   })
 
+  test("saves one that is given no time, and one whose time is a part of a second", async () => {
+    const [id = ""] = /\d+$/.exec(page.url()) ?? []
+    const script = "core.management.v1.ManagementService"
+    const timeout = async () => (await service.get(`${script}/GetAction`, { id })).action.timeout
+    const renamed = async (name: string) => {
+      await page.reload()
+      await page.getByLabel("Name").fill(name)
+      await page.getByRole("button", { name: "Save" }).click()
+      await page.getByRole("heading", { name, level: 1 }).waitFor()
+    }
+    const none = await timeout()
+    await renamed("greeting")
+    expect(await timeout()).toBe(none)
+    const { action } = await service.get(`${script}/GetAction`, { id })
+    const { name, script: code } = action
+    await service.get(`${script}/UpdateAction`, { id, name, script: code, timeout: "0.500s" })
+    await renamed("welcome")
+    expect(await timeout()).toBe("0.500s")
+    // It runs below, on a machine that may have much else to do.
+    await service.get(`${script}/UpdateAction`, {
+      ...{ id, name: "welcome", script: code, timeout: "10s" },
+    })
+  })
+
   test("by keyboard, gets spaces by Tab and out by Escape", async () => {
     const code = page.getByLabel("Script", { exact: true })
     await code.focus()

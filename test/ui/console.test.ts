@@ -64,12 +64,14 @@ describe("what pages say", () => {
 describe("a time as people type it", () => {
   it.each([
     [0, "0", "seconds", "0 seconds"],
+    [0.5, "0.5", "seconds", "0.5 seconds"],
+    [61.001, "61.001", "seconds", "61.001 seconds"],
     [10, "10", "seconds", "10 seconds"],
     [90, "90", "seconds", "90 seconds"],
     [60, "1", "minutes", "1 minute"],
     [43_200, "12", "hours", "12 hours"],
     [90 * 86_400, "90", "days", "90 days"],
-  ])("of %d seconds is in the largest unit that fits, and comes back", (seconds, ...said) => {
+  ])("of %s seconds is in the largest unit that fits, and comes back", (seconds, ...said) => {
     const [count, unit, text] = said
     const duration = durationFromMs(seconds * 1000)
     const amount = amountOf(duration)

@@ -50,6 +50,7 @@ function aboutForm({ human: { profile } }: Me) {
   const languages = languageOptions(preferredLanguage, t("account.any_language"))
   return formOf({
     initial: { firstName, lastName, displayName, nickName, preferredLanguage },
+    refusals: { firstName: ["givenName"], lastName: ["familyName"] },
     save: (values) => unless("user.unchanged", call(updateMyProfile, { ...values, gender })),
     fields: ({ text, values, change }) => [
       <div className="pair" key="names">

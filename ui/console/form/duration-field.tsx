@@ -27,8 +27,8 @@ export function DurationField(props: DurationFieldProps) {
             type="number"
             min={0}
             max={100_000_000}
-            step={1}
-            inputMode="numeric"
+            step="any"
+            inputMode="decimal"
             placeholder={fallback}
             required={fallback === undefined}
             value={value.count}

@@ -17,17 +17,18 @@ export const amountIn = (value: unknown): Amount => {
   return { count: String(Reflect.get(value, "count") ?? ""), unit }
 }
 
-/** In the largest unit that leaves nothing over. */
+/** In the largest unit that leaves nothing over; what is no whole second is a part of one. */
 export function amountOf(duration: Duration | undefined, unit: Unit = "hours"): Amount {
   if (!duration) return { count: "", unit }
-  const seconds = Math.round(durationMs(duration) / 1000)
+  const seconds = durationMs(duration) / 1000
   if (seconds === 0) return { count: "0", unit: "seconds" }
   const fitting = units.findLast((each) => seconds % sizes[each] === 0) ?? "seconds"
   return { count: String(seconds / sizes[fitting]), unit: fitting }
 }
 
 export function durationOf({ count, unit }: Amount): Duration | undefined {
-  return count.trim() === "" ? undefined : durationFromMs(Number(count) * sizes[unit] * 1000)
+  if (count.trim() === "") return undefined
+  return durationFromMs(Math.round(Number(count) * sizes[unit] * 1000))
 }
 
 /** A time in a reader's words: "12 hours". */

@@ -12,8 +12,8 @@ export type Wanted<Values extends object, Answer> = {
   /** Once it is saved, and the page shows what is true now. */
   readonly done?: (answer: Answer) => unknown
   /**
-   * Which refusals are about which field, where the server names another one: their ids, or what
-   * these begin with.
+   * Which refusals are about which field, where the server calls that otherwise: what it is called
+   * there, the ids of the refusals, or what these begin with.
    */
   readonly refusals?: Partial<Readonly<Record<keyof Values & string, readonly string[]>>>
 }
@@ -133,7 +133,7 @@ function fieldOf(
   { id, field }: Refusal,
 ): string | undefined {
   const said = Object.keys(refusals).find((name) =>
-    refusals[name]?.some((beginning) => id.startsWith(beginning)),
+    refusals[name]?.some((one) => one === field || id.startsWith(one)),
   )
   return said ?? Object.keys(values).find((name) => name === field)
 }

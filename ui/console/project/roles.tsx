@@ -45,7 +45,7 @@ export function Roles({ projectId }: { readonly projectId: string }) {
 const roleForm = (projectId: string, role: ProjectRole | undefined) =>
   formOf({
     initial: { key: "", displayName: role?.displayName ?? "", group: role?.group ?? "" },
-    refusals: { key: ["project.role"] },
+    refusals: { key: ["project.role", "roleKey"] },
     save: async ({ key, ...values }) => {
       const roleKey = role?.key ?? key.trim()
       const group = values.group.trim()

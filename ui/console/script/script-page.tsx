@@ -1,3 +1,4 @@
+import { durationMs } from "@bufbuild/protobuf/wkt"
 import { useParams } from "@tanstack/react-router"
 import { useState } from "react"
 import type { Action } from "../../../src/gen/core/action/v1/action_pb.ts"
@@ -50,7 +51,11 @@ function Inside({ action, organizationId }: InsideProps) {
   const [wrong, setWrong] = useState(0)
   const form = useForm<Values>({
     id: `script-${id}`,
-    initial: { name, script, timeout: amountOf(timeout, "seconds"), allowedToFail },
+    // None is said as no time at all.
+    initial: {
+      ...{ name, script, allowedToFail },
+      timeout: amountOf(timeout && durationMs(timeout) > 0 ? timeout : undefined, "seconds"),
+    },
     refusals: { name: ["action.name"], script: ["action.script"], timeout: ["action.timeout"] },
     save: (values) => {
       const wait = durationOf(values.timeout)
@@ -119,11 +124,16 @@ function Editor({ form, wrong, onTyped }: EditorProps) {
       {text("name", t("field.name"), {
         ...{ ...verbatim, required: true, hint: t("script.name_hint") },
       })}
-      {duration("timeout", t("script.timeout"), { hint: t("script.timeout_hint") })}
+      {duration("timeout", t("script.timeout"), {
+        ...{ fallback: usualSeconds, hint: t("script.timeout_hint") },
+      })}
       {check("allowedToFail", t("script.may_fail"), t("script.may_fail_hint"))}
     </Fields>
   )
 }
+
+/** So many count where nothing is said. */
+const usualSeconds = "10"
 
 /** What a script is handed at a moment, as the server hands it. */
 function Members(props: MomentProps) {

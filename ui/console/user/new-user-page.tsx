@@ -41,6 +41,9 @@ function NewUser({ onInvited }: { readonly onInvited: (invited: Invited) => void
     initial,
     secret: ["password"],
     refusals: {
+      // Of a service user it is the whole name.
+      firstName: ["givenName", "name"],
+      lastName: ["familyName"],
       email: ["user.email"],
       loginName: ["user.name", "user.login_name", "user.username", "user.exists"],
       password: ["user.password"],

@@ -159,6 +159,17 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await moment.getByText("welcome").waitFor()
   })
 
+  test("sees its latest runs, and what the page has below them", async () => {
+    const headers = { authorization: `Bearer ${service.token}` }
+    for (let at = 0; at < 11; at += 1) {
+      const answer = await fetch(`${service.url}/oidc/v1/userinfo`, { headers })
+      expect(await answer.json()).toMatchObject({ team: "red" })
+    }
+    await row("welcome").getByRole("link", { name: "welcome" }).click()
+    await page.getByText("1–10 of").waitFor()
+    expect(await row("welcome").filter({ hasText: "Done" }).count()).toBe(10)
+  })
+
   test("looks through all that happened, and sees what comes", async () => {
     await page.goto(`${service.url}/ui/console/events`)
     await page.getByLabel("Type of event").fill("group.added")

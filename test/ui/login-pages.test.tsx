@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { createElement } from "react"
 import { describe, expect, it } from "vitest"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
@@ -50,6 +51,18 @@ describe("every login page", () => {
     for (const [, id] of html.matchAll(/\s(?:for|aria-describedby|aria-controls)="([^"]+)"/g))
       expect(ids).toContain(id)
   })
+})
+
+it("every class of a login page has a rule in the stylesheet that those pages have", () => {
+  const [, ...parts] = readFileSync("ui/kit/kit.css", "utf8").split(/@import "\.\/(?=\w)/)
+  // What an instance says of its look is put together by a program.
+  const files = [...parts.map((part) => part.split('"')[0]), "branding.ts"]
+  const sheets = files.map((file) => readFileSync(`ui/kit/${file}`, "utf8")).join("")
+  const named = rendered.flatMap(({ html }) => [...html.matchAll(/\sclass="([^"]+)"/g)])
+  const classes = new Set(named.flatMap(([, names = ""]) => names.split(" ")))
+  expect(classes.size).toBeGreaterThan(20)
+  const isRuled = (name: string) => new RegExp(`\\.${name}(?![\\w-])`).test(sheets)
+  expect([...classes].filter((name) => !isRuled(name))).toEqual([])
 })
 
 describe("forms", () => {

@@ -24,6 +24,9 @@ import { type ListState, useListState } from "./list-state.ts"
 
 const pageSize = 50
 
+/** A page goes on below a list that is a section of it. */
+const sectionSize = 10
+
 /** A list that can be taken in at a glance is not searched. */
 const glance = 8
 
@@ -72,6 +75,8 @@ export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly filtered?: boolean
   /** Its operation looks for no words. */
   readonly unsearched?: true
+  /** How many rows are shown at a time. */
+  readonly size?: number
   /** Its rows change without anybody here: it is read again while somebody looks at it. */
   readonly live?: true
   readonly empty: ReactNode
@@ -81,7 +86,7 @@ export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
 
 type SectionListProps<I extends DescMessage, O extends DescMessage, Row> = Omit<
   ListingProps<I, O, Row>,
-  "caption" | "empty" | "frame"
+  "caption" | "empty" | "frame" | "size"
 > & { readonly title: string; readonly none: string }
 
 /** A list that is a section of a page; `none` says in a line that there is nothing. */
@@ -92,6 +97,7 @@ export function SectionList<I extends DescMessage, O extends DescMessage, Row>(
   return (
     <Listing
       {...list}
+      size={sectionSize}
       caption={title}
       empty={<p className="quiet section-lead">{none}</p>}
       frame={(rows) => <Section title={title}>{rows}</Section>}
@@ -103,13 +109,14 @@ const bare = (list: ReactNode) => list
 
 const liveMs = 3000
 
-/** A list that is searched, sorted and paged, fifty rows at a time; its address says how. */
+/** A list that is searched, sorted and paged; its address says how. */
 export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   props: ListingProps<I, O, Row>,
 ) {
   const { name, method, columns, filters, filtered, unsearched, frame = bare, find } = props
   const state = useListState(name)
-  const asked = askedOf(state, columns)
+  const { size = pageSize } = props
+  const asked = askedOf(state, columns, size)
   const options = { transport, ...within(props.within) }
   const { data, error } = useQuery({
     ...createQueryOptions(method, props.ask(asked), options),
@@ -119,7 +126,7 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   })
   const found = data && find(data, asked)
   const total = found?.total ?? 0
-  useLastPage(state, found && total)
+  useLastPage(state, size, found && total)
   const plain = asked.text === "" && !filtered
   const refusal = error ? refusalOf(error) : undefined
   if (refusal && props.frame && isHidden(refusal)) return null
@@ -132,28 +139,32 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
         {filters}
       </div>
       {refusal && !data ? <Refused refusal={refusal} /> : <Rows {...props} found={found} />}
-      {total > pageSize && <Pages state={state} at={Number(asked.offset)} total={total} />}
+      {total > size && <Pages {...{ state, size, total }} at={Number(asked.offset)} />}
     </div>
   )
   return <>{frame(list)}</>
 }
 
-function askedOf<Row>({ get }: ListState, columns: readonly ListColumn<Row>[]): Asked {
+function askedOf<Row>(
+  { get }: ListState,
+  columns: readonly ListColumn<Row>[],
+  limit: number,
+): Asked {
   const sorts = columns.flatMap(({ sort }) => sort ?? [])
   const at = Number(get("at") ?? 0)
   return {
     text: (get("q") ?? "").trim().slice(0, 200),
     offset: BigInt(Number.isSafeInteger(at) && at > 0 ? at : 0),
-    limit: pageSize,
+    limit,
     by: sorts.find((sort) => sort === get("by")) ?? sorts[0] ?? "",
     asc: get("down") === undefined,
   }
 }
 
 /** The last row of the last page may have been removed. */
-function useLastPage({ get, set }: ListState, total: number | undefined): void {
+function useLastPage({ get, set }: ListState, size: number, total: number | undefined): void {
   const at = Number(get("at") ?? 0)
-  const last = Math.max(0, Math.ceil((total ?? 0) / pageSize) - 1) * pageSize
+  const last = Math.max(0, Math.ceil((total ?? 0) / size) - 1) * size
   const isBeyond = total !== undefined && at > last
   // biome-ignore lint/correctness/useExhaustiveDependencies: `set` is another with each rendering
   useEffect(() => {
@@ -193,7 +204,7 @@ function Rows<I extends DescMessage, O extends DescMessage, Row>(props: RowsProp
   const state = useListState(name)
   if (!found) return <Skeleton rows={6} label={t("list.loading")} />
   if (found.rows.length === 0) return <p className="quiet">{t("list.nothing")}</p>
-  const { by, asc } = askedOf(state, columns)
+  const { by, asc } = askedOf(state, columns, pageSize)
   const sorted = columns.map(({ sort, ...column }): Column<Row> => {
     if (!sort) return column
     const isThis = sort === by
@@ -203,35 +214,41 @@ function Rows<I extends DescMessage, O extends DescMessage, Row>(props: RowsProp
   return <Table caption={caption} columns={sorted} rows={found.rows} keyOf={keyOf} />
 }
 
-type PagesProps = { readonly state: ListState; readonly at: number; readonly total: number }
+type PagesProps = {
+  readonly state: ListState
+  readonly size: number
+  readonly at: number
+  readonly total: number
+}
 
-function Pages({ state: { set }, at, total }: PagesProps) {
+function Pages({ state: { set }, size, at, total }: PagesProps) {
   const format = new Intl.NumberFormat(language)
   const values = {
     from: format.format(at + 1),
-    to: format.format(Math.min(at + pageSize, total)),
+    to: format.format(Math.min(at + size, total)),
     total: format.format(total),
   }
   const move = (to: number) => set({ at: to > 0 ? String(to) : undefined })
   return (
     <div className="list-foot">
       <span>{t("list.range", values)}</span>
-      <Turn label={t("list.previous")} to={at - pageSize} {...{ total, move }} />
-      <Turn label={t("list.next")} to={at + pageSize} {...{ total, move }} />
+      <Turn label={t("list.previous")} to={at - size} {...{ size, total, move }} />
+      <Turn label={t("list.next")} to={at + size} {...{ size, total, move }} />
     </div>
   )
 }
 
 type TurnProps = {
   readonly label: string
+  readonly size: number
   readonly to: number
   readonly total: number
   readonly move: (to: number) => void
 }
 
 /** At an end of the list it does nothing, and keeps the focus of who came there by it. */
-function Turn({ label, to, total, move }: TurnProps) {
-  const isBeyond = to <= -pageSize || to >= total
+function Turn({ label, size, to, total, move }: TurnProps) {
+  const isBeyond = to <= -size || to >= total
   return (
     <Button small aria-disabled={isBeyond} onClick={() => !isBeyond && move(to)}>
       {label}

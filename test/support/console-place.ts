@@ -44,6 +44,8 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/users/new", "Create user"],
   ["/ui/console/users/$userId", "$person Person"],
   ["/ui/console/users/$userId/why", "Why they may do something"],
+  // A service user, which has other things.
+  ["/ui/console/users/$robotId", "$application"],
   ["/ui/console/groups", "Groups"],
   ["/ui/console/groups/$groupId", "$group"],
   ["/ui/console/organizations", "Organisations"],
@@ -94,6 +96,13 @@ export async function furnished(
   const human = { ...personOf("grace"), profile: profileOf(names.person) }
   const { id: userId } = await get("CreateUser", { organizationId, username: "grace", human })
   await get("CreateInviteCode", { userId, sendCode: {} })
+  const machine = { name: names.application }
+  const robot = { organizationId, username: "robot", machine }
+  const { id: robotId } = await get("CreateUser", robot)
+  const expirationDate = "2040-01-01T00:00:00Z"
+  await get("core.user.v2.UserService/AddKey", { userId: robotId, expirationDate })
+  const token = { userId: robotId, expirationDate, name: names.project }
+  await get("core.user.v2.UserService/AddPersonalAccessToken", token)
   // Nothing is reached there, so that there is a call that failed.
   const target = { name: names.application, endpoint: "https://10.1.2.3/hook", timeout: "5s" }
   const { id: targetId } = await get("CreateTarget", { ...target, restWebhook: {} })
@@ -122,6 +131,7 @@ export async function furnished(
       organizationId,
       projectId,
       userId,
+      robotId,
       groupId,
       clientId,
       grantedId,

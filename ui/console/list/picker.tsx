@@ -23,6 +23,8 @@ type PickerProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly otherwise?: (text: string) => readonly Row[]
   readonly idOf: (row: Row) => string
   readonly show: (row: Row) => ReactNode
+  /** It is what a question begins with; not so on a page, which begins at its top. */
+  readonly autoFocus?: boolean
 }
 
 /** One of all that one may see, found by its name. */
@@ -30,6 +32,7 @@ export function Picker<I extends DescMessage, O extends DescMessage, Row>(
   props: PickerProps<I, O, Row>,
 ) {
   const { label, hint, value, onChange, method, ask, find, otherwise, idOf, show } = props
+  const { autoFocus = true } = props
   const [text, setText] = useState("")
   const wanted = useRested(text.trim(), 150)
   const { data, error } = useQuery({
@@ -55,7 +58,7 @@ export function Picker<I extends DescMessage, O extends DescMessage, Row>(
         }}
         autoComplete="off"
         maxLength={200}
-        autoFocus
+        autoFocus={autoFocus}
       />
       <Refused refusal={refusal && !isDenied(refusal) ? refusal : undefined} />
       <fieldset className="pick">

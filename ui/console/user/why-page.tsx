@@ -222,6 +222,7 @@ function Entry({ user: { userId } }: UserPart) {
         find={({ applications }) => applications}
         idOf={(application) => application.applicationId}
         show={({ name }) => name}
+        autoFocus={false}
       />
       {applicationId && (
         <Part key={applicationId}>

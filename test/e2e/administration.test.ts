@@ -285,6 +285,45 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await theirs.context().close()
   })
 
+  test("locks somebody, who is told so where they sign in, and has that undone", async () => {
+    const password = "Correct-horse-6-battery"
+    const username = "ken"
+    const human = { ...personOf(username), password: { password } }
+    const { id } = await service.get("CreateUser", { organizationId, username, human })
+    const theirs = await (await browser.newContext({ locale: "en" })).newPage()
+    const signIn = async () => {
+      await theirs.goto(`${service.url}/ui/login/loginname`)
+      await theirs.fill('[name="loginName"]', username)
+      await theirs.click('button[type="submit"]')
+      await theirs.fill('[name="password"]', password)
+      await theirs.click('button[type="submit"]')
+    }
+    const signedIn = theirs.getByRole("heading", { name: "You are signed in" })
+    await signIn()
+    await signedIn.waitFor()
+
+    await open(`/users/${id}`, "ken Person")
+    await page.getByRole("button", { name: "Lock: ken Person" }).click()
+    await dialog().getByText("sessions that ended stay ended").waitFor()
+    await answer("Lock")
+    await page.locator(".page-head .badge-warning").getByText("Locked").waitFor()
+    await theirs.goto(`${service.url}/ui/login/signedin`)
+    await theirs.locator("main h1").first().waitFor()
+    expect(await signedIn.count()).toBe(0)
+    await signIn()
+    await theirs.getByText("Your account is locked").waitFor()
+    expect(await signedIn.count()).toBe(0)
+
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click()
+    await page.locator(".page-head").getByText("Active", { exact: true }).waitFor()
+    await theirs.goto(`${service.url}/ui/login/signedin`)
+    await theirs.locator("main h1").first().waitFor()
+    expect(await signedIn.count()).toBe(0)
+    await signIn()
+    await signedIn.waitFor()
+    await theirs.context().close()
+  })
+
   test("is told at its field what the server refuses, and goes on from there", async () => {
     await open(`/users/${userId}`, "Admiral Hopper")
     await section("About").getByRole("button", { name: "Edit" }).click()
@@ -373,6 +412,30 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     expect(await service.get("core.admin.v1.AdminService/GetRestrictions", {})).not.toHaveProperty(
       "allowedLanguages",
     )
+  })
+
+  test("is told in the question itself that somebody has to stay owner", async () => {
+    const { administrators } = await service.get("ListAdministrators", {
+      filters: [{ resource: { instance: true } }],
+    })
+    expect(administrators).toHaveLength(2)
+    await open("/administrators", "Administrators")
+    const rows = section("Administrators").locator("tbody tr")
+    const adas = rows.filter({ hasText: "Ada" })
+    await rows
+      .filter({ hasNotText: "Ada" })
+      .getByRole("button", { name: /^Remove/ })
+      .click()
+    await answer("Remove")
+    await adas.getByRole("button", { name: /^Remove/ }).click()
+    await dialog().getByRole("button", { name: "Remove" }).click()
+    await dialog()
+      .getByRole("alert")
+      .getByText(/make somebody else an owner/i)
+      .waitFor()
+    expect(await page.locator(".alert-danger:not(dialog *)").count()).toBe(0)
+    await dialog().getByRole("button", { name: "Cancel" }).click()
+    await adas.getByText("IAM_OWNER", { exact: true }).waitFor()
   })
 
   test("no page broke, or asked for anything that its policy forbids", () => {

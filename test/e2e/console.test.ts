@@ -108,8 +108,18 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
       .innerText()
     applicationUrl = page.url()
     expect(await settings.innerText()).toContain("OIDC_CLIENT_SECRET=YOUR_CLIENT_SECRET\n")
-    await section("Connect").getByText("oauth2-proxy", { exact: true }).click()
-    await section("Connect").getByText("https://wiki.example.org/oauth2/callback").first().waitFor()
+    const connect = section("Connect")
+    await connect.getByText("All endpoints").click()
+    for (const name of ["Discovery", "Authorization", "Token", "Userinfo", "Public keys (JWKS)"]) {
+      await connect.getByRole("button", { name: `Copy: ${name}`, exact: true }).waitFor()
+    }
+    for (const name of ["Grafana", "Apache", "curl"]) {
+      await connect.getByText(name, { exact: true }).click()
+      await connect.getByRole("button", { name: `Copy: ${name}`, exact: true }).waitFor()
+      expect(await settings.innerText()).toContain(clientId)
+    }
+    await connect.getByText("oauth2-proxy", { exact: true }).click()
+    await connect.getByText("https://wiki.example.org/oauth2/callback").first().waitFor()
     expect(await toldWith(secrets[0] ?? "")).toBe("invalid_grant")
   })
 
@@ -334,6 +344,9 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("dialog").getByLabel("editor").check()
     await page.getByRole("dialog").getByRole("button", { name: "Give roles" }).click()
     await part.locator(".badge").getByText("editor").waitFor()
+    await part.getByRole("row").filter({ hasText: "editor" }).getByRole("link").click()
+    const theirs = section("Roles in applications")
+    await theirs.getByRole("row").filter({ hasText: "Intranet" }).getByText("editor").waitFor()
   })
 
   test("registers a SAML application by what its service provider says", async () => {

@@ -25,8 +25,11 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
   let userId = ""
   const complaints: string[] = []
 
-  const get = async (name: string, request: object = {}) =>
-    (await connect(server.url, name, { request, token })).body
+  const get = async (name: string, request: object = {}) => {
+    const { status, body } = await connect(server.url, name, { request, token })
+    if (status !== 200) throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`)
+    return body
+  }
 
   beforeAll(async () => {
     port = await freePort()
@@ -113,6 +116,31 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
       organizationId,
     )
     await other.close()
+  })
+
+  test("applications are of the chosen organisation, and that follows what is opened", async () => {
+    const { organizationId: nadir } = await get("AddOrganization", { name: "Nadir" })
+    const { projectId } = await get("CreateProject", { organizationId: nadir, name: "Lagoon" })
+    const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
+    const wanted = { projectId, name: "Gondola", oidcConfiguration }
+    const { applicationId } = await get("CreateApplication", wanted)
+    const picker = page.getByLabel("Organisation", { exact: true })
+    const gondola = page.getByRole("link", { name: "Gondola" })
+    await page.goto(at("/applications"))
+    await picker.selectOption("Nadir")
+    await gondola.waitFor()
+    for (const path of [`/projects/${projectId}`, `/applications/${applicationId}`]) {
+      await page.goto(at("/applications"))
+      await gondola.waitFor()
+      await picker.selectOption(organizationId)
+      // There is none of its own, and those that make the instance work are nobody's to see.
+      await page.locator(".empty").waitFor()
+      await page.goto(at(path))
+      await page.waitForURL(new RegExp(`[?&]org=${nadir}`))
+      expect(await picker.inputValue()).toBe(nadir)
+    }
+    await picker.selectOption(organizationId)
+    await page.waitForURL(new RegExp(`[?&]org=${organizationId}`))
   })
 
   test("what was typed survives a reload, but for a password", async () => {
@@ -206,6 +234,24 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await page.getByRole("heading", { name: "Lighthouse", level: 1 }).waitFor()
   })
 
+  test("a token that is no longer taken is replaced, and nobody reads of it", async () => {
+    const exchange = page.waitForRequest("**/oauth/v2/token")
+    const asked = page.waitForRequest("**/ListProjects")
+    await page.goto(at("/projects"))
+    const client_id = new URLSearchParams((await exchange).postData() ?? "").get("client_id") ?? ""
+    const { authorization = "" } = await (await asked).allHeaders()
+    const body = new URLSearchParams({ client_id, token: authorization.replace("Bearer ", "") })
+    const { ok } = await fetch(`${server.url}/oauth/v2/revoke`, { method: "POST", body })
+    expect(ok).toBe(true)
+    const refused = page.waitForResponse(
+      (answer) => /ListGroups$/.test(answer.url()) && answer.status() === 401,
+    )
+    await page.locator(".sidebar").getByRole("link", { name: "Groups" }).click()
+    await refused
+    await page.locator("main.content .empty").waitFor()
+    expect(await page.locator(".alert-danger").count()).toBe(0)
+  })
+
   test("an ended session leads to a sign-in in another tab, and the page goes on", async () => {
     await page.goto(at("/projects"))
     await page.getByRole("button", { name: "Create project" }).last().click()
@@ -250,7 +296,8 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     expect((await get("GetUserByID", { userId })).user.state).toBe("USER_STATE_ACTIVE")
   })
 
-  test("to delete asks for the name, and offers no Undo", async () => {
+  test("to delete stands last, asks for the name, and offers no Undo", async () => {
+    expect(await page.locator("main.content h2").last().innerText()).toBe("Delete")
     await page.getByRole("button", { name: "Delete user" }).click()
     const dialog = page.getByRole("dialog")
     const button = dialog.getByRole("button", { name: "Delete user" })
@@ -260,6 +307,24 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await button.click()
     await page.waitForURL(/\/users(\?|$)/)
     expect(await page.locator(".notice").getByRole("button", { name: "Undo" }).count()).toBe(0)
+  })
+
+  test("a rule that keeps people out asks, too, and Undo lifts it", async () => {
+    const { projectId } = await get("CreateProject", { organizationId, name: "Pier" })
+    const isHeld = async () =>
+      (await get("GetProject", { projectId })).project.authorizationRequired === true
+    await page.goto(at(`/projects/${projectId}`))
+    const rule = page.getByLabel("Only those with a role").and(page.getByRole("checkbox"))
+    await rule.click()
+    const dialog = page.getByRole("dialog")
+    await dialog.getByText("Whoever has no role on this project can't sign in").waitFor()
+    expect(await isHeld()).toBe(false)
+    await dialog.getByRole("button", { name: "Turn on" }).click()
+    await dialog.waitFor({ state: "detached" })
+    expect(await isHeld()).toBe(true)
+    await page.locator(".notice").getByRole("button", { name: "Undo" }).click()
+    await rule.and(page.locator(":not(:checked):enabled")).waitFor()
+    expect(await isHeld()).toBe(false)
   })
 
   test("the keyboard skips to the content, and finds pages and actions by name", async () => {
@@ -325,6 +390,32 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
       expect(await page.getByRole("searchbox").inputValue()).toBe("quay")
       expect(await found.count()).toBe(1)
     })
+  })
+
+  test("so are the search of a part of a page, and what events are narrowed by", async () => {
+    const roles = page.locator("section.section", {
+      has: page.getByRole("heading", { name: "Roles of administrators", level: 2 }),
+    })
+    await page.goto(at("/administrators"))
+    await roles.getByRole("searchbox").fill("viewer")
+    await page.waitForURL(/[?&]\w+-q=viewer/)
+    await page.goto(at("/events"))
+    await page.getByLabel("Type of event").fill("org.added")
+    await page.getByRole("button", { name: "Show these" }).click()
+    await page.waitForURL(/[?&]type=org.added/)
+    await page.locator(".sidebar").getByRole("link", { name: "Groups" }).click()
+    await page.getByRole("heading", { name: "Groups", level: 1 }).waitFor()
+    await page.goBack()
+    await page.getByRole("heading", { name: "Events", level: 1 }).waitFor()
+    expect(await page.getByLabel("Type of event").inputValue()).toBe("org.added")
+    const rows = page.getByRole("row")
+    await rows.filter({ hasText: "org.added" }).first().waitFor()
+    expect(await rows.filter({ hasText: "token.issued" }).count()).toBe(0)
+    await page.goBack()
+    await page.goBack()
+    await roles.getByText("IAM_OWNER_VIEWER").waitFor()
+    expect(await roles.getByRole("searchbox").inputValue()).toBe("viewer")
+    expect(await roles.getByText("IAM_LOGIN_CLIENT").count()).toBe(0)
   })
 
   test("an address of nobody shows the refusal, and leaves the places beside it", async () => {

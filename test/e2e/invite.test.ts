@@ -117,6 +117,9 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await page.getByRole("button", { name: "Save and sign in" }).click()
     await heading(page, "You are signed in")
     await page.getByText("Grace Hopper").waitFor()
+    // A console would hold nothing for them.
+    await page.getByRole("link", { name: "Manage your account" }).waitFor()
+    expect(await page.getByRole("link", { name: "Open the console" }).count()).toBe(0)
     await page.context().close()
   })
 

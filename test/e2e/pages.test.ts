@@ -149,7 +149,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     }
     await context.close()
     expect(found).toEqual([])
-  }, 120_000)
+  }, 240_000)
 
   const ofInstance = consolePlaces.filter(([path]) =>
     instancePlaces.some((place) => path === `/ui/console/${place}`),

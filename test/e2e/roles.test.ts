@@ -8,7 +8,7 @@ import { type Held, holdBack, pressNth, settled } from "../support/press.ts"
 
 const password = "Correct-horse-8-battery"
 
-type Level = "instance" | "organizationId" | "projectId"
+type Level = "instance" | "organizationId" | "projectId" | "projectGrant"
 
 type Role = {
   readonly role: string
@@ -32,10 +32,15 @@ const roles: readonly Role[] = [
   { role: "ORG_SETTINGS_MANAGER", on: "organizationId" },
   { role: "PROJECT_OWNER", on: "projectId" },
   { role: "PROJECT_OWNER_VIEWER", on: "projectId", looks: true },
+  { role: "PROJECT_GRANT_OWNER", on: "projectGrant" },
+  { role: "PROJECT_GRANT_OWNER_VIEWER", on: "projectGrant", looks: true },
 ]
 
 type Ids = Readonly<
-  Record<"organizationId" | "projectId" | "appId" | "userId" | "higherId" | "groupId", string>
+  Record<
+    "organizationId" | "projectId" | "appId" | "userId" | "higherId" | "groupId" | "grantedId",
+    string
+  >
 >
 
 describe.runIf(needs("chromium"))("somebody who looks after something", () => {
@@ -72,7 +77,19 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     const { id: groupId } = await get("CreateGroup", { organizationId, name: "Finance" })
     await get("AddUsersToGroup", { id: groupId, userIds: [userId] })
     await get("CreateAuthorization", { organizationId, projectId, userId, roleKeys: ["editor"] })
-    return { organizationId, projectId, appId, userId, higherId, groupId }
+    const grantedId = await grantedTo(organizationId, role)
+    return { organizationId, projectId, appId, userId, higherId, groupId, grantedId }
+  }
+
+  /** A project of somebody else, whose roles the organisation may give. */
+  async function grantedTo(grantedOrganizationId: string, role: string): Promise<string> {
+    const { get } = service
+    const { organizationId } = await get("AddOrganization", { name: `Beside ${role}` })
+    const { projectId } = await get("CreateProject", { organizationId, name: "Orders" })
+    await get("AddProjectRole", { projectId, roleKey: "clerk", displayName: "Clerk" })
+    const roleKeys = ["clerk"]
+    await get("CreateProjectGrant", { projectId, grantedOrganizationId, roleKeys })
+    return projectId
   }
 
   async function signedIn(role: string, on: Level, ids: Ids): Promise<Page> {
@@ -81,10 +98,17 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     const username = role.toLowerCase()
     const human = { ...personOf(username), password: { password } }
     const { id: userId } = await get("CreateUser", { organizationId, username, human })
-    const held = on === "instance" ? true : ids[on]
-    await get("CreateAdministrator", { userId, resource: { [on]: held }, roles: [role] })
+    const { projectId, grantedId } = ids
+    const resources: Readonly<Record<Level, object>> = {
+      instance: { instance: true },
+      organizationId: { organizationId },
+      projectId: { projectId },
+      projectGrant: { projectGrant: { projectId: grantedId, organizationId } },
+    }
+    const resource = resources[on]
+    await get("CreateAdministrator", { userId, resource, roles: [role] })
     const page = await (await browser.newContext({ locale: "en" })).newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(30_000)
     await page.goto(`${service.url}/ui/console?org=${organizationId}`)
     await page.fill('[name="loginName"]', username)
     await page.click('button[type="submit"]')
@@ -110,8 +134,6 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
 
   /** Where the pages and actions lead that are found by a letter which most of them have. */
   async function foundByName(page: Page): Promise<readonly (string | null)[]> {
-    // With the page comes a bar of its own, which has nothing open.
-    await page.locator("main.content:not([aria-busy]) h1").waitFor()
     await page.keyboard.press("Control+k")
     await page.getByRole("dialog").getByRole("textbox").fill("e")
     const hits = page
@@ -139,6 +161,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     // Who may do more than most of them.
     `/users/${ids.higherId}`,
     `/groups/${ids.groupId}`,
+    `/granted-projects/${ids.grantedId}`,
     `/organizations/${ids.organizationId}`,
     `/organizations/${ids.organizationId}/policies`,
     `/organizations/${ids.organizationId}/texts`,
@@ -214,6 +237,6 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
       else if (role !== "IAM_OWNER") expect(pressed).toBeGreaterThan(0)
       await page.context().close()
     },
-    120_000,
+    240_000,
   )
 })

@@ -17,8 +17,11 @@ export type Completing<Refusal extends object> = {
   readonly proof?: () => Proof | undefined
   /** Where they are stopped on their way to be told something; they go on from there. */
   readonly stopAt?: () => string | undefined
-  /** How they prove who they are, for scripts; without a word none is asked. */
-  readonly method?: AuthMethod
+  /**
+   * How they prove who they are, for scripts, which may keep them out; undefined where scripts of
+   * other moments are asked: of who comes from a provider, or has just been made.
+   */
+  readonly method: AuthMethod | undefined
 }
 
 /**
@@ -30,7 +33,7 @@ export async function completeSignIn<Refusal extends object = never>(
   { userId, first, proof, stopAt, method }: Completing<Refusal>,
 ): Promise<Response | Refusal> {
   const { cx, browserContext, waiting, answering } = loginContext
-  const noted = await askedOnEntry(loginContext, { userId, first, method })
+  const noted = await askedOnEntry(loginContext, { userId, first, method, proof })
   let isAnswered = false
   let before: JustAnswered | undefined
   const entered = await enterBrowser<Refusal>(cx, browserContext.browser.id, {

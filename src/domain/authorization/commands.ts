@@ -24,18 +24,21 @@ export type AuthorizationInput = {
   /** The organisation that gives it. */
   readonly orgId: string
   readonly roleKeys: readonly string[]
+  /** The grant that it must be given over; without a word the one that there is, if any. */
+  readonly grantId?: string | undefined
 }
 
 /**
  * Authorizes a user on a project. Refuses an organisation that neither owns the project nor was
- * granted it, a role that it doesn't have there, a second authorization of the same user by it, and
- * users that the caller may not see.
+ * granted it, another grant than that, a role that it doesn't have there, a second authorization
+ * of the same user by it, and users that the caller may not see.
  */
 export function addAuthorization(tx: Transaction, id: string, input: AuthorizationInput): void {
   const { userId, projectId, orgId, roleKeys } = input
   const on = tx.state(project, projectId)
   if (!isProjectThere(on)) throw new Fault("not_found", "project.missing", "no such project")
   const grantId = on.orgId === orgId ? "" : grantTo(tx, projectId, orgId)
+  if (input.grantId && input.grantId !== grantId) throw notGrantedError()
   mustSeeUser(tx, userId, orgId)
   const given = givenOn(tx, { projectId, grantId }, roleKeys)
   const between = { userId, projectId, grantId, ...(grantId && { projectOrgId: on.orgId }) }

@@ -7,16 +7,22 @@ import {
 } from "../../domain/action/index.ts"
 import type { Answered, Found } from "../../domain/idp/index.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
-import { linkedUser, type Metadata, user } from "../../domain/user/index.ts"
+import type { Proof } from "../../domain/session/index.ts"
+import { hasLeft, linkedUser, type Metadata, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { type Waiting, waitingRequest } from "../browser-context.ts"
 import type { LoginContext, PageContext } from "../context.ts"
+import { cameBy, needOf } from "../factor/need.ts"
+import type { Present } from "../flow.ts"
 
 type Seen = Pick<LoginContext, "cx" | "request" | "browserContext" | "waiting">
 
+/** Who is about to come in, and what they have just shown; without a word a password. */
+type Who = { readonly userId: string; readonly proof?: Proof | undefined }
+
 /** What scripts are shown of where somebody signs in; the names are the interface's. */
-export function sceneOf({ cx, request, browserContext, waiting }: Seen): Scene {
+export function sceneOf({ cx, request, browserContext, waiting }: Seen, who?: Who): Scene {
   const { origin, host, pathname } = new URL(request.url)
   const userAgent = request.headers.get("user-agent") ?? ""
   const acceptLanguage = request.headers.get("accept-language") ?? ""
@@ -29,6 +35,7 @@ export function sceneOf({ cx, request, browserContext, waiting }: Seen): Scene {
     },
     authRequest: waiting && {
       ...shownRequest(cx, waiting),
+      ...(who ? shownWho(cx, browserContext.present, who) : { mfasVerified: [] }),
       agentId: browserContext.browser.id,
       browserInfo: { userAgent, acceptLanguage, remoteIp },
     },
@@ -54,12 +61,53 @@ function shownRequest(cx: Cx, { id, asked, loginHint }: Waiting) {
   }
 }
 
+function shownWho(cx: Cx, present: readonly Present[], { userId, proof }: Who) {
+  const state = cx.store.state(cx, user, userId)
+  const session = present.find((each) => each.userId === userId)
+  const isSecond = session !== undefined && (proof?.kind === "webauthn" || isCode(proof))
+  const authTime = isSecond ? session.authTime : cx.clock.now()
+  return {
+    ...{ userId, loginName: hasLeft(state) ? "" : state.userName },
+    mfasVerified: factorsShown(cx, { userId, session, proof }),
+    resourceOwner: cx.store.receipt(cx, user, userId)?.owner ?? "",
+    authTime: new Date(authTime).toISOString(),
+  }
+}
+
+const isCode = (proof: Proof | undefined): boolean => codeKinds.some((kind) => kind === proof?.kind)
+const codeKinds = ["totp", "otp_sms", "otp_email", "recovery_code"] as const
+
+/** The second factors that count now: 0 a code, 1 a key, 2 a key that has seen who holds it. */
+function factorsShown(
+  cx: Cx,
+  { userId, session, proof }: Who & { readonly session: Present | undefined },
+): readonly number[] {
+  const { secondLifetime, multiLifetime } = needOf(cx, userId)
+  const { checks, userVerified }: Pick<Present, "checks" | "userVerified"> = session ?? {
+    checks: {},
+    userVerified: false,
+  }
+  const { webAuthN, totp, otpSms, otpEmail, recoveryCode } = checks
+  const counts = (time: number | undefined, lifetime = secondLifetime) =>
+    time !== undefined && cx.clock.now() - time <= lifetime * 1000
+  // Who came in by a mail proves nothing more with another one.
+  const isMailed = cameBy({ checks }) === "link"
+  const isNew = isCode(proof) && !(isMailed && proof?.kind === "otp_email")
+  const codes = [totp, otpSms, recoveryCode, isMailed ? undefined : otpEmail]
+  const hasCode = isNew || codes.some((time) => counts(time))
+  const held = counts(webAuthN, userVerified ? multiLifetime : secondLifetime)
+  const key = proof?.kind === "webauthn" ? proof.isUserVerified : held ? userVerified : undefined
+  return [...(hasCode ? [0] : []), ...(key === undefined ? [] : [key ? 2 : 1])]
+}
+
 type Entering = {
   readonly userId: string
   /** What comes first in the step that signs in; answers what keeps them out. */
   readonly first: (tx: Transaction) => object | undefined
   /** How they prove who they are; without a word no script is asked. */
   readonly method?: AuthMethod | undefined
+  /** What `first` has shown to be proved. */
+  readonly proof?: (() => Proof | undefined) | undefined
 }
 
 /**
@@ -68,12 +116,15 @@ type Entering = {
  */
 export async function askedOnEntry(
   seen: Seen,
-  { userId, first, method }: Entering,
+  { userId, first, method, proof }: Entering,
 ): Promise<readonly Metadata[]> {
   const { cx } = seen
   if (method === undefined || !hasAfterAuthentication(cx, userId)) return []
   if (await isKeptOut(cx, first)) return []
-  return afterAuthentication(cx, userId, { method, scene: sceneOf(seen) })
+  return afterAuthentication(cx, userId, {
+    method,
+    scene: sceneOf(seen, { userId, proof: proof?.() }),
+  })
 }
 
 /** Looks what a step would lead to, and takes it back. */

@@ -34,6 +34,7 @@ export async function enter(
       return undefined
     },
     proof: () => ({ kind: "intent", ...vouchedBy(newcomer) }),
+    method: undefined,
   })
   if (entered instanceof Response) return entered
   const reason = `error.not_allowed.${entered.standing}` as const

@@ -46,6 +46,7 @@ export async function takeInvitePassword(
   return completeSignIn<never>(loginContext, {
     userId,
     first: (tx) => void acceptInvite(tx, userId, { code, password }),
+    method: "password",
   })
 }
 

@@ -106,6 +106,7 @@ export async function takePasswordChange(
   return completeSignIn<never>(loginContext, {
     userId,
     first: (tx) => void replacePassword.within(tx, userId, { version, password }),
+    method: "password",
   })
 }
 

@@ -92,6 +92,7 @@ export async function takeRegisterPassword(
         if (scripted) giveGranted(tx, { userId, orgId: made.orgId }, scripted.granted)
       },
       proof: () => proofOf(chosen),
+      method: undefined,
     })
   } catch (cause) {
     if (cause instanceof Fault && cause.id === "user.key_taken") {

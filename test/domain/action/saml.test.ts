@@ -9,7 +9,7 @@ import {
   pathOf,
   postedFields,
 } from "../../saml/service-provider.ts"
-import { bind } from "./bound.ts"
+import { bind, testAllUsed } from "./bound.ts"
 
 let provider: Provider
 let pat: string
@@ -59,3 +59,5 @@ test("one that refuses is told to the application", async () => {
   expect(xml).not.toContain("Assertion")
   await unbind()
 })
+
+testAllUsed(4)

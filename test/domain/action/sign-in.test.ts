@@ -1,19 +1,39 @@
+import { TOTP } from "otpauth"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { rolesHeld } from "../../../src/domain/authorization/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
+import { createOrganization } from "../../../src/domain/org/index.ts"
 import { changePolicy } from "../../../src/domain/policy/commands.ts"
 import { login } from "../../../src/domain/policy/index.ts"
-import { addRoles } from "../../../src/domain/project/index.ts"
-import { heldMetadata, profile, registrationCode } from "../../../src/domain/user/index.ts"
+import { addRoles, createProject } from "../../../src/domain/project/index.ts"
+import { createGrant } from "../../../src/domain/project-grant/index.ts"
+import { beginKey, finishKey } from "../../../src/domain/user/factor/key.ts"
+import { registerTotp, verifyTotp } from "../../../src/domain/user/factor/totp.ts"
+import {
+  checkPassword,
+  createCode,
+  createPassword,
+  createUser,
+  heldMetadata,
+  inviteUser,
+  profile,
+  registrationCode,
+  setPassword,
+} from "../../../src/domain/user/index.ts"
 import {
   answerOf,
   authorizePath,
   browserOf,
+  hiddenFields,
+  issuer,
   type NewClient,
   openProvider,
   type Provider,
+  redirectUri,
+  type Visited,
 } from "../../oauth/provider.ts"
-import { bind } from "./bound.ts"
+import { makeKey } from "../../support/authenticator.ts"
+import { bind, testAllUsed } from "./bound.ts"
 
 let provider: Provider
 let client: NewClient
@@ -41,6 +61,77 @@ const noted = (userId: string, key: string) => {
   return value && JSON.parse(Buffer.from(value).toString())
 }
 
+const chosen = "Own-Battery-9"
+type Browser = ReturnType<typeof browserOf>
+type Come = (
+  browser: Browser,
+  name: string,
+) => Promise<{ readonly id: string; readonly at: Awaited<ReturnType<Browser["go"]>> }>
+
+/** Who comes to a page where they choose a password, and how. */
+const choosing: Readonly<Record<string, Come>> = {
+  "has to replace their password": async (browser, name) => {
+    const id = await provider.addPerson(name)
+    const given = await createPassword("Given-Horse-8", { names: [], changeRequired: true })
+    await setPassword(provider.cx(), id, given)
+    return { id, at: await browser.signIn(path(), name, "Given-Horse-8") }
+  },
+  "is invited": async (browser, name) => {
+    const cx = provider.cx()
+    const id = cx.ids.next()
+    const { orgId } = provider.setup
+    await createUser(cx, id, {
+      ...{ kind: "human", orgId, userName: name },
+      profile: { givenName: "Nina", familyName: "Novak" },
+      email: { value: `${name}@example.org`, verified: false },
+    })
+    const code = createCode(cx, id, { of: "invite", returned: true })
+    await inviteUser(cx, id, { code, applicationName: undefined })
+    const asked = { userId: id, organization: orgId, invite: "true", code: code.plain }
+    const first = await browser.go(`/ui/login/verify?${new URLSearchParams(asked)}`)
+    return { id, at: await browser.post(first, {}) }
+  },
+}
+
+/** How somebody comes in who has more than a password. */
+type Show = (browser: Browser, name: string) => Promise<Visited>
+
+async function otpOf(userId: string): Promise<Show> {
+  const cx = provider.cx()
+  const { secret } = await registerTotp(cx, userId, { issuer: "Home", label: "x" })
+  const code = (late: number) =>
+    new TOTP({ secret }).generate({ timestamp: provider.clock.now() + late * 30_000 })
+  await verifyTotp(cx, userId, code(-1))
+  return async (browser, name) =>
+    browser.post(await browser.signIn(path(), name), { code: code(0) })
+}
+
+const optionsIn = ({ page }: Visited) =>
+  JSON.parse(
+    (/data-key-options="([^"]*)"/.exec(page)?.[1] ?? "{}")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&amp;", "&"),
+  )
+
+const keyOf =
+  (kind: "passkey" | "u2f") =>
+  async (userId: string): Promise<Show> => {
+    const cx = provider.cx()
+    const { tokenId, options } = await beginKey(cx, userId, { kind })
+    const key = makeKey(options, { origin: issuer })
+    await finishKey(cx, userId, { kind, tokenId, credential: key.creation, name: "" })
+    const isVerified = kind === "passkey"
+    return async (browser, name) => {
+      const at = await (isVerified ? browser.go(path()) : browser.signIn(path(), name))
+      const credential = JSON.stringify(
+        key.assertion(optionsIn(at), { origin: issuer, isVerified }),
+      )
+      if (!isVerified) return browser.post(at, { credential })
+      const body = new URLSearchParams({ ...hiddenFields(at.page), credential })
+      return browser.go("/ui/login/passkey", { method: "POST", body })
+    }
+  }
+
 describe("a script after authentication", () => {
   test("sees how somebody signs in, for what, and notes it", async () => {
     await bound(
@@ -59,6 +150,75 @@ describe("a script after authentication", () => {
     expect(noted(pat, "older")).toEqual({ n: 1 })
   })
 
+  test.each([
+    ["an authenticator app", otpOf, { method: "OTP", factors: [0] }],
+    ["a security key", keyOf("u2f"), { method: "U2F", factors: [1] }],
+    ["a passkey alone", keyOf("passkey"), { method: "passwordless", factors: [2] }],
+  ])("sees that somebody has shown %s", async (what, prepare, { method, factors }) => {
+    const name = what.replaceAll(" ", "-")
+    const userId = await provider.addPerson(name)
+    const show = await prepare(userId)
+    await bound(
+      1,
+      `const { userId, loginName, resourceOwner, mfasVerified, authTime } = v1.authRequest
+      const who = [userId, loginName, resourceOwner, authTime.getTime()]
+      api.v1.user.appendMetadata(v1.authMethod, [who, mfasVerified])`,
+    )
+    const browser = browserOf(provider)
+    expect(answerOf(await show(browser, name))).toHaveProperty("code")
+    const who = [userId, name, provider.setup.orgId, provider.clock.now()]
+    expect(noted(userId, method)).toEqual([who, factors])
+    // Of a password alone nothing is told that comes after it.
+    const first = method === "passwordless" ? undefined : [who, []]
+    expect(noted(userId, "password")).toEqual(first)
+    // What was shown in this browser counts for as long as it counts elsewhere.
+    for (const [hours, counted] of [
+      [1, factors],
+      [19, []],
+    ] as const) {
+      provider.clock.advance(hours * 3_600_000)
+      await browser.signIn(authorizePath(client.id, { prompt: "login" }), name)
+      const [[, , , time], shown] = noted(userId, "password")
+      expect([time, shown]).toEqual([provider.clock.now(), counted])
+    }
+  })
+
+  test.each([
+    ["login", [2], {}],
+    ["consent", [3], {}],
+    ["select_account", [4], {}],
+    ["create", [5], {}],
+    ["login consent", [2, 3], { max_age: "90" }],
+  ])("sees all of what it is asked for: %s", async (prompt, numbers, more) => {
+    await bound(
+      1,
+      `const { authRequest, httpRequest } = v1
+      api.v1.user.appendMetadata("asked", [authRequest, httpRequest])`,
+    )
+    const scope = `openid urn:core:iam:org:id:${provider.setup.orgId}`
+    const fields = { prompt, scope, ui_locales: "de", login_hint: "pat", ...more }
+    await browserOf(provider).signIn(authorizePath(client.id, fields), "pat")
+    const now = new Date(provider.clock.now()).toISOString()
+    const browserInfo = { userAgent: "", acceptLanguage: "", remoteIp: "" }
+    expect(noted(pat, "asked")).toEqual([
+      {
+        ...{ id: expect.stringMatching(/./), agentId: expect.stringMatching(/./), browserInfo },
+        ...{ creationDate: now, changeDate: now, authTime: now, instanceId: "i1" },
+        ...{ applicationId: client.id, callbackUri: redirectUri, transferState: "s-1" },
+        ...{ prompt: numbers, uiLocales: ["de"], loginHint: "pat", mfasVerified: [] },
+        ...("max_age" in more && { maxAuthAge: 90_000_000_000 }),
+        request: { oidc: { scopes: scope.split(" ") } },
+        ...{ userId: pat, loginName: "pat", resourceOwner: provider.setup.orgId },
+        ...{ requestedOrgId: provider.setup.orgId },
+        audience: expect.arrayContaining([client.id, provider.projectId]),
+      },
+      {
+        ...{ method: "POST", url: `${issuer}/ui/login/password`, host: new URL(issuer).host },
+        ...{ remoteAddr: "", headers: { "user-agent": [""], "accept-language": [""] } },
+      },
+    ])
+  })
+
   test("keeps somebody out, in its own words, who then is not signed in", async () => {
     await bound(1, `throw new Error("Not on <Sundays>")`)
     const browser = browserOf(provider)
@@ -67,6 +227,15 @@ describe("a script after authentication", () => {
     expect(at.page).toContain("Not on &lt;Sundays&gt;")
     const again = await browser.go(authorizePath(client.id, { prompt: "none" }))
     expect(answerOf(again).error).toBe("login_required")
+  })
+
+  test.each(Object.entries(choosing))("keeps out somebody who %s", async (what, come) => {
+    await bound(1, `if (v1.authMethod === "password") throw "Not today"`)
+    const browser = browserOf(provider)
+    const { id, at } = await come(browser, what.replaceAll(" ", "-"))
+    const end = await browser.post(at, { password: chosen, repeat: chosen })
+    expect([end.response.status, end.page.includes("Not today")]).toEqual([403, true])
+    expect(await checkPassword(provider.cx(), id, chosen)).not.toBe("ok")
   })
 
   test("is asked for nobody whose password is wrong", async () => {
@@ -102,7 +271,14 @@ describe("whoever makes an account", () => {
   const secret = "Own-Battery-9"
   beforeAll(async () => {
     const say = () => ({ allowRegister: true })
-    await changePolicy(provider.cx(), undefined, { policy: login, say })
+    const cx = provider.cx()
+    await changePolicy(cx, undefined, { policy: login, say })
+    await createOrganization(cx, "globex", { name: "Globex" })
+    await createProject(cx, "lent", { orgId: "globex", name: "Lent" })
+    await addRoles(cx, "lent", [{ key: "reader", displayName: "Reader" }])
+    const { orgId: grantedOrgId } = provider.setup
+    const lent = { projectId: "lent", grantedOrgId, roleKeys: ["reader"] }
+    await createGrant(cx, "lending", lent)
   })
 
   async function register(said: typeof given) {
@@ -155,6 +331,22 @@ describe("whoever makes an account", () => {
     expect(held.map(({ keys }) => keys)).toEqual([["editor"]])
   })
 
+  test.each([
+    ["names the grant", { projectGrantId: "lending" }, true],
+    ["names none", {}, true],
+    ["names another one", { projectGrantId: "elsewhere" }, false],
+  ])("is given roles on a granted project, where a script %s", async (how, over, isGiven) => {
+    const grant = { projectId: "lent", ...over, roles: ["reader"] }
+    await bound(3, `api.v1.appendUserGrant(${JSON.stringify(grant)})`)
+    const email = `${how.replaceAll(" ", "-")}@example.net`
+    const { id, end } = await register({ ...given, email })
+    expect(end.response.status < 400).toBe(isGiven)
+    expect(profile(provider.cx(), id)?.email).toBe(isGiven ? email : undefined)
+    const held = rolesHeld(provider.cx(), id, "lent")
+    const own = { orgId: provider.setup.orgId, keys: ["reader"] }
+    expect(held).toEqual(isGiven ? [own] : [])
+  })
+
   test("is given nothing on the project of the console", async () => {
     const grant = { projectId: provider.ownProjectId, roles: [] }
     await bound(3, `api.userGrants.push(${JSON.stringify(grant)})`)
@@ -171,3 +363,5 @@ describe("whoever makes an account", () => {
     expect(profile(provider.cx(), id)).toBeUndefined()
   })
 })
+
+testAllUsed(3)

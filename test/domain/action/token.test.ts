@@ -3,10 +3,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { shares } from "../../../src/domain/action/api.ts"
 import { complementClaims } from "../../../src/domain/action/index.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
-import { instance } from "../../../src/domain/instance/index.ts"
+import { instance, setSecurity } from "../../../src/domain/instance/index.ts"
+import { addMember } from "../../../src/domain/member/index.ts"
 import { setMetadata as setOfOrg } from "../../../src/domain/org/index.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
 import { heldMetadata, setMetadata } from "../../../src/domain/user/index.ts"
+import { addRobot, basicOf } from "../../oauth/clients.ts"
+import { openExchange, typeOf, userIdType } from "../../oauth/exchange.ts"
 import {
   answerOf,
   askToken,
@@ -19,7 +22,7 @@ import {
 } from "../../oauth/provider.ts"
 import { ask } from "../../support/ask.ts"
 import { nowhere } from "../../support/outside.ts"
-import { bind } from "./bound.ts"
+import { bind, testAllUsed } from "./bound.ts"
 
 let provider: Provider
 let jwt: NewClient
@@ -87,46 +90,77 @@ describe("a script before userinfo is made", () => {
     for (const each of Object.values(others)) expect(each.colour).toBe("red")
     expect(access_token.colour).toBeUndefined()
   })
+})
 
-  test("is shown who it is about, for whom, and what is known of them", async () => {
-    await bound(4, [
+describe.each([
+  [4, "userinfo"],
+  [5, "access_token"],
+] as const)("a script at moment %i, of which %s tells", (triggerType, place) => {
+  test("is shown who it is about, for whom, and all that is known of them", async () => {
+    await bound(triggerType, [
       set(
         "seen",
         `{
-          claims: v1.claims.sub,
-          user: [v1.getUser().username, v1.getUser().human.firstName, v1.getUser().id],
-          date: v1.getUser().creationDate instanceof Date,
-          metadata: v1.user.getMetadata().metadata.map(({ key, value }) => [key, value]),
-          org: v1.org.getMetadata().metadata[0].value.seats,
-          grants: v1.user.grants.grants.map(({ projectId, roles }) => [projectId, roles]),
-          count: v1.user.grants.count,
-          client: v1.application.getClientId(),
+          claims: v1.claims, user: v1.getUser(),
+          isDate: v1.getUser().creationDate instanceof Date,
+          metadata: v1.user.getMetadata(), org: v1.org.getMetadata(), grants: v1.user.grants,
+          client: v1.application.getClientId(), actor: typeof v1.actor,
         }`,
       ),
     ])
-    expect((await told()).userinfo.seen).toEqual({
-      claims: pat,
-      user: ["pat", "Pat", pat],
-      date: true,
-      metadata: [["team", "red"]],
-      org: 3,
-      grants: [[provider.projectId, ["editor"]]],
-      count: 1,
-      client: jwt.id,
+    const { orgId } = provider.setup
+    const date = expect.stringMatching(/^\d{4}-\d\d-\d\dT.+Z$/)
+    const sequence = expect.any(Number)
+    const stand = { creationDate: date, changeDate: date, sequence }
+    const list = { count: 1, sequence, timestamp: date }
+    const noted = { resourceOwner: orgId, ...stand }
+    const { seen, ...tells } = (await told())[place]
+    // What a token says of itself comes later.
+    expect(tells).toMatchObject(seen.claims)
+    expect(seen).toEqual({
+      ...{ claims: expect.anything(), isDate: true, client: jwt.id, actor: "undefined" },
+      user: {
+        ...{ id: pat, resourceOwner: orgId, state: 1, ...stand },
+        ...{ username: "pat", preferredLoginName: "pat", loginNames: ["pat"] },
+        human: {
+          ...{ firstName: "Pat", lastName: "Person", nickName: "", displayName: "Pat Person" },
+          ...{ preferredLanguage: expect.any(String), gender: 0 },
+          ...{ email: "pat@example.org", isEmailVerified: true },
+          ...{ phone: "", isPhoneVerified: false },
+        },
+      },
+      metadata: { ...list, metadata: [{ key: "team", value: "red", ...noted }] },
+      org: { ...list, metadata: [{ key: "plan", value: { seats: 3 }, ...noted }] },
+      grants: {
+        ...list,
+        grants: [
+          {
+            ...{ id: "a1", userId: pat, roles: ["editor"], state: 1, ...stand },
+            ...{ projectId: provider.projectId, projectName: "Applications", projectGrantId: "" },
+            ...{ userResourceOwner: orgId, userGrantResourceOwner: orgId },
+            userGrantResourceOwnerName: "Example",
+          },
+        ],
+      },
     })
   })
 
-  test("notes metadata, as JSON, which the next one reads", async () => {
-    await bound(4, [claims('api.v1.user.setMetadata("visits", { n: 1 })')])
-    await told()
-    const value = heldMetadata(provider.cx(), pat).get("visits")
-    expect(JSON.parse(Buffer.from(value ?? "").toString())).toEqual({ n: 1 })
+  test("logs into a claim of its own, and does all by the older name too", async () => {
+    await bound(triggerType, [
+      claims(`
+        api.v1.claims.appendLogIntoClaims("hello")
+        api.v1.userinfo.appendLogIntoClaims("again")
+        api.v1.userinfo.setClaim("old", 1)`),
+    ])
+    expect((await told())[place]).toMatchObject({ [logKey]: ["hello", "again"], old: 1 })
   })
+})
 
-  test("logs into a claim of its own", async () => {
-    await bound(4, [claims('api.v1.claims.appendLogIntoClaims("hello")')])
-    expect((await told()).userinfo[logKey]).toEqual(["hello"])
-  })
+test.each([4, 5] as const)("metadata that one notes at moment %i is JSON", async (triggerType) => {
+  await bound(triggerType, [claims(`api.v1.user.setMetadata("visits", { n: ${triggerType} })`)])
+  await told()
+  const value = heldMetadata(provider.cx(), pat).get("visits")
+  expect(JSON.parse(Buffer.from(value ?? "").toString())).toEqual({ n: triggerType })
 })
 
 test("one before an access token is made adds to JWTs alone, by its older name too", async () => {
@@ -137,6 +171,40 @@ test("one before an access token is made adds to JWTs alone, by its older name t
   const opaque = await provider.addClient()
   const { answer } = await tokens(opaque)
   expect(String(answer.access_token)).not.toContain("eyJ")
+})
+
+test("one is shown who acts for somebody, wherever it runs", async () => {
+  const at = await openExchange()
+  const { orgId } = at.provider.setup
+  const cx = at.provider.cx()
+  await setSecurity(cx, "i1", {
+    ...{ enableIframeEmbedding: false, allowedOrigins: [], enableImpersonation: true },
+  })
+  const robot = await addRobot(at.provider)
+  const helper = { userId: robot.userId, roles: ["ORG_END_USER_IMPERSONATOR"] }
+  const target = { level: "org", id: orgId } as const
+  await at.provider.store.transact(cx, (tx) => addMember(tx, { ...helper, target }))
+  for (const triggerType of [4, 5] as const) {
+    const script = set(`by${triggerType}`, "v1.actor ?? 'nobody'")
+    const scripts = [script.replace("f0", `f${triggerType}`)]
+    await bind(at.provider, { flowType: 2, triggerType, scripts })
+  }
+  const scope = `openid urn:core:iam:org:project:id:${at.provider.projectId}:aud`
+  const asked = { grant_type: "client_credentials", scope }
+  const { answer } = await askToken(at.provider, asked, basicOf(robot.id, robot.secret))
+  const ann = await at.provider.addPerson("ann")
+  const acting = {
+    ...{ actor_token: String(answer.access_token), actor_token_type: typeOf("access_token") },
+    ...{ subject_token_type: userIdType, requested_token_type: typeOf("jwt") },
+  }
+  const { access_token: token } = await at.exchanged(ann, acting)
+  const act = { sub: robot.userId }
+  expect(decodeJwt(String(token))).toMatchObject({ sub: ann, act, by5: act })
+  expect(await at.introspect(token)).toMatchObject({ sub: ann, act, by4: act })
+  const { id, access } = await at.signIn("ann")
+  expect(decodeJwt(id).by4).toBe("nobody")
+  expect(await at.introspect(access)).toMatchObject({ by4: "nobody" })
+  await at.provider.close()
 })
 
 test("nothing that is there is overwritten, and nothing of ours can be claimed", async () => {
@@ -283,3 +351,5 @@ test("what makes UUIDs makes those of RFC 9562", async () => {
     "2ed6657d-e927-568b-95e1-2665a8aea6a2",
   ])
 })
+
+testAllUsed(2)

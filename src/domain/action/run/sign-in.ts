@@ -51,7 +51,12 @@ export function metadataOnly(effect: Effect): Metadata {
 }
 
 /** Roles that scripts give to somebody who is new. */
-export type Granted = { readonly projectId: string; readonly roleKeys: readonly string[] }
+export type Granted = {
+  readonly projectId: string
+  readonly roleKeys: readonly string[]
+  /** The grant to the organisation that they are given over, where the script names one. */
+  readonly grantId?: string
+}
 
 export type Arriving = {
   /** 1: they come from a provider, 3: they made the account here. */
@@ -81,19 +86,25 @@ export async function afterCreation(
   return granted
 }
 
+const grantWords = "a grant is { projectId, projectGrantId, roles }, the second as is needed"
+
 /** The roles that an effect gives; a Fault where it can't. */
 export function grantIn(cx: Cx, [kind, grant]: Effect): Granted {
   if (kind !== "grant" || typeof grant !== "object" || grant === null) {
-    throw effectError("a grant is { projectId, roles }")
+    throw effectError(grantWords)
   }
-  const projectId: unknown = Reflect.get(grant, "projectId")
-  const roles: unknown = Reflect.get(grant, "roles") ?? []
+  const said = new Map<string, unknown>(Object.entries(grant))
+  const projectId = said.get("projectId")
+  const grantId = said.get("projectGrantId") ?? ""
+  const roles = said.get("roles") ?? []
   const isList = Array.isArray(roles) && roles.every((each) => typeof each === "string")
-  if (typeof projectId !== "string" || !isList) throw effectError("a grant is { projectId, roles }")
+  if (typeof projectId !== "string" || typeof grantId !== "string" || !isList) {
+    throw effectError(grantWords)
+  }
   if (projectId === cx.store.state(cx, instance, cx.instance).projectId) {
     throw effectError("nobody is given roles on the project of the console by a script")
   }
-  return { projectId, roleKeys: [...new Set(roles)] }
+  return { projectId, roleKeys: [...new Set(roles)], ...(grantId && { grantId }) }
 }
 
 /** Gives what scripts have given, as a part of the step that makes the account. */

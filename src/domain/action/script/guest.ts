@@ -79,8 +79,11 @@ export const guest = `(ask) => {
     getUser: () => dated(data.user),
     user: { getMetadata: metadata("userMetadata"), get grants() { return grants() } },
   })
+  const asked = (thing) => thing && {
+    ...dated(thing), ...(thing.authTime && { authTime: new Date(thing.authTime) }),
+  }
   const request = (data) => ({
-    authRequest: data.authRequest && dated(data.authRequest), httpRequest: data.httpRequest,
+    authRequest: asked(data.authRequest), httpRequest: data.httpRequest,
   })
   const append = (target) => ({
     ...target, metadata: [], v1: { ...target.v1, user: { appendMetadata: effect("metadata") } },

@@ -28,6 +28,8 @@ const external = `{ externalId, externalIdpId, preferredUsername: string, human:
 const request = {
   "ctx.v1.authRequest":
     "{ id, applicationId, callbackUri, loginHint, requestedOrgId: string, audience: string[], " +
+    "userId, loginName, resourceOwner: string, authTime: Date, mfasVerified, prompt: number[], " +
+    "uiLocales: string[], maxAuthAge?: number, transferState, agentId: string, " +
     "request: { oidc: { scopes: string[] } }, browserInfo: object } | undefined",
   "ctx.v1.httpRequest": "{ method, url, host, remoteAddr: string, headers: object }",
 } as const
@@ -36,6 +38,8 @@ const append = {
   "api.metadata": "{ key: string, value: any }[]",
   "api.v1.user.appendMetadata(key: string, value: any)": "void",
 } as const
+
+const grant = "{ projectId: string, projectGrantId?: string, roles: string[] }"
 
 const setters = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [`api.set${name}(value: string)`, "void"]))
@@ -104,8 +108,8 @@ const offered: Readonly<Record<Shape, Readonly<Record<string, string>>>> = {
   after: {
     "ctx.v1.getUser()": user,
     ...request,
-    "api.userGrants": "{ projectId: string, roles: string[] }[]",
-    "api.v1.appendUserGrant(grant: { projectId: string, roles: string[] })": "void",
+    "api.userGrants": `${grant}[]`,
+    [`api.v1.appendUserGrant(grant: ${grant})`]: "void",
   },
 }
 

@@ -12,6 +12,7 @@ import { intent } from "../../src/domain/idp/intent/model.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import {
+  addOtp,
   findByLoginName,
   linkedUser,
   linksOf,
@@ -118,6 +119,23 @@ describe("who comes for the first time", () => {
       profile: { givenName: "Ada", familyName: "Byron" },
       email: { address: "new@example.com", verified: true },
     })
+  })
+
+  test("has the number that the provider has verified, unless codes go to another", async () => {
+    const number = async (phone_number: string, more: object = {}) => {
+      await signIn({ ...ada, phone_number, phone_number_verified: true, ...more })
+      const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
+      return "phone" in state ? [state.phone?.number, state.phone?.verified] : undefined
+    }
+    const unsure = { phone_number_verified: false }
+    expect(await number("+41 79 111 22 33", unsure)).toEqual(["+41791112233", false])
+    expect(await number("+41791112244")).toEqual(["+41791112244", true])
+    for (const said of ["079 111 22 55", ""]) {
+      expect(await number(said)).toEqual(["+41791112244", true])
+    }
+    expect(await number("+41791112255", unsure)).toEqual(["+41791112244", true])
+    await addOtp(provider.cx(), userNamed("ada"), "sms")
+    expect(await number("+41791112266")).toEqual(["+41791112244", true])
   })
 
   test("is nobody where the provider became another, until it is itself again", async () => {

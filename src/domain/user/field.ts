@@ -1,5 +1,5 @@
 import { fieldError } from "../../kernel/fault.ts"
-import { hasUnseen, normalForm } from "../../kernel/text/name.ts"
+import { fold, hasUnseen, normalForm } from "../../kernel/text/name.ts"
 
 /**
  * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each
@@ -43,14 +43,27 @@ export function emailOf(text: string): string {
 const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?`
 const emailShape = new RegExp(String.raw`^[^\s@"(),:;<>[\\\]]+@${label}(?:\.${label})*$`, "u")
 
+/** Whether two texts are one address, as addresses are compared here. */
+export const isSameEmail = (one: string, other: string): boolean => fold(one) === fold(other)
+
 /** A phone number in its international form (E.164), however it was grouped. */
 export function phoneOf(text: string): string {
-  const number = text.trim().replace(/[\s().-]/g, "")
-  if (!/^\+[1-9]\d{6,14}$/.test(number)) {
+  const number = ungrouped(text)
+  if (!phoneShape.test(number)) {
     throw refusedError("phone", "must be an international number such as +41791234567")
   }
   return number
 }
+
+/** Whether a text is a phone number that a person may have. */
+export const isPhone = (text: string): boolean => phoneShape.test(ungrouped(text))
+
+/** Whether two texts are one number, however they are grouped. */
+export const isSamePhone = (one: string, other: string): boolean =>
+  ungrouped(one) === ungrouped(other)
+
+const ungrouped = (text: string): string => text.trim().replace(/[\s().-]/g, "")
+const phoneShape = /^\+[1-9]\d{6,14}$/
 
 /** Whether a text is a language tag (BCP 47) that a person may have. */
 export const isLanguage = (text: string): boolean =>

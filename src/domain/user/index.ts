@@ -138,7 +138,7 @@ export {
 } from "./factor/totp.ts"
 export { ceremonyMs as keyChallengeMs } from "./factor/webauthn.ts"
 export { challengeKey, keyHolder, unknownKey } from "./factor/webauthn-check.ts"
-export { isLanguage } from "./field.ts"
+export { isLanguage, isPhone, isSameEmail, isSamePhone } from "./field.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"
 export {
   addLink,

@@ -14,9 +14,11 @@ import {
   candidatesFor,
   createCode,
   type External,
+  isPhone,
   linkedUser,
   mayVouch,
   type NewHuman,
+  secondFactorsOf,
   updateUser,
   user,
 } from "../../domain/user/index.ts"
@@ -94,7 +96,7 @@ export function personOf(
   { found, identity, said }: Newcomer & { readonly said: Said },
 ): NewHuman {
   const verified = identity.emailVerified && said.email === identity.email
-  const { nickName, displayName, preferredLanguage } = identity
+  const { nickName, displayName, preferredLanguage, phone, phoneVerified } = identity
   const { defaultOrgId } = requireInstance(cx)
   return {
     kind: "human",
@@ -112,6 +114,8 @@ export function personOf(
       verified,
       ...(!verified && { code: createCode(cx, userId, { of: "email", returned: false }) }),
     },
+    // Many write numbers as people at home dial them: those are nobody's elsewhere.
+    ...(isPhone(phone) && { phone: { value: phone, verified: phoneVerified } }),
   }
 }
 
@@ -140,8 +144,15 @@ export function follow(tx: Transaction, userId: string, { found, identity }: New
   const { givenName, familyName, nickName, displayName, preferredLanguage } = identity
   const told = { givenName, familyName, nickName, displayName, preferredLanguage }
   const profile = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== ""))
-  const { email, emailVerified } = identity
+  const { email, emailVerified, phone, phoneVerified } = identity
+  // Where codes go to it the number is a factor of its own, which no provider replaces.
+  const isFactor = secondFactorsOf(tx.state(user, userId)).includes("otp_sms")
+  const hasPhone = phoneVerified && isPhone(phone) && !isFactor
   updateUser.within(tx, userId, {
-    human: { profile, ...(email && emailVerified && { email: { value: email, verified: true } }) },
+    human: {
+      profile,
+      ...(email && emailVerified && { email: { value: email, verified: true } }),
+      ...(hasPhone && { phone: { value: phone, verified: true } }),
+    },
   })
 }

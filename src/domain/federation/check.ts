@@ -7,7 +7,7 @@ import {
   intentByToken,
   type UpstreamSession,
 } from "../idp/index.ts"
-import { linkedUser, linkedUserIn, mayVouch, user } from "../user/index.ts"
+import { linkedUserIn, vouchedUser } from "../user/index.ts"
 
 /** An intent that proves who somebody is: whose it is, and what uses it up within a step. */
 export type CheckedIntent = {
@@ -37,10 +37,9 @@ export function intentChecked(cx: Cx, id: string, token: string): CheckedIntent 
   const intent = ownIntent(cx, id, token)
   const { idpId, answered } = intent
   const external = { idpId, externalId: answered.identity.externalId }
-  const userId = linkedUser(cx, external) ?? ""
-  const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  const userId = vouchedUser(cx, external)
   const found = idpById(cx, idpId)
-  if (userId === "" || !found || !mayVouch(cx, idpId, home)) throw unlinkedError()
+  if (userId === undefined || !found) throw unlinkedError()
   return {
     ...{ userId, idpId, idpOrg: found.place ?? "", upstream: answered.upstream },
     use: (tx) => {

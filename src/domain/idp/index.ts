@@ -52,7 +52,13 @@ export { finishSaml } from "./saml/response.ts"
 export { type SamlPart, samlMetadata, samlPathOf, samlSelf } from "./saml/self.ts"
 export { findInDirectory, isProvedByDirectory } from "./upstream/directory.ts"
 export { finish as finishUpstream } from "./upstream/finish.ts"
-export type { Answered, Identity, Scripted, UpstreamSession } from "./upstream/identity.ts"
+export {
+  type Answered,
+  type Identity,
+  type Scripted,
+  type UpstreamSession,
+  unscripted,
+} from "./upstream/identity.ts"
 export { callbackPath, redirectUriOf } from "./upstream/start.ts"
 export { tokenPath, tokenState } from "./upstream/token.ts"
 export { entranceOf } from "./upstream/vendor.ts"

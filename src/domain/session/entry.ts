@@ -1,4 +1,4 @@
-import type { Transaction } from "../../store/index.ts"
+import type { Cx, Transaction } from "../../store/index.ts"
 import { org } from "../org/index.ts"
 import { passwordAge, policyIn } from "../policy/index.ts"
 import { type Admit, type Password, passwordOf, user } from "../user/index.ts"
@@ -40,11 +40,23 @@ export function daysLeftOf(tx: Transaction, userId: string): number | undefined 
 }
 
 /** The same for who has proved themself without a password. */
-export function standingOf(tx: Transaction, userId: string): "locked" | "inactive" | undefined {
+export function standingOf(tx: Standing, userId: string): "locked" | "inactive" | undefined {
   const { status } = tx.state(user, userId)
   if (status === "locked") return "locked"
   return status === "active" && isHomeActive(tx, userId) ? undefined : "inactive"
 }
 
-const isHomeActive = (tx: Transaction, userId: string): boolean =>
+/** The same before a step, which asks again. */
+export const standingNow = (cx: Cx, userId: string): "locked" | "inactive" | undefined =>
+  standingOf(
+    {
+      state: (kind, id) => cx.store.state(cx, kind, id),
+      owner: (kind, id) => cx.store.receipt(cx, kind, id)?.owner ?? "",
+    },
+    userId,
+  )
+
+type Standing = Pick<Transaction, "state" | "owner">
+
+const isHomeActive = (tx: Standing, userId: string): boolean =>
   tx.state(org, tx.owner(user, userId)).status === "active"

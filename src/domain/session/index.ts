@@ -15,7 +15,7 @@ export {
   readBrowser,
 } from "./cookie.ts"
 export { deviceCookie, deviceOf } from "./device.ts"
-export { daysLeftOf, type Hindrance, hindranceOf, standingOf } from "./entry.ts"
+export { daysLeftOf, type Hindrance, hindranceOf, standingNow, standingOf } from "./entry.ts"
 export { browser, lifetimes, type Session, session, type Vouched } from "./model.ts"
 export { sessionNow, usableSession } from "./query.ts"
 export { sessionEnds } from "./reactor.ts"

@@ -150,6 +150,7 @@ export {
   mustHaveRoom,
   removeLink,
   usableLinks,
+  vouchedUser,
 } from "./link/commands.ts"
 export { type IdpLink, linksOf } from "./links.ts"
 export {

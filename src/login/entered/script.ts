@@ -7,8 +7,8 @@ import {
 } from "../../domain/action/index.ts"
 import type { Answered, Found } from "../../domain/idp/index.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
-import type { Proof } from "../../domain/session/index.ts"
-import { hasLeft, linkedUser, type Metadata, user } from "../../domain/user/index.ts"
+import { type Proof, standingNow } from "../../domain/session/index.ts"
+import { hasLeft, type Metadata, user, vouchedUser } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { type Waiting, waitingRequest } from "../browser-context.ts"
@@ -142,18 +142,60 @@ async function isKeptOut(cx: Cx, first: Entering["first"]): Promise<boolean> {
   return refusal !== undefined
 }
 
-/** What a provider has answered, as the scripts of the person's organisation want it. */
-export function askedOfExternal(
+type Come = {
+  readonly answered: Answered
+  /** The sign-in that it is for; empty for none. */
+  readonly requestId: string
+  /** To whom it is to link who comes; absent where it signs somebody in. */
+  readonly linkUserId?: string | undefined
+}
+
+/**
+ * What a provider has answered, as the scripts of the person's organisation want it. Of whoever is
+ * kept out anyway none is asked.
+ */
+export async function askedOfExternal(
   pageContext: PageContext,
   found: Found,
-  { answered, requestId }: { readonly answered: Answered; readonly requestId: string },
+  { answered, requestId, linkUserId }: Come,
 ): Promise<Answered> {
   const { cx, browserContext } = pageContext
   const waiting = waitingRequest(cx, browserContext, requestId)
   const { externalId } = answered.identity
-  const known = linkedUser(cx, { idpId: found.idp.id, externalId })
-  const home = known === undefined ? undefined : cx.store.receipt(cx, user, known)?.owner
-  const orgId = home ?? found.place ?? waiting?.asked.home ?? requireInstance(cx).defaultOrgId
-  const scene = sceneOf({ ...pageContext, waiting })
-  return afterExternal(cx, { orgId, idpId: found.idp.id, answered, scene })
+  const userId = linkUserId ?? vouchedUser(cx, { idpId: found.idp.id, externalId })
+  if (userId === undefined) {
+    const orgId = newcomersHome(cx, found, waiting)
+    return askedAt({ ...pageContext, waiting }, found, { answered, orgId })
+  }
+  if (standingNow(cx, userId)) return answered
+  const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  return askedAt({ ...pageContext, waiting }, found, { answered, orgId, userId })
+}
+
+/** The organisation of somebody whom nobody knows here yet. */
+export const newcomersHome = (cx: Cx, { place }: Found, waiting: Waiting | undefined): string =>
+  place ?? waiting?.asked.home ?? requireInstance(cx).defaultOrgId
+
+type AtHome = {
+  readonly answered: Answered
+  readonly orgId: string
+  /** Without a word somebody who is about to be added. */
+  readonly userId?: string
+}
+
+/**
+ * What a provider has answered, as the scripts of the organisation want it where somebody is at
+ * home, or will be; they may keep them out. What those of another one have made of it counts for
+ * nothing there. Nor does what was made of it for somebody else, who may have been let in because
+ * they mend the scripts.
+ */
+export function askedAt(
+  seen: Seen,
+  found: Found,
+  { answered, orgId, userId = "" }: AtHome,
+): Promise<Answered> | Answered {
+  const before = answered.scripted
+  if (before?.orgId === orgId && ["", userId].includes(before.userId)) return answered
+  const scene = sceneOf(seen)
+  return afterExternal(seen.cx, { orgId, userId, idpId: found.idp.id, answered, scene })
 }

@@ -79,8 +79,9 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
       const token = await succeedIntent(cx, open.id, said)
       return tellElsewhere(cx, open, { token, answered: said })
     }
-    const { requestId } = open
-    const answered = await askedOfExternal(pageContext, found, { answered: said, requestId })
+    const { requestId, linkUserId } = open
+    const come = { answered: said, requestId, linkUserId }
+    const answered = await askedOfExternal(pageContext, found, come)
     return await proceed(pageContext, { intent: doneWith(open, answered), isKept: false })
   } catch (cause) {
     const error = reasonOf(cause)
@@ -113,7 +114,7 @@ export async function proceed(pageContext: PageContext, came: Came): Promise<Res
   const { intent, isKept } = came
   const context = await loginContextOf(pageContext, intent.requestId)
   if (context instanceof Response) return context
-  const newcomer = newcomerOf(cx, intent)
+  const newcomer = newcomerOf(context, intent)
   if (!newcomer) return trouble(context, { problem: "expired" })
   const verdict = intent.linkUserId === undefined ? judged(cx, newcomer) : undefined
   const fresh = { ...newcomer, isFresh: !isKept }

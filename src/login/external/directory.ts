@@ -82,7 +82,8 @@ export async function takeDirectory(loginContext: LoginContext, fields: Fields):
   try {
     const said = await answeredByDirectory(cx, found, { username: loginName, password })
     const requestId = waiting?.id ?? ""
-    const answered = await askedOfExternal(loginContext, found, { answered: said, requestId })
+    const come = { answered: said, requestId, ...linking }
+    const answered = await askedOfExternal(loginContext, found, come)
     const begun = {
       ...{ idpId: found.idp.id, agentId: browserContext.browser.id, requestId, creatorId: "" },
       ...{ ...linking, answered },

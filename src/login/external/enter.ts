@@ -7,27 +7,27 @@ import {
   shownNew,
 } from "../../domain/action/index.ts"
 import { consumeIntent, useAnswer } from "../../domain/idp/index.ts"
-import { standingOf } from "../../domain/session/index.ts"
-import { linkedUserIn } from "../../domain/user/index.ts"
+import { standingNow, standingOf } from "../../domain/session/index.ts"
+import { linkedUserIn, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import { type LoginContext, trouble } from "../context.ts"
-import { sceneOf } from "../entered/script.ts"
+import { askedAt, newcomersHome, sceneOf } from "../entered/script.ts"
 import { addPerson, follow, link, type Newcomer, personOf, type Said } from "./person.ts"
 
 /** Signs in whom the provider vouches for; what `before` does belongs to the same step. */
 export async function enter(
   loginContext: LoginContext,
   newcomer: Newcomer,
-  { userId, isNew = false, before }: Entering,
+  { userId, isNew = false, hindered, before }: Entering,
 ): Promise<Response> {
   const entered = await completeSignIn<Hindered>(loginContext, {
     userId,
     first: (tx) => {
       const use = newcomer.isFresh ? useAnswer : consumeIntent
       use(tx, newcomer.intent)
-      const standing = isNew ? undefined : standingOf(tx, userId)
+      const standing = hindered ?? (isNew ? undefined : standingOf(tx, userId))
       if (standing) return { standing }
       before(tx)
       noteFrom(loginContext, tx, { userId, newcomer })
@@ -61,43 +61,73 @@ type Entering = {
   readonly userId: string
   /** Whether `before` makes the account. */
   readonly isNew?: boolean
+  /** What has kept them out before scripts were asked: of them none was. */
+  readonly hindered?: Hindered["standing"] | undefined
   readonly before: (tx: Transaction) => void
 }
 
 type Hindered = { readonly standing: "locked" | "inactive" }
 
+/** Somebody who is there; of whoever is kept out anyway no script is asked. */
+async function enterKnown(
+  loginContext: LoginContext,
+  newcomer: Newcomer,
+  { userId, before }: { userId: string; before: (tx: Transaction, asked: Newcomer) => void },
+): Promise<Response> {
+  const { cx } = loginContext
+  const hindered = standingNow(cx, userId)
+  const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  const asked = hindered ? newcomer : await newcomerAt(loginContext, newcomer, { orgId, userId })
+  return enter(loginContext, asked, { userId, hindered, before: (tx) => before(tx, asked) })
+}
+
+/** The newcomer as the scripts of their organisation want them; see `askedAt`. */
+export async function newcomerAt(
+  loginContext: LoginContext,
+  newcomer: Newcomer,
+  home: { readonly orgId: string; readonly userId?: string },
+): Promise<Newcomer> {
+  const { found, intent } = newcomer
+  const answered = await askedAt(loginContext, found, { answered: intent.answered, ...home })
+  return { ...newcomer, identity: answered.identity, intent: { ...intent, answered } }
+}
+
 /** Whoever is linked already; it must be so still when they come in. */
 export const enterLinked = (loginContext: LoginContext, newcomer: Newcomer, userId: string) =>
-  enter(loginContext, newcomer, {
+  enterKnown(loginContext, newcomer, {
     userId,
-    before: (tx) => {
+    before: (tx, asked) => {
       const { externalId } = newcomer.identity
       if (linkedUserIn(tx, { idpId: newcomer.found.idp.id, externalId }) !== userId) {
         throw goneError()
       }
-      follow(tx, userId, newcomer)
+      follow(loginContext.cx, tx, { userId, newcomer: asked })
     },
   })
 
 /** Somebody who is there, and is linked from now on. */
 export const enterLinking = (loginContext: LoginContext, newcomer: Newcomer, userId: string) =>
-  enter(loginContext, newcomer, { userId, before: (tx) => link(tx, userId, newcomer) })
+  enterKnown(loginContext, newcomer, {
+    userId,
+    before: (tx, asked) => link(tx, userId, asked),
+  })
 
 /** Somebody who is new here. */
 export async function enterNew(loginContext: LoginContext, newcomer: Newcomer, said: Said) {
-  const { cx } = loginContext
+  const { cx, waiting } = loginContext
   const userId = cx.ids.next()
-  const asked = personOf(loginContext, userId, { ...newcomer, said })
-  const { orgId } = asked
+  const orgId = newcomersHome(cx, newcomer.found, waiting)
+  const asked = await newcomerAt(loginContext, newcomer, { orgId })
+  const planned = personOf(loginContext, userId, { ...asked, said })
   const arriving = { flowType: 1, orgId, scene: sceneOf(loginContext) } as const
-  const person = await beforeCreation(cx, userId, { ...arriving, person: asked })
+  const person = await beforeCreation(cx, userId, { ...arriving, person: planned })
   const granted = await afterCreation(cx, shownNew(userId, person), arriving)
   if (person.email.code) cx.allowance?.spend("message")
-  return enter(loginContext, newcomer, {
+  return enter(loginContext, asked, {
     userId,
     isNew: true,
     before: (tx) => {
-      addPerson(tx, userId, { newcomer, person })
+      addPerson(tx, userId, { newcomer: asked, person })
       giveGranted(tx, { userId, orgId }, granted)
     },
   })

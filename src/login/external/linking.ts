@@ -8,12 +8,13 @@ import {
   missingError,
   startIntent,
 } from "../../domain/idp/index.ts"
-import { linkedUser } from "../../domain/user/index.ts"
+import { linkedUser, user } from "../../domain/user/index.ts"
 import { freshSeconds } from "../../kernel/context.ts"
 import { accountOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
 import { loginPaths } from "../path.ts"
 import { failed } from "./callback.ts"
+import { newcomerAt } from "./enter.ts"
 import { directories, linkings } from "./offer.ts"
 import { link, type Newcomer, newcomerOf, provenHere } from "./person.ts"
 
@@ -98,7 +99,10 @@ type Asked = {
 /** What is asked for still; undefined where it is over, another browser's, or no longer allowed. */
 function askedBy(loginContext: LoginContext, intentId: string): Asked | undefined {
   const { cx, browserContext } = loginContext
-  const newcomer = newcomerOf(cx, intentOfBrowser(cx, intentId, browserContext.browser.id))
+  const newcomer = newcomerOf(
+    loginContext,
+    intentOfBrowser(cx, intentId, browserContext.browser.id),
+  )
   const userId = newcomer?.intent.linkUserId
   if (!newcomer || userId === undefined) return undefined
   const { idpId } = newcomer.intent
@@ -114,11 +118,13 @@ export async function takeLinking(loginContext: LoginContext, fields: Fields): P
   if (!asked) return overPage(loginContext)
   const { userId, newcomer } = asked
   const { intent, found } = newcomer
+  const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  const come = await newcomerAt(loginContext, newcomer, { orgId, userId })
   try {
     await cx.store.transact(cx, (tx) => {
       consumeIntent(tx, intent)
       if (!isIdpThere(tx, { idpId: found.idp.id, idpOrg: found.place ?? "" })) throw missingError()
-      link(tx, userId, newcomer)
+      link(tx, userId, come)
     })
   } catch (cause) {
     if (isTaken(cause)) return takenPage(loginContext)

@@ -35,7 +35,7 @@ function askedBy(loginContext: LoginContext, note: OptionNote | undefined): Aske
   const { cx, browserContext } = loginContext
   if (!note) return undefined
   const intent = intentOfBrowser(cx, note.intentId, browserContext.browser.id)
-  const newcomer = newcomerOf(cx, intent)
+  const newcomer = newcomerOf(loginContext, intent)
   const verdict = newcomer && judged(cx, newcomer)
   if (!newcomer || !verdict || verdict.kind === "refuse") return undefined
   // What was begun to link signs nobody in, and makes no account.

@@ -1,12 +1,12 @@
 import {
+  type Answered,
   type Found,
   type Identity,
   type Intent,
   idpById,
   isNow,
-  type Scripted,
+  unscripted,
 } from "../../domain/idp/index.ts"
-import { requireInstance } from "../../domain/instance/index.ts"
 import { memberships } from "../../domain/member/index.ts"
 import {
   addLink,
@@ -15,15 +15,17 @@ import {
   createCode,
   type External,
   isPhone,
-  linkedUser,
+  isSameEmail,
   mayVouch,
   type NewHuman,
   secondFactorsOf,
   updateUser,
   user,
+  vouchedUser,
 } from "../../domain/user/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
+import { newcomersHome } from "../entered/script.ts"
 import { isProved, needOf } from "../factor/need.ts"
 import type { Present } from "../flow.ts"
 import { type Candidate, type Verdict, verdictOn } from "./rule.ts"
@@ -39,9 +41,7 @@ export type Newcomer = {
 
 /** Decides whose account it is. */
 export function judged(cx: Cx, { intent, found, identity }: Newcomer): Verdict {
-  const known = linkedUser(cx, { idpId: intent.idpId, externalId: identity.externalId })
-  const home = known === undefined ? "" : (cx.store.receipt(cx, user, known)?.owner ?? "")
-  const isTheirs = known !== undefined && mayVouch(cx, found.idp.id, home)
+  const known = vouchedUser(cx, { idpId: intent.idpId, externalId: identity.externalId })
   const { email, emailVerified, givenName, familyName } = identity
   return verdictOn({
     options: found.idp.options,
@@ -50,27 +50,40 @@ export function judged(cx: Cx, { intent, found, identity }: Newcomer): Verdict {
       emailVerified,
       isComplete: email !== "" && givenName !== "" && familyName !== "",
     },
-    ...(isTheirs && { linkedUser: known }),
-    candidates: isTheirs ? [] : candidatesNow(cx, { intent, found, identity }),
+    linkedUser: known,
+    candidates: known === undefined ? candidatesNow(cx, { intent, found, identity }) : [],
   })
 }
 
 /** Who else it may be; of somebody who is linked nobody asks. */
 const candidatesNow = (cx: Cx, { intent, found, identity }: Newcomer): readonly Candidate[] =>
   candidatesFor(cx, found.idp.id, identity)
-    .filter(({ userId }) => isWithin(cx, userId, intent.answered.scripted))
+    .filter(({ userId }) => isWithin(cx, userId, intent.answered))
     .map((candidate) => ({
       ...candidate,
       isAdministrator: memberships(cx, candidate.userId).length > 0,
     }))
 
 /** Whose address a script has said is known by it to its own organisation alone. */
-const isWithin = (cx: Cx, userId: string, scripted: Scripted | undefined): boolean =>
-  !scripted?.isAddressChanged || cx.store.receipt(cx, user, userId)?.owner === scripted.orgId
+function isWithin(cx: Cx, userId: string, { identity, scripted }: Answered): boolean {
+  if (!scripted) return true
+  const { said, orgId } = scripted
+  const isSame =
+    isSameEmail(said.email, identity.email) && said.emailVerified === identity.emailVerified
+  return isSame || cx.store.receipt(cx, user, userId)?.owner === orgId
+}
 
-/** The newcomer of an intent of this browser; undefined where it is over, or the provider gone. */
-export function newcomerOf(cx: Cx, intent: Intent | undefined): Newcomer | undefined {
-  const found = intent && isNow(cx, intent) ? idpById(cx, intent.idpId) : undefined
+/**
+ * The newcomer of an intent of this browser; undefined where it is over, or the provider gone, or
+ * it is for another sign-in: that decides which providers are offered, whose scripts are asked, and
+ * where an account is made.
+ */
+export function newcomerOf(
+  { cx, waiting }: LoginContext,
+  intent: Intent | undefined,
+): Newcomer | undefined {
+  if (intent?.requestId !== (waiting?.id ?? "")) return undefined
+  const found = isNow(cx, intent) ? idpById(cx, intent.idpId) : undefined
   return intent && found && { intent, found, identity: intent.answered.identity }
 }
 
@@ -97,10 +110,9 @@ export function personOf(
 ): NewHuman {
   const verified = identity.emailVerified && said.email === identity.email
   const { nickName, displayName, preferredLanguage, phone, phoneVerified } = identity
-  const { defaultOrgId } = requireInstance(cx)
   return {
     kind: "human",
-    orgId: found.place ?? waiting?.asked.home ?? defaultOrgId,
+    orgId: newcomersHome(cx, found, waiting),
     userName: said.userName || said.email,
     profile: {
       givenName: said.givenName,
@@ -138,9 +150,19 @@ function externalOf({ found, identity }: Newcomer): External {
   return { idpId: found.idp.id, externalId, name: userName || email || externalId }
 }
 
-/** Has a profile follow what the provider says, where it is set up so; what it leaves out stays. */
-export function follow(tx: Transaction, userId: string, { found, identity }: Newcomer): void {
+/**
+ * Has a profile follow what the provider says, where it is set up so; what it leaves out stays. For
+ * who administers something only its own words count: whoever may set scripts could else give
+ * themself the address of somebody who may do more, and with it the account.
+ */
+export function follow(
+  cx: Cx,
+  tx: Transaction,
+  { userId, newcomer: { found, intent } }: { readonly userId: string; readonly newcomer: Newcomer },
+): void {
   if (!found.idp.options.isAutoUpdate) return
+  const isAdministrator = memberships(cx, userId).length > 0
+  const { identity } = isAdministrator ? unscripted(intent.answered) : intent.answered
   const { givenName, familyName, nickName, displayName, preferredLanguage } = identity
   const told = { givenName, familyName, nickName, displayName, preferredLanguage }
   const profile = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== ""))

@@ -133,8 +133,7 @@ async function takeUp(pageContext: PageContext, id: string): Promise<Response> {
     return trouble(pageContext, { problem: "other_browser", status: 403 })
   }
   try {
-    const { answered, requestId } = intent
-    const asked = await askedOfExternal(pageContext, found, { answered, requestId })
+    const asked = await askedOfExternal(pageContext, found, intent)
     return await proceed(pageContext, { intent: { ...intent, answered: asked }, isKept: false })
   } catch (cause) {
     await failIntent(cx, intent.id, reasonOf(cause))

@@ -1,77 +1,30 @@
 // What scripts make of people who come from a provider.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { rolesHeld } from "../../../src/domain/authorization/index.ts"
-import { addIdp, linkIdp } from "../../../src/domain/idp/commands.ts"
 import { createOrganization } from "../../../src/domain/org/index.ts"
-import {
-  createUser,
-  findByLoginName,
-  heldMetadata,
-  linkedUser,
-  profile,
-} from "../../../src/domain/user/index.ts"
-import {
-  answerOf,
-  authorizePath,
-  browserOf,
-  type NewClient,
-  openProvider,
-  type Provider,
-} from "../../oauth/provider.ts"
-import { openUpstream, type Upstream, upstreamIssuer } from "../../support/upstream.ts"
-import { bind } from "./bound.ts"
+import { createProject } from "../../../src/domain/project/index.ts"
+import { createUser, findByLoginName, profile } from "../../../src/domain/user/index.ts"
+import { answerOf, type Provider } from "../../oauth/provider.ts"
+import { type Arrivals, ada, openArrivals } from "./arrivals.ts"
+import { bind, testAllUsed } from "./bound.ts"
 
+let arrivals: Arrivals
 let provider: Provider
-let client: NewClient
-let upstream: Upstream
-let idpId: string
 beforeEach(async () => {
-  provider = await openProvider()
-  client = await provider.addClient()
-  upstream = await openUpstream()
-  const { id } = await addIdp(provider.cx(), undefined, {
-    name: "Acme",
-    secret: "s3cret",
-    settings: {
-      ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
-      ...{ isIdTokenMapping: false, usePkce: true },
-    },
-    options: {
-      ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-      ...{ isAutoUpdate: true, autoLinking: "email" },
-    },
-  })
-  idpId = id
-  await linkIdp(provider.cx(), undefined, id)
+  arrivals = await openArrivals()
+  provider = arrivals.provider
 })
 afterEach(() => provider.close())
 
-const ada = {
-  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
-  ...{ email: "ada@example.com", email_verified: true },
-}
+const signIn = (claims?: object) => arrivals.signIn(claims)
+const here = () => arrivals.here()
+const noted = (key: string) => arrivals.noted(key)
 
 const bound = (triggerType: 1 | 2 | 3, body: string) =>
   bind(provider, {
     ...{ flowType: 1, triggerType },
     scripts: [`function f${triggerType}(ctx, api) { const { v1 } = ctx; ${body} }`],
   })
-
-async function signIn(claims: object = ada) {
-  const browser = browserOf({
-    send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
-  })
-  const first = await browser.go(authorizePath(client.id))
-  const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1]?.replaceAll("&amp;", "&")
-  const there = await browser.go(href ?? "/none")
-  return browser.go(upstream.signIn(there.path, { ...claims }))
-}
-
-const here = () => linkedUser(provider.cx(), { idpId, externalId: "ada-1" }) ?? ""
-const noted = (key: string) => {
-  const value = heldMetadata(provider.cx(), here()).get(key)
-  return value && JSON.parse(Buffer.from(value).toString())
-}
 
 test("a script says otherwise what a provider says, sees it, and notes what it wants", async () => {
   await bound(
@@ -96,11 +49,45 @@ test("a script says otherwise what a provider says, sees it, and notes what it w
   expect(profile(provider.cx(), here())).toMatchObject({
     ...{ userName: "lovelace", givenName: "ADA", familyName: "L.", nickName: "A", name: "Ada L." },
     ...{ preferredLanguage: "fr", email: "ada@example.com", emailVerified: true },
+    ...{ phone: "+41791234567", phoneVerified: true },
   })
   expect(noted("seen")).toEqual([
-    ...["ada-1", "ada@example.com", "none", "ada-1", "ada-1", "string", 3, client.id, true, "GET"],
+    ...[
+      "ada-1",
+      "ada@example.com",
+      "none",
+      "ada-1",
+      "ada-1",
+      "string",
+      3,
+      arrivals.client.id,
+      true,
+      "GET",
+    ],
   ])
   expect(noted("older")).toEqual({ n: 1 })
+})
+
+const elsewhere = `api.setEmail("king@example.com"); api.setPhone("+41791234567")`
+const proved = `api.setEmailVerified(true); api.setPhoneVerified(true)`
+
+test.each([
+  ["which is theirs where it says that", `${elsewhere}; ${proved}`, true],
+  ["of which the provider has not said that it is theirs", elsewhere, false],
+])("one says otherwise how they are reached, %s", async (_, body, verified) => {
+  await bound(1, body)
+  await signIn({ ...ada, phone_number: "+41791112233", phone_number_verified: true })
+  expect(profile(provider.cx(), here())).toMatchObject({
+    ...{ email: "king@example.com", emailVerified: verified },
+    ...{ phone: "+41791234567", phoneVerified: verified },
+  })
+})
+
+test("one that says a number which is none has failed", async () => {
+  await bound(1, `api.setPhone("079 123 45 67")`)
+  const at = await signIn()
+  const said = at.page.includes("a script of the organisation has failed")
+  expect([at.response.status, said, here()]).toEqual([403, true, ""])
 })
 
 test("it may say which address is whose, but only to its own organisation", async () => {
@@ -127,7 +114,49 @@ test("one keeps people out, in its own words", async () => {
   expect(findByLoginName(provider.cx(), "ada")).toBeUndefined()
 })
 
+test("who is linked as they come is kept out by their own organisation's, each time", async () => {
+  const cx = provider.cx()
+  await createOrganization(cx, "org2", { name: "Globex" })
+  const person = cx.ids.next()
+  await createUser(cx, person, {
+    ...{ kind: "human", orgId: "org2", userName: "ada" },
+    profile: { givenName: "Ada", familyName: "Lovelace" },
+    email: { value: ada.email, verified: true },
+  })
+  const script = `function f1({ v1 }, api) {
+    api.v1.user.appendMetadata("came", v1.externalUser().externalId)
+    if (v1.externalUser().human.firstName === "Ada") throw "Globex lets nobody in"
+  }`
+  await bind(provider, { flowType: 1, triggerType: 1, scripts: [script], orgId: "org2" })
+  const kept = await signIn()
+  expect([kept.response.status, kept.page.includes("Globex lets nobody in")]).toEqual([403, true])
+  expect(here()).toBe("")
+  expect(answerOf(await signIn({ ...ada, given_name: "Augusta" }))).toHaveProperty("code")
+  expect([here(), noted("came")]).toEqual([person, "ada-1"])
+  expect((await signIn()).response.status).toBe(403)
+})
+
+test.each([
+  ["setFirstName", "Augusta", { givenName: "Augusta", name: "Augusta Lovelace" }],
+  ["setLastName", "King", { familyName: "King", name: "Ada King" }],
+  ["setNickName", "A", { nickName: "A" }],
+  ["setDisplayName", "Countess", { name: "Countess" }],
+  ["setPreferredLanguage", "fr", { preferredLanguage: "fr" }],
+  ["setGender", 1, { gender: "female" }],
+  ["setUsername", "countess", { userName: "countess" }],
+  ["setEmail", "king@example.com", { email: "king@example.com", emailVerified: false }],
+  ["setEmailVerified", false, { email: ada.email, emailVerified: false }],
+  ["setPhone", "+41791234567", { phone: "+41791234567", phoneVerified: false }],
+  ["setPhone", "", { phone: "" }],
+  ["setPhoneVerified", true, { phone: "+41791112233", phoneVerified: true }],
+])("before an account is made one says it otherwise: %s", async (setter, value, made) => {
+  await bound(2, `api.${setter}(${JSON.stringify(value)})`)
+  await signIn({ ...ada, phone_number: "+41791112233" })
+  expect(profile(provider.cx(), here())).toMatchObject(made)
+})
+
 test("before and after an account is made others have their say", async () => {
+  await createProject(provider.cx(), "other", { orgId: provider.setup.orgId, name: "Other" })
   await bound(
     2,
     `api.setNickName("new")
@@ -139,13 +168,18 @@ test("before and after an account is made others have their say", async () => {
   await bound(
     3,
     `api.userGrants.push({ projectId: "${provider.projectId}", roles: [] })
+    api.v1.appendUserGrant({ projectId: "other", roles: [] })
     if (v1.getUser().human.nickName !== "new") throw "who is that?"
-    if (v1.authRequest.applicationId !== "${client.id}") throw "for what?"
+    if (v1.authRequest.applicationId !== "${arrivals.client.id}") throw "for what?"
     if (v1.httpRequest.method !== "GET") throw "by what?"`,
   )
   expect(answerOf(await signIn())).toHaveProperty("code")
   expect(profile(provider.cx(), here())).toMatchObject({ nickName: "new" })
-  expect(noted("made")).toEqual(["ada", client.id, "GET"])
+  expect(noted("made")).toEqual(["ada", arrivals.client.id, "GET"])
   expect(noted("older")).toBe(2)
-  expect(rolesHeld(provider.cx(), here(), provider.projectId)).toHaveLength(1)
+  for (const projectId of [provider.projectId, "other"]) {
+    expect(rolesHeld(provider.cx(), here(), projectId)).toHaveLength(1)
+  }
 })
+
+testAllUsed(1)

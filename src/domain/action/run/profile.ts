@@ -1,9 +1,18 @@
 import type { Cx } from "../../../store/index.ts"
-import type { Answered, Identity, Scripted } from "../../idp/index.ts"
-import { createCode, fullName, genders, type Metadata, type NewHuman } from "../../user/index.ts"
+import { type Answered, type Identity, type Scripted, unscripted } from "../../idp/index.ts"
+import {
+  createCode,
+  fullName,
+  genders,
+  isPhone,
+  isSameEmail,
+  isSamePhone,
+  type Metadata,
+  type NewHuman,
+} from "../../user/index.ts"
 import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"
-import { shownHuman } from "./person.ts"
+import { mayMend, shownHuman } from "./person.ts"
 import { play, scriptsAt } from "./run.ts"
 import type { Arriving, Scene } from "./sign-in.ts"
 
@@ -28,6 +37,9 @@ const flags = {
 export function changeIn(effect: Effect): Partial<Identity> {
   const [kind, value] = effect
   const text = Object.entries(texts).find(([name]) => name === kind)?.[1]
+  if (text === "phone" && value !== "" && !isPhone(textIn(effect))) {
+    throw effectError(`${kind} takes an international number such as +41791234567`)
+  }
   if (text) return { [text]: textIn(effect) }
   const flag = Object.entries(flags).find(([name]) => name === kind)?.[1]
   if (flag && typeof value === "boolean") return { [flag]: value }
@@ -36,17 +48,24 @@ export function changeIn(effect: Effect): Partial<Identity> {
 
 export type External = {
   readonly orgId: string
+  /** Who comes, as far as that is known; empty for somebody whom nobody knows here. */
+  readonly userId: string
   readonly idpId: string
   readonly answered: Answered
   readonly scene: Scene
 }
 
-/** Runs what is to run when somebody comes back from a provider; answers what becomes of it. */
+/**
+ * Runs what is to run when somebody comes back from a provider; answers what becomes of what that
+ * has said, whatever scripts have made of it before. Faults where a script keeps them out, but
+ * never who may mend it.
+ */
 export async function afterExternal(
   cx: Cx,
-  { orgId, idpId, answered, scene }: External,
+  { orgId, userId, idpId, answered: given, scene }: External,
 ): Promise<Answered> {
   const moment = { orgId, flowType: 1, triggerType: 1 } as const
+  const answered = unscripted(given)
   if (scriptsAt(cx, moment).length === 0) return answered
   const { identity, raw, accessToken, idToken } = answered
   let told = identity
@@ -61,16 +80,29 @@ export async function afterExternal(
     }),
     take: (effect) => {
       if (effect[0] === "metadata") noted.push(metadataIn(effect))
-      else told = { ...told, ...changeIn(effect) }
+      else told = toldOtherwise(told, changeIn(effect))
     },
+    isLenient: () => userId !== "" && mayMend(cx, userId, orgId),
   })
-  const isAddressChanged =
-    told.email !== identity.email || told.emailVerified !== identity.emailVerified
   const metadata = lastOfEach(noted).map(
     ({ key, value }) => [key, Buffer.from(value).toString()] as const,
   )
-  return { ...answered, identity: told, scripted: { orgId, isAddressChanged, metadata } }
+  return { ...answered, identity: told, scripted: { orgId, userId, said: identity, metadata } }
 }
+
+/** Another address or number is verified only where the script says that, too. */
+const toldOtherwise = (told: Identity, change: Partial<Identity>): Identity => ({
+  ...told,
+  ...(isOtherEmail(change.email, told.email) && { emailVerified: false }),
+  ...(isOtherPhone(change.phone, told.phone) && { phoneVerified: false }),
+  ...change,
+})
+
+const isOtherEmail = (said: string | undefined, known: string): boolean =>
+  said !== undefined && !isSameEmail(said, known)
+
+const isOtherPhone = (said: string | undefined, known: string): boolean =>
+  said !== undefined && !isSamePhone(said, known)
 
 /** Who has come from a provider, as scripts are shown them. */
 export const shownExternal = (externalIdpId: string, told: Identity) => ({
@@ -149,22 +181,20 @@ function withGender(person: NewHuman, [, value]: Effect): NewHuman {
 function changed(person: NewHuman, change: Partial<Identity>): NewHuman {
   const { userName, email, emailVerified, phone, phoneVerified, ...names } = change
   const profile = { ...person.profile, ...names }
-  const isOther = email !== undefined && email !== person.email.value
+  const { value: before = "", verified: wasVerified = false } = person.phone ?? {}
+  const number = phone ?? before
+  const isVerified = phoneVerified ?? (wasVerified && !isOtherPhone(phone, before))
   return {
     ...person,
     ...(userName !== undefined && { userName }),
     profile,
     email: {
       ...person.email,
+      ...(email !== undefined && { value: email }),
       // Another address is verified only where the script says that, too.
-      ...(isOther && { value: email, verified: false, code: undefined }),
+      ...(isOtherEmail(email, person.email.value) && { verified: false, code: undefined }),
       ...(emailVerified !== undefined && { verified: emailVerified }),
     },
-    ...((phone !== undefined || person.phone) && {
-      phone: {
-        value: phone ?? person.phone?.value ?? "",
-        verified: phoneVerified ?? (phone === undefined && (person.phone?.verified ?? false)),
-      },
-    }),
+    phone: number === "" ? undefined : { value: number, verified: isVerified },
   }
 }

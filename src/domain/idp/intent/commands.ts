@@ -2,7 +2,7 @@ import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { authorityOfIdp, authorityWithin, type Found } from "../commands.ts"
-import type { Answered } from "../upstream/identity.ts"
+import type { Answered, Scripted } from "../upstream/identity.ts"
 import { authorizationUrl } from "../upstream/start.ts"
 import { type Kept, newKept } from "./kept.ts"
 import { type Back, type Begun, type Intent, type IntentEvent, intent } from "./model.ts"
@@ -184,8 +184,12 @@ function doneOf(cx: Cx, id: string, found: Answer): Done | undefined {
   if (cx.clock.now() >= found.expires) return undefined
   const plain = cx.secrets.open("seal", found.sealed, about(id))
   const done = plain && { ...begunOf(found), id, answered: JSON.parse(plain) }
-  return done && isNow(cx, done) ? done : undefined
+  return done && isWhole(done.answered) && isNow(cx, done) ? done : undefined
 }
+
+/** What an older version has kept does not say what of it are a script's words: it is over. */
+const isWhole = ({ scripted }: { readonly scripted?: Partial<Scripted> }): boolean =>
+  scripted === undefined || scripted.said !== undefined
 
 /** Whether who has answered is still who the provider is. */
 export const isNow = (cx: Cx, { idpId, answered }: Pick<Done, "idpId" | "answered">): boolean =>

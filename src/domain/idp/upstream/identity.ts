@@ -20,8 +20,10 @@ export type Identity = {
 /** What scripts of an organisation have made of what a provider said. */
 export type Scripted = {
   readonly orgId: string
-  /** Whether the address, or that it is verified, is what a script says and not the provider. */
-  readonly isAddressChanged: boolean
+  /** Whom they were asked about; empty for somebody whom nobody knew here. */
+  readonly userId: string
+  /** What the provider itself has said. */
+  readonly said: Identity
   /** What they note about the person: keys, and JSON. */
   readonly metadata: readonly (readonly [key: string, json: string])[]
 }
@@ -53,6 +55,12 @@ export type Answer = {
  * have a service of their own answer, and turn the provider back before the answer is used.
  */
 export type Answered = Answer & { readonly authority: string }
+
+/** The same as the provider has said it, whatever scripts have made of it. */
+export const unscripted = ({ scripted, ...answered }: Answered): Answered => ({
+  ...answered,
+  identity: scripted?.said ?? answered.identity,
+})
 
 /** What can go wrong at a provider; the last part of the id of the fault. */
 export type Trouble = "cancelled" | "unreachable" | "answer_refused" | "claims_missing"

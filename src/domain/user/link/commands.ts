@@ -96,6 +96,14 @@ export function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
   return found !== undefined && (found.place === undefined || found.place === orgId)
 }
 
+/** Who signs in as somebody at a provider: whoever is linked, and it may vouch for. */
+export function vouchedUser(cx: Cx, external: Account): string | undefined {
+  const known = linkedUser(cx, external)
+  if (known === undefined) return undefined
+  const home = cx.store.receipt(cx, user, known)?.owner ?? ""
+  return mayVouch(cx, external.idpId, home) ? known : undefined
+}
+
 /** Refuses a link that nobody could sign in by: the provider must be there, and vouch for them. */
 export function checkLink(cx: Cx, orgId: string, { idpId, externalId, name }: External): void {
   if (!idpById(cx, idpId) || !mayVouch(cx, idpId, orgId)) {

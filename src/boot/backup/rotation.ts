@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs"
+import { type BigIntStats, existsSync, fstatSync, readFileSync, statSync } from "node:fs"
 import type { Random } from "../../kernel/crypto/random.ts"
 import { writeDurably } from "../folder/durable.ts"
 import type { Folder } from "../folder/folder.ts"
@@ -18,24 +18,50 @@ export type Shelf = {
   readonly label: string
 }
 
-/** The label of a data folder; undefined before its first backup. A restored copy gets its own. */
-export function knownLabel({ backupLabel }: Pick<Folder, "backupLabel">): string | undefined {
-  if (!existsSync(backupLabel)) return undefined
-  const text = withFile(backupLabel, () => readFileSync(backupLabel, "utf8")).trim()
-  return /^[0-9a-f]{8}$/.test(text) ? text : undefined
+/**
+ * The label of a data folder; undefined before its first backup. A restored folder gets its own,
+ * and so does a copy: the file says when it was made, which no copy of it has in common with it.
+ * Else two servers with one place for backups would drop each other's.
+ */
+export function knownLabel(folder: Pick<Folder, "backupLabel">): string | undefined {
+  const { label, born, isItself } = saidIn(folder)
+  return born === undefined || isItself ? label : undefined
 }
 
-/** The same; made where there is none. */
+/**
+ * The same; made where there is none. What is there stays until the new one is on disk: without it,
+ * the backups so far would be nobody's, and never counted or removed again.
+ */
 export function labelOf(folder: Pick<Folder, "backupLabel">, random: Random): string {
   const known = knownLabel(folder)
-  if (known !== undefined) return known
-  const label = Buffer.from(random.bytes(4)).toString("hex")
-  writeDurably(folder.backupLabel, `${label}\n`)
+  if (known !== undefined && saidIn(folder).isItself) return known
+  const label = known ?? Buffer.from(random.bytes(4)).toString("hex")
+  writeDurably(folder.backupLabel, (file) => `${label} ${bornOf(fstatSync(file, exact))}\n`)
   return label
 }
 
+type Said = {
+  readonly label?: string | undefined
+  /** When the file was made, as it says; one of before says nothing. */
+  readonly born?: string | undefined
+  /** Whether that is when it was. */
+  readonly isItself: boolean
+}
+
+function saidIn({ backupLabel: file }: Pick<Folder, "backupLabel">): Said {
+  if (!existsSync(file)) return { isItself: false }
+  const text = withFile(file, () => readFileSync(file, "utf8"))
+  const [, label, born] = /^([0-9a-f]{8})(?: (\d+))?\s*$/.exec(text) ?? []
+  return { label, born, isItself: born === bornOf(statSync(file, exact)) }
+}
+
+const exact = { bigint: true } as const
+
+/** In nanoseconds; 0 where the file system does not know, and then copies are not told apart. */
+const bornOf = ({ birthtimeNs }: BigIntStats): string => `${birthtimeNs}`
+
 /** What the names of a data folder's backups begin with. */
-const beginningOf = (label: string) => `latchkey-${label}-`
+export const beginningOf = (label: string) => `latchkey-${label}-`
 
 /** What a backup of this moment is called. `now` is in ms UTC. */
 export const backupName = (label: string, now: number): string =>

@@ -1,9 +1,27 @@
 // Backups that are made by themselves.
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { folderPlace } from "../../../src/boot/backup/place.ts"
-import { backupName, backupsIn, backupsUntil, labelOf } from "../../../src/boot/backup/rotation.ts"
+import {
+  backupName,
+  backupsIn,
+  backupsUntil,
+  knownLabel,
+  labelOf,
+} from "../../../src/boot/backup/rotation.ts"
 import { checkBackups } from "../../../src/boot/doctor/backup.ts"
 import { folderAt } from "../../../src/boot/folder/folder.ts"
 import { type ManualClock, manualClock } from "../../../src/kernel/clock.ts"
@@ -168,6 +186,51 @@ test("several servers have one place for theirs, and each keeps its own alone", 
   const shelves = [one, other].map((each = "") => ({ place: folderPlace(to), label: each }))
   const held = (await Promise.all(shelves.map(backupsIn))).map(({ length }) => length)
   expect([held, readdirSync(to).length]).toEqual([[2, 2], 4])
+})
+
+test("a copy of a data folder has a label of its own, and the first keeps its", () => {
+  const folders = ["first", "copy"].map((name) => folderAt(join(place.path, name)))
+  const [first, copy] = folders
+  if (!first || !copy) throw new Error("no folders")
+  mkdirSync(first.path)
+  const mine = labelOf(first, systemRandom)
+  const { birthtimeNs: born } = statSync(first.backupLabel, { bigint: true })
+  const why = `${place.path} is on a file system that tells no birth times, which this goes by`
+  expect(born, why).not.toBe(0n)
+  const copied = spawnSync("cp", ["-a", first.path, copy.path])
+  expect(copied.status).toBe(0)
+  expect(readFileSync(copy.backupLabel)).toEqual(readFileSync(first.backupLabel))
+  expect(knownLabel(copy)).toBeUndefined()
+  const its = labelOf(copy, systemRandom)
+  expect(its).not.toBe(mine)
+  expect([knownLabel(first), knownLabel(copy)]).toEqual([mine, its])
+  renameSync(first.path, join(place.path, "moved"))
+  expect(labelOf(folderAt(join(place.path, "moved")), systemRandom)).toBe(mine)
+})
+
+test("a label that says all of itself is not written again", () => {
+  const folder = folderAt(place.path)
+  const label = labelOf(folder, systemRandom)
+  const { ino, mtimeNs } = statSync(folder.backupLabel, { bigint: true })
+  // Nothing could be written beside it.
+  mkdirSync(`${folder.backupLabel}.new`)
+  expect(labelOf(folder, systemRandom)).toBe(label)
+  expect(statSync(folder.backupLabel, { bigint: true })).toMatchObject({ ino, mtimeNs })
+})
+
+test("a label stays where the one that is to replace it can't be written", () => {
+  const folder = folderAt(place.path)
+  // Of a version before, without when it was made.
+  writeFileSync(folder.backupLabel, `${label}\n`)
+  symlinkSync("/dev/full", `${folder.backupLabel}.new`)
+  expect(() => labelOf(folder, systemRandom)).toThrow(/no space|full/i)
+  expect(readFileSync(folder.backupLabel, "utf8")).toBe(`${label}\n`)
+  rmSync(`${folder.backupLabel}.new`)
+  // Whoever has the file open, or another name of it, has a whole one.
+  linkSync(folder.backupLabel, join(place.path, "before"))
+  expect(labelOf(folder, systemRandom)).toBe(label)
+  expect(readFileSync(join(place.path, "before"), "utf8")).toBe(`${label}\n`)
+  expect([knownLabel(folder), labelOf(folder, systemRandom)]).toEqual([label, label])
 })
 
 test("the doctor says how old the newest is", async () => {

@@ -178,7 +178,7 @@ async function backups(services: ServerServices, { config, folder }: Start) {
   const { placeAt } = await import("../boot/backup/place.ts")
   const place = placeAt(config.backupFolder, config)
   const wanted = { ...config, place, label: labelOf(folder, services.random) }
-  return [keepBackups(services, wanted, savingApart(config))]
+  return [keepBackups(services, wanted, savingApart(config, services.log))]
 }
 
 /** Where metrics are wanted, what tells them. */

@@ -43,6 +43,7 @@ export function openStorage() {
     const name = rest.join("/")
     if (where !== bucket) return failure(404, "NoSuchBucket")
     const upload = url.searchParams.get("uploadId")
+    if (name === "" && url.searchParams.has("uploads")) return unfinished()
     if (name === "") return listed(url)
     if (request.method === "POST" && url.searchParams.has("uploads")) return begun(name)
     if (upload !== null) return uploaded(request, url, { upload, body })
@@ -67,6 +68,15 @@ export function openStorage() {
     const next = more ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : ""
     const told = `<IsTruncated>${more}</IsTruncated>${next}${rows.join("")}`
     return xml(`<ListBucketResult>${told}</ListBucketResult>`)
+  }
+
+  /** All of them: some storages heed no prefix. */
+  const unfinished = (): Response => {
+    const rows = [...uploads].map(
+      ([id, { name }]) => `<Upload><Key>${name}</Key><UploadId>${id}</UploadId></Upload>`,
+    )
+    const space = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
+    return xml(`<ListMultipartUploadsResult ${space}>${rows.join("")}</ListMultipartUploadsResult>`)
   }
 
   const begun = (name: string): Response => {

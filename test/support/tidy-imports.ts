@@ -109,7 +109,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "age-encryption": ["src/boot"],
   "bun:ffi": ["src/boot"],
   "bun:sqlite": ["src/boot", "src/store"],
-  aws4fetch: ["src/domain/transfer"],
+  aws4fetch: ["src/boot", "src/domain/transfer"],
   citty: ["src/boot"],
   "csv-parse": ["src/boot"],
   elysia: ["src/server"],

@@ -15,6 +15,7 @@ import { isInBucket, objectAt } from "./bucket.ts"
 import { type Bytes, drain, nowhere, syncFolder, writeError, writeNewFile } from "./bytes.ts"
 import type { Encryption } from "./encryption.ts"
 import { unlessInterrupted } from "./interrupt.ts"
+import { dropLeftovers, partOf } from "./leftover.ts"
 import { has, type Manifest, manifestOf, type Part } from "./manifest.ts"
 import { standardOutput } from "./standard-output.ts"
 
@@ -28,6 +29,8 @@ export type BackupRequest = {
   readonly encryption: Encryption | undefined
   /** Where the copy of the database lies meanwhile, instead of the data folder. */
   readonly workFolder: string | undefined
+  /** Is told what went otherwise than it should, though the backup is made. */
+  readonly warn: (text: string) => void
 }
 
 /** What was saved, and how long the file is that holds it. */
@@ -74,6 +77,7 @@ async function save(request: BackupRequest, place: Place): Promise<Saved> {
   const { folder, isInUse, copy } = place
   const { to, clock, encryption } = request
   const database = { file: folder.database, isInUse }
+  await dropLeftovers({ ...request, folder, isEncrypted: encryption !== undefined })
   refuseWithoutRoom(dirname(copy), snapshotSize(database))
   const snapshot = takeSnapshot(database, copy)
   let manifest: Manifest | undefined
@@ -159,8 +163,6 @@ function textSource(name: Part, text: string): Source[] {
 }
 
 const textIn = (file: string) => (existsSync(file) ? readFileSync(file, "utf8") : "")
-
-const partOf = (to: string) => `${to}.part`
 
 async function refuseExisting({ to, config, encryption }: BackupRequest): Promise<void> {
   if (to === "-") return

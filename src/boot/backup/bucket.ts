@@ -28,6 +28,11 @@ export type Bucket = {
   /** Names below it that begin so, without what all have. */
   readonly names: (beginning: string) => Promise<readonly string[]>
   readonly remove: (name: string) => Promise<void>
+  /**
+   * Ends uploads that broke off, of names that begin so: their parts have no name, and cost all the
+   * same. Does nothing where the storage, or the key, does not let them be listed.
+   */
+  readonly dropUploads: (beginning: string) => Promise<void>
 }
 
 /** One object, that `s3://BUCKET/NAME` says. */
@@ -45,7 +50,7 @@ export type StoredObject = {
 
 /** `isEncrypted`: whether nothing goes there, or comes from there, that is not encrypted. */
 export function bucketAt(place: string, settings: Settings, isEncrypted: boolean): Bucket {
-  const { client, path: prefix, worded } = clientAt(place, settings, isEncrypted)
+  const { client, path: prefix, worded, signing } = clientAt(place, settings, isEncrypted)
   const begin = prefix === "" || prefix.endsWith("/") ? prefix : `${prefix}/`
   return {
     at: place,
@@ -54,6 +59,10 @@ export function bucketAt(place: string, settings: Settings, isEncrypted: boolean
         name.slice(begin.length),
       ),
     remove: (name) => worded("removed", () => client.delete(begin + name)),
+    dropUploads: async (beginning) => {
+      const { dropUploads } = await import("./upload.ts")
+      await dropUploads(signing, begin + beginning)
+    },
   }
 }
 
@@ -130,7 +139,8 @@ function clientAt(place: string, settings: Settings, isEncrypted: boolean) {
   // Without one, variables of the environment that are not ours would say where everything goes.
   const endpoint = settings.s3Endpoint ?? `https://s3.${region}.amazonaws.com`
   if (!isEncrypted) refuseInTheClear(endpoint)
-  const client = new Bun.S3Client({ bucket, accessKeyId, secretAccessKey, region, endpoint })
+  const signing = { bucket, accessKeyId, secretAccessKey, region, endpoint }
+  const client = new Bun.S3Client(signing)
   refuseToken(client, place)
   const worded = async <T>(what: string, work: () => T | Promise<T>): Promise<T> => {
     try {
@@ -141,7 +151,7 @@ function clientAt(place: string, settings: Settings, isEncrypted: boolean) {
       throw startError("backup_bucket", `${place} can't be ${what}: ${because}`, cause)
     }
   }
-  return { client, path: rest.join("/"), worded }
+  return { client, path: rest.join("/"), worded, signing }
 }
 
 /**

@@ -92,6 +92,7 @@ async function runBackup({ env, clock }: Lent, flags: Flags): Promise<Outcome> {
     withMasterKey: flags["--include-master-key"] !== undefined,
     encryption: encryptionBy(flags),
     workFolder: flags["--work-folder"],
+    warn: (text: string) => void process.stderr.write(`${text}\n`),
   }
   const saved = await backup(request)
   return request.to === "-" ? {} : { text: savedText(saved, request), data: saved }

@@ -62,16 +62,15 @@ export function keepBackups(
   }
 }
 
-type Told = {
-  readonly error: (words: string, values: Readonly<Record<string, unknown>>) => void
-}
+type Tell = (words: string, values: Readonly<Record<string, unknown>>) => void
+type Told = { readonly error: Tell }
 
 /**
  * Has another process of ours make it: it reads beside the server, steps back behind it, and takes
- * its memory along when it ends.
+ * its memory along when it ends. What it says of a backup that it makes is a warning.
  */
 export const savingApart =
-  (given: Config): Save =>
+  (given: Config, log: { readonly warning: Tell }): Save =>
   async (file, stopping) => {
     const child = Bun.spawn(
       [
@@ -87,8 +86,9 @@ export const savingApart =
       { stdin: "ignore", stdout: "ignore", stderr: "pipe" },
     )
     void stopping.then(() => child.kill("SIGTERM"))
-    const said = await new Response(child.stderr).text()
-    if ((await child.exited) !== 0) throw new Error(said.trim().slice(0, 500) || "it was ended")
+    const said = (await new Response(child.stderr).text()).trim().slice(0, 500)
+    if ((await child.exited) !== 0) throw new Error(said || "it was ended")
+    if (said !== "") log.warning("a backup was made, but {said}", { said })
   }
 
 const flag = (name: string, value: string | undefined): readonly string[] =>

@@ -15,7 +15,9 @@ import { generateX25519Identity, identityToRecipient } from "age-encryption"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { savedText } from "../../../src/boot/backup/backup.ts"
 import { examine } from "../../../src/boot/backup/restore.ts"
+import { backupName, labelOf } from "../../../src/boot/backup/rotation.ts"
 import { claimFolder } from "../../../src/boot/folder/claim.ts"
+import { folderAt } from "../../../src/boot/folder/folder.ts"
 import { findByLoginName } from "../../../src/domain/user/index.ts"
 import { systemRandom } from "../../../src/kernel/crypto/random.ts"
 import { drill } from "../../../src/server/operator/drill.ts"
@@ -48,6 +50,30 @@ function listed(file: string): readonly string[] {
 }
 
 describe("a backup", () => {
+  test("by itself that was killed leaves nothing once another one is made", async () => {
+    const place = house.fresh("backups")
+    mkdirSync(place)
+    const labels = [labelOf(folderAt(data), systemRandom), "00000000"]
+    const left = labels.map((label) => join(place, `${backupName(label, 0)}.part`))
+    for (const file of left) writeFileSync(file, "half")
+    const whole = join(place, "mine.backup")
+    await save(data, whole)
+    expect(left.map((file) => existsSync(file))).toEqual([false, true])
+    expect(existsSync(whole)).toBe(true)
+  })
+
+  test("is made, too, where what a killed one has left can't be removed, and says so", async () => {
+    const place = house.fresh("backups")
+    const left = join(place, `${backupName(labelOf(folderAt(data), systemRandom), 0)}.part`)
+    // No file, as it seems to be.
+    mkdirSync(left, { recursive: true })
+    const whole = join(place, "mine.backup")
+    const said: string[] = []
+    await save(data, whole, { warn: (text) => said.push(text) })
+    expect(existsSync(whole)).toBe(true)
+    expect(said).toEqual([expect.stringContaining(`${left} can't be removed`)])
+  })
+
   test("is brought back into an empty folder, with all that had been written", async () => {
     const there = house.fresh()
     const restored = await bringBack(saved, there)

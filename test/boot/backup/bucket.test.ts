@@ -43,7 +43,7 @@ const at = (name: string) => `s3://${storage.bucket}/${name}`
 const saving = (to: string, more: Partial<BackupRequest> = {}) =>
   backup({
     ...{ config, clock: systemClock, to, withMasterKey: true },
-    ...{ encryption: undefined, workFolder: undefined, ...more },
+    ...{ encryption: undefined, workFolder: undefined, warn: () => {}, ...more },
   })
 
 test("a backup there is read again, and comes back", async () => {
@@ -259,6 +259,30 @@ test("by themselves they are kept and dropped there, page after page", async () 
   expect(made.length).toBeLessThanOrEqual(6)
   expect(await bucketAt(at("by/themselves"), config, false).names("n")).toEqual(["notes.txt"])
   expect(storage.objects.has(`other/${backupName(label, 0)}`)).toBe(true)
+})
+
+const halfOf = (name: string) => ({ name, parts: new Map([[1, new Uint8Array(1)]]) })
+
+describe("an upload of this data folder's own that was killed", () => {
+  const label = "0a1b2c3d"
+  const left = `by/it/${backupName(label, 1000)}`
+  const others = [`by/it/${backupName("ffffffff", 1000)}`, `by/${backupName(label, 0)}`, "by/it/n"]
+
+  test("is ended by the next backup there, and nobody else's", async () => {
+    writeFileSync(folderAt(data).backupLabel, `${label}\n`)
+    for (const name of [left, ...others]) storage.uploads.set(`of ${name}`, halfOf(name))
+    await saving(at(`by/it/${backupName(label, 2000)}`))
+    expect([...storage.uploads.keys()]).toEqual(others.map((name) => `of ${name}`))
+  })
+
+  test("stays where the key may not list uploads, which stops no backup", async () => {
+    writeFileSync(folderAt(data).backupLabel, `${label}\n`)
+    storage.uploads.set("left", halfOf(left))
+    storage.state.trouble = ({ method }, url) =>
+      method === "GET" && url.searchParams.has("uploads") ? failure(403, "AccessDenied") : undefined
+    await saving(at("by/it/now"))
+    expect([...storage.uploads.keys()]).toEqual(["left"])
+  })
 })
 
 test("nobody else's are listed, however many lie there", async () => {

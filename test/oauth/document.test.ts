@@ -1,9 +1,11 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import {
+  addApplication,
   createApplication,
   deactivateApplication,
   findClient,
+  registerApplication,
   removeApplication,
 } from "../../src/domain/app/index.ts"
 import { appIdsOf } from "../../src/domain/app/view.ts"
@@ -271,5 +273,28 @@ describe("an administrator", () => {
     const late = { ...config, api: { ...config.api, resources: [other] } }
     const taken = createApplication(cx, cx.ids.next(), { projectId, name: "API", config: late })
     await expect(taken).rejects.toMatchObject({ id: "app.resources_invalid" })
+  })
+
+  test("is one or an API, also where neither could see the other", async () => {
+    const cx = provider.cx()
+    const { projectId } = provider
+    const api = { authMethod: "basic", resources: [url] } as const
+    // Another process, or another node, had looked before the client was there.
+    const addApi = () =>
+      cx.store.transact(cx, (tx) =>
+        addApplication({ ...tx, holder: () => undefined }, cx.ids.next(), {
+          ...{ projectId, name: "API", clientId: cx.ids.next() },
+          config: { kind: "api", api },
+        }),
+      )
+    const metadata = { name: "Tool", oidc: { authMethod: "none" }, jwks: [] } as const
+    const { appId } = await registerApplication(cx, metadata, url)
+    await expect(addApi()).rejects.toMatchObject({ id: "app.resource_taken" })
+    await removeApplication(cx, appId)
+    await addApi()
+    await expect(registerApplication(cx, metadata, url)).rejects.toMatchObject({
+      id: "app.client_id_taken",
+    })
+    expect(findClient(cx, url)).toBeUndefined()
   })
 })

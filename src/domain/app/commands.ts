@@ -18,7 +18,13 @@ import {
   type SamlConfig,
 } from "./model.ts"
 import { checkLogin, checkOidc, oidcDefaults } from "./oidc.ts"
-import { checkResources, resourceClaims, resourcesOf } from "./resource.ts"
+import {
+  checkResources,
+  releaseAddress,
+  resourceClaims,
+  resourcesOf,
+  takeAddress,
+} from "./resource.ts"
 import { releaseEntity, takeEntity } from "./saml.ts"
 import { firstSecret, newSecret, type SecretHash, secretErasure } from "./secret.ts"
 import { appIdsOf, mustExist } from "./view.ts"
@@ -53,14 +59,14 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
     throw new Fault("not_found", "project.missing", "there is no such project")
   }
   const { projectId, clientId, isAddress = false, config, secret } = input
-  const takeClient = isAddress ? takeClientAddress : takeClientId
   const taken = { id: "app.client_id_taken", message: "another client has this client id" }
+  const clientClaims = isAddress
+    ? [takeClientAddress(clientId, taken), takeAddress(clientId, taken)]
+    : [takeClientId(clientId, taken)]
   const added: Draft<AppEvent> = {
     type: "project.application.added",
     data: { projectId, name: givenName("name", input.name) },
-    claims: [
-      config.kind === "saml" ? takeEntity(config.saml.entityId) : takeClient(clientId, taken),
-    ],
+    claims: config.kind === "saml" ? [takeEntity(config.saml.entityId)] : clientClaims,
   }
   const drafts = [added, configured(tx, config, clientId)]
   if (secret && config.kind !== "saml") drafts.push(firstSecret(config.kind, secret))
@@ -140,6 +146,8 @@ export function removal(state: Exclude<App, { status: "absent" | "removed" }>): 
   const claims = [
     state.kind === "saml" ? releaseEntity(state.saml.entityId) : releaseClientId(state.clientId),
     ...(state.kind === "api" ? resourceClaims(resourcesOf(state.api), []) : []),
+    // Only the id of such a client is an address.
+    ...(state.clientId.startsWith("https:") ? [releaseAddress(state.clientId)] : []),
   ]
   return { type: "project.application.removed", data: {}, claims, erase: {} }
 }

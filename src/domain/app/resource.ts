@@ -3,7 +3,10 @@ import { type ClaimChange, type Cx, cached, type Decision } from "../../store/in
 import { clientClaim, instance } from "../instance/index.ts"
 import { type ApiConfig, app, isGone } from "./model.ts"
 
-/** A URI stands for one API of the instance: tokens for it are for nothing else. */
+/**
+ * A URI stands for one API of the instance: tokens for it are for nothing else. Clients that go by
+ * the address of their document take theirs, too: who looked before the other one came is refused.
+ */
 const resourceClaim = "resource"
 
 const urisMax = 20
@@ -43,8 +46,17 @@ export function resourceClaims(
 
 const taken = {
   id: "app.resource_taken",
-  message: "another API has this resource; a URI stands for one API",
+  message: "another API, or a client, goes by this URI; it stands for one of them",
 }
+
+/** What keeps the address of a client from standing for an API as well. */
+export const takeAddress = (key: string, refused: typeof taken): ClaimChange => ({
+  take: resourceClaim,
+  key,
+  taken: refused,
+})
+
+export const releaseAddress = (key: string): ClaimChange => ({ release: resourceClaim, key })
 
 /** The URIs of an API. */
 export const resourcesOf = ({ resources = [] }: ApiConfig): readonly string[] => resources
@@ -61,7 +73,8 @@ export function projectOfResource(cx: Cx, uri: string): string | undefined {
   const holder =
     heldBy(uri) ?? (/^https?:\/\/[^/]+\/$/.test(uri) ? heldBy(uri.slice(0, -1)) : undefined)
   const state = cx.store.state(cx, app, holder?.stream === app.stream ? holder.id : "")
-  const projectId = isGone(state) || state.status !== "active" ? undefined : state.projectId
+  const isThere = !isGone(state) && state.kind === "api" && state.status === "active"
+  const projectId = isThere ? state.projectId : undefined
   known.set(uri, projectId)
   return projectId
 }

@@ -85,8 +85,10 @@ async function keep(cx: Cx, clientId: string, members: Members): Promise<void> {
   try {
     await registerApplication(cx, metadata, clientId)
   } catch (cause) {
+    if (!(cause instanceof Fault)) throw cause
     // Somebody else's request has read it, too.
-    if (cause instanceof Fault && findClient(cx, clientId)) return
+    if (findClient(cx, clientId)) return
+    if (cause.id === "app.client_id_taken") throw unreadError()
     throw cause
   }
 }

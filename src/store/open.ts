@@ -33,6 +33,7 @@ import { type Inspecting, viewInspector } from "./view/inspection.ts"
 import type { BackgroundChunk, Replay } from "./view/rebuild.ts"
 import type { View } from "./view/view.ts"
 import { viewsOf } from "./view/views.ts"
+import { pausing, type Readers } from "./worker/readers.ts"
 
 export type OpenOptions = {
   /** The database file; its folder exists and this process owns it. */
@@ -57,6 +58,8 @@ export type OpenOptions = {
   readonly upgrading?: (what: Upgrading) => void
   /** Learns of the events of each step, once they are on disk; for metrics. */
   readonly appended?: Appending | undefined
+  /** Where other processes read the file, too. */
+  readonly workers?: Readers | undefined
 }
 
 /** Events as they were appended: their payloads may be personal, their types are not. */
@@ -132,7 +135,8 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
   const faultOf = faultsOf(options)
   const worker = checkpointWorker(options.file, { failed: options.fatal, refused: faultOf })
   const reader = readerOf({ file: options.file, rowsMin: options.textIndexFrom })
-  const copying = { ...marked(worker, mark, durability), pause: reader.pause }
+  const { workers: together } = options
+  const copying = { ...marked(worker, mark, durability), pause: pausing(reader.pause, together) }
   const gate = checkpointGate(copying, () => raw.flush(), { frames: joined && framesIn(database) })
   const todays: Apply = (event, folded) => {
     states.apply(event, folded)
@@ -178,13 +182,18 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
     mark.close()
   }
   const probe = () => chunk(() => touch(database))
-  const scrub = () => gate.scrub().then(() => reader.scrub(views.texts))
+  const scrub = () =>
+    gate
+      .scrub()
+      .then(() => Promise.all([reader.scrub(views.texts), together?.scrub()]).then(nothing))
   const inspect = inspecting(inspection, viewInspection, faultOf)
-  const reads = { reader, flush: raw.flush }
-  const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close }
+  const reads = { reader, flush: raw.flush, pending: raw.pending }
+  const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close, together }
   const { node } = following ?? {}
   return new Store({ log, database, states, views, inspect, probe, faultOf, node, ...work })
 }
+
+const nothing = () => undefined
 
 /** What the disk did not do is told whoever watches it, too. */
 const faultsOf =
@@ -212,7 +221,11 @@ const durabilityOf = ({ file, fatal }: OpenOptions, head: number, mark: Mark): D
  * The log as this version reads it. What else changes answers is counted with it, or those that are
  * kept would stay: what was dropped, and tables that have taken the place of others.
  */
-function todaysLog(raw: Log, upcast: (event: LogEvent) => LogEvent, others: () => number): Log {
+export function todaysLog(
+  raw: Log,
+  upcast: (event: LogEvent) => LogEvent,
+  others: () => number,
+): Log {
   return {
     ...raw,
     changes: () => raw.changes() + others(),

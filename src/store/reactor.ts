@@ -418,6 +418,7 @@ export async function removeFailedEvent(
   reactor: string,
   position: number,
 ): Promise<void> {
+  if (store.worker) return store.worker.writer.removeFailed(reactor, position)
   await store.node?.unfailed({ reactor, position })
   await store.exclusive(() =>
     store.database
@@ -433,10 +434,9 @@ const wakers = new WeakMap<Database, () => void>()
  * Has failed events tried again at once, also those that were given up, each by its own reactor,
  * and answers how many that are. What fails again is counted and stays on the list.
  */
-export async function retryFailedEvents(
-  store: Store,
-  { instance, reactor, position }: FailedSelection,
-): Promise<number> {
+export async function retryFailedEvents(store: Store, which: FailedSelection): Promise<number> {
+  if (store.worker) return store.worker.writer.retryFailed(which)
+  const { instance, reactor, position } = which
   await store.node?.failedAgain({ instance, reactor, position })
   const marked = await store.exclusive(
     () =>

@@ -25,7 +25,8 @@ import {
 import type { Index, TextTable } from "./view/indexes.ts"
 import type { Inspecting } from "./view/inspection.ts"
 import type { Statement, Values } from "./view/statement.ts"
-import type { Views } from "./view/views.ts"
+import type { ReadViews } from "./view/views.ts"
+import type { Writer } from "./worker/writer.ts"
 
 /** A call that may reach the store; what every command and query is handed. */
 export type Cx = Call & { readonly store: Store }
@@ -35,8 +36,8 @@ export type Calls = (instance: string, name: string) => Cx
 
 const attemptsMax = 4
 /**
- * On several nodes, each of those who change the same thing at once may come before, and only one
- * of them wins each time.
+ * On several nodes or workers, each of those who change the same thing at once may come before, and
+ * only one of them wins each time.
  */
 const attemptsOfNodesMax = 64
 
@@ -67,16 +68,40 @@ export type StoreParts = Upkeep & {
   readonly log: Log
   readonly database: Database
   readonly states: States
-  readonly views: Views
+  readonly views: ReadViews
   readonly faultOf: (cause: unknown) => Fault | undefined
   readonly isForgotten: Horizon["isForgotten"]
   readonly reader: Reader
   /** Commits what the open group commit has written so far. */
   readonly flush: () => void
+  /** Nothing, or what resolves when the open group commit has been committed. */
+  readonly pending?: () => Promise<void> | undefined
   /** What must hold for the first step. */
   readonly check?: ((tx: Transaction) => void) | undefined
   /** What only one of several nodes has. */
   readonly node?: Node | undefined
+  /** What only a process has that reads a file which another one writes. */
+  readonly worker?: ReadingWorker | undefined
+  /** What a process has that others read beside. */
+  readonly together?: Together | undefined
+}
+
+/** One of several processes that answer from the same file. */
+export type Together = Pick<Writer, "spendOnce">
+
+/** A process that reads a file which another one writes. */
+export type ReadingWorker = {
+  readonly writer: Writer
+  /** Which of them, from 1 on. */
+  readonly part: number
+  /** From now on what is in the file by then is seen. */
+  readonly renew: () => void
+  /** Resolves when no search is under way, with what lets others begin. */
+  readonly rest: () => Promise<() => void>
+  /** Has requests wait before they read anything; answers what lets them go on. */
+  readonly hold: () => () => void
+  /** Nothing, or what resolves when requests need wait no longer. */
+  readonly held: () => Promise<void> | undefined
 }
 
 /** One of several nodes, which share a log. */
@@ -124,12 +149,16 @@ export class Store implements Upkeep {
   /** Whether something of so long ago counts no more though its time seems to be to come. */
   readonly isForgotten: Horizon["isForgotten"]
   readonly #states: States
-  readonly #views: Views
+  readonly #views: ReadViews
   readonly #reader: Reader
   readonly #flush: () => void
   readonly #parts: StoreParts
   /** Undefined where this is the only one, and the log is its own. */
   readonly node: Node | undefined
+  /** Undefined where this process writes. */
+  readonly worker: ReadingWorker | undefined
+  /** Undefined where no other process answers from the same file. */
+  readonly together: Together | undefined
   #check: StoreParts["check"]
   #undone = 0
   readonly #reading: StepReading
@@ -153,6 +182,8 @@ export class Store implements Upkeep {
     this.#reader = parts.reader
     this.#flush = parts.flush
     this.node = parts.node
+    this.worker = parts.worker
+    this.together = parts.worker?.writer ?? parts.together
     this.#reading = {
       fold: parts.states.fold,
       holder: parts.log.holder,
@@ -171,8 +202,9 @@ export class Store implements Upkeep {
   }
 
   async #transact<T>(cx: Deciding, decide: (tx: Transaction) => T): Promise<Step<T>> {
-    const most = this.node ? attemptsOfNodesMax : attemptsMax
-    let isSure = !this.node
+    const decidesHere = !this.node && !this.worker
+    const most = decidesHere ? attemptsMax : attemptsOfNodesMax
+    let isSure = decidesHere
     for (let attempt = 0; attempt < most; attempt++) {
       const seen = this.log.writes()
       const draft: Drafting = { now: cx.clock.now(), pending: new Map() }
@@ -308,6 +340,14 @@ export class Store implements Upkeep {
   /** The key of a view's table, after the instance. */
   keyOf(table: string): string | undefined {
     return this.#views.keyOf(table)
+  }
+
+  /**
+   * Nothing, or what resolves when all that may have been read here is seen by other processes that
+   * read the file: whoever is told it may ask one of them next. Rejects where it was undone.
+   */
+  pending(): Promise<void> | undefined {
+    return this.together && !this.worker ? this.#parts.pending?.() : undefined
   }
 
   /** The folded state of a stream, for queries; decisions use theirs. */

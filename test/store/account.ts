@@ -149,6 +149,7 @@ export function openFile(
     readonly ready?: NonNullable<OpenOptions["ready"]>
     readonly trouble?: NonNullable<OpenOptions["trouble"]>
     readonly statesRebuilt?: NonNullable<OpenOptions["statesRebuilt"]>
+    readonly workers?: NonNullable<OpenOptions["workers"]>
   } = {},
 ): Store {
   const unexpected = (cause: unknown) => {

@@ -38,6 +38,10 @@ export function openKeyring(store: Store, random: Random, master: Uint8Array): S
   return secretsOf(random, master, read())
 }
 
+/** The data keys, where another process has the database and has made those that were missing. */
+export const readKeyring = ({ database }: Store, random: Random, master: Uint8Array): Secrets =>
+  secretsOf(random, master, dataKeysIn(database))
+
 /**
  * Lays the data keys down under another master key beside those under this one: from now on either
  * of the two opens them. Whichever is used next is the one that stays. Nobody else may have the

@@ -18,6 +18,8 @@ export type GroupCommit = {
   readonly run: <T>(step: () => T, isKept: (result: T) => boolean) => T
   /** Resolves when the open group is committed; rejects when it had to be undone. */
   readonly ended: () => Promise<void>
+  /** Nothing where none is open; else as `ended`. */
+  readonly pending: () => Promise<void> | undefined
   /** Commits the open group now. */
   readonly flush: () => void
 }
@@ -88,6 +90,7 @@ export function groupCommit({ database, busy, committed, undone }: GroupCommitPa
       }
     },
     ended: () => open?.promise ?? done,
+    pending: () => open?.promise,
     flush,
   }
 }

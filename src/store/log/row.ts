@@ -162,12 +162,16 @@ export function decode(row: EventRow, names: Names): LogEvent {
 export type Names = {
   readonly code: (name: string) => number
   readonly name: (code: number) => string
+  /** Whether a code is known here; another process may have given it. */
+  readonly has: (code: number) => boolean
   /** The code of a name that has one. */
   readonly known: (name: string) => number | undefined
   readonly keep: () => void
   /** How many are not kept yet; `forget` goes back to there. */
   readonly mark: () => number
   readonly forget: (mark: number) => void
+  /** Reads those that another process has added. */
+  readonly again: () => void
 }
 
 export function namesOf(database: Database): Names {
@@ -182,12 +186,14 @@ export function namesOf(database: Database): Names {
     names.set(code, name)
     return code
   }
-  for (const row of database
-    .query<{ code: number; name: string }, []>("SELECT code, name FROM name")
-    .all()) {
-    learn(row.name, row.code)
+  const all = database.query<{ code: number; name: string }, []>("SELECT code, name FROM name")
+  const again = () => {
+    for (const { name, code } of all.all()) learn(name, code)
   }
+  again()
   return {
+    again,
+    has: (code) => names.has(code),
     code: (name) => {
       const known = codes.get(name)
       if (known !== undefined) return known

@@ -51,6 +51,8 @@ type Parts = {
 export type SqliteLog = Log & {
   /** Commits what the open group has written so far. */
   readonly flush: () => void
+  /** Nothing, or what resolves when that is done by itself. */
+  readonly pending: () => Promise<void> | undefined
   /**
    * Writes what was decided elsewhere, and commits it; answers what `work` answers. What it throws
    * undoes it all. `work` tells the events that it writes, in the order of their positions.
@@ -70,8 +72,9 @@ export type Replica = {
 }
 
 /**
- * The log in SQLite's WAL. One process owns the file and a step runs without a break, so a
- * conflict can only come from a decision that was taken before commits were held.
+ * The log in SQLite's WAL. One process writes the file and a step runs without a break, so a
+ * conflict comes from a decision that was taken before commits were held, or by another process
+ * that only reads the file: what it saw may be older.
  */
 export function sqliteLog(parts: Parts): SqliteLog {
   const { database, gate, durability, faultOf, appended } = parts
@@ -121,6 +124,7 @@ export function sqliteLog(parts: Parts): SqliteLog {
     changesOf: (names) => undone + written.steps(names),
     writes: () => writes,
     flush: group.flush,
+    pending: group.pending,
     replicate: async (work) => {
       await held()
       replicate(work, (event) => written.event(event, event.position))
@@ -161,8 +165,11 @@ function finding(
 }
 
 /** What is on disk, as it was written. */
-function readsOf(
-  { names, durability }: Parts,
+export function readsOf(
+  {
+    names,
+    durability,
+  }: Pick<Parts, "names"> & { readonly durability: Pick<Durability, "durable"> },
   sql: Statements,
 ): Pick<Log, "at" | "read" | "history" | "holder" | "blob"> {
   return {
@@ -415,7 +422,7 @@ const lastOf = `SELECT max(position) AS last FROM (SELECT position FROM event
 const eventsAt = "SELECT * FROM event WHERE position IN (SELECT value FROM json_each(?))"
 
 /** Positional parameters: this is the hottest path, and every statement stands here alone. */
-function statements(database: Database) {
+export function statements(database: Database) {
   const prepare = <Row = unknown>(text: string) =>
     // Reason for the cast: bun:sqlite types parameters per statement; ours are checked by use.
     database.prepare<Row, (string | number | Uint8Array | null)[]>(text)

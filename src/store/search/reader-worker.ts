@@ -96,7 +96,7 @@ function read(request: Search, { all, index }: Connected): Read<unknown> {
   return { total, rows: left.limit > 0 ? run(plan.back, left) : [], seen }
 }
 
-function connect({ file, rowsMin }: Request) {
+function connect({ file, own, rowsMin }: Request) {
   const database = new Database(file, { readonly: true, strict: true })
   database.run("PRAGMA temp_store = MEMORY")
   database.run("PRAGMA cache_size = -16384")
@@ -104,8 +104,8 @@ function connect({ file, rowsMin }: Request) {
   const end = database.prepare("COMMIT")
   type Prepared = Statement<unknown, [Record<string, Value>]>
   const prepared = lru<Prepared>(100)
-  const index = textIndexOf({ database, file: `${file}-texts`, rowsMin })
-  const events = eventIndexOf({ database, file: `${file}-events`, rowsMin })
+  const index = textIndexOf({ database, file: `${own}-texts`, rowsMin })
+  const events = eventIndexOf({ database, file: `${own}-events`, rowsMin })
   return {
     database,
     index,

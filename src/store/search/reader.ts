@@ -67,6 +67,8 @@ export type ReadRequest =
 
 type Work = {
   readonly file: string
+  /** What the files of its indexes are called by. */
+  readonly own: string
   /** From so many rows on a table gets an index of its texts. */
   readonly rowsMin: number
   readonly tables: TextTables
@@ -100,6 +102,8 @@ export type Reader = {
 
 export type ReaderParts = {
   readonly file: string
+  /** What the files of its indexes are called by, where another process has some, too. */
+  readonly own?: string | undefined
   /** From so many rows on a table gets an index of its texts. */
   readonly rowsMin?: number | undefined
   readonly thread?: typeof readerThread
@@ -109,15 +113,16 @@ export type ReaderParts = {
 const usualRowsMin = 50_000
 
 /** The thread is started by the first search, and by the first after its end. */
-export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts): Reader {
+export function readerOf(parts: ReaderParts): Reader {
+  const { file, own = file, rowsMin = usualRowsMin, thread } = parts
+  const at = { file, own, rowsMin }
   const { ask, queue, isRunning, close } = askerOf(thread)
   let following: Promise<void> | undefined
   let isFollowingEvents = false
   let isClosed = false
 
   const { asked, goOn } = askingOf({ ask, queue }, () => isClosed)
-  const follow = (tables: Tables, purge = false) =>
-    goOn(() => ({ file, rowsMin, tables: tables(), purge }))
+  const follow = (tables: Tables, purge = false) => goOn(() => ({ ...at, tables: tables(), purge }))
   const followed = (tables: Tables) => {
     following ??= follow(tables).finally(() => {
       following = undefined
@@ -126,7 +131,7 @@ export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts):
   const followEvents = async () => {
     if (isFollowingEvents) return
     isFollowingEvents = true
-    await goOn(() => ({ file, rowsMin, tables: {}, follows: "events" })).finally(() => {
+    await goOn(() => ({ ...at, tables: {}, follows: "events" })).finally(() => {
       isFollowingEvents = false
     })
   }
@@ -136,7 +141,7 @@ export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts):
       try {
         if (isLate()) throw lateError()
         const plan = queriesOf(reading.plan, physical)
-        const request = { ...reading, file, rowsMin, tables: tables(), plan }
+        const request = { ...reading, ...at, tables: tables(), plan }
         const answer = await asked(request)
         if ("isBehind" in answer && answer.isBehind) followed(tables)
         // Reason for the cast: a search's Row type is its caller's word about its columns.
@@ -150,7 +155,7 @@ export function readerOf({ file, rowsMin = usualRowsMin, thread }: ReaderParts):
       const end = await queue()
       try {
         // Reason for the cast: this is what the thread answers to that.
-        const answer = (await asked({ file, rowsMin, tables: {}, events })) as FoundEvents
+        const answer = (await asked({ ...at, tables: {}, events })) as FoundEvents
         if (answer.isBehind) void followEvents()
         return answer
       } finally {

@@ -106,6 +106,7 @@ export function standingOf(
 ): Pick<SharedLog, "head" | "spendOnce" | "lease" | "nodes" | Failures> {
   return {
     head: async (): Promise<Head> => {
+      // With a value it is a statement that the database keeps: it is asked with every request.
       const [row] = await client.ask<Omit<Head, "isSame"> & { epoch: number; line: boolean }>(
         `SELECT position::float8 AS position, number::float8 AS number, epoch,
            floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time,

@@ -37,6 +37,8 @@ export type States = {
   readonly recall: (instance: string, kind: AnyAggregate, id: string) => StateRow
   /** Makes `recall` read anew: what it knows of a step or a group may have been undone. */
   readonly forget: () => void
+  /** The same of one stream, which another process has written. */
+  readonly outdated: (instance: string, stream: string, id: string) => void
   readonly fold: (state: unknown, event: NewEvent) => unknown
   readonly apply: (event: LogEvent, folded?: readonly Folded[]) => void
   readonly known: (type: string) => AnyAggregate | undefined
@@ -56,10 +58,12 @@ export type StateParts = {
   readonly names: Names
   readonly aggregates: readonly AnyAggregate[]
   readonly upcast: (event: LogEvent) => LogEvent
+  /** Called before anything is read from the tables. */
+  readonly reading?: (() => void) | undefined
 }
 
 export function statesOf(parts: StateParts): States {
-  const { database, names, aggregates, upcast } = parts
+  const { database, names, aggregates, upcast, reading } = parts
   const byStream = new Map(aggregates.map((kind) => [kind.stream, kind]))
   const branches = branchesOf(aggregates)
   const rows = rowsOf(database)
@@ -99,6 +103,7 @@ export function statesOf(parts: StateParts): States {
     }
   }
   const read = (instance: string, kind: AnyAggregate, id: string): StateRow => {
+    reading?.()
     const first = hasRowAtOnce(kind) ? undefined : firstEvent(instance, kind.stream, id)
     // Without a first event there is no row either: a stream that begins costs one look.
     const row = first || hasRowAtOnce(kind) ? rows.get(instance, kind.stream, id) : undefined
@@ -117,7 +122,7 @@ export function statesOf(parts: StateParts): States {
     recall: (instance, kind, id) =>
       rows.recall(instance, kind.stream, id) ??
       rows.keep(instance, kind.stream, id, read(instance, kind, id)),
-    forget: rows.forget,
+    ...{ forget: rows.forget, outdated: rows.outdated },
     fold,
     apply,
     kind: (stream) => byStream.get(stream),
@@ -176,6 +181,7 @@ function rowsOf(database: Database) {
     forget: () => {
       known = recalled(rowsMax)
     },
+    outdated: (instance: string, stream: string, id: string) => known.delete(instance, stream, id),
     set: (kind: AnyAggregate, last: LogEvent, { state, created, owner = last.owner }: Standing) => {
       const { instance, stream, id, version, position, time: changed } = last
       if (version === 1 && !hasRowAtOnce(kind)) {

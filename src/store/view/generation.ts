@@ -47,6 +47,23 @@ export function settle(
          tables = excluded.tables`,
     )
     .run(view.name, hash, generation, JSON.stringify(view.tables))
+  // Processes that only read the file look at this with every request.
+  database.run(
+    `INSERT INTO meta (key, value) VALUES ('views', 1)
+     ON CONFLICT DO UPDATE SET value = value + 1`,
+  )
+}
+
+/** The tables that another process has made, and views whose rows it is making anew. */
+export function placedBefore(database: Database, views: readonly View[]) {
+  const stored = new Map(rowsOf(database).map((row) => [row.name, row]))
+  const live = views.map((view) => {
+    const row = stored.get(view.name)
+    if (!row) throw new Error(`nobody has made the tables of the view ${view.name}`)
+    return { view, generation: row.generation }
+  })
+  const stale = views.filter((view) => stored.get(view.name)?.hash !== view.hash)
+  return { live, stale: stale.map(({ name }) => name) }
 }
 
 /** Whether a view's rows are those that its reducers of today make. */

@@ -10,8 +10,8 @@ import type { Statement } from "./statement.ts"
 import { advise } from "./statistics.ts"
 import type { Reducer, View } from "./view.ts"
 
-/** The read models of the store, always at the head of the log. */
-export type Views = Pick<Handle, "get" | "all"> & {
+/** What is looked up in the tables that serve. */
+export type Looks = Pick<Handle, "get" | "all"> & {
   /** The index that has the rows of a table in the order of a column; undefined for none. */
   readonly index: (table: string, column: string) => Index | undefined
   /** A statement as another connection can run it, against the tables that serve now. */
@@ -24,6 +24,14 @@ export type Views = Pick<Handle, "get" | "all"> & {
   readonly keyOf: (table: string) => string | undefined
   /** By their names, the tables whose texts are looked for anywhere in them. */
   readonly texts: () => Readonly<Record<string, TextTable>>
+  readonly names: readonly string[]
+}
+
+/** What of them everybody has who reads, whether they write, too, or not. */
+export type ReadViews = Looks & Pick<Views, "rebuilding" | "again" | "rebuilt">
+
+/** The read models of the store, always at the head of the log. */
+export type Views = Looks & {
   /** Runs the reducers of one event; part of its append transaction. */
   readonly apply: (event: LogEvent) => void
   /** Takes away what was made of a stream; part of the transaction that drops it. */
@@ -36,7 +44,6 @@ export type Views = Pick<Handle, "get" | "all"> & {
   readonly rebuilding: () => readonly string[]
   /** Makes a view anew beside its rows, which serve meanwhile; false where there is none. */
   readonly again: (name: string) => boolean
-  readonly names: readonly string[]
   /** The views whose rows are those that today's reducers make. */
   readonly whole: () => readonly TableGeneration[]
   readonly rebuilt: () => Promise<void>
@@ -60,36 +67,21 @@ export function viewsOf(parts: ViewsParts): Views {
   checkDrops(parts)
   const { live, stale } = place(database, views)
   advise(database, live)
-  let current = handleOf(database, live)
   const routes = routesOf(views)
-  let indexes = indexesOf(database, live)
-  let texts = textTablesOf(live)
-  let generation = 0
-  const tables = new Map(views.flatMap((view) => Object.entries(view.tables)))
-
+  const serving = servingOf(database, views, live)
   const swapped = (placed: TableGeneration) => {
     live[live.findIndex((other) => other.view === placed.view)] = placed
-    current = handleOf(database, live)
-    indexes = indexesOf(database, live)
-    texts = textTablesOf(live)
-    generation++
+    serving.turn(live)
   }
   const rebuilds = rebuildsOf({ ...parts, swapped }, stale)
 
   return {
-    index: (table, column) => indexes.get(`${table}.${column}`),
-    sql: (query) => current.sql(query),
-    typesIn: (sql) => typesIn(views, sql),
-    generation: () => generation,
-    keyOf: (table) => tables.get(table)?.key,
-    texts: () => texts,
-    get: (query, fixed, values) => current.get(query, fixed, values),
-    all: (query, fixed, values) => current.all(query, fixed, values),
+    ...serving.looks,
     apply: (event) => {
       const reducers = routes.get(event.type)
       if (!reducers) return
       const recorded: Recorded<AnyEvent> = event
-      const writer = current.writer(event)
+      const writer = serving.current().writer(event)
       for (const reducer of reducers) reducer(writer, recorded)
     },
     erase: (instance, { keep, limit }) => {
@@ -100,7 +92,7 @@ export function viewsOf(parts: ViewsParts): Views {
       )
     },
     drop: (last) => {
-      const writer = current.writer(last)
+      const writer = serving.current().writer(last)
       for (const view of views) view.dropped[last.stream]?.(writer)
     },
     rebuilding: rebuilds.running,
@@ -109,10 +101,44 @@ export function viewsOf(parts: ViewsParts): Views {
       if (view) rebuilds.again(view)
       return view !== undefined
     },
-    names: views.map(({ name }) => name),
     whole: () => live.filter((placed) => isWhole(database, placed)),
     rebuilt: rebuilds.done,
     close: rebuilds.close,
+  }
+}
+
+/** Looks things up in the tables that serve now; `turn` has others do so from then on. */
+export function servingOf(
+  database: Database,
+  views: readonly View[],
+  live: readonly TableGeneration[],
+) {
+  const placed = (tables: readonly TableGeneration[]) => ({
+    handle: handleOf(database, tables),
+    indexes: indexesOf(database, tables),
+    texts: textTablesOf(tables),
+  })
+  let current = placed(live)
+  let generation = 0
+  const tables = new Map(views.flatMap((view) => Object.entries(view.tables)))
+  const looks: Looks = {
+    index: (table, column) => current.indexes.get(`${table}.${column}`),
+    sql: (query) => current.handle.sql(query),
+    typesIn: (sql) => typesIn(views, sql),
+    generation: () => generation,
+    keyOf: (table) => tables.get(table)?.key,
+    texts: () => current.texts,
+    get: (query, fixed, values) => current.handle.get(query, fixed, values),
+    all: (query, fixed, values) => current.handle.all(query, fixed, values),
+    names: views.map(({ name }) => name),
+  }
+  return {
+    looks,
+    current: () => current.handle,
+    turn: (next: readonly TableGeneration[]) => {
+      current = placed(next)
+      generation++
+    },
   }
 }
 

@@ -27,6 +27,14 @@ const sharedLogChecked = [
   "test/domain/project/role.test.ts",
 ]
 
+const workersChecked = [
+  "test/oauth/code-at-once.test.ts",
+  "test/oauth/refresh.test.ts",
+  "test/oauth/dpop.test.ts",
+  "test/domain/user/name.test.ts",
+  "test/domain/user/erasure.test.ts",
+]
+
 /** What stands in for a module does so in a process of its own. */
 const mocking = ["test/boot/guard.test.ts", "test/oauth/hostile.test.ts"]
 
@@ -54,6 +62,17 @@ export const groups: readonly Group[] = [
     prerequisite: "postgres",
     globalSetup: ["test/support/shared-log-setup.ts"],
     checked: sharedLogChecked,
+  },
+  // The same with all that is decided sent to the process that writes.
+  {
+    name: "workers",
+    include: ["test/{domain,oauth}/**/*.test.{ts,tsx}"],
+    // What a process alone does.
+    exclude: ["test/oauth/unwritten.test.ts"],
+    isParallel: true,
+    sharesModules: true,
+    globalSetup: ["test/support/worker-setup.ts"],
+    checked: workersChecked,
   },
   // From here on everything runs against the compiled binary.
   { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], exclude: [], isParallel: true },

@@ -1,8 +1,12 @@
 // A worker of a store, in the same process: what goes between them is text, as it is between two.
 import { type Clock, systemClock } from "../../src/kernel/clock.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
+import { idsOf } from "../../src/kernel/id.ts"
+import { lazily } from "../../src/kernel/lazy.ts"
 import { spentOnce } from "../../src/server/worker/spent.ts"
 import {
   type Channel,
+  type Cx,
   channelOf,
   type Handlers,
   type Message,
@@ -10,6 +14,7 @@ import {
   openReading,
   openStore,
   type Store,
+  type Try,
   writerAt,
   writingHandlers,
 } from "../../src/store/index.ts"
@@ -64,7 +69,10 @@ export function openBothStores(options: OpenOptions, clock: Clock): Store {
   // One memory for both, as between two processes.
   const spendOnce = spentOnce(clock, 2)
   const writing = openStore({ ...options, workers: { rest, scrub, spendOnce } })
-  const { store } = openBeside(writing, options, 1, writingHandlers(writing, spendOnce))
+  const { store } = openBeside(writing, options, 1, {
+    ...writingHandlers(writing, spendOnce),
+    ...domainHandlers(writing, clock),
+  })
   reading = store
   scrubHere = store.scrub
   const { database, prune, purge, exclusive, probe, inspect } = writing
@@ -76,4 +84,23 @@ export function openBothStores(options: OpenOptions, clock: Clock): Store {
       await writing.close()
     },
   })
+}
+
+/** What the one that writes does for the domain, which tests of the store do without. */
+function domainHandlers(store: Store, clock: Clock): Handlers {
+  const turns = lazily(async () => {
+    const { turnsFor } = await import("../../src/domain/user/index.ts")
+    return turnsFor({ store, clock })
+  })
+  const base = { store, clock, random: systemRandom, ids: idsOf(clock), requestId: "request" }
+  return {
+    turn: async (asked: Try) => (await turns()).turn(asked),
+    turned: async (told: { readonly ticket: number; readonly isRight: boolean }) =>
+      (await turns()).turned(told),
+    count: async (instance: string) => {
+      const { countRequest } = await import("../../src/domain/quota/index.ts")
+      // Reason for the cast: nothing else of a call is asked.
+      return countRequest({ ...base, instance, caller: { kind: "system", name: "" } } as Cx)
+    },
+  }
 }

@@ -1,5 +1,5 @@
-// Where the log of a test's world is: in its own file, or in PostgreSQL, of which the file is then
-// that of the one node. The same tests hold for both.
+// Where the log of a test's world is: in its own file, written here or by another process, or in
+// PostgreSQL, of which the file is then that of the one node. The same tests hold for all.
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { SQL } from "bun"
@@ -10,6 +10,7 @@ import { storeOn } from "../../src/store/open.ts"
 import { type Belonging, belong, belongingOf } from "../../src/store/shared/node.ts"
 import { openPostgresLog } from "../../src/store/shared/postgres-log.ts"
 import type { SharedLog } from "../../src/store/shared/shared-log.ts"
+import { openBothStores } from "./beside.ts"
 import { temporaryFolder } from "./latchkey.ts"
 
 type Folder = ReturnType<typeof temporaryFolder>
@@ -32,7 +33,7 @@ export function openWorldStore(
   const all = { ...options, file: join(folder.path, "latchkey.db") }
   const server = cluster()
   if (!server) {
-    const store = openStore(all)
+    const store = process.env.LATCHKEY_TEST_WORKER ? openBothStores(all, clock) : openStore(all)
     return { store, remove: () => store.close() }
   }
   const opened = openDatabase(all.file, options.aggregates)

@@ -49,6 +49,8 @@ export async function countRequest(cx: Cx): Promise<void> {
   const asked = quotaOf(cx)
   const now = cx.clock.now()
   if (!asked || now < asked.from) return
+  // Of several processes that share a file one counts for all.
+  if (cx.store.worker) return cx.store.worker.writer.count(cx.instance)
   const counter = counters(cx)
   const { period, begins, ends } = periodOf(asked, now)
   if (counter.period !== period) {

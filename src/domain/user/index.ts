@@ -69,7 +69,7 @@ export {
   registrationKey,
   registrationPassword,
 } from "./account/registration.ts"
-export { type Attempts, attemptsOf, isStandIn } from "./credential/attempt.ts"
+export { type Attempts, attemptsOf, isStandIn, turnsFor } from "./credential/attempt.ts"
 export { type CodeFor, type CodeOf, createCode, type NewCode } from "./credential/code.ts"
 export { type CodeCheck, checkCode } from "./credential/code-check.ts"
 export { countRequest } from "./credential/code-count.ts"

@@ -22,12 +22,12 @@ const empty = (): Half => ({ uses: new Map(), bySource: new Map() })
  * Notes that something was used; false where it was used before. For what is good for a minute at
  * most and costs its sender a signature: it is kept in memory only, and what was made before this
  * process began must be refused, see `isRemembered`. Where several nodes share a log, one of them
- * asks for all.
+ * asks for all; so does one of several processes that share a file.
  */
 export function isFirstUse(cx: Cx, what: string, expires: number): boolean | Promise<boolean> {
   const isFirst = isFirstHere(cx, what, expires)
-  const { node } = cx.store
-  return isFirst && (node === undefined || node.spendOnce(keyOf(cx, what), expires))
+  const others = cx.store.node ?? cx.store.together
+  return isFirst && (others === undefined || others.spendOnce(keyOf(cx, what), expires))
 }
 
 /** Whether a use at that time, ms UTC, would be known by now. */

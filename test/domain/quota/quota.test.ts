@@ -6,7 +6,9 @@ import {
   quotaNotifications,
 } from "../../../src/domain/quota/index.ts"
 import type { OutboundRequest } from "../../../src/kernel/net/outbound.ts"
-import { type Reactors, runReactors } from "../../../src/store/index.ts"
+import { aggregates, views } from "../../../src/server/modules.ts"
+import { type Reactors, runReactors, writingHandlers } from "../../../src/store/index.ts"
+import { openBeside } from "../../support/beside.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"
 
@@ -51,6 +53,21 @@ test("of many at once no more pass than the quota allows", async () => {
   await ask("addQuota", quota())
   const all = await Promise.allSettled(Array.from({ length: 10 }, () => count()))
   expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(3)
+})
+
+test("what several processes answer counts for one quota", async () => {
+  await ask("addQuota", quota())
+  const { store } = estate
+  const handlers = {
+    ...writingHandlers(store, async () => true),
+    count: (instance: string) => count(instance),
+  }
+  const options = { file: store.database.filename, aggregates, views }
+  const beside = openBeside(store, options, 1, handlers).store
+  const there = () => countRequest({ ...estate.cx(), store: beside })
+  for (const made of [there, count, there]) await made()
+  for (const made of [there, count]) await refused(made, usedUp)
+  await beside.close()
 })
 
 test("a quota that is no limit counts and refuses nothing", async () => {

@@ -56,8 +56,10 @@ function indexBytes(): string {
       return ""
     }
   }
-  const file = `${world.store.database.filename}-texts (deleted)`
-  const [fd] = readdirSync(open).filter((each) => targetOf(each) === file)
+  // Of a worker it is called otherwise.
+  const isIt = (file: string) =>
+    file.startsWith(world.store.database.filename) && file.endsWith("-texts (deleted)")
+  const [fd] = readdirSync(open).filter((each) => isIt(targetOf(each)))
   return fd === undefined ? "" : readFileSync(`${open}/${fd}`).toString("latin1")
 }
 

@@ -1,6 +1,14 @@
+import type { Call } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { paceMs } from "../../../kernel/limit.ts"
-import { aggregate, type Cx, type Event, type Store } from "../../../store/index.ts"
+import {
+  aggregate,
+  type Cx,
+  type Event,
+  type Store,
+  type Try,
+  type Turn,
+} from "../../../store/index.ts"
 import { waitingMax } from "./password.ts"
 
 export type PasswordCheckEvent =
@@ -98,33 +106,78 @@ type Line = {
 
 const linesByStore = new WeakMap<Store, Map<string, Line>>()
 
+/** What lines are kept with. */
+type Keeper = Pick<Call, "clock"> & { readonly store: Store }
+
 /**
  * Lets a try of an account be made in its turn: tries that come at the same moment don't slip past
- * the delay that failed ones have earned. `check` answers whether it was right. Faults where too
- * many wait already, without that the try is made.
+ * the delay that failed ones have earned, whichever process that shares the file they come to.
+ * `check` answers whether it was right. Faults where too many wait already, without that the try is
+ * made.
  */
 export async function inTurn<T>(
   cx: Cx,
   account: string,
   check: (delay: Promise<void>) => Promise<{ readonly value: T; readonly isRight: boolean }>,
 ): Promise<T> {
-  const lines = linesByStore.get(cx.store) ?? new Map<string, Line>()
-  linesByStore.set(cx.store, lines)
-  const key = `${cx.instance}/${account}`
-  const line = lines.get(key) ?? newLine(recentFailures(cx, account))
-  lines.set(key, line)
-
-  const place = enter(cx, line)
-  if (place) await place.promise
+  const asked: Try = {
+    line: `${cx.instance}/${account}`,
+    failures: recentFailures(cx, account),
+    source: cx.allowance?.source(),
+    lot: Buffer.from(cx.random.bytes(4)).readUInt32LE(),
+  }
+  const elsewhere = cx.store.worker?.writer
+  const turn = await (elsewhere ? elsewhere.turn(asked) : turnHere(cx, asked))
   let isRight = false
   try {
-    const checked = await check(after(cx, delaySeconds(line.failures)))
+    const checked = await check(after(cx, turn.delaySeconds))
     isRight = checked.isRight
     return checked.value
   } finally {
-    line.failures = isRight ? 0 : line.failures + 1
-    leave(cx, line)
-    if (line.inside === 0) lines.delete(key)
+    turn.over(isRight)
+  }
+}
+
+async function turnHere(keeper: Keeper, asked: Try): Promise<Turn> {
+  const { line: key, failures } = asked
+  const lines = linesByStore.get(keeper.store) ?? new Map<string, Line>()
+  linesByStore.set(keeper.store, lines)
+  const line = lines.get(key) ?? newLine(failures)
+  lines.set(key, line)
+  const place = enter(keeper, line, asked)
+  if (place) await place.promise
+  return {
+    delaySeconds: delaySeconds(line.failures),
+    over: (isRight) => {
+      line.failures = isRight ? 0 : line.failures + 1
+      leave(keeper, line)
+      if (line.inside === 0) lines.delete(key)
+    },
+  }
+}
+
+/** Gives turns to another process; those that it has are over when it is gone. */
+export function turnsFor(keeper: Keeper) {
+  const given = new Map<number, Turn>()
+  let tickets = 0
+  let isGone = false
+  return {
+    turn: async (asked: Try) => {
+      const turn = await turnHere(keeper, asked)
+      const ticket = ++tickets
+      if (isGone) turn.over(false)
+      else given.set(ticket, turn)
+      return { ticket, delaySeconds: turn.delaySeconds }
+    },
+    turned: ({ ticket, isRight }: { readonly ticket: number; readonly isRight: boolean }) => {
+      given.get(ticket)?.over(isRight)
+      given.delete(ticket)
+    },
+    gone: () => {
+      isGone = true
+      for (const turn of given.values()) turn.over(false)
+      given.clear()
+    },
   }
 }
 
@@ -161,9 +214,8 @@ const roomInside = (line: Line): number => (isSlow(line) ? 1 : together)
  * fewer than others comes before them, and chance decides among equals, so that nobody keeps others
  * out by being there first.
  */
-function enter(cx: Cx, line: Line): Waiting | undefined {
-  const source = cx.allowance?.source()
-  const now = cx.clock.now()
+function enter({ clock }: Keeper, line: Line, { source, lot }: Try): Waiting | undefined {
+  const now = clock.now()
   if (line.waiting.length === 0 && line.inside < roomInside(line)) {
     letIn(line, source, now)
     return undefined
@@ -172,7 +224,6 @@ function enter(cx: Cx, line: Line): Waiting | undefined {
   // Where it is slow, whoever comes from one address leaves room for others.
   if (same > 0 && source !== undefined && isSlow(line)) throw tooManyError(line)
   const before = (line.turns.get(source ?? "") ?? 0) + same
-  const lot = Buffer.from(cx.random.bytes(4)).readUInt32LE()
   const place: Waiting = { ...Promise.withResolvers<void>(), source, before, lot, came: now }
   line.waiting = [...line.waiting, place].sort((a, b) => a.before - b.before || a.lot - b.lot)
   sendAway(line, now)
@@ -186,8 +237,8 @@ function letIn(line: Line, source: string | undefined, now: number): void {
 }
 
 /** Lets the next ones in, as many as there is room for, and sends away who would wait too long. */
-function leave(cx: Cx, line: Line): void {
-  const now = cx.clock.now()
+function leave({ clock }: Keeper, line: Line): void {
+  const now = clock.now()
   line.inside--
   sendAway(line, now)
   while (line.inside < roomInside(line)) {

@@ -1,0 +1,66 @@
+// Tries of one account at several processes, which answer from one file: they have one line.
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { inTurn, turnsFor } from "../../../src/domain/user/credential/attempt.ts"
+import { aggregates, views } from "../../../src/server/modules.ts"
+import { type Store, writingHandlers } from "../../../src/store/index.ts"
+import { openBeside } from "../../support/beside.ts"
+import { openWorld, type World } from "../../support/world.ts"
+
+let world: World
+let turns: ReturnType<typeof turnsFor>
+let beside: Store
+let inside: string[]
+beforeEach(() => {
+  world = openWorld({ aggregates, views })
+  const { store, clock } = world
+  inside = []
+  turns = turnsFor({ store, clock })
+  const handlers = { ...writingHandlers(store, async () => true), ...turns }
+  const options = { file: store.database.filename, aggregates, views }
+  beside = openBeside(store, options, 1, handlers).store
+})
+afterEach(async () => {
+  await beside.close()
+  await world.close()
+})
+
+/** A try that is looked at until it is told how it ends. */
+function attempt(store: Store, name: string) {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const told = inTurn({ ...world.cx(), store }, "ada", async () => {
+    inside.push(name)
+    return { value: name, isRight: await promise }
+  })
+  return { end: resolve, told }
+}
+
+/** Until all that is said between processes has come. */
+const settled = () => new Promise((done) => setTimeout(done, 20))
+
+test("a try waits for those at other processes, and what these come to counts for it", async () => {
+  const [first, second] = [attempt(world.store, "here"), attempt(beside, "there")]
+  await settled()
+  const third = attempt(beside, "there, too")
+  await settled()
+  expect(inside).toEqual(["here", "there"])
+  second.end(true)
+  await settled()
+  expect(inside).toEqual(["here", "there", "there, too"])
+  first.end(true)
+  third.end(true)
+  expect(await Promise.all([first.told, second.told, third.told])).toEqual(inside)
+})
+
+test("a process that is gone keeps nobody waiting", async () => {
+  const lost = [attempt(beside, "lost"), attempt(beside, "lost, too"), attempt(beside, "waits")]
+  await settled()
+  const here = attempt(world.store, "here")
+  await settled()
+  expect(inside).toEqual(["lost", "lost, too"])
+  turns.gone()
+  await settled()
+  expect(inside).toContain("here")
+  for (const { end } of [...lost, here]) end(true)
+  expect(await here.told).toBe("here")
+  await Promise.allSettled(lost.map(({ told }) => told))
+})

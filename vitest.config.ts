@@ -36,7 +36,11 @@ const workersChecked = [
 ]
 
 /** What stands in for a module does so in a process of its own. */
-const mocking = ["test/boot/guard.test.ts", "test/oauth/hostile.test.ts"]
+const mocking = [
+  "test/boot/guard.test.ts",
+  "test/oauth/hostile.test.ts",
+  "test/server/worker-app.test.ts",
+]
 
 /**
  * Groups run one after the other: scripts/check.ts walks through them. In one that is parallel two

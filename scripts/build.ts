@@ -65,8 +65,8 @@ const workers = [
 const unread: readonly (readonly [file: RegExp, contents: string])[] = [
   // The reader of the REST interface has a style of its own.
   [/[\\/]@scalar[\\/]themes[\\/]dist[\\/]index\.js$/, 'export const elysiajsTheme = ""'],
-  // Metrics of several processes, pushed ones and sliding quantiles: nothing here uses them.
-  [/[\\/]prom-client[\\/]lib[\\/](cluster|pushgateway|summary)\.js$/, "module.exports = class {}"],
+  // Metrics that are pushed, and sliding quantiles: nothing here uses them.
+  [/[\\/]prom-client[\\/]lib[\\/](pushgateway|summary)\.js$/, "module.exports = class {}"],
   // It would put the number of a trace beside a metric, where it is told to.
   [/[\\/]@opentelemetry[\\/]api[\\/]dist[\\/]index\.cjs$/, ""],
   // Pages are rendered whole, which is in another file; this one streams them.

@@ -26,6 +26,7 @@ import { folderFlags, masterKeyFlag, settingFlags, settingsIn } from "./boot/fla
 import { claimFolder } from "./boot/folder/claim.ts"
 import { folderAt } from "./boot/folder/folder.ts"
 import { peopleCommands } from "./boot/people/commands.ts"
+import { workerWord } from "./boot/program.ts"
 import { notify } from "./boot/readiness.ts"
 import { recoveredText, recoverOwner } from "./boot/recovery.ts"
 import type { Running, Start } from "./boot/running.ts"
@@ -297,6 +298,11 @@ try {
   if (words[0] === completeWord) {
     print(completed(commands, words.slice(1)).join("\n"))
     process.exit(0)
+  }
+  if (words[0] === workerWord) {
+    const { runWorker } = await import("./server/worker/beside.ts")
+    runWorker(env)
+    await new Promise(() => {})
   }
   const about = { name: "latchkey", help: "A whole identity service in one file", version }
   process.exit(await runCommandLine(about, commands, words, print))

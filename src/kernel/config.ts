@@ -29,6 +29,7 @@ import {
   webUrlOf,
   withoutAll,
   withoutToken,
+  workersOf,
 } from "./text/setting.ts"
 
 const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
@@ -45,6 +46,7 @@ const schema = z.object({
   metricsListen: z.optional(text("HOST:PORT, such as 127.0.0.1:9464", addressOf)),
   traces: z.optional(text("an address such as http://127.0.0.1:4318/v1/traces", webUrlOf)),
   traceShare: z.optional(text("a number above 0 and up to 1, such as 0.1", shareOf)),
+  workers: z.prefault(text("a whole number from 1 to 64, such as 2", workersOf), "1"),
   database: z.optional(text("an address such as postgres://user@host/name", databaseOf)),
   tlsCert: z.prefault(list("paths of PEM files", pathOf), []),
   tlsKey: z.prefault(list("paths of PEM files", pathOf), []),
@@ -122,6 +124,7 @@ export function configOf(sources: Sources): Config {
   const named = (key: Key) => given.get(key)?.origin ?? spelling.flag(key)
   checkTls(parsed.data, named)
   checkBackups(parsed.data, named)
+  checkWorkers(parsed.data, named)
   return parsed.data
 }
 
@@ -154,6 +157,25 @@ function checkBackups({ backupFolder, database }: Config, named: (key: Key) => s
     "config.backup_elsewhere",
     `${named("backupFolder")} saves nothing: ${instead}`,
   )
+}
+
+/** Several processes share a port; what only one can have leads to none of the others. */
+function checkWorkers(
+  { workers, database, tls, listen }: Config,
+  named: (key: Key) => string,
+): void {
+  if (workers === 1) return
+  const refuse = (why: string) =>
+    refusalError("config.workers_alone", `${named("workers")} above 1 ${why}`)
+  if (database !== undefined) {
+    const instead = "start several nodes instead, each with a folder of its own"
+    throw refuse(`is for a log in the data folder, without ${named("database")}; ${instead}`)
+  }
+  if ("path" in listen) throw refuse(`needs a port: ${named("listen")} names a socket`)
+  if (tls) {
+    const instead = `name files with ${spelling.flag("tlsCert")}, or have a proxy do it`
+    throw refuse(`can't be had with ${named("tls")}; ${instead}`)
+  }
 }
 
 /** Refuses certificates by themselves beside others, and where they could not be got. */

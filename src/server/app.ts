@@ -28,12 +28,12 @@ import { publicFileAt, publishedLooks } from "./file/sent.ts"
 import { addressOf, guarded, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant, namesInstance } from "./instance-host.ts"
-import { confirmed } from "./node/lead.ts"
+import { confirmed, sameAsked } from "./node/lead.ts"
 import { originOf } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
 import type { ServerServices } from "./services.ts"
 import { setupPages } from "./setup/setup-pages.ts"
-import type { SetupToken } from "./setup/setup-token.ts"
+import type { SetupDoor } from "./setup/setup-token.ts"
 
 /** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
 export type App = {
@@ -53,7 +53,7 @@ export type App = {
 
 export type AppParts = {
   readonly services: ServerServices
-  readonly setupToken: SetupToken
+  readonly setupToken: SetupDoor
   /** Where this process listens, as a proxy on the same machine would reach it. */
   readonly upstream: string
 }
@@ -69,15 +69,10 @@ export function appOf(parts: AppParts): App {
   const handlers = {
     api,
     // What everybody gets the same of is good for minutes anyway: it is told without the log, too.
-    confirmed: async (request: Request) => {
-      try {
-        await confirmed(services.store, request)
-        return undefined
-      } catch (cause) {
-        const known = namesInstance(request) ? undefined : published(request)
-        if (known) return known
-        throw cause
-      }
+    unseen: (request: Request, cause: unknown) => {
+      const known = namesInstance(request) ? undefined : published(request)
+      if (known) return known
+      throw cause
     },
     show,
     setup: setupPages(services, setupToken, show),
@@ -91,22 +86,39 @@ export function appOf(parts: AppParts): App {
   return {
     api,
     published: (request) =>
-      services.store.node || namesInstance(request) ? undefined : published(request),
+      isFollowing(services.store) || namesInstance(request) ? undefined : published(request),
     guarded: (request, response) => guarded(services, request, response),
     answer: async (request, peer) => {
       const url = addressOf(request)
       if (url instanceof Response) return url
-      return answer(parts, handlers, { request: asMeant(services, request, peer), peer, url })
+      const answered = await answer(parts, handlers, { request, peer, url })
+      try {
+        // Whoever is told it may ask another process next.
+        await services.store.pending()
+        return answered
+      } catch (cause) {
+        return failed(parts, show, { request, origin: originOf(services, request, peer), cause })
+      }
     },
     grpcHost: (authority) => grpcHost(services.store, authority),
     condition: { isReady: () => services.notReady() === undefined, clock: services.clock },
   }
 }
 
+/** Whether others write what this process knows only once it has looked, or don't see yet. */
+function isFollowing(store: ServerServices["store"]): boolean {
+  const { node, worker } = store
+  if (!worker) return node !== undefined || store.pending() !== undefined
+  // That is a moment's work here, but for the moment in which nobody reads.
+  if (worker.held()) return true
+  worker.renew()
+  return false
+}
+
 type Handlers = {
   readonly api: App["api"]
-  /** Waits until what others wrote is here; answers what may be answered without. */
-  readonly confirmed: (request: Request) => Promise<Response | undefined>
+  /** What may be answered without what others wrote, which can't be had; throws why not else. */
+  readonly unseen: (request: Request, cause: unknown) => Response
   readonly show: ShowPage
   readonly setup: ReturnType<typeof setupPages>
   readonly instance: ReturnType<typeof instanceHandler>
@@ -121,22 +133,24 @@ type Addressed = {
 async function answer(
   parts: AppParts,
   handlers: Handlers,
-  { request, peer, url }: Addressed,
+  { request: asked, peer, url }: Addressed,
 ): Promise<Response> {
   const { services, setupToken } = parts
   const { pathname } = url
-  const health = healthAt(services, request, pathname)
+  const health = healthAt(services, asked, pathname)
   if (health) return health
-  if (pathname.startsWith("/ui/assets/")) return (await assetAt(request, pathname)) ?? notFound()
+  if (pathname.startsWith("/ui/assets/")) return (await assetAt(asked, pathname)) ?? notFound()
   if (/^\/openapi(\/|$)/.test(pathname)) {
-    return (await (await handlers.api()).description(request, pathname)) ?? notFound()
+    return (await (await handlers.api()).description(asked, pathname)) ?? notFound()
   }
+  const { node, worker } = services.store
+  const unseen = node || worker ? await unseenBy(services, asked) : undefined
+  // What it is meant for is looked up, which others may have changed.
+  const request = asMeant(services, asked, peer)
+  if (request !== asked) sameAsked(asked, request)
   const origin = originOf(services, request, peer)
   try {
-    if (services.store.node) {
-      const known = await handlers.confirmed(request)
-      if (known) return known
-    }
+    if (unseen) return handlers.unseen(request, unseen.cause)
     const cx = anonymousCall(services, request.headers, origin)
     const isShut = cx !== undefined && isBlocked(cx)
     const page = cx
@@ -151,6 +165,16 @@ async function answer(
     return (isShut ? shut : missing)(handlers.show, request, cx)
   } catch (cause) {
     return failed(parts, handlers.show, { request, origin, cause })
+  }
+}
+
+/** Waits until what others wrote is here; answers why that can't be. */
+async function unseenBy({ store }: ServerServices, request: Request) {
+  try {
+    await confirmed(store, request)
+    return undefined
+  } catch (cause) {
+    return { cause }
   }
 }
 

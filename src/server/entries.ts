@@ -13,8 +13,8 @@ import type { ServerServices } from "./services.ts"
 export const entriesFor = async (
   services: ServerServices,
   authenticate: Pipeline<Cx>["authenticate"],
-): Promise<readonly Entry[]> =>
-  entriesOf<Cx>({
+): Promise<readonly Entry[]> => {
+  const entries = entriesOf<Cx>({
     operations: await operations(),
     authority,
     authenticate,
@@ -25,6 +25,24 @@ export const entriesFor = async (
     clock: services.clock,
     ids: services.ids,
   })
+  return services.store.together ? entries.map((each) => shown(services, each)) : entries
+}
+
+/** Its answers are given once other processes that read the file see what was read for them. */
+const shown = ({ store }: ServerServices, entry: Entry): Entry => ({
+  ...entry,
+  call: async (arrival, codec) => {
+    const answer = await entry.call(arrival, codec)
+    try {
+      await store.pending()
+      return answer
+    } catch (cause) {
+      const fault = store.faultOf(cause)
+      if (!fault) throw cause
+      return { ...answer, result: { ok: false, fault } }
+    }
+  },
+})
 
 /** What counts and traces calls, where somebody wants that. */
 const hooksOf = ({ meters, tracing }: ServerServices) =>

@@ -1,14 +1,9 @@
-import type { Logger } from "@logtape/logtape"
 import { readCertificates } from "../boot/edge/certificate.ts"
 import { type Recovered, type RecoveryRequest, recoveryRequest } from "../boot/recovery.ts"
 import type { Running, Start } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
 import { keepSetupLink } from "../boot/setup-link.ts"
-import { instanceIds } from "../domain/instance/index.ts"
-import { systemClock } from "../kernel/clock.ts"
 import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
-import { systemNetwork } from "../kernel/net/network.ts"
-import { traceSettings } from "../kernel/setting/telemetry.ts"
 import { appOf } from "./app.ts"
 import type { Collecting } from "./background/audit-collector.ts"
 import { type Background, startBackground } from "./background/background.ts"
@@ -27,7 +22,9 @@ import { transferControl } from "./operator/transfer.ts"
 import { joinServices, type ServerServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
-import { openSetupToken, type SetupToken } from "./setup/setup-token.ts"
+import { type SetupToken, setupTokenOf } from "./setup/setup-token.ts"
+import { tracingIn } from "./tracing/tracing-in.ts"
+import { keptWorkers, type Workers } from "./worker/keep.ts"
 
 export { type Drilled, drill } from "./operator/drill.ts"
 export { prepareMaster, takeMaster } from "./operator/master-key.ts"
@@ -43,7 +40,9 @@ export async function serve(start: Start): Promise<Running> {
   const development = await developmentIn(start)
   const { catching } = development ?? {}
   const tracing = await tracingIn(start)
-  const services = await joinServices(start, { meters, tracing, catching })
+  const workers = keptWorkers(start)
+  const readers = workers?.readers
+  const services = await joinServices(start, { meters, tracing, catching, readers })
   await services.lead.begin()
   await followPublicUrl(services, config.publicUrl)
   await development?.seed(services)
@@ -63,13 +62,14 @@ export async function serve(start: Start): Promise<Running> {
   const listeners: Listener[] = []
   const working: { readonly stop: () => Promise<void> }[] = []
   const stop = async () => {
-    await Promise.all(listeners.map((each) => each.stop()))
+    // What others answer still is written here.
+    await Promise.all([workers, ...listeners].map((each) => each?.stop()))
     await Promise.all(working.map((each) => each.stop()))
     await ended(services)
   }
   try {
     listeners.push(await listenGrpc(app, config.grpcListen))
-    const edge = await openEdge(services, start, { app, files })
+    const edge = await openEdge(services, start, { app, files, sharing: workers && "first" })
     listeners.unshift(...edge.listeners)
     working.push(...edge.working)
     // Whoever finds the port taken has done nothing yet.
@@ -79,9 +79,12 @@ export async function serve(start: Start): Promise<Running> {
       collecting,
     })
     working.push(background, ...(collecting ? [collecting] : []))
-    listeners.push(...(await metricsIn(start, services, background)))
+    listeners.push(...(await metricsIn(start, services, { background, workers })))
     working.push(...rounds(start, services, background.passed), ...(await backups(services, start)))
     working.push(...(describing ? [describing.begin()] : []))
+    const port = listeners[0]?.port ?? 0
+    const upstream = upstreamOf(config.listen)
+    await workers?.begin(services, { port, upstream, came: doctor.came, setupToken })
   } catch (cause) {
     await stop()
     throw cause
@@ -120,15 +123,6 @@ const controlOf = (
   },
 })
 
-function setupTokenOf({ store, random, secrets }: ServerServices, closed: () => void) {
-  return openSetupToken(random, {
-    open: () => instanceIds(store).length === 0,
-    closed,
-    // Whichever of several nodes is asked, the link of any of them leads in.
-    secret: store.node && secrets.hash("set-up", "setup-link"),
-  })
-}
-
 async function developmentIn({ development, hasFixedKeys = false }: Start) {
   if (development === undefined) return undefined
   return (await import("./development/development.ts")).developmentOf(development, hasFixedKeys)
@@ -145,19 +139,6 @@ async function ended({ lead, store, tracing }: ServerServices): Promise<void> {
   await lead.stop()
   await store.close()
   await tracing?.stop()
-}
-
-/** What traces requests, loaded only where that is wanted. */
-async function tracingIn({ config, env = {} }: Start) {
-  const { settings, ignored } = traceSettings(config, env)
-  if (settings === undefined && ignored.length === 0) return undefined
-  const tracing = settings && (await import("./tracing/tracing.ts"))
-  return (log: Logger) => {
-    if (ignored.length > 0) log.warning("{ignored} can't be followed", { ignored })
-    const lost = (why: string) => log.warning("traces are lost: {why}", { why })
-    const { send } = systemNetwork
-    return settings && tracing?.tracingOf({ ...settings, lost, send, clock: systemClock })
-  }
 }
 
 /** What is done now and then, as long as the server runs. */
@@ -185,13 +166,17 @@ async function backups(services: ServerServices, { config, folder }: Start) {
 async function metricsIn(
   { config: { metricsListen } }: Start,
   services: ServerServices,
-  { reactors }: Background,
+  {
+    background,
+    workers,
+  }: { readonly background: Background; readonly workers?: Workers | undefined },
 ): Promise<readonly Listener[]> {
   const { meters } = services
   if (metricsListen === undefined || !meters) return []
   const { addGauges } = await import("./metrics/gauges.ts")
-  addGauges(meters.registry, { services, reactors })
-  return [listenMetrics(meters.registry, metricsListen)]
+  addGauges(meters.registry, { services, reactors: background.reactors })
+  const all = workers?.metered(meters.registry) ?? meters.registry
+  return [listenMetrics(all, metricsListen)]
 }
 
 /** What sends all that happens to whoever collects it, where the configuration names them. */

@@ -43,7 +43,7 @@ export type HttpListener = Listener & {
 /** Serves HTTP, over TLS where there are certificates. */
 export function listenHttp(
   app: App,
-  { place, certificates: first }: Listening,
+  { place, certificates: first, sharing }: Listening,
   clock: Clock,
 ): HttpListener {
   const isSocket = "path" in place
@@ -52,9 +52,10 @@ export function listenHttp(
   const fetch = answeringOf(app, told, (request) =>
     isSocket ? socketPeer : (server.requestIP(request)?.address ?? ""),
   )
+  const isShared = sharing !== undefined
   let certificates = first
-  const listen = (at: Place) => bind("--listen", { place: at, certificates, fetch })
-  let server = listen(place)
+  const listen = (at: Place) => bind("--listen", { place: at, certificates, isShared, fetch })
+  let server = listen(sharing === "first" ? freePlace(place) : place)
   const port = server.port ?? 0
   const leaving: Promise<void>[] = []
   const pause = () => new Promise<void>((done) => void clock.after(partingMs, done))
@@ -167,6 +168,20 @@ function serveBehind(app: App, told: Told, certificates: Certificates) {
 type Listening = {
   readonly place: Place
   readonly certificates: Certificates
+  /** Whether other processes of ours listen there, too, and whether this one is the first. */
+  readonly sharing?: "first" | "another" | undefined
+}
+
+/**
+ * Whoever shares a port would share it with any other program of the same user that does, unasked:
+ * the first one sees to it that nobody else is there. Answers the place with its real port.
+ */
+function freePlace(place: Place): Place {
+  if ("path" in place) return place
+  const server = bind("--listen", { place, fetch: () => new Response(null, { status: 503 }) })
+  const { port = place.port } = server
+  void server.stop(true)
+  return { ...place, port }
 }
 
 /** Answers plain HTTP, with nothing but where to come instead. */
@@ -198,9 +213,10 @@ type Bound = {
   readonly place: Place
   readonly fetch: Answering
   readonly certificates?: Certificates
+  readonly isShared?: boolean
 }
 
-function bind(flag: string, { place, fetch, certificates = [] }: Bound) {
+function bind(flag: string, { place, fetch, certificates = [], isShared = false }: Bound) {
   // What the app refuses it answers in words; Bun would only close the door.
   Reflect.set(http, "maxHeaderSize", 2 * headBytesMax)
   const options = { maxRequestBodySize: Number.MAX_SAFE_INTEGER, fetch }
@@ -208,7 +224,8 @@ function bind(flag: string, { place, fetch, certificates = [] }: Bound) {
   const tls = certificates.length > 0 ? { tls: presented(certificates) } : {}
   try {
     const { host: hostname, port } = place
-    return Bun.serve({ hostname, port, idleTimeout: 30, ...options, ...tls })
+    const shared = isShared ? { reusePort: true } : {}
+    return Bun.serve({ hostname, port, idleTimeout: 30, ...options, ...tls, ...shared })
   } catch (cause) {
     throw listenError(cause, flag, place)
   }

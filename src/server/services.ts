@@ -20,8 +20,12 @@ import {
   diskFaultOf,
   type OpenOptions,
   openKeyring,
+  openReading,
   openStore,
+  type Readers,
+  readKeyring,
   type Store,
+  type Writer,
 } from "../store/index.ts"
 import { diskWatch } from "./background/disk-watch.ts"
 import { type Readiness, readinessOf } from "./background/readiness.ts"
@@ -38,6 +42,8 @@ export type Opening = {
   readonly tracing?: ((log: Logger) => Tracing | undefined) | undefined
   /** The data folder is a copy, to be looked at alone. */
   readonly isCopy?: boolean
+  /** The processes that read the file beside this one. */
+  readonly readers?: Readers | undefined
   /** Takes something that would go out. */
   readonly catching?: ((outside: Outside) => Outside) | undefined
 }
@@ -70,6 +76,7 @@ export type ServerServices = Services &
 /** Opens the store of the data folder and everything that every call needs. */
 export function openServices(start: Start, opening: Opening = {}): ServerServices {
   const ground = groundOf(start, opening)
+  warnOfExposedKey(ground.log, start)
   const { isCopy = false } = opening
   const store = ground.is(openStore({ ...ground.options, isCopy }))
   return servicesOn(start, ground, { store, ...opening, secrets: openKeyring })
@@ -83,17 +90,37 @@ export async function joinServices(start: Start, opening: Opening = {}): Promise
   const { database: url } = start.config
   if (url === undefined) return openServices(start, opening)
   const ground = groundOf(start, opening)
+  warnOfExposedKey(ground.log, start)
   const { store, secrets } = await joinStore({ ...start, url }, ground)
   ground.is(store)
   return servicesOn(start, ground, { store, ...opening, secrets: () => secrets })
 }
 
+/** One of several processes that read the file which another one writes. */
+export type Beside = {
+  readonly part: number
+  readonly writer: Writer
+  /** Why the other one is not ready; undefined where it is. */
+  readonly notReady: () => string | undefined
+}
+
+/** The same of a process that reads a file which another one has open, and writes. */
+export function openServicesBeside(
+  start: Start,
+  { part, writer, notReady }: Beside,
+  opening: Opening,
+): ServerServices {
+  const ground = groundOf(start, opening)
+  const store = ground.is(openReading({ ...ground.options, part }, writer))
+  const services = servicesOn(start, ground, { store, ...opening, secrets: readKeyring })
+  return { ...services, notReady: () => notReady() ?? services.notReady() }
+}
+
 type Ground = ReturnType<typeof groundOf>
 
 /** What the store is opened with, and what it tells of itself. */
-function groundOf({ config, folder }: Start, { meters }: Opening) {
+function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
   const log = openLog(config)
-  warnOfExposedKey(log, { config, folder })
   const readiness = readinessOf(log, (cause) => diskFaultOf(cause, folder.database))
   const { broke, mended } = readiness
   const rebuilding = (view: string) => `the view ${view} can't be rebuilt`
@@ -114,6 +141,7 @@ function groundOf({ config, folder }: Start, { meters }: Opening) {
     notReady: (view, cause) => broke(rebuilding(view), cause),
     ready: (view) => mended(rebuilding(view)),
     appended: meters?.appended,
+    workers: readers,
     trouble: diskWatch({ ...readiness, clock: systemClock, store }),
     upgrading: ({ bytes, ...what }) =>
       log.info(
@@ -147,7 +175,7 @@ function servicesOn(
   const outbound = outboundOf(way)
   const shared: Services = {
     clock: systemClock,
-    ids: idsOf(systemClock, store.node?.part ?? 0, store.newest()),
+    ids: idsOf(systemClock, (store.node ?? store.worker)?.part ?? 0, store.newest()),
     random: systemRandom,
     secrets: secrets(store, systemRandom, master),
     outside: catching({

@@ -175,6 +175,7 @@ describe("the configuration of TLS", () => {
     [byTls, "needs --tls acme"],
     [{ ...byTls, "--tls": "acme" }, "needs --acme-terms agreed"],
     [{ ...byTls, "--tls": "acme", "--listen": "unix:/s" }, "nobody speaks TLS over a socket"],
+    [{ ...byTls, ...acme, "--workers": "2" }, "--workers above 1 can't be had with --tls"],
     [{ ...byTls, ...acme, "--database": "postgres://a/b" }, "is for one node alone"],
     [{ "--acme-challenge": "dns-01" }, "must be one of http-01, tls-alpn-01"],
     [{ "--tls": "magic" }, "--tls must be one of"],

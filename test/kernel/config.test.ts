@@ -23,6 +23,7 @@ it("has a default for everything a newcomer would have to write", () => {
     limits: 1,
     logLevel: "info",
     logFormat: "text",
+    workers: 1,
   })
 })
 
@@ -111,4 +112,17 @@ it("reads lists with commas or as arrays, and addresses in every usual form", ()
   expect(read({ flags: { "--listen": "[::1]:80" } }).listen).toEqual({ host: "::1", port: 80 })
   const url = read({ flags: { "--public-url": "https://ID.example.com:443/" } }).publicUrl
   expect(url).toBe("https://id.example.com")
+})
+
+it.each([
+  ["a log elsewhere", { database: "postgres://db/latchkey" }, "start several nodes"],
+  ["a socket", { listen: "unix:/run/latchkey.sock" }, "needs a port"],
+  ["certificates of its own", { tls: "internal" }, "name files with --tls-cert"],
+])("has several workers not with %s", (_, file, why) => {
+  expect(() => read({ file: { ...file, workers: "2" } })).toThrow(why)
+  expect(() => read({ file })).not.toThrow()
+})
+
+it.each(["0", "65", "many", "-1", "1.5"])("has no %s workers", (workers) => {
+  expect(() => read({ file: { workers } })).toThrow("a whole number from 1 to 64")
 })

@@ -58,12 +58,13 @@ const capital = (word: string) => `${word.slice(0, 1).toUpperCase()}${word.slice
 
 /** Trades an assertion for an access token to the interface. */
 export const trade = (client: Client, assertion: string): Promise<Reply> =>
-  ask(`${client.url}/oauth/v2/token`, {
-    body: new URLSearchParams({
-      grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
-      scope: "openid urn:core:iam:org:project:id:core:aud",
-      assertion,
-    }),
+  ask(`${client.url}/oauth/v2/token`, { body: tradeOf(assertion) })
+
+export const tradeOf = (assertion: string): URLSearchParams =>
+  new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
+    scope: "openid urn:core:iam:org:project:id:core:aud",
+    assertion,
   })
 
 /** RFC 6749 §6, by a public client. */

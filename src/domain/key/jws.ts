@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto"
-import { availableParallelism } from "node:os"
 import { SignJWT } from "jose"
+import { ownCores } from "../../kernel/lane/cores.ts"
 import { keptWith } from "../../kernel/lru.ts"
 import type { Algorithm, PublicJwk } from "./model.ts"
 
@@ -24,11 +24,12 @@ export const publicKeyOf = (jwk: PublicJwk): KeyObject =>
  * Signs a JWT. RSA goes through jose, off the event loop, where there are more cores to use. The
  * small signatures don't: a hop between threads costs more than they do (measured with ES256 on one
  * core: node:crypto 40,000/s in place, WebCrypto 21,000/s one after the other). Nor does RSA where
- * there is one core: answers that come back one by one are then written to the disk one by one.
+ * there is one core for this process: answers that come back one by one are then written to the
+ * disk one by one.
  */
 export function signJwt(from: PrivateKey, claims: Claims, typ: string): string | Promise<string> {
   const { algorithm, key } = from
-  if (algorithm.startsWith("RS") && cores > 1) {
+  if (algorithm.startsWith("RS") && ownCores() > 1) {
     return new SignJWT({ ...claims }).setProtectedHeader(headerOf(from, typ)).sign(key)
   }
   const input = `${headOf(from, typ)}.${encode(claims)}`
@@ -50,8 +51,6 @@ function headOf(from: PrivateKey, typ: string): string {
   known.set(typ, head)
   return head
 }
-
-const cores = availableParallelism()
 
 /**
  * Whether a JWS signature is the key's. In place with node:crypto, also for RSA: verifying is what

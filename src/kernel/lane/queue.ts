@@ -9,11 +9,16 @@ export type QueueLoad = { readonly busy: number; readonly waiting: number }
  * Does so many things at once, and the others in turn; who comes when as many as may are waiting is
  * refused with `fullError`.
  */
-export function queueOf(lanes: number, waitingMax: number, fullError: () => Error): Queue {
+export function queueOf(
+  lanes: number | (() => number),
+  waitingMax: number,
+  fullError: () => Error,
+): Queue {
+  const lanesNow = typeof lanes === "number" ? () => lanes : lanes
   const waiting: (() => void)[] = []
   let busy = 0
   const turn = async () => {
-    if (busy < lanes) {
+    if (busy < lanesNow()) {
       busy++
       return
     }

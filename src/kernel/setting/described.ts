@@ -101,6 +101,11 @@ export const described = {
     hint: "SHARE",
     help: "Which part of the requests is traced, such as 0.1 (default: 1)",
   },
+  workers: {
+    from: ["flag", "env", "file"],
+    hint: "COUNT",
+    help: "Processes that answer together, one for each core that they may use (default: 1)",
+  },
   database: {
     from: ["flag", "env", "file"],
     hint: "URL",

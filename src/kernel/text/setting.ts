@@ -50,6 +50,11 @@ export function countOf(value: string): number | undefined {
   return /^[1-9]\d{0,3}$/.test(value) ? Number(value) : undefined
 }
 
+export function workersOf(value: string): number | undefined {
+  const count = countOf(value)
+  return count !== undefined && count <= 64 ? count : undefined
+}
+
 /** Bech32: https://age-encryption.org/v1 "X25519". */
 export function recipientOf(value: string): string | undefined {
   return /^age1[02-9ac-hj-np-z]{40,200}$/.test(value) ? value : undefined

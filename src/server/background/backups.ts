@@ -1,5 +1,6 @@
 import type { BackupPlace } from "../../boot/backup/place.ts"
 import { backupName, backupsUntil, dropOldest } from "../../boot/backup/rotation.ts"
+import { ownProgram } from "../../boot/program.ts"
 import type { Config } from "../../kernel/config.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
@@ -74,7 +75,7 @@ export const savingApart =
   async (file, stopping) => {
     const child = Bun.spawn(
       [
-        ...[...self(), "backup", file, "--data", given.data],
+        ...[...ownProgram(), "backup", file, "--data", given.data],
         ...flag("--config", given.config),
         ...flag("--recipient", given.backupRecipient),
         // The secret itself comes by its environment or its file, as ours did.
@@ -93,9 +94,3 @@ export const savingApart =
 
 const flag = (name: string, value: string | undefined): readonly string[] =>
   value === undefined ? [] : [name, value]
-
-/** What this program is started with: compiled, it is one file. */
-const self = (): readonly string[] =>
-  /^(\/\$bunfs\/|B:[\\/]~BUN[\\/])/.test(Bun.main)
-    ? [process.execPath]
-    : [process.execPath, Bun.main]

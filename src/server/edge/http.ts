@@ -25,17 +25,25 @@ type Source = {
   readonly around?: (app: App) => App
 }
 
+type Answering = {
+  readonly app: App
+  readonly files: readonly Certificate[]
+  /** Whether other processes of ours listen there, too, and whether this one is the first. */
+  readonly sharing?: "first" | "another" | undefined
+}
+
 /** Listens for HTTP as the configuration says: plain or by TLS, at a port or a socket. */
 export async function openEdge(
   services: ServerServices,
   start: Pick<Start, "config" | "folder">,
-  { app, files }: { readonly app: App; readonly files: readonly Certificate[] },
+  { app, files, sharing }: Answering,
 ): Promise<Edge> {
   const { listen: place, redirectListen } = start.config
   if ("path" in place) await freeSocketFile(place)
   const source = await sourceOf(services, start, files)
   const answering = source.around?.(app) ?? app
-  const http = listenHttp(answering, { place, certificates: source.first }, services.clock)
+  const listening = { place, certificates: source.first, sharing }
+  const http = listenHttp(answering, listening, services.clock)
   const working: Working[] = []
   try {
     const answer = (request: Request) =>

@@ -29,7 +29,10 @@ export type Lead = {
 }
 
 export function leadOf({ store, log, clock }: Parts): Lead {
-  const { node } = store
+  const { node, worker } = store
+  if (worker) {
+    return { holds: () => false, begin: () => Promise.resolve(), stop: () => Promise.resolve() }
+  }
   if (!node) {
     return { holds: () => true, begin: () => Promise.resolve(), stop: () => Promise.resolve() }
   }
@@ -99,17 +102,32 @@ const patienceMs = 5000
  * asked.
  */
 export async function confirmed(
-  { node }: Pick<Store, "node">,
+  { node, worker }: Pick<Store, "node"> & Partial<Pick<Store, "worker">>,
   { headers }: Pick<Request, "headers">,
   clock: Clock = systemClock,
 ) {
+  if (worker) return arrived(worker)
   if (!node || asked.has(headers)) return
   await within(clock, patienceMs, { work: node.caughtUp(), late: unseenFault })
   asked.add(headers)
 }
 
+/**
+ * What was told to anybody is in the file by now, and seen from here on; while the writer begins
+ * the WAL anew, nobody reads.
+ */
+async function arrived(worker: NonNullable<Store["worker"]>): Promise<void> {
+  for (let held = worker.held(); held; held = worker.held()) await held
+  worker.renew()
+}
+
 /** Requests that have waited, by their headers: calls of the interface come by two doors. */
 const asked = new WeakSet<Headers>()
+
+/** The second one is the first one, with other headers: it need not wait once more. */
+export function sameAsked(first: Pick<Request, "headers">, second: Pick<Request, "headers">): void {
+  if (asked.has(first.headers)) asked.add(second.headers)
+}
 
 const unseenFault = () =>
   new Fault(

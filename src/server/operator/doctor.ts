@@ -38,26 +38,52 @@ export function doctorOf(services: ServerServices, { untaken, described }: Asked
       return found === "awaited" ? null : (found ?? null)
     },
   }
+  /** Whether that was awaited. */
+  const note = ({ path, ...arrived }: Came): boolean => {
+    const isAwaited = came.get(path) === "awaited"
+    if (isAwaited) came.set(path, arrived)
+    return isAwaited
+  }
   const at = (request: Request, peer: string): Response | undefined => {
-    if (!request.url.includes(prefix)) return undefined
-    const { pathname } = new URL(request.url)
-    if (came.get(pathname) !== "awaited") return undefined
-    const { host, isRelayed = false } = originOf(services, request, peer)
-    came.set(pathname, { host, isRelayed, peer })
-    return new Response(null, { status: 204, headers: { "cache-control": "no-store" } })
+    const found = cameBy(services, request, peer)
+    return found && note(found) ? seen() : undefined
   }
   return {
     commands,
+    came: note,
     /** The same app, which sees what it was told to wait for, whatever host that came to. */
     watching: (app: App): App => ({
       ...app,
       answer: (request, peer) => {
-        const seen = at(request, peer)
-        return seen ? Promise.resolve(seen) : app.answer(request, peer)
+        const known = at(request, peer)
+        return known ? Promise.resolve(known) : app.answer(request, peer)
       },
     }),
   }
 }
+
+/** The request that somebody waits for, as it came. */
+export type Came = Arrived & { readonly path: string }
+
+/** As long as what is made for it: to ask for any other costs no more than any other path. */
+const awaitable = new RegExp(`^${prefix}[\\w-]{43}$`)
+
+/** What came to a path that may be awaited; undefined for all others. */
+export function cameBy(
+  services: Pick<ServerServices, "ids" | "isProxy">,
+  request: Request,
+  peer: string,
+): Came | undefined {
+  if (!request.url.includes(prefix)) return undefined
+  const path = URL.parse(request.url)?.pathname ?? ""
+  if (!awaitable.test(path)) return undefined
+  const { host, isRelayed = false } = originOf(services, request, peer)
+  return { path, host, isRelayed, peer }
+}
+
+/** Answers it. */
+export const seen = () =>
+  new Response(null, { status: 204, headers: { "cache-control": "no-store" } })
 
 /** What works beside the server, where the configuration wants that, and tells of itself. */
 type Asked = {

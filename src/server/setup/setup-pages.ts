@@ -8,7 +8,7 @@ import { type ShowPage, showFault } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { fromOf, type Origin } from "../caller.ts"
 import type { ServerServices } from "../services.ts"
-import type { SetupToken } from "./setup-token.ts"
+import type { SetupDoor } from "./setup-token.ts"
 
 const formMax: FormMax = { bytes: 16_384, parameters: 50 }
 
@@ -16,7 +16,7 @@ type Values = Partial<Record<SetupField, string>>
 type Wrong = Pick<SetupPageProps, "error" | "errors">
 
 /** The pages of a server that nobody owns yet: the way in, and the form behind the link. */
-export function setupPages(services: ServerServices, setupToken: SetupToken, show: ShowPage) {
+export function setupPages(services: ServerServices, setupToken: SetupDoor, show: ShowPage) {
   const form = { action: "/setup", csrf: "" }
 
   const page = (cx: Cx, values: Values, wrong: Wrong, status: number) =>
@@ -24,7 +24,7 @@ export function setupPages(services: ServerServices, setupToken: SetupToken, sho
 
   const post = async (cx: Cx, request: Request): Promise<Response> => {
     const { values, password } = await fieldsOf(request)
-    if (!setupToken.matches(values.token ?? "")) {
+    if (!(await setupToken.matches(values.token ?? ""))) {
       cx.allowance?.spend("guess")
       const { t } = await texts(cx)
       return page(cx, values, { errors: { token: t("setup.error.token") } }, 403)

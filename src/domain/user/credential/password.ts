@@ -1,5 +1,5 @@
-import { availableParallelism } from "node:os"
 import { Fault } from "../../../kernel/fault.ts"
+import { ownCores } from "../../../kernel/lane/cores.ts"
 import { type QueueLoad, queueOf } from "../../../kernel/lane/queue.ts"
 import { traced } from "../../../kernel/lane/trace.ts"
 import { normalForm } from "../../../kernel/text/name.ts"
@@ -55,7 +55,10 @@ export type Passwords = {
  * Foreign hashes have one more lane, however dear they are. Whoever comes when 256 are waiting, or
  * 32 for a foreign one, is refused.
  */
-export function passwordsOf(load: () => Promise<Engine>, lanes: number): Passwords {
+export function passwordsOf(
+  load: () => Promise<Engine>,
+  lanes: number | (() => number),
+): Passwords {
   const queue = queueOf(lanes, waitingMax, tooManyError)
   const foreign = queueOf(1, foreignWaitingMax, tooManyError)
   const engine = once(load)
@@ -101,7 +104,7 @@ export const {
   verifyNothing,
   warm: warmPasswords,
   load: passwordLoad,
-} = passwordsOf(loadEngine, availableParallelism())
+} = passwordsOf(loadEngine, ownCores)
 
 /**
  * The native library hashes more than twice as fast as the runtime's own. It is unpacked from the

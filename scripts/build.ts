@@ -100,14 +100,23 @@ export const compileFor = ({ outfile, bytecodeOrder, addon, ...foreign }: Foreig
 
 type Elsewhere = Pick<Foreign, "target" | "executablePath"> & { readonly plugin: BunPlugin }
 
-/** The one addon that is meant is embedded; of another system's nothing is. */
-const withAddon = ({ name, folder }: Foreign["addon"]): BunPlugin => ({
+/**
+ * The one addon that is meant is embedded, with its package.json, whose version the library asks
+ * for; of another system's nothing is.
+ */
+export const withAddon = ({ name, folder }: Foreign["addon"]): BunPlugin => ({
   name: "with-addon",
   setup: (build) => {
-    const { main } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
-    build.onResolve({ filter: /^@node-rs\/argon2-/ }, ({ path }) =>
-      path === name ? { path: join(folder, main) } : { path, external: true },
-    )
+    const described = join(folder, "package.json")
+    const { main } = JSON.parse(readFileSync(described, "utf8"))
+    const embedded = new Map([
+      [name, join(folder, main)],
+      [`${name}/package.json`, described],
+    ])
+    build.onResolve({ filter: /^@node-rs\/argon2-/ }, ({ path }) => {
+      const file = embedded.get(path)
+      return file === undefined ? { path, external: true } : { path: file }
+    })
   },
 })
 

@@ -1,13 +1,14 @@
 // What a release is made of: the parts, without the minutes that all systems take.
 import { spawnSync } from "node:child_process"
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
+import { withAddon } from "../../scripts/build.ts"
 import { packFolder, sumsOf } from "../../scripts/release/archive.ts"
 import { buildDebian } from "../../scripts/release/debian.ts"
 import { lockedPackage } from "../../scripts/release/package.ts"
 import { archiveName, binaryName, runtimePackage, targets } from "../../scripts/release/target.ts"
-import { triedText, tryBinary } from "../../scripts/release/tried.ts"
+import { triedText, tryBinary, trySignIn } from "../../scripts/release/tried.ts"
 import { root } from "../../scripts/step.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -45,6 +46,61 @@ describe("the systems of a release", () => {
     expect(triedText("1.2.3", [[mac, said]])).toMatch(/^macos-arm64 +not tried/m)
   })
 })
+
+describe("a binary that nobody signs in with", () => {
+  const binary = (name: string, script: string): string => {
+    writeFileSync(at(name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+    return at(name)
+  }
+  const soon = { upMs: 300, endMs: 300 }
+
+  test.each([
+    ["that ends", "echo no such library >&2; exit 3", /it has ended[\s\S]*no such library/],
+    [
+      "that never answers",
+      "echo still busy; exec sleep 60",
+      /does not answer in 0.3[\s\S]*still busy/,
+    ],
+    [
+      "that does not end",
+      "trap '' TERM; echo going on; while :; do sleep 0.1; done",
+      /0.3[\s\S]*going on/,
+    ],
+  ])("%s is refused soon, with what it says", async (name, script, said) => {
+    await expect(trySignIn(binary(name.replaceAll(" ", "-"), script), soon)).rejects.toThrow(said)
+  })
+})
+
+test("the password library of a system is in its binary, and loads there", async () => {
+  // One is installed for this system, whichever C library it has, if its name says one at all.
+  const ours = `argon2-${process.platform}-${process.arch}`
+  const installed = readdirSync(join(root, "node_modules/@node-rs"))
+  const [own] = installed.filter((each) => each === ours || each.startsWith(`${ours}-`))
+  if (own === undefined) throw new Error(`node_modules has no @node-rs/${ours}…; run npm install`)
+  const name = `@node-rs/${own}`
+  const addon = { name, folder: join(root, "node_modules", name) }
+  writeFileSync(
+    at("uses.ts"),
+    `import { hash } from "@node-rs/argon2"; console.log(await hash("a"))`,
+  )
+  const built = await Bun.build({
+    ...{ entrypoints: [at("uses.ts")], outdir: at("used"), target: "bun" },
+    plugins: [
+      withAddon(addon),
+      {
+        name: "ours",
+        setup: (build) => void build.onResolve(library, () => ({ path: libraryFile })),
+      },
+    ],
+  })
+  expect(built.success, built.logs.join("\n")).toBe(true)
+  expect(ran(process.execPath, "--no-install", at("used/uses.js"))).toMatchObject({
+    ok: true,
+    text: expect.stringMatching(/^\$argon2id\$/),
+  })
+})
+const library = { filter: /^@node-rs\/argon2$/ }
+const libraryFile = require.resolve("@node-rs/argon2")
 
 test("an archive is bit by bit the same each time, and its sum is checked as usual", async () => {
   mkdirSync(at("latchkey-1"), { recursive: true })

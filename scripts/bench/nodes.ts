@@ -1,12 +1,12 @@
 // What several nodes cost: `bun scripts/bench/nodes.ts [SECONDS]`, the compiled binary on a
 // PostgreSQL of its own that syncs. Client, database and nodes share the machine: the CPU of each
 // is told.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs"
 import { loadavg } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { openClient } from "../../test/reliability/house.ts"
-import { type Families, openFamilies } from "../../test/support/family.ts"
+import { openFamilies } from "../../test/support/family.ts"
 import {
   freePort,
   type Running,
@@ -14,13 +14,15 @@ import {
   start,
   temporaryFolder,
 } from "../../test/support/latchkey.ts"
-import { type Client, call, perform, singleAssertion } from "../../test/support/load.ts"
+import { type Client, call, perform } from "../../test/support/load.ts"
 import { startPostgres } from "../../test/support/postgres.ts"
 import { roundRobin } from "../../test/support/round-robin.ts"
 import { measure } from "./figure.ts"
+import { callersMax, cpuMs, many, ms, type Operations, ok, operations, row } from "./operations.ts"
 
 const seconds = Number(process.argv[2] ?? 4)
-const callersMax = 16
+/** Each operation of a node that has just begun, before it is measured. */
+const warmSeconds = 5
 let users = 0
 const folder = temporaryFolder()
 const postgres = startPostgres({ fsync: "on", shared_buffers: "128MB", max_connections: "60" })
@@ -131,9 +133,14 @@ async function costs(): Promise<void> {
   try {
     const client = await openClient(`http://localhost:${proxy.port}`, key)
     const tried = await operations(client, await openFamilies(client))
-    const alone = await costsOf(tried, nodes)
+    // Before anything is measured: lists must be as long for one node as for two.
     await measure(64, seconds * 2, () => createUser(client))
-    nodes.push(await caughtUp(second, client))
+    await warm(tried)
+    const alone = await costsOf(tried, nodes)
+    const two = await caughtUp(second, client)
+    nodes.push(two)
+    proxy.lead([two.port])
+    await warm(tried)
     proxy.lead(nodes.map(({ port }) => port))
     const both = await costsOf(tried, nodes)
     for (const [name, cost] of alone) {
@@ -145,43 +152,9 @@ async function costs(): Promise<void> {
   }
 }
 
-type Operations = ReadonlyMap<string, () => Promise<unknown>>
-
-async function operations(client: Client, families: Families): Promise<Operations> {
-  const app = await call(client, "application.CreateApplication", {
-    ...{ projectId: families.projectId, name: "API", apiConfiguration: {} },
-  })
-  const { clientId, clientSecret } = app.body.apiConfiguration
-  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`
-  const { access_token: token } = (await families.redeem(await families.code())).body
-  const refreshed: string[] = []
-  for (let count = 0; count < callersMax; count++) refreshed.push(await families.next())
-  return new Map<string, () => Promise<unknown>>([
-    ["sign-in", () => families.signIn(fetch)],
-    [
-      "token",
-      async () =>
-        ok(await perform(client, { kind: "token", assertion: await singleAssertion(client) })),
-    ],
-    [
-      "introspection",
-      async () => {
-        const body = new URLSearchParams({ token })
-        const init = { method: "POST", headers: { authorization }, body }
-        const answer = await fetch(`${client.url}/oauth/v2/introspect`, init)
-        if (!(await answer.json()).active) throw new Error("the token is not active")
-      },
-    ],
-    [
-      "refresh",
-      async () => {
-        const last = refreshed.shift() ?? ""
-        const { clientId: of } = families
-        const answer = ok(await perform(client, { kind: "refresh", clientId: of, token: last }))
-        refreshed.push(answer.body.refresh_token)
-      },
-    ],
-  ])
+/** A node that has just begun compiles what it is asked often; that is not what is measured. */
+async function warm(tried: Operations): Promise<void> {
+  for (const work of tried.values()) await measure(callersMax, warmSeconds, work)
 }
 
 /** Milliseconds of CPU of all nodes together, for each operation. */
@@ -240,48 +213,19 @@ function cpuOf(nodes: readonly Running[]): readonly [number, number, number] {
   return [ours, sum(databaseProcesses()), (user + system) / 1000]
 }
 
+/** Those of our own cluster: each of them is at work in its folder. */
 function databaseProcesses(): readonly number[] {
+  const data = join(dirname(dirname(postgres.socket)), "data")
   return readdirSync("/proc").flatMap((name) => {
     const id = Number(name)
-    return Number.isInteger(id) && /^postgres\b/.test(commandOf(id)) ? [id] : []
+    return Number.isInteger(id) && folderOfProcess(id) === data ? [id] : []
   })
 }
 
-function commandOf(id: number): string {
+function folderOfProcess(id: number): string {
   try {
-    return readFileSync(`/proc/${id}/comm`, "utf8")
+    return readlinkSync(`/proc/${id}/cwd`)
   } catch {
     return ""
   }
-}
-
-function cpuMs(id: number): number {
-  try {
-    const stat = readFileSync(`/proc/${id}/stat`, "utf8")
-    const [user, system] = stat
-      .slice(stat.lastIndexOf(")") + 2)
-      .split(" ")
-      .slice(11, 13)
-    const msPerTick = 10
-    return (Number(user) + Number(system)) * msPerTick
-  } catch {
-    return 0
-  }
-}
-
-function ok<T extends { readonly status: number; readonly body: unknown }>(answer: T): T {
-  if (answer.status === 200) return answer
-  throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`)
-}
-
-function row(what: string, figure: string, more: string): void {
-  console.log(`${what.padEnd(52)}${figure.padStart(14)}   ${more}`)
-}
-
-function ms(value: number): string {
-  return `${value.toFixed(2)} ms`
-}
-
-function many(value: number): string {
-  return Math.round(value).toLocaleString("en")
 }

@@ -1,0 +1,78 @@
+// What clients ask of a service in the benches of several processes, and what that costs them.
+import { readFileSync } from "node:fs"
+import type { Families } from "../../test/support/family.ts"
+import { type Client, call, perform, singleAssertion } from "../../test/support/load.ts"
+
+export const callersMax = 16
+
+export type Operations = ReadonlyMap<string, () => Promise<unknown>>
+
+export async function operations(client: Client, families: Families): Promise<Operations> {
+  const app = await call(client, "application.CreateApplication", {
+    ...{ projectId: families.projectId, name: "API", apiConfiguration: {} },
+  })
+  const { clientId, clientSecret } = app.body.apiConfiguration
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`
+  const { access_token: token } = (await families.redeem(await families.code())).body
+  const refreshed: string[] = []
+  for (let count = 0; count < callersMax; count++) refreshed.push(await families.next())
+  return new Map<string, () => Promise<unknown>>([
+    ["sign-in", () => families.signIn(fetch)],
+    [
+      "token",
+      async () =>
+        ok(await perform(client, { kind: "token", assertion: await singleAssertion(client) })),
+    ],
+    [
+      "introspection",
+      async () => {
+        const body = new URLSearchParams({ token })
+        const init = { method: "POST", headers: { authorization }, body }
+        const answer = await fetch(`${client.url}/oauth/v2/introspect`, init)
+        if (!(await answer.json()).active) throw new Error("the token is not active")
+      },
+    ],
+    ["search", async () => ok(await call(client, "user.ListUsers", { queries: [] }))],
+    [
+      "refresh",
+      async () => {
+        const last = refreshed.shift() ?? ""
+        const { clientId: of } = families
+        const answer = ok(await perform(client, { kind: "refresh", clientId: of, token: last }))
+        refreshed.push(answer.body.refresh_token)
+      },
+    ],
+  ])
+}
+
+/** ms of CPU that a process has had. */
+export function cpuMs(id: number): number {
+  try {
+    const stat = readFileSync(`/proc/${id}/stat`, "utf8")
+    const [user, system] = stat
+      .slice(stat.lastIndexOf(")") + 2)
+      .split(" ")
+      .slice(11, 13)
+    const msPerTick = 10
+    return (Number(user) + Number(system)) * msPerTick
+  } catch {
+    return 0
+  }
+}
+
+export function ok<T extends { readonly status: number; readonly body: unknown }>(answer: T): T {
+  if (answer.status === 200) return answer
+  throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`)
+}
+
+export function row(what: string, figure: string, more: string): void {
+  console.log(`${what.padEnd(52)}${figure.padStart(14)}   ${more}`)
+}
+
+export function ms(value: number): string {
+  return `${value < 1 ? value.toFixed(3) : value.toFixed(2)} ms`
+}
+
+export function many(value: number): string {
+  return Math.round(value).toLocaleString("en")
+}

@@ -1,8 +1,8 @@
 // Pictures of every page, to be looked at: `bun scripts/looks.ts FOLDER [PATTERN]`. Console and
-// account on the compiled binary, empty and with one of everything, whose names are as long as
-// names get; the pages of the sign-in as they are rendered. Each 390 and 1280 px wide, light and
-// dark, in English and German. What axe has against a page is printed (WCAG 2.2 AA). With a pattern
-// only pictures are taken whose name is like that: "data-de.*settings", "login-en".
+// account on the compiled binary, empty, with one of everything, whose names are as long as names
+// get, and among 5,000 people; the pages of the sign-in as they are rendered. Each 390 and 1280 px
+// wide, light and dark, in English and German. What axe has against a page is printed (WCAG 2.2
+// AA). With a pattern only pictures are taken whose name is like that: "data-de.*settings".
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
@@ -21,11 +21,13 @@ import {
 import { loginSamples } from "../test/support/login-sample.tsx"
 import { settled } from "../test/support/press.ts"
 import { renderPage } from "../ui/login/index.ts"
+import { orgIdOf, populate } from "./bench/population.ts"
 
 const [folder = "", pattern = ""] = process.argv.slice(2)
 if (folder === "") throw new Error("say where the pictures go: bun scripts/looks.ts FOLDER")
 mkdirSync(folder, { recursive: true })
 
+const people = 5000
 const languages = ["en", "de"] as const
 const isWanted = (name: string) => new RegExp(pattern).test(name)
 let flaws = 0
@@ -34,22 +36,28 @@ const browser = await openBrowser()
 try {
   await consolePages(browser, "empty")
   await consolePages(browser, "data")
+  await consolePages(browser, "many")
   await loginPages(browser)
 } finally {
   await browser.close()
 }
 console.log(flaws === 0 ? "axe finds nothing" : `axe finds ${flaws}`)
 
-/** The console and the account, of an instance that was just set up or has one of everything. */
-async function consolePages(browser: Browser, state: "empty" | "data"): Promise<void> {
+/** What an instance has: nothing yet, one of everything, or that and very many people. */
+type State = "empty" | "data" | "many"
+
+/** The console and the account, of an instance that has so much. */
+async function consolePages(browser: Browser, state: State): Promise<void> {
   const places = consolePlaces.flatMap(([path]) => {
     const all = languages.map((language) => nameOf(state, language, path))
     return all.some(isWanted) ? [path] : []
   })
   if (places.length === 0) return
-  const service = await openService()
+  const isMany = state === "many"
+  const fill = isMany ? (database: string) => populate(database, people, 1) : undefined
+  const service = await openService([], fill)
   try {
-    const things = state === "data" ? await furnished(service, longNamed) : await bare(service)
+    const things = state === "empty" ? await bare(service) : await furnished(service, longNamed)
     // An empty instance has no things to have pages of.
     const there = places.filter((path) =>
       (path.match(/\$\w+/g) ?? []).every((name) => filled(name, things)),
@@ -59,7 +67,8 @@ async function consolePages(browser: Browser, state: "empty" | "data"): Promise<
       const page = await signedInAt(context, `${service.url}/ui/console/projects`)
       for (const path of there) {
         const name = nameOf(state, language, path)
-        await look(page, { name, address: service.url + filled(path, things) })
+        const within = isMany && path.startsWith("/ui/console") ? `?org=${orgIdOf(0)}` : ""
+        await look(page, { name, address: service.url + filled(path, things) + within })
       }
       await context.close()
     }
@@ -107,7 +116,12 @@ async function look(page: Page, { name, address }: Looked): Promise<void> {
   if (!isWanted(name)) return
   await page.goto(address)
   await page.locator("main h1").first().waitFor()
-  if (address.includes("/ui/")) await settled(page)
+  if (address.includes("/ui/")) {
+    // The last place, and with it every button, comes once it is known what one may do.
+    const last = /^(Settings|Einstellungen|Console|Konsole)$/
+    await page.locator(".sidebar .nav-link", { hasText: last }).waitFor({ state: "attached" })
+    await settled(page)
+  }
   const found = await flawsOf(page, {
     looked: (view) =>
       page.screenshot({ path: join(folder, `${name}-${view}.png`), fullPage: true }),

@@ -28,12 +28,16 @@ export type Service = Running & {
   readonly close: () => Promise<void>
 }
 
-/** The binary on a port and a folder of its own, set up. */
-export async function openService(args: readonly string[] = []): Promise<Service> {
+/** The binary on a port and a folder of its own, set up; `fill` is given its database before. */
+export async function openService(
+  args: readonly string[] = [],
+  fill?: (database: string) => Promise<void>,
+): Promise<Service> {
   const folder = temporaryFolder()
   const port = await freePort()
   const data = `${folder.path}/data`
   const key = await setUp(data, `http://localhost:${port}`)
+  await fill?.(`${data}/latchkey.db`)
   const server = await start({ data, port, args })
   const token = await serviceToken(server.url, key)
   const call: Service["call"] = (name, request = {}, bearer = token) =>

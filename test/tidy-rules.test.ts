@@ -249,6 +249,12 @@ const trials: Readonly<Record<string, Trial>> = {
     bad: 'const a = error.rawMessage === "gone"',
     good: "const a = error.code === Code.NotFound",
   },
+  "a pattern that fits anything": {
+    rule: words.fittingPatterns,
+    path: "test/room/thing.test.ts",
+    bad: "expect(a).toMatchObject([{ message: /gone/ }])",
+    good: "expect(a).toMatchObject([{ message: expect.stringMatching(/gone/) }])\nf({ a: /b/ })",
+  },
 }
 
 describe("each rule fires on what breaks it, once, and lets its twin pass", () => {

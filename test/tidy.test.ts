@@ -32,6 +32,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "no comment waives the compiler or a wall": words.waivers,
   "the console makes forms in one way": words.forms,
   "the console reads no error by its words": words.errorPatterns,
+  "no pattern stands where it fits anything": words.fittingPatterns,
 }
 
 const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)

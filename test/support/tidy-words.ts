@@ -1,4 +1,5 @@
 import {
+  isCallExpression,
   isIdentifier,
   isNewExpression,
   isPropertyAccessExpression,
@@ -111,6 +112,22 @@ export const errorPatterns: Rule = (source) => {
   ]
   const pattern = new RegExp(patterns.join("|"))
   return matches(source, codeLines(source), pattern, "ask for the id or the details of the error")
+}
+
+/** A pattern has no fields, so as part of a match it fits whatever stands there. */
+export const fittingPatterns: Rule = (source) =>
+  nodesOf(source)
+    .filter(({ kind, parent }) => kind === SyntaxKind.RegularExpressionLiteral && isPart(parent))
+    .filter(({ parent }) => isMatched(parent))
+    .map((node) => findingAt(source, node, "it fits anything; use expect.stringMatching"))
+
+const isPart = ({ kind }: Node): boolean =>
+  kind === SyntaxKind.PropertyAssignment || kind === SyntaxKind.ArrayLiteralExpression
+
+/** Whether the nearest call around it is toMatchObject. */
+function isMatched(node: Node): boolean {
+  if (isCallExpression(node)) return /\.toMatchObject$/.test(node.expression.getText())
+  return node.parent !== undefined && isMatched(node.parent)
 }
 
 /** Nothing of the machine or the network that it was written on, in strings neither. */

@@ -73,7 +73,7 @@ test("each kind of thing takes the permission that it takes by itself", async ()
   expect(more.errors).toMatchObject([
     { type: "domain_policy" },
     { type: "projects" },
-    { message: /can't give or take a role/ },
+    { message: expect.stringMatching(/can't give or take a role/) },
   ])
 })
 
@@ -111,9 +111,9 @@ test("nobody gets a way to act as somebody who may do more", async () => {
   const caller = { kind: "user", userId: "low", orgId: "org1", clientId: "c" } as const
   const { errors, success } = await estate.as("owner", "importData", { data }, { cx: { caller } })
   expect(errors).toMatchObject([
-    { type: "machine_keys", id: "of-robot", message: /this user has roles/ },
-    { type: "user_metadata", id: "owner/k", message: /this user has roles/ },
-    { type: "user_links", id: "owner/lows", message: /this user has roles/ },
+    { type: "machine_keys", id: "of-robot", message: expect.stringMatching(/this user has roles/) },
+    { type: "user_metadata", id: "owner/k", message: expect.stringMatching(/this user has roles/) },
+    { type: "user_links", id: "owner/lows", message: expect.stringMatching(/this user has roles/) },
   ])
   expect(success.orgs).toMatchObject([
     { machineKeys: ["of-plain-robot"], userLinks: [{ userId: "nobody" }] },
@@ -189,7 +189,9 @@ test("what can't be taken is named with the reason, and the rest goes on", async
 
 test("nothing is said of organisations that are not there", async () => {
   const { errors } = await take({ orgId: "ghost", lockoutPolicy: { maxPasswordAttempts: 1 } })
-  expect(errors).toMatchObject([{ type: "lockout_policy", message: /no such organisation/ }])
+  expect(errors).toMatchObject([
+    { type: "lockout_policy", message: expect.stringMatching(/no such organisation/) },
+  ])
 })
 
 test("the older form is taken, too", async () => {
@@ -219,7 +221,7 @@ test("what is more than a body is refused with what to do", async () => {
   const all = estate.as("owner", "exportData", { orgIds: ["many", "half", "org1", "org2"] })
   await expect(all).rejects.toMatchObject({
     id: "transfer.too_large",
-    message: /org_ids.*latchkey export/,
+    message: expect.stringMatching(/org_ids.*latchkey export/),
   })
 }, 30_000)
 
@@ -251,7 +253,7 @@ test("what the time does not suffice for is named", async () => {
   const data = orgsOf({ orgId: "late", org: { name: "Late" } })
   const { errors, success } = await estate.as("owner", "importData", { data, timeout: "0s" })
   expect(success.orgs).toEqual([])
-  expect(errors).toMatchObject([{ type: "org", message: /time was over/ }])
+  expect(errors).toMatchObject([{ type: "org", message: expect.stringMatching(/time was over/) }])
 })
 
 test("of very many refusals the first are told, and how many more there were", () => {

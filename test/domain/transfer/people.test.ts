@@ -136,6 +136,14 @@ const files = [
     ],
   },
   {
+    ...{ format: "okta", file: "okta.csv", taken: 2, passed: 0 },
+    people: { "carl@ok.example": "" },
+    refused: [
+      ["row 4", "", /neither a user name nor an address/],
+      ["row 5", "emil@ok.example", /md4.*--without passwords/],
+    ],
+  },
+  {
     ...{ format: "csv", file: "people.csv", taken: 3, passed: 0 },
     people: { "anna.csv": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP" },
     refused: [
@@ -154,38 +162,41 @@ const links = {
   ]),
 }
 
-describe.each(files)("people of $format", ({ format, file, taken, passed, people, refused }) => {
-  test("are taken over, and each row that can't be is named with the reason", async () => {
-    const dry = await take(format, fixture(file), { ...links, dryRun: true })
-    const done = await take(format, fixture(file), links)
-    expect(dry).toEqual(done)
-    expect(done).toMatchObject({ taken, there: 0, passed })
-    const sorted = (all: readonly { readonly at: string }[]) =>
-      all.toSorted((a, b) => a.at.localeCompare(b.at))
-    expect(sorted(done.refused)).toEqual(
-      sorted(
-        refused.map(([at, name, words]) => ({
-          ...{ at, id: expect.any(String), message: expect.stringMatching(words) },
-          name: name === "" ? expect.any(String) : name,
-        })),
-      ),
-    )
-  })
+describe.each(files)(
+  "people of $format in $file",
+  ({ format, file, taken, passed, people, refused }) => {
+    test("are taken over, and each row that can't be is named with the reason", async () => {
+      const dry = await take(format, fixture(file), { ...links, dryRun: true })
+      const done = await take(format, fixture(file), links)
+      expect(dry).toEqual(done)
+      expect(done).toMatchObject({ taken, there: 0, passed })
+      const sorted = (all: readonly { readonly at: string }[]) =>
+        all.toSorted((a, b) => a.at.localeCompare(b.at))
+      expect(sorted(done.refused)).toEqual(
+        sorted(
+          refused.map(([at, name, words]) => ({
+            ...{ at, id: expect.any(String), message: expect.stringMatching(words) },
+            name: name === "" ? expect.any(String) : name,
+          })),
+        ),
+      )
+    })
 
-  test("sign in with their old password and code", async () => {
-    for (const [loginName, secret] of Object.entries(people)) {
-      const more = secret === "" ? {} : { totp: { code: codeOf(secret) } }
-      const { sessionId } = await signIn(loginName, more)
-      expect(sessionId).toBeTruthy()
-    }
-  })
+    test("sign in with their old password and code", async () => {
+      for (const [loginName, secret] of Object.entries(people)) {
+        const more = secret === "" ? {} : { totp: { code: codeOf(secret) } }
+        const { sessionId } = await signIn(loginName, more)
+        expect(sessionId).toBeTruthy()
+      }
+    })
 
-  test("stay as they are the second time", async () => {
-    const before = provider.store.log.durable()
-    expect(await take(format, fixture(file), links)).toMatchObject({ taken: 0, there: taken })
-    expect(provider.store.log.durable()).toBe(before)
-  })
-})
+    test("stay as they are the second time", async () => {
+      const before = provider.store.log.durable()
+      expect(await take(format, fixture(file), links)).toMatchObject({ taken: 0, there: taken })
+      expect(provider.store.log.durable()).toBe(before)
+    })
+  },
+)
 
 test("who comes has everything that they had", async () => {
   const anna = named("anna.kc")

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from "node:child_process"
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
 import { join } from "node:path"
 import { freePort, temporaryFolder } from "./latchkey.ts"
 import { certificate, certificateKey } from "./mail-certificate.ts"
@@ -46,15 +47,26 @@ export async function startSlapd(people: readonly DirectoryPerson[]): Promise<Sl
     await ended
     folder.remove()
   }
-  // It writes this file when it listens.
+  const isThere = async () => (await Promise.all([port, tlsPort].map(isListenedTo))).every(Boolean)
   for (let tries = 0; tries < 200; tries++) {
-    if (existsSync(join(folder.path, "slapd.pid"))) return { port, tlsPort, stop }
+    if (await isThere()) return { port, tlsPort, stop }
     if (child.exitCode !== null) break
     await new Promise((done) => setTimeout(done, 50))
   }
   await stop()
   throw new Error(`slapd did not start: ${said}`)
 }
+
+/** The file with its number is there before it listens, so it is asked. */
+const isListenedTo = (port: number): Promise<boolean> =>
+  new Promise((done) => {
+    const socket = connect(port, "127.0.0.1")
+    const tell = (is: boolean) => {
+      socket.destroy()
+      done(is)
+    }
+    socket.once("connect", () => tell(true)).once("error", () => tell(false))
+  })
 
 const root = { objectClass: "domain", dc: "example" }
 

@@ -69,6 +69,10 @@ const told: Readonly<Record<string, Told>> = {
     before: downloaded,
     after: (_, said) => expect(said).toMatch(/latchkey-0\.1\.0-linux-x64\.tar\.gz: OK/),
   },
+  "first-sign-in.md": {
+    before: downloaded,
+    after: (_, said) => expect(said).toMatch(/^ +dev +Develop against .* a demo application/m),
+  },
   "service.md": { before: () => {} },
   "certificates.md": {
     before: async ({ work }) => {

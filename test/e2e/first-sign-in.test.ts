@@ -1,0 +1,67 @@
+// From the one file of a release to somebody who is signed in to the demo application: on a machine
+// with nothing else, by nothing but what the program and its pages say.
+import { spawn } from "node:child_process"
+import { cpSync, existsSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import type { Browser } from "playwright-core"
+import { afterAll, describe, expect, test } from "vitest"
+import { openBrowser } from "../support/browser.ts"
+import { binary, freePort, temporaryFolder } from "../support/latchkey.ts"
+import { needs } from "../support/prerequisite.ts"
+
+const folder = temporaryFolder()
+afterAll(() => folder.remove())
+
+/** The walk may take a person five minutes; what it takes of a machine is little of that. */
+const machineMs = 60_000
+
+/** Starts what was unpacked, with nothing in its environment but a place for files that go. */
+function typed(...words: readonly string[]) {
+  const child = spawn("./latchkey", words, { cwd: folder.path, env: { TMPDIR: folder.path } })
+  let said = ""
+  child.stdout.on("data", (chunk) => (said += chunk))
+  child.stderr.on("data", (chunk) => (said += chunk))
+  const ended = new Promise<number | null>((done) => child.once("close", done))
+  const stop = () => child.kill("SIGTERM") && ended
+  return { said: () => said, ended, stop }
+}
+
+describe.runIf(needs("chromium"))("whoever has unpacked a release", () => {
+  test("reads what to type, opens what it says, and signs in to the demo application", async () => {
+    const began = Date.now()
+    cpSync(binary, join(folder.path, "latchkey"))
+    const asked = typed()
+    await asked.ended
+    const [, command = ""] = /^ *(\w+) .* a demo application/m.exec(asked.said()) ?? []
+    expect(command).toBe("dev")
+
+    // The usual ports may be somebody else's here.
+    const listen = ["--listen", `127.0.0.1:${await freePort()}`]
+    const server = typed(command, ...listen, "--grpc-listen", `127.0.0.1:${await freePort()}`)
+    const address = /(http:\/\/localhost:\d+\/\S+)/
+    let browser: Browser | undefined
+    try {
+      while (!address.test(server.said()) && Date.now() - began < machineMs) await Bun.sleep(20)
+      browser = await openBrowser()
+      const page = await browser.newPage({ locale: "en" })
+      await page.goto(address.exec(server.said())?.[1] ?? "")
+      const shown = await page.locator("main").innerText()
+      const [, password = ""] = /password is (\S+)\./.exec(shown) ?? []
+      const [loginName = ""] = /\S+@acme\.example/.exec(shown) ?? []
+      await page.getByRole("link", { name: "Open the demo application" }).click()
+      await page.getByRole("link", { name: "Sign in" }).click()
+      await page.getByLabel("Login name").fill(loginName)
+      await page.getByRole("button", { name: "Continue" }).click()
+      await page.getByLabel("Password", { exact: true }).fill(password)
+      await page.getByRole("button", { name: "Sign in" }).click()
+      await page.getByText("You are signed in as Ada Lovelace.").waitFor()
+      expect(Date.now() - began).toBeLessThan(machineMs)
+      expect(server.said()).not.toMatch(/\[(WRN|ERR|FTL)\]/)
+    } finally {
+      await browser?.close()
+      expect(await server.stop()).toBe(0)
+    }
+    rmSync(join(folder.path, "latchkey"))
+    expect(existsSync(join(folder.path, "latchkey-data"))).toBe(false)
+  })
+})

@@ -1,0 +1,94 @@
+/** What is dropped in the database when its time is over, or with its instance. */
+export const dropFunctions = `
+-- Drops streams that nobody has added to since; the newest event stays.
+CREATE OR REPLACE FUNCTION latchkey.drop_1(in_part integer, in_run text, in_streams json)
+RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  head latchkey.log := latchkey.hold_1(in_part, in_run);
+  one json;
+  num bigint := head.number;
+  gone integer;
+  total integer := 0;
+BEGIN
+  FOR one IN SELECT s.value FROM json_array_elements(in_streams) s LOOP
+    CONTINUE WHEN (
+      SELECT e.version IS DISTINCT FROM (one->>'version')::integer OR e.position = head.position
+      FROM latchkey.event e WHERE e.instance = one->>'instance' AND e.id = one->>'id'
+        AND e.stream = one->>'stream' ORDER BY e.version DESC LIMIT 1
+    ) IS NOT FALSE;
+    DELETE FROM latchkey.event e WHERE e.instance = one->>'instance' AND e.id = one->>'id'
+      AND e.stream = one->>'stream';
+    GET DIAGNOSTICS gone = ROW_COUNT;
+    total := total + gone;
+    num := num + 1;
+    INSERT INTO latchkey.change (number, position, kind, instance, stream, id, value)
+    VALUES (num, head.position, 'forget', one->>'instance', one->>'stream', one->>'id',
+      (one->>'expires')::bigint);
+  END LOOP;
+  IF num > head.number THEN
+    UPDATE latchkey.log SET number = num;
+    PERFORM pg_notify('latchkey', head.position::text);
+  END IF;
+  RETURN total;
+END $$;
+
+CREATE OR REPLACE FUNCTION latchkey.drop_claims_1(
+  in_part integer, in_run text, in_before bigint, in_limit integer
+) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  head latchkey.log := latchkey.hold_1(in_part, in_run);
+  gone integer;
+BEGIN
+  DELETE FROM latchkey.claim WHERE number IN (
+    SELECT number FROM latchkey.claim WHERE expires <= in_before LIMIT in_limit
+  );
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  RETURN gone;
+END $$;
+
+-- Notes how far a node has come, and drops what all nodes of the last week have heard of.
+CREATE OR REPLACE FUNCTION latchkey.trim_1(
+  in_part integer, in_run text, in_number bigint, in_limit integer
+) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  head latchkey.log := latchkey.hold_1(in_part, in_run);
+  upto bigint;
+  gone integer;
+BEGIN
+  UPDATE latchkey.node SET number = in_number, seen = clock_timestamp() WHERE part = in_part;
+  SELECT min(number) INTO upto FROM latchkey.node
+  WHERE seen > clock_timestamp() - interval '7 days';
+  DELETE FROM latchkey.change WHERE number IN (
+    SELECT number FROM latchkey.change WHERE number <= upto ORDER BY number LIMIT in_limit
+  );
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  IF gone > 0 THEN UPDATE latchkey.log SET trimmed = greatest(trimmed, upto); END IF;
+  RETURN gone;
+END $$;
+
+-- Every node takes its own rows of a removed instance away by itself, so nobody need be told.
+CREATE OR REPLACE FUNCTION latchkey.purge_1(
+  in_part integer, in_run text, in_instance text, in_keep text, in_limit integer
+) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  head latchkey.log := latchkey.hold_1(in_part, in_run);
+  gone integer;
+  total integer;
+BEGIN
+  DELETE FROM latchkey.event WHERE position IN (
+    SELECT position FROM latchkey.event WHERE instance = in_instance AND stream <> in_keep
+      AND position < head.position LIMIT in_limit
+  );
+  GET DIAGNOSTICS total = ROW_COUNT;
+  DELETE FROM latchkey.blob WHERE number IN (
+    SELECT number FROM latchkey.blob WHERE instance = in_instance AND stream <> in_keep
+    LIMIT in_limit
+  );
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  total := total + gone;
+  DELETE FROM latchkey.claim WHERE number IN (
+    SELECT number FROM latchkey.claim WHERE instance = in_instance LIMIT in_limit
+  );
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  RETURN total + gone;
+END $$;`

@@ -1,7 +1,8 @@
 import type { Database } from "bun:sqlite"
 import type { Folded } from "../log/log.ts"
 import { claimSum, headOf } from "../log/row.ts"
-import type { Replica, SqliteLog } from "../log/sqlite-log.ts"
+import type { SqliteLog } from "../log/sqlite-log.ts"
+import type { Replica } from "../log/write/committer.ts"
 import { numberAt } from "../retention/horizon.ts"
 import type { Change, Expired, Page, Place, SharedLog } from "./shared-log.ts"
 

@@ -16,16 +16,9 @@ export { openKeyring, prepareMasterKey, readKeyring, shareKeyring } from "./keyr
 export type { EventFilter } from "./log/event-window.ts"
 export { type Moved, type Moving, moveFromPostgres, moveToPostgres } from "./move/move.ts"
 export { type OpenOptions, openNode, openStore } from "./open.ts"
-export {
-  type FailedEvent,
-  failedEvents,
-  type Reactor,
-  type ReactorStanding,
-  type Reactors,
-  removeFailedEvent,
-  retryFailedEvents,
-  runReactors,
-} from "./reactor.ts"
+export { failedEvents, removeFailedEvent, retryFailedEvents } from "./reactor/book.ts"
+export type { FailedEvent, Reactor, ReactorStanding, Reactors } from "./reactor/reactor.ts"
+export { runReactors } from "./reactor/runner.ts"
 export { type Pruner, runPruner } from "./retention/pruner.ts"
 export type { Filter, Searchable, TextMethod } from "./search/condition.ts"
 export { search } from "./search/search.ts"

@@ -1,6 +1,6 @@
 import { type Code, Fault } from "../../kernel/fault.ts"
 import type { Append, Appended, BlobRequest } from "../log/log.ts"
-import { removeFailedEvent, retryFailedEvents } from "../reactor.ts"
+import { removeFailedEvent, retryFailedEvents } from "../reactor/book.ts"
 import type { FailedSelection } from "../shared/shared-log.ts"
 import type { Store } from "../store.ts"
 import type { Channel } from "./channel.ts"

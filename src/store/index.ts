@@ -29,7 +29,8 @@ export { openPostgresLog } from "./shared/postgres-log.ts"
 export { keepProgress, progressOf, shareReactorState } from "./shared/reactor-state.ts"
 export type { NodeStanding } from "./shared/shared-log.ts"
 export { inSnapshot, newestSchema, type Snapshot, snapshotSize, takeSnapshot } from "./snapshot.ts"
-export { type Calls, type Cx, type Node, Store } from "./store.ts"
+export { type Calls, type Cx, Store } from "./store.ts"
+export type { Node } from "./store-parts.ts"
 export {
   dropBefore,
   goBack,

@@ -8,7 +8,8 @@ import {
   type Secrets,
   secretsOf,
 } from "../../kernel/crypto/secret.ts"
-import type { Node, Store } from "../store.ts"
+import type { Store } from "../store.ts"
+import type { Node } from "../store-parts.ts"
 import { rekeyBefore } from "../upgrade/before-keys.ts"
 import { dataKeysIn, layDownNext, nextKeysIn, settleKeys } from "./data-keys.ts"
 

@@ -1,4 +1,5 @@
-import type { Node, Store } from "../store.ts"
+import type { Store } from "../store.ts"
+import type { Node } from "../store-parts.ts"
 import { metaOf } from "./node.ts"
 import type { SharedFailure } from "./shared-log.ts"
 

@@ -1,5 +1,5 @@
 import type { Reader } from "../search/reader.ts"
-import type { Together } from "../store.ts"
+import type { Together } from "../store-parts.ts"
 
 /** The processes that read a file beside the one that writes it. */
 export type Readers = Pick<Together, "spendOnce"> & {

@@ -33,6 +33,12 @@ const trials: Readonly<Record<string, Trial>> = {
     bad: lines(501, "export {}"),
     good: lines(500, "export {}"),
   },
+  "a file of the store of 401 lines": {
+    rule: walls.storeFileLength,
+    path: "src/store/log/row.ts",
+    bad: lines(401, "export {}"),
+    good: lines(400, "export {}"),
+  },
   "a function of 71 lines": {
     rule: walls.functionLength,
     bad: `function f() {\n${lines(69, "  f()")}}`,

@@ -18,6 +18,7 @@ const root = join(import.meta.dirname, "..")
 const rules: Readonly<Record<string, Rule>> = {
   "no line is longer than 100 columns": walls.lineLength,
   "no file is longer than 500 lines": walls.fileLength,
+  "no file of src/store is longer than 400 lines": walls.storeFileLength,
   "no function is longer than 70 lines": walls.functionLength,
   "no function takes more than four parameters": walls.parameterCount,
   "blocks nest at most three deep": walls.nesting,

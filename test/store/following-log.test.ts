@@ -32,12 +32,34 @@ test("after a page that could not be written nothing is, until it was asked agai
   expect(lost.map(String)).toEqual(["Error: page 2"])
 })
 
+test("a notice is looked for after a moment, and not where all of it is here by then", async () => {
+  const { log, asked, say, passed } = following()
+  await log.caughtUp()
+  asked.splice(0)
+  say(end)
+  await passed(50)
+  expect(asked).toEqual([])
+  say(end + 1)
+  await passed(4)
+  expect(asked).toEqual([])
+  await passed(1)
+  expect(asked[0]).toBe(end)
+  await log.close()
+})
+
 /** A log of four pages with one position each; the one that is refused is so once. */
 function following({ refused = 0 } = {}) {
   let place: Place = { position: 0, number: 0, epoch: 1 }
   const asked: number[] = []
   const taken: { upTo: number; asked: readonly number[] }[] = []
   const lost: unknown[] = []
+  let say: (position: number) => void = () => {}
+  let now = 0
+  /** Time goes on, and whoever had something to do by then has done it. */
+  const passed = async (ms: number) => {
+    now += ms
+    await pause(5)
+  }
   const head = { position: end, number: 0 }
   const shared: Pick<SharedLog, "head" | "read" | "listen" | "close"> = {
     head: async () => ({ ...head, time: Date.now(), isSame: true }),
@@ -46,7 +68,9 @@ function following({ refused = 0 } = {}) {
       const upTo = { position: position + 1, number: 0, epoch: 1 }
       return { head, upTo, events: [], changes: [] } satisfies Page
     },
-    listen: () => Promise.resolve(),
+    listen: async (wake) => {
+      say = wake
+    },
     close: () => Promise.resolve(),
   }
   const follower: Follower = {
@@ -63,8 +87,8 @@ function following({ refused = 0 } = {}) {
     local: { close: () => Promise.resolve() } as SqliteLog,
     shared: shared as SharedLog,
     ...{ follower, reduce: () => {}, faultOf: () => undefined, found: () => {} },
-    ...{ sleep: () => pause(1), now: () => performance.now(), clock: systemClock },
+    ...{ sleep: () => pause(1), now: () => now, clock: systemClock },
     lost: (cause) => lost.push(cause),
   })
-  return { log, asked, taken, lost }
+  return { log, asked, taken, lost, passed, say: (position: number) => say(position) }
 }

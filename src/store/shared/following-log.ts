@@ -4,7 +4,7 @@ import type { Append, Appended, Folded, Log, LogEvent } from "../log/log.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
 import { refuseOddClock } from "./clock-check.ts"
 import type { Follower } from "./follower.ts"
-import { shareFlight } from "./shared-flight.ts"
+import { bellOf, shareFlight } from "./shared-flight.ts"
 import type { Dropping, Outcome, Page, SharedLog } from "./shared-log.ts"
 
 export type FollowingParts = {
@@ -42,6 +42,10 @@ export type FollowingLog = Log & {
 const stepsMax = 128
 /** Somebody else may have written: a notice may come late, or be lost with its connection. */
 const lookMs = 200
+/** What others say that they wrote comes with the next answer, or is looked for after so long. */
+const toldMs = 5
+/** Where many wait for what others wrote, they are looked for together that often. */
+const gapMs = 1
 const retryMs = 500
 
 /**
@@ -68,13 +72,16 @@ export function followingLog(parts: FollowingParts): FollowingLog {
     return promise
   }
 
-  const told = toldOf(follower)
+  const told = toldOf(parts)
   const look = async () => {
     // What came with the answer to a step was all that there was.
     const isDue = talk.awaited.any() || talk.unseen() >= lookMs
-    const mayBeBehind = told.take() || isDue || looks.length > 0
-    const rest = mayBeBehind ? await talk.look(looks.splice(0)) : lookMs
-    if (!isClosed) await bell.rest(rest)
+    const rest = told.dueIn()
+    if (isDue || looks.length > 0 || rest === 0) {
+      told.taken()
+      const restMs = await talk.look(looks.splice(0))
+      if (!isClosed) await bell.rest(restMs)
+    } else if (!isClosed) await bell.rest(Math.min(rest, lookMs))
   }
   const work = async () => {
     // Who waits when it is closed is answered.
@@ -106,7 +113,7 @@ export function followingLog(parts: FollowingParts): FollowingLog {
       const coming = talk.awaited.until(head)
       bell.ring()
       await coming
-    }),
+    }, gapOf(parts)),
     drop: (streams) => ask(drops, streams),
     unseen: talk.unseen,
     close: async () => {
@@ -121,18 +128,24 @@ export function followingLog(parts: FollowingParts): FollowingLog {
   }
 }
 
-/** What others said that they wrote. */
-function toldOf({ place }: Follower) {
-  let told = 0
+const gapOf = ({ now, sleep }: FollowingParts) => ({ ms: gapMs, now, sleep })
+
+/** What others said that they wrote, and nobody has seen here. */
+function toldOf({ follower, now }: FollowingParts) {
+  let upTo = 0
+  let since = 0
   return {
     note: (position: number) => {
-      told = Math.max(told, position || Number.MAX_SAFE_INTEGER)
+      if (upTo <= follower.place().position) since = now()
+      upTo = Math.max(upTo, position || Number.MAX_SAFE_INTEGER)
     },
-    /** Whether any of it may not be here yet; asked once. */
-    take: () => {
-      const isNew = told > place().position
-      told = 0
-      return isNew
+    /** In how many ms it must be looked for; never, where all of it is here. */
+    dueIn: () => {
+      if (upTo <= follower.place().position) return Number.POSITIVE_INFINITY
+      return Math.max(since + toldMs - now(), 0)
+    },
+    taken: () => {
+      upTo = 0
     },
   }
 }
@@ -361,26 +374,4 @@ function appendedOf(
       : { kind: "appended", position }
   }
   throw new Error("PostgreSQL answered for another batch")
-}
-
-/** A rest that ends when somebody rings; who rings before it begins is not missed. */
-function bellOf(sleep: FollowingParts["sleep"]) {
-  let isRung = false
-  let wake: (() => void) | undefined
-  return {
-    ring: () => {
-      isRung = true
-      wake?.()
-    },
-    rest: async (ms: number) => {
-      if (!isRung) {
-        const rung = new Promise<void>((resolve) => {
-          wake = resolve
-        })
-        await Promise.race([rung, sleep(ms)])
-      }
-      wake = undefined
-      isRung = false
-    },
-  }
 }

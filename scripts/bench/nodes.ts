@@ -22,11 +22,13 @@ import { callersMax, cpuMs, many, ms, type Operations, ok, operations, row } fro
 
 const seconds = Number(process.argv[2] ?? 4)
 /** Each operation of a node that has just begun, before it is measured. */
-const warmSeconds = 5
+const warmSeconds = 4
+const rounds = 3
+/** On each log: lists must be as long everywhere. */
+const people = 10_000
 let users = 0
 const folder = temporaryFolder()
 const postgres = startPostgres({ fsync: "on", shared_buffers: "128MB", max_connections: "60" })
-const proxy = roundRobin(await freePort())
 const keyFile = join(folder.path, "key")
 writeFileSync(keyFile, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 })
 
@@ -42,7 +44,6 @@ try {
   await costs()
   await lagged()
 } finally {
-  await proxy.stop()
   postgres.remove()
   folder.remove()
 }
@@ -122,34 +123,71 @@ async function createUser(client: Client): Promise<void> {
   ok(await perform(client, { kind: "user", id, name: id }))
 }
 
-/** CPU of the nodes for each operation, by one and by two; and how fast the second catches up. */
+/** Nodes on one log, and the proxy that asks them in turn. */
+type Group = {
+  readonly proxy: ReturnType<typeof roundRobin>
+  readonly nodes: (Running & { readonly port: number })[]
+}
+
+/** What is compared: by how many processes it is done, and what is asked of them. */
+type Side = { readonly nodes: readonly Running[]; readonly tried: Operations }
+
+/**
+ * CPU of the nodes for each operation: by one, by two that share a log, and by two that have
+ * nothing in common. These tell what the machine itself takes for two processes at once.
+ */
 async function costs(): Promise<void> {
-  const database = await postgres.database()
-  const [first, second] = [folderOf("first", database), folderOf("second", database)]
-  const key = await setUp(first, `http://localhost:${proxy.port}`)
-  const one = await startNode(first)
-  proxy.lead([one.port])
-  const nodes = [one]
+  const groups: Group[] = []
   try {
-    const client = await openClient(`http://localhost:${proxy.port}`, key)
-    const tried = await operations(client, await openFamilies(client))
-    // Before anything is measured: lists must be as long for one node as for two.
-    await measure(64, seconds * 2, () => createUser(client))
-    await warm(tried)
-    const alone = await costsOf(tried, nodes)
-    const two = await caughtUp(second, client)
-    nodes.push(two)
-    proxy.lead([two.port])
-    await warm(tried)
-    proxy.lead(nodes.map(({ port }) => port))
-    const both = await costsOf(tried, nodes)
-    for (const [name, cost] of alone) {
-      const times = (both.get(name) ?? 0) / cost
-      row(`${name}: CPU with two nodes`, `${times.toFixed(2)} times`, "<= 1.15")
+    const one = await grouped("one", groups)
+    const other = await grouped("other", groups)
+    const shared = await grouped("shared", groups)
+    const second = await caughtUp(folderOf("second", shared.database), shared.client)
+    shared.nodes.push(second)
+    shared.proxy.lead([second.port])
+    await warm(shared.tried)
+    shared.proxy.lead(shared.nodes.map(({ port }) => port))
+    const nodes = [...one.nodes, ...other.nodes]
+    const apart = { nodes, tried: inTurn(one.tried, other.tried) }
+    for (const name of one.tried.keys()) {
+      await compared(name, { "1 node": one, "2 nodes": shared, "2 apart": apart })
     }
   } finally {
-    await Promise.all(nodes.map((node) => node.stop()))
+    for (const { nodes, proxy } of groups) {
+      await Promise.all(nodes.map((node) => node.stop()))
+      await proxy.stop()
+    }
   }
+}
+
+/** One node on a log of its own, warm, with as many people as the others have. */
+async function grouped(name: string, groups: Group[]) {
+  const database = await postgres.database()
+  const data = folderOf(name, database)
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  const key = await setUp(data, url)
+  const group: Group = { proxy: roundRobin(port), nodes: [] }
+  groups.push(group)
+  const node = await startNode(data)
+  group.nodes.push(node)
+  group.proxy.lead([node.port])
+  const client = await openClient(url, key)
+  const tried = await operations(client, await openFamilies(client))
+  let left = people
+  const create = async () => {
+    while (left-- > 0) await createUser(client)
+  }
+  await Promise.all(Array.from({ length: 64 }, create))
+  await warm(tried)
+  return { ...group, database, client, tried }
+}
+
+/** The same operations, asked now here, now there. */
+function inTurn(one: Operations, other: Operations): Operations {
+  let turn = 0
+  const either = (name: string) => () => (turn++ % 2 === 0 ? one : other).get(name)?.()
+  return new Map([...one.keys()].map((name) => [name, async () => either(name)()]))
 }
 
 /** A node that has just begun compiles what it is asked often; that is not what is measured. */
@@ -157,26 +195,40 @@ async function warm(tried: Operations): Promise<void> {
   for (const work of tried.values()) await measure(callersMax, warmSeconds, work)
 }
 
-/** Milliseconds of CPU of all nodes together, for each operation. */
-async function costsOf(tried: Operations, nodes: readonly Running[]) {
-  const found = new Map<string, number>()
-  for (const [name, work] of tried) {
-    await measure(callersMax, 1, work)
-    const before = cpuOf(nodes)
-    let count = 0
-    const { perSecond } = await measure(callersMax, seconds, async () => {
-      await work()
-      count++
-    })
-    const used = cpuOf(nodes).map((each, at) => each - (before[at] ?? 0))
-    const [ours = 0, its = 0, clients = 0] = used
-    const cost = ours / count
-    const others = `PostgreSQL ${ms(its / count)}, client ${ms(clients / count)}`
-    const how = `${many(perSecond)}/s; ${others}`
-    row(`${name}, ${nodes.length} node${nodes.length > 1 ? "s" : ""}: CPU`, ms(cost), how)
-    found.set(name, cost)
+/** One operation on each side in turns, so that what else the machine does is the same for all. */
+async function compared(name: string, sides: Readonly<Record<string, Side>>): Promise<void> {
+  const found = new Map<string, readonly Cost[]>()
+  for (let round = 0; round < rounds; round++) {
+    for (const [side, { nodes, tried }] of Object.entries(sides)) {
+      const work = tried.get(name)
+      if (work) found.set(side, [...(found.get(side) ?? []), await costOf(work, nodes)])
+    }
   }
-  return found
+  const ours = (side: string) => middle((found.get(side) ?? []).map(({ nodes }) => nodes))
+  for (const [side, costs] of found) {
+    const of = (what: keyof Cost) => middle(costs.map((cost) => cost[what]))
+    const others = `PostgreSQL ${ms(of("database"))}, client ${ms(of("client"))}`
+    row(`${name}, ${side}: CPU`, ms(ours(side)), `${many(of("perSecond"))}/s; ${others}`)
+  }
+  const times = (side: string) => (ours(side) / ours("1 node")).toFixed(2)
+  const machine = `<= 1.15; two that share nothing ${times("2 apart")}`
+  row(`${name}: CPU with two nodes`, `${times("2 nodes")} times`, machine)
+}
+
+/** Milliseconds of CPU for an operation, of all nodes together and of the others. */
+type Cost = Readonly<Record<"nodes" | "database" | "client" | "perSecond", number>>
+
+async function costOf(work: () => Promise<unknown>, nodes: readonly Running[]): Promise<Cost> {
+  await measure(callersMax, 0.5, work)
+  const before = cpuOf(nodes)
+  let count = 0
+  const { perSecond } = await measure(callersMax, seconds, async () => {
+    await work()
+    count++
+  })
+  const used = cpuOf(nodes).map((each, at) => (each - (before[at] ?? 0)) / count)
+  const [ours = 0, database = 0, client = 0] = used
+  return { nodes: ours, database, client, perSecond }
 }
 
 /** A node that begins with nothing, from its start until it is ready. */

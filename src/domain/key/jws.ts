@@ -1,5 +1,4 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto"
-import { SignJWT } from "jose"
 import { ownCores } from "../../kernel/lane/cores.ts"
 import { keptWith } from "../../kernel/lru.ts"
 import type { Algorithm, PublicJwk } from "./model.ts"
@@ -21,33 +20,29 @@ export const publicKeyOf = (jwk: PublicJwk): KeyObject =>
   createPublicKey({ key: { ...jwk }, format: "jwk" })
 
 /**
- * Signs a JWT. RSA goes through jose, off the event loop, where there are more cores to use. The
- * small signatures don't: a hop between threads costs more than they do (measured with ES256 on one
- * core: node:crypto 40,000/s in place, WebCrypto 21,000/s one after the other). Nor does RSA where
- * there is one core for this process: answers that come back one by one are then written to the
- * disk one by one.
+ * Signs a JWT. RSA does so off the event loop, where there are more cores to use. The small
+ * signatures don't: a hop between threads costs more than they do (measured with ES256 on one core:
+ * node:crypto 40,000/s in place, WebCrypto 21,000/s one after the other). Nor does RSA where there
+ * is one core for this process: answers that come back one by one are then written to the disk one
+ * by one.
  */
 export function signJwt(from: PrivateKey, claims: Claims, typ: string): string | Promise<string> {
   const { algorithm, key } = from
-  if (algorithm.startsWith("RS") && ownCores() > 1) {
-    return new SignJWT({ ...claims }).setProtectedHeader(headerOf(from, typ)).sign(key)
-  }
   const input = `${headOf(from, typ)}.${encode(claims)}`
-  const signature = sign(digests[algorithm], Buffer.from(input), {
-    key,
-    dsaEncoding: "ieee-p1363",
-  })
-  return `${input}.${signature.toString("base64url")}`
+  const signed = (signature: Buffer) => `${input}.${signature.toString("base64url")}`
+  const how = [digests[algorithm], Buffer.from(input), { key, dsaEncoding: "ieee-p1363" }] as const
+  if (!algorithm.startsWith("RS") || ownCores() === 1) return signed(sign(...how))
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  sign(...how, (cause, signature) => (cause ? reject(cause) : resolve(signed(signature))))
+  return promise
 }
-
-const headerOf = ({ algorithm, id }: PrivateKey, typ: string) => ({ alg: algorithm, kid: id, typ })
 
 const heads = keptWith((_: PrivateKey) => new Map<string, string>())
 
 /** The first part of a JWT, which is the same for each kind of token that a key signs. */
 function headOf(from: PrivateKey, typ: string): string {
   const known = heads(from)
-  const head = known.get(typ) ?? encode(headerOf(from, typ))
+  const head = known.get(typ) ?? encode({ alg: from.algorithm, kid: from.id, typ })
   known.set(typ, head)
   return head
 }

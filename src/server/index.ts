@@ -13,6 +13,7 @@ import { keepDroppingBefore } from "./background/old-tables.ts"
 import { watchOwners } from "./background/owner-watch.ts"
 import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
+import { keepShrinking } from "./background/shrinking.ts"
 import { openEdge } from "./edge/http.ts"
 import { type Listener, listenGrpc, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
@@ -148,6 +149,7 @@ const rounds = ({ folder }: Start, services: ServerServices, passed: () => numbe
   watchOwners(services),
   keepInspecting(services),
   keepPurging(services, passed),
+  keepShrinking(services),
   keepDroppingBefore(services, folder.database),
 ]
 

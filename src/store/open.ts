@@ -4,7 +4,7 @@ import type { AnyAggregate } from "./aggregate.ts"
 import { diskFaultOf, diskTroubleOf, tryToWrite } from "./disk-error.ts"
 import { inspector } from "./inspection.ts"
 import { type Checkpointer, checkpointGate, checkpointWorker, type Gate } from "./log/checkpoint.ts"
-import { type Opened, openDatabase } from "./log/database.ts"
+import { type Opened, openDatabase, shrinkMemory } from "./log/database.ts"
 import { commitIsDurable, type Durability, sharedSync } from "./log/durability.ts"
 import { eventTypesOf, upcaster } from "./log/event-types.ts"
 import type { Apply, Log, LogEvent, NewEvent } from "./log/log.ts"
@@ -182,7 +182,7 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
     database.close()
     mark.close()
   }
-  const probe = () => chunk(() => touch(database))
+  const now = { probe: () => chunk(() => touch(database)), shrink: () => shrinkMemory(database) }
   const scrub = () =>
     gate
       .scrub()
@@ -191,7 +191,7 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
   const reads = { reader, flush: raw.flush, pending: raw.pending }
   const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close, together }
   const { node } = following ?? {}
-  return new Store({ log, database, states, views, inspect, probe, faultOf, node, ...work })
+  return new Store({ log, database, states, views, inspect, ...now, faultOf, node, ...work })
 }
 
 const nothing = () => undefined

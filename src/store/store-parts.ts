@@ -23,6 +23,8 @@ export type Upkeep = {
   readonly purge: (limits: PurgeLimits) => Promise<number>
   /** Leaves no bytes of what has been erased in any file; called now and then. */
   readonly scrub: () => Promise<void>
+  /** Gives back the memory that is kept for what may be read or written next. */
+  readonly shrink: () => void
   /** Writes something that is no step: when nobody keeps others from writing. */
   readonly exclusive: Exclusive
   /** Writes a little that nobody needs; throws what the disk says to it. */

@@ -45,6 +45,7 @@ export class Store implements Upkeep {
   readonly prune: Upkeep["prune"]
   readonly purge: Upkeep["purge"]
   readonly scrub: Upkeep["scrub"]
+  readonly shrink: Upkeep["shrink"]
   readonly exclusive: Upkeep["exclusive"]
   readonly probe: Upkeep["probe"]
   readonly inspect: Upkeep["inspect"]
@@ -79,6 +80,7 @@ export class Store implements Upkeep {
     this.prune = parts.prune
     this.purge = parts.purge
     this.scrub = parts.scrub
+    this.shrink = parts.shrink
     this.exclusive = parts.exclusive
     this.probe = parts.probe
     this.inspect = parts.inspect

@@ -143,7 +143,7 @@ export function checkpointWorker(file: string, { failed, refused }: Outcomes): C
   let worker: Worker | undefined
   const waiting: ((progress: Progress) => void)[] = []
   const start = () => {
-    const started = new Worker(workerUrl().href)
+    const started = new Worker(workerUrl().href, { smol: true })
     started.addEventListener("message", (event: MessageEvent<Progress>) => {
       const { refused: cause } = event.data
       if (cause) refused(Object.assign(new Error(cause.message), cause))

@@ -127,6 +127,9 @@ export function checkOwn(database: Database): { readonly schema: number } {
   return { schema: version }
 }
 
+/** SQLite keeps pages that it has read, and goes on without them. */
+export const shrinkMemory = (database: Database): void => void database.run("PRAGMA shrink_memory")
+
 function configure(database: Database, { isNew }: { readonly isNew: boolean }): void {
   // Both count only before the first table, and later still cost a write.
   if (isNew) {
@@ -140,7 +143,7 @@ function configure(database: Database, { isNew }: { readonly isNew: boolean }): 
   // What is erased is overwritten, also on pages that nothing needs any more.
   database.run("PRAGMA secure_delete = ON")
   database.run("PRAGMA temp_store = MEMORY")
-  database.run("PRAGMA cache_size = -16384")
+  database.run("PRAGMA cache_size = -8192")
   if (process.platform === "darwin") database.run("PRAGMA fullfsync = ON")
   database.run("PRAGMA synchronous = FULL")
 }

@@ -99,11 +99,11 @@ function read(request: Search, { all, index }: Connected): Read<unknown> {
 function connect({ file, own, rowsMin }: Request) {
   const database = new Database(file, { readonly: true, strict: true })
   database.run("PRAGMA temp_store = MEMORY")
-  database.run("PRAGMA cache_size = -16384")
+  database.run("PRAGMA cache_size = -8192")
   const begin = database.prepare("BEGIN")
   const end = database.prepare("COMMIT")
   type Prepared = Statement<unknown, [Record<string, Value>]>
-  const prepared = lru<Prepared>(100)
+  let prepared = lru<Prepared>(100)
   const index = textIndexOf({ database, file: `${own}-texts`, rowsMin })
   const events = eventIndexOf({ database, file: `${own}-events`, rowsMin })
   return {
@@ -125,8 +125,9 @@ function connect({ file, own, rowsMin }: Request) {
       return found.all(Object.fromEntries(bound)) as readonly Row[]
     },
     rest: () => {
+      prepared = lru<Prepared>(100)
       database.run("PRAGMA shrink_memory")
-      // Blocks of texts are large, and nobody waits now.
+      // Blocks of texts are large, as are statements, and nobody waits now.
       Bun.gc(true)
     },
     close: () => {

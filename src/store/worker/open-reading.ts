@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite"
 import { Fault } from "../../kernel/fault.ts"
 import { diskFaultOf, diskTroubleOf } from "../disk-error.ts"
+import { shrinkMemory } from "../log/database.ts"
 import { upcaster, writtenOf } from "../log/event-types.ts"
 import { namesOf } from "../log/row.ts"
 import { type OpenOptions, todaysLog } from "../open.ts"
@@ -84,6 +85,7 @@ export function openReading(options: Options, writer: Writer): Store {
       return horizon.isForgotten(...asked)
     },
     scrub: () => reader.scrub(views.looks.texts),
+    shrink: () => shrinkMemory(database),
     worker: { writer, part, renew: sight.renew, ...restsOf(reader, sight) },
   })
 }

@@ -109,13 +109,24 @@ async function takeName({ cluster, seen }: Place, id: string, count: number) {
   if (reply?.status === 200) seen.toldUsers.push(userId)
 }
 
+/**
+ * It had the code, and before it was told so whoever presented that a second time ended what it
+ * gave (RFC 6749 §4.1.2): then both are refused, and rightly.
+ */
+const wasEnded = (reply: Redeemed | undefined): boolean =>
+  reply?.body.error_description === "what this was granted for has ended"
+
+type Redeemed = Awaited<ReturnType<Families["redeem"]>>
+
 async function redeemTwice({ families, seen }: Place, id: string) {
   const code = await quiet(families.code())
   if (code === undefined) return
   const redeem = async (who: string) => {
     const begun = performance.now()
     const reply = await quiet(families.redeem(code))
-    const outcome = outcomeOf(reply && { ...reply, position: 0, requestId: "" })
+    const outcome = wasEnded(reply)
+      ? undefined
+      : outcomeOf(reply && { ...reply, position: 0, requestId: "" })
     seen.tries.push({ thing: `code ${id}`, who, begun, outcome, ended: performance.now() })
   }
   await Promise.all([redeem("one"), redeem("two")])

@@ -44,6 +44,19 @@ function through(forward: (to: Socket, data: Buffer) => Promise<void> | void) {
   return { port: typeof bound === "object" && bound ? bound.port : 0, stop: () => server.close() }
 }
 
+/** Passes 40 bytes on, and the rest of what came with them once something has happened. */
+function stallingAt(happens: () => Promise<void> | void) {
+  let isFirst = true
+  return through(async (to, data) => {
+    if (!isFirst) return void to.write(data)
+    isFirst = false
+    to.write(data.subarray(0, 40))
+    await turn()
+    await happens()
+    to.write(data.subarray(40))
+  })
+}
+
 test("a ClientHello in many segments is put together", async () => {
   let segments = 0
   const split = through(async (to, data) => {
@@ -59,17 +72,11 @@ test("a ClientHello in many segments is put together", async () => {
 })
 
 test("who stalls is passed on when the time is over, with what has come", async () => {
-  let isFirst = true
-  const stalling = through(async (to, data) => {
-    if (!isFirst) return void to.write(data)
-    isFirst = false
-    to.write(data.subarray(0, 40))
-    await turn()
+  const stalling = stallingAt(async () => {
     clock.advance(4000)
     await turn()
     clock.advance(1001)
     await turn()
-    to.write(data.subarray(40))
   })
   // It is the listener that answers, for by then nobody looks any more.
   expect(await validated(stalling.port)).toBe("none")
@@ -165,15 +172,9 @@ test("who reads no answer is closed, too", async () => {
 })
 
 test("who is looked at when it ends is passed on at once", async () => {
-  let isFirst = true
-  const stalling = through(async (to, data) => {
-    if (!isFirst) return void to.write(data)
-    isFirst = false
-    to.write(data.subarray(0, 40))
-    await turn()
+  const stalling = stallingAt(() => {
     end()
     clock.advance(3000)
-    to.write(data.subarray(40))
   })
   expect(await asked(stalling.port)).toBe("127.0.0.1")
   stalling.stop()

@@ -182,7 +182,7 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
     database.close()
     mark.close()
   }
-  const now = { probe: () => chunk(() => touch(database)), shrink: () => shrinkMemory(database) }
+  const small = { probe: () => chunk(() => touch(database)), shrink: () => shrinkMemory(database) }
   const scrub = () =>
     gate
       .scrub()
@@ -191,7 +191,7 @@ export function storeOn({ database, mark }: Opened, options: OpenOptions, joined
   const reads = { reader, flush: raw.flush, pending: raw.pending }
   const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close, together }
   const { node } = following ?? {}
-  return new Store({ log, database, states, views, inspect, ...now, faultOf, node, ...work })
+  return new Store({ log, database, states, views, inspect, ...small, faultOf, node, ...work })
 }
 
 const nothing = () => undefined

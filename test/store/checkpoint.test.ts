@@ -53,6 +53,29 @@ describe("the checkpoint gate", () => {
     expect(gate.open()).toBeUndefined()
   })
 
+  test("copies what came meanwhile, too, before it is shut: until little is left", async () => {
+    const { gate, copies, finish } = gated()
+    gate.committed(3000)
+    for (const frames of [20_000, 23_000]) {
+      await finish(frames)
+      expect([copies.length, gate.open()]).toEqual([1, undefined])
+    }
+    await finish(24_024)
+    expect([copies.length, gate.open()]).toEqual([1, expect.any(Promise)])
+    await finish(24_100)
+    expect(gate.open()).toBeUndefined()
+  })
+
+  test("is shut after three copies where commits come faster than they are copied", async () => {
+    const { gate, finish } = gated()
+    gate.committed(3000)
+    for (const frames of [20_000, 40_000, 60_000]) {
+      expect(gate.open()).toBeUndefined()
+      await finish(frames)
+    }
+    expect(gate.open()).toBeInstanceOf(Promise)
+  })
+
   test("lets readers come to an end before it is shut, and begin when it is open", async () => {
     const readers = Promise.withResolvers<() => void>()
     let isReading = false
@@ -132,6 +155,7 @@ describe("the checkpoint gate", () => {
     const { gate, copies, cuts, finish, cut } = gated()
     gate.committed(3000)
     await finish(65_537)
+    await finish(65_537)
     expect([copies.length, cuts.length]).toEqual([0, 1])
     await cut(false)
     expect(gate.open()).toBeUndefined()
@@ -139,9 +163,11 @@ describe("the checkpoint gate", () => {
     const scrubbed = gate.scrub()
     await new Promise((resolve) => setImmediate(resolve))
     await finish(65_537)
+    await finish(65_537)
     await cut(true)
     await scrubbed
     gate.committed(3000)
+    await finish(65_536)
     await finish(65_536)
     expect([copies.length, cuts.length]).toEqual([1, 0])
   })

@@ -1,4 +1,5 @@
 import { Database, SQLiteError } from "bun:sqlite"
+import { fdatasyncSync, openSync } from "node:fs"
 import type { CheckpointRequest, Progress } from "./checkpoint.ts"
 
 // The only code of ours that runs off the main thread: it copies the WAL into the database file
@@ -6,6 +7,8 @@ import type { CheckpointRequest, Progress } from "./checkpoint.ts"
 declare const self: Worker
 
 let database: Database | undefined
+/** Of the database file; open as long as the process, since closing it drops SQLite's locks. */
+let descriptor: number | undefined
 
 self.onmessage = (event: MessageEvent<CheckpointRequest>) => {
   if ("close" in event.data) {
@@ -23,6 +26,7 @@ function checkpoint(file: string, empty: boolean): Progress {
         `PRAGMA wal_checkpoint(${empty ? "TRUNCATE" : "PASSIVE"})`,
       )
       .get()
+    sync(file)
     const isEmpty = empty && row?.busy === 0
     return { frames: row?.log ?? 0, copied: row?.checkpointed ?? 0, isEmpty }
   } catch (cause) {
@@ -31,6 +35,15 @@ function checkpoint(file: string, empty: boolean): Progress {
     const { name, code = "", message } = cause
     return { frames: 0, copied: 0, isEmpty: false, refused: { name, code, message } }
   }
+}
+
+/**
+ * SQLite syncs the file only where nobody has committed while it copied. What is copied beside
+ * commits is written out here, or all of it would be by the copy that commits wait for.
+ */
+function sync(file: string): void {
+  descriptor ??= openSync(file, "r")
+  fdatasyncSync(descriptor)
 }
 
 function connect(file: string): Database {

@@ -54,13 +54,17 @@ const framesBetween = 16_384
 const eventsAgain = 500
 /** Frames of a WAL that somebody outside, who reads for long, has kept from beginning anew. */
 const usualFramesMax = 65_536
+/** So few frames may be left to copy while commits are held; more are copied before, */
+const heldFramesMax = 1024
+/** but not more often than this: who writes faster than the disk copies is held for longer. */
+const passesMax = 3
 
 /**
  * Checkpoints that never stall the event loop and keep the WAL bounded. A worker copies most of
- * the WAL while commits go on; then `flush` commits what is under way, and commits are held
- * (queued: the loop runs) while it copies the few frames that came meanwhile. Since nobody reads
- * the WAL any more, the next commit starts it from the beginning. Without the hold the WAL of a
- * busy server would never be restarted.
+ * the WAL while commits go on, and what came meanwhile, until little is left; then `flush` commits
+ * what is under way, and commits are held (queued: the loop runs) while it copies that. Since
+ * nobody reads the WAL any more, the next commit starts it from the beginning. Without the hold the
+ * WAL of a busy server would never be restarted.
  *
  * Whoever reads through another connection keeps the WAL from being copied and restarted. `pause`
  * lets the readers come to an end before commits are held, and nobody begins until all is copied.
@@ -80,8 +84,19 @@ export function checkpointGate(
   let held: Promise<void> | undefined
   let running: Promise<void> | undefined
 
+  const copyMost = async () => {
+    let copied = 0
+    for (let pass = 0; pass < passesMax; pass++) {
+      const { frames } = await passive()
+      const isLittle = frames - copied <= heldFramesMax
+      copied = frames
+      if (isLittle) break
+    }
+    return copied
+  }
+
   const checkpoint = async () => {
-    const { frames } = await passive()
+    const frames = await copyMost()
     mustBeCut ||= frames > framesMax
     const readOn = await pause()
     events = 0

@@ -164,6 +164,12 @@ function rowsOf(database: Database) {
        created = excluded.created, changed = excluded.changed, owner = excluded.owner,
        state = excluded.state, expires = excluded.expires, sum = excluded.sum`,
   )
+  // An index that no column of the statement is in is not written.
+  const change = database.prepare(
+    `UPDATE state SET version = ?, position = ?, created = ?, changed = ?, owner = ?, state = ?,
+       sum = ?
+     WHERE instance = ? AND stream = ? AND id = ? AND expires = ?`,
+  )
   const remove = database.prepare("DELETE FROM state WHERE instance = ? AND stream = ? AND id = ?")
   let known = recalled(rowsMax)
   const keep = (instance: string, stream: string, id: string, row: StateRow) => {
@@ -189,13 +195,19 @@ function rowsOf(database: Database) {
         known.delete(instance, stream, id)
         return
       }
+      const before = known.get(instance, stream, id)
       keep(instance, stream, id, { version, position, created, changed, owner, state })
       const expires = expiryOf(kind, state, changed)
       const text = JSON.stringify(state)
       const standing = { created, changed, owner, state: text, expires }
       const sum = stateSum({ instance, stream, id, version, position, ...standing })
-      const values = [created, changed, owner, text, expires, sum] as const
-      set.run(instance, stream, id, version, position, ...values)
+      const values = [version, position, created, changed, owner, text] as const
+      const expired = before && expiryOf(kind, before.state, before.changed)
+      const isChanged =
+        expires !== null &&
+        expires === expired &&
+        change.run(...values, sum, instance, stream, id, expires).changes > 0
+      if (!isChanged) set.run(instance, stream, id, ...values, expires, sum)
     },
     drop: (instance: string, stream: string, id: string) => {
       remove.run(instance, stream, id)

@@ -95,6 +95,8 @@ const notBasic = "the Authorization header must be Basic, with client id and sec
 
 /** Undefined for what is no encoding; a client sent it, so that is no accident. */
 function formDecoded(text: string): string | undefined {
+  // Most have nothing to decode, and every token waits for this.
+  if (!/[%+]/.test(text)) return text
   try {
     return decodeURIComponent(text.replaceAll("+", " "))
   } catch {

@@ -20,10 +20,8 @@ export function sessionEnds(call: Calls): Reactor {
   }
   const ofOrg = async ({ instance, id }: AnyRecorded) => {
     const cx = call(instance, "session-ends")
-    let some = sessionsIn(cx, id, "")
-    while (some.length > 0) {
-      for (const sessionId of some) await endIfOver(cx, sessionId)
-      some = sessionsIn(cx, id, some.at(-1) ?? "")
+    for (let some = sessionsIn(cx, id); some.length > 0; some = sessionsIn(cx, id, some.at(-1))) {
+      for (const { id: sessionId } of some) await endIfOver(cx, sessionId)
     }
   }
   const ofIdp = async ({ instance, data }: Recorded<AnyEvent>) => {

@@ -48,7 +48,6 @@ export const sessionView = view<SessionEvent>({
       indexes: {
         user: "user_id",
         org: "org, created",
-        home: "org, id",
         creator: "creator",
         agent: "agent",
         created: "created",
@@ -113,11 +112,18 @@ const ofIdp = statement<{ id: string }>(
 export const sessionsVouchedBy = (cx: Cx, idpId: string): readonly string[] =>
   cx.store.all(cx, ofIdp, { idpId }).map(({ id }) => id)
 
-const ofOrg = statement<{ id: string }>(
-  `SELECT id FROM user_sessions WHERE instance = $instance AND org = $orgId AND id > $after
-   ORDER BY id LIMIT 100`,
+/** Where a session stands among those of an organisation's people, oldest first. */
+export type Placed = { readonly id: string; readonly created: number }
+
+const ofOrg = statement<Placed>(
+  `SELECT id, created FROM user_sessions
+   WHERE instance = $instance AND org = $orgId AND (created, id) > ($created, $id)
+   ORDER BY created, id LIMIT 100`,
 )
 
-/** The first of the sessions of an organisation's people that come after one. */
-export const sessionsIn = (cx: Cx, orgId: string, after: string): readonly string[] =>
-  cx.store.all(cx, ofOrg, { orgId, after }).map(({ id }) => id)
+/** The first of the sessions of an organisation's people, or of those that come after one. */
+export const sessionsIn = (
+  cx: Cx,
+  orgId: string,
+  { id, created }: Placed = { id: "", created: 0 },
+): readonly Placed[] => cx.store.all(cx, ofOrg, { orgId, id, created })

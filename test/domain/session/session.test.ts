@@ -6,6 +6,7 @@ import {
   readBrowser,
   session,
 } from "../../../src/domain/session/index.ts"
+import { sessionsIn } from "../../../src/domain/session/view.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 
 const day = 86_400_000
@@ -66,6 +67,29 @@ describe("a browser's session", () => {
     const long = await seen({ address: "<script>", userAgent: "x".repeat(10_000) })
     expect(long).toEqual({ header: { "user-agent": ["x".repeat(300)] } })
     expect(await seen({ address: "", userAgent: "" })).toEqual({})
+  })
+
+  test("is found by its organisation, all of them page by page, of one moment or not", async () => {
+    const { ownerId, orgId } = provider.setup
+    const entrance = { userId: ownerId, secure: true, also: () => undefined }
+    const here = async () => {
+      const { id } = await read("")
+      return enterBrowser(provider.cx(), id, entrance)
+    }
+    for (let at = 0; at < 4; at++) {
+      provider.clock.advance(1000)
+      await Promise.all(Array.from({ length: 55 }, here))
+    }
+    const ids: string[] = []
+    for (
+      let page = sessionsIn(provider.cx(), orgId);
+      page.length > 0;
+      page = sessionsIn(provider.cx(), orgId, page.at(-1))
+    ) {
+      expect(page.length).toBeLessThanOrEqual(100)
+      ids.push(...page.map(({ id }) => id))
+    }
+    expect([ids.length, new Set(ids).size]).toEqual([221, 221])
   })
 
   test("stores nothing for a browser in which nobody signed in", async () => {

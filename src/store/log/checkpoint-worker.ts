@@ -39,9 +39,11 @@ function checkpoint(file: string, empty: boolean): Progress {
 
 /**
  * SQLite syncs the file only where nobody has committed while it copied. What is copied beside
- * commits is written out here, or all of it would be by the copy that commits wait for.
+ * commits is written out here, or all of it would be by the copy that commits wait for. Windows
+ * syncs no file that is open for reading alone.
  */
 function sync(file: string): void {
+  if (process.platform === "win32") return
   descriptor ??= openSync(file, "r")
   fdatasyncSync(descriptor)
 }

@@ -117,11 +117,22 @@ function secondStep(wanted: Wanted, session: Present, now: number): Step | undef
   if (!isEnough && need.factors.length > 0 && need.hasPassword) return { kind: "password", userId }
   const passkey = passkeyStep(need, session)
   if (passkey || isEnough) return passkey
-  const isForced = need.isForced && !(need.isLocalOnly && cameByProvider(session))
+  const isForced = isForcedFor(need, session)
   if (isForced) return { kind: "set up", userId, factors: offered, isForced }
   // Only who has just typed something is stopped on their way.
   const isOffered = isDue && offered.length > 0 && session.authTime > wanted.created
   return isOffered ? { kind: "set up", userId, factors: offered, isForced } : undefined
+}
+
+/** Whether somebody who has no factor must set one up. */
+const isForcedFor = ({ isForced, isLocalOnly }: Need, session: Present): boolean =>
+  isForced && !(isLocalOnly && cameByProvider(session))
+
+/** Whether a session has all that lets its person in now, for whatever that is. */
+export function isWhole(need: Need, session: Present, now: number): boolean {
+  const isEnough = isProved(need, session, { since: now, now })
+  if (!isEnough && (need.factors.length > 0 || isForcedFor(need, session))) return false
+  return passkeyStep(need, session) === undefined
 }
 
 /** What proves something beside what somebody came in by: one mailbox read twice is one factor. */

@@ -105,8 +105,8 @@ async function create(
 }
 
 /**
- * Links the account whose password is given. Where it has a second factor the password is half of
- * the proof: its person signs in first, and links it then.
+ * Links the account whose password is given. Where a password alone does not let its person in it
+ * is half of the proof: they sign in first, and link it then.
  */
 async function linkByPassword(
   loginContext: LoginContext,
@@ -130,7 +130,8 @@ async function linkByPassword(
     if (way === "change required") return again("factor")
     if (way !== "right") return again("wrong")
     const home = cx.store.receipt(cx, user, account)?.owner ?? ""
-    if (needOf(cx, account).factors.length > 0) return again("factor")
+    const { factors, passkeyAlone, isForced } = needOf(cx, account)
+    if (factors.length > 0 || passkeyAlone || isForced) return again("factor")
     if (!mayVouch(cx, newcomer.found.idp.id, home)) return again("wrong")
     return await enterLinking(loginContext, newcomer, account)
   } catch (cause) {

@@ -26,8 +26,8 @@ import {
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
 import { newcomersHome } from "../entered/script.ts"
-import { isProved, needOf } from "../factor/need.ts"
-import type { Present } from "../flow.ts"
+import { needOf } from "../factor/need.ts"
+import { isWhole, type Present } from "../flow.ts"
 import { type Candidate, type Verdict, verdictOn } from "./rule.ts"
 
 /** Somebody who has come from a provider, and the provider. */
@@ -92,10 +92,9 @@ export function provenHere({ cx, browserContext }: LoginContext, found: Found): 
   const now = cx.clock.now()
   return browserContext.present.filter((session) => {
     const { userId } = session
-    const need = needOf(cx, userId)
-    const isWhole = need.factors.length === 0 || isProved(need, session, { since: now, now })
+    if (!isWhole(needOf(cx, userId), session, now)) return false
     const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
-    return isWhole && mayVouch(cx, found.idp.id, home)
+    return mayVouch(cx, found.idp.id, home)
   })
 }
 

@@ -1,0 +1,129 @@
+// What proves that an account is somebody's who comes from a provider: what lets them in elsewhere.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { changePolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
+import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
+import { linksOf, user } from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+  type Visited,
+} from "../oauth/provider.ts"
+import { makeKey } from "../support/authenticator.ts"
+import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
+
+const options: Options = {
+  ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
+  ...{ isAutoUpdate: false, autoLinking: "off" },
+}
+const settings: Settings = {
+  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
+  ...{ isIdTokenMapping: false, usePkce: true },
+}
+
+let provider: Provider
+let client: NewClient
+let upstream: Upstream
+let ada: string
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  upstream = await openUpstream()
+  ada = await provider.addPerson("ada")
+  const wish = { name: "Acme", settings, options, secret: "s3cret" }
+  const { id } = await addIdp(provider.cx(), undefined, wish)
+  await linkIdp(provider.cx(), undefined, id)
+})
+afterEach(() => provider.close())
+
+const says = (values: object) =>
+  changePolicy(provider.cx(), undefined, { policy: login, say: () => values })
+
+const newBrowser = () =>
+  browserOf({
+    send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
+  })
+type Browser = ReturnType<typeof newBrowser>
+
+/** Somebody comes from the provider whom nobody knows here; answers the page that asks. */
+async function arrive(browser: Browser, path = authorizePath(client.id)): Promise<Visited> {
+  const begun = await browser.go(path)
+  const request = new URL(begun.path, issuer).searchParams.get("authRequest") ?? ""
+  const first = await browser.go(`/ui/login/loginname?authRequest=${request}`)
+  const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
+  const there = await browser.go(href.replaceAll("&amp;", "&"))
+  const claims = { sub: "eve-1", email: "eve@example.com", email_verified: true }
+  return browser.go(upstream.signIn(there.path, { ...claims, name: "Eve" }))
+}
+
+const links = () => linksOf(provider.cx().store.state(provider.cx(), user, ada)).length
+const choosing = () => authorizePath(client.id, { prompt: "select_account" })
+const byPassword = { choice: "link", loginName: "ada", password }
+
+test("a password links", async () => {
+  const browser = newBrowser()
+  const end = await browser.post(await arrive(browser), byPassword)
+  expect(answerOf(end)).toHaveProperty("code")
+  expect(links()).toBe(1)
+})
+
+const sessions = ({ page }: Visited) =>
+  [...page.matchAll(/value="(\d+)"[^>]*name="session"/g)].map(([, id = ""]) => id)
+
+describe("where passwords alone let nobody in", () => {
+  beforeEach(() => says({ allowUsernamePassword: false, multiFactors: [] }))
+
+  test("a password links nobody who has a passkey", async () => {
+    const cx = provider.cx()
+    const { tokenId, options } = await beginKey(cx, ada, { kind: "passkey" })
+    const { creation: credential } = makeKey(options, { origin: issuer })
+    await finishKey(cx, ada, { kind: "passkey", tokenId, credential, name: "" })
+    const browser = newBrowser()
+    const end = await browser.post(await arrive(browser), byPassword)
+    expect(end.response.status).toBe(422)
+    expect(links()).toBe(0)
+  })
+
+  test("a password links nobody who has no passkey yet", async () => {
+    const browser = newBrowser()
+    const end = await browser.post(await arrive(browser), byPassword)
+    expect(end.response.status).toBe(422)
+    expect(links()).toBe(0)
+  })
+
+  test("a session that has come no further is none to link", async () => {
+    const browser = newBrowser()
+    const stopped = await browser.signIn(authorizePath(client.id), "ada")
+    expect(stopped.path).toContain("/ui/login/mfa/set")
+    expect(sessions(await arrive(browser, choosing()))).toEqual([])
+  })
+})
+
+test("where a factor is to be set up first, neither a password nor a session links", async () => {
+  await says({ forceMfaLocalOnly: true })
+  const browser = newBrowser()
+  await browser.signIn(authorizePath(client.id), "ada")
+  const asked = await arrive(browser, choosing())
+  expect(sessions(asked)).toEqual([])
+  const end = await browser.post(asked, byPassword)
+  expect(end.response.status).toBe(422)
+  expect(links()).toBe(0)
+})
+
+test("a session links as it is, where nothing else is asked of its person", async () => {
+  const browser = newBrowser()
+  await browser.signIn(authorizePath(client.id), "ada")
+  const asked = await arrive(browser, choosing())
+  const [id = ""] = sessions(asked)
+  const end = await browser.post(asked, { choice: "link", session: id })
+  expect(answerOf(end)).toHaveProperty("code")
+  expect(links()).toBe(1)
+})

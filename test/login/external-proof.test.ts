@@ -118,12 +118,26 @@ test("where a factor is to be set up first, neither a password nor a session lin
   expect(links()).toBe(0)
 })
 
-test("a session links as it is, where nothing else is asked of its person", async () => {
-  const browser = newBrowser()
-  await browser.signIn(authorizePath(client.id), "ada")
-  const asked = await arrive(browser, choosing())
-  const [id = ""] = sessions(asked)
-  const end = await browser.post(asked, { choice: "link", session: id })
-  expect(answerOf(end)).toHaveProperty("code")
-  expect(links()).toBe(1)
+describe("a session links", () => {
+  test("as it is, where nothing else is asked of its person", async () => {
+    const browser = newBrowser()
+    await browser.signIn(authorizePath(client.id), "ada")
+    const asked = await arrive(browser, choosing())
+    const [id = ""] = sessions(asked)
+    const end = await browser.post(asked, { choice: "link", session: id })
+    expect(answerOf(end)).toHaveProperty("code")
+    expect(links()).toBe(1)
+  })
+
+  test("for half an hour: who sits there later may be somebody else", async () => {
+    const browser = newBrowser()
+    await browser.signIn(authorizePath(client.id), "ada")
+    const early = await arrive(browser, choosing())
+    const [id = ""] = sessions(early)
+    provider.clock.advance(30 * 60_000)
+    expect(sessions(await arrive(browser, choosing()))).toEqual([])
+    const end = await browser.post(early, { choice: "link", session: id })
+    expect(end.response.status).toBe(422)
+    expect(links()).toBe(0)
+  })
 })

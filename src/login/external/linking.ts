@@ -9,7 +9,6 @@ import {
   startIntent,
 } from "../../domain/idp/index.ts"
 import { linkedUser, user } from "../../domain/user/index.ts"
-import { freshSeconds } from "../../kernel/context.ts"
 import { accountOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
 import { loginPaths } from "../path.ts"
@@ -21,20 +20,13 @@ import { link, type Newcomer, newcomerOf, provenHere } from "./person.ts"
 /** Where people find what they are linked to. */
 export const accountPage = "/ui/account/security"
 
-/** The sign-in was fresh when it began; so long it may take to go there and come back. */
-const recentMs = 2 * freshSeconds * 1000
-
 type Wanted = { readonly userId: string; readonly idpId: string }
 
 /** The provider that is to be linked; undefined where it may not be, or its person is not here. */
 export function linkingOf(loginContext: LoginContext, { userId, idpId }: Wanted) {
   const { cx } = loginContext
   const found = linkableIdps(cx, userId).find(({ idp }) => idp.id === idpId)
-  const isHere =
-    found &&
-    provenHere(loginContext, found).some(
-      (each) => each.userId === userId && cx.clock.now() - each.authTime < recentMs,
-    )
+  const isHere = found && provenHere(loginContext, found).some((each) => each.userId === userId)
   return isHere ? found : undefined
 }
 

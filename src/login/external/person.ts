@@ -23,6 +23,7 @@ import {
   user,
   vouchedUser,
 } from "../../domain/user/index.ts"
+import { freshSeconds } from "../../kernel/context.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
 import { newcomersHome } from "../entered/script.ts"
@@ -87,12 +88,18 @@ export function newcomerOf(
   return intent && found && { intent, found, identity: intent.answered.identity }
 }
 
-/** Who is signed in here with all that is asked of them: that is proof enough to link them. */
+/** The sign-in was fresh when it began; so long it may take to go there and come back. */
+const recentMs = 2 * freshSeconds * 1000
+
+/**
+ * Who has signed in here lately, with all that is asked of them: that is proof enough to link them.
+ * What is linked lets somebody in from then on, and whoever sits there now may be somebody else.
+ */
 export function provenHere({ cx, browserContext }: LoginContext, found: Found): readonly Present[] {
   const now = cx.clock.now()
   return browserContext.present.filter((session) => {
-    const { userId } = session
-    if (!isWhole(needOf(cx, userId), session, now)) return false
+    const { userId, authTime } = session
+    if (now - authTime >= recentMs || !isWhole(needOf(cx, userId), session, now)) return false
     const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
     return mayVouch(cx, found.idp.id, home)
   })

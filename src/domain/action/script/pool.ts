@@ -34,7 +34,7 @@ export function newPool(): Pool {
     return thread
   }
   const next = () => {
-    const at = queue.findIndex(({ whose }) => runningOf(threads, whose) < threadsOfOne)
+    const at = nextAt(queue, threads)
     const waiting = queue[at]
     if (!waiting) return
     const idle = [...threads].find((each) => each.running() === undefined)
@@ -48,7 +48,9 @@ export function newPool(): Pool {
   return {
     run: (asked) => {
       const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
-      if (queue.length >= waitingMax) return Promise.resolve(stopped("too many scripts wait"))
+      if (queue.length >= waitingMax && !makeRoom(queue, asked.whose)) {
+        return Promise.resolve(tooMany())
+      }
       const waiting = { ...asked, resolve, reject }
       queue.push(waiting)
       // Whoever signs in waits for a place as they wait for the script.
@@ -63,6 +65,29 @@ export function newPool(): Pool {
     },
   }
 }
+
+/** Whose turn it is: of whom the fewest run, and of those who has waited longest. */
+function nextAt(queue: readonly Waiting[], threads: ReadonlySet<Thread<Waiting>>): number {
+  const counts = queue.map(({ whose }) => runningOf(threads, whose))
+  const fewest = Math.min(...counts)
+  return fewest < threadsOfOne ? counts.indexOf(fewest) : -1
+}
+
+/**
+ * Sends away the last one of whoever has most waiting, unless that is who asks: however many wait
+ * for somebody, there is room for others.
+ */
+function makeRoom(queue: Waiting[], whose: string): boolean {
+  const all = Map.groupBy(queue, (each) => each.whose)
+  const [most = []] = [...all.values()].toSorted((a, b) => b.length - a.length)
+  if (most.length <= (all.get(whose)?.length ?? 0)) return false
+  const last = most.at(-1)
+  if (last) queue.splice(queue.indexOf(last), 1)
+  last?.resolve(tooMany())
+  return true
+}
+
+const tooMany = () => stopped("too many scripts wait")
 
 /** A thread that does not come back is ended, and one that has nothing to do after a while. */
 function watch(threads: Set<Thread<Waiting>>, thread: Thread<Waiting>, waiting: Waiting): void {

@@ -325,6 +325,12 @@ export function activeIdps(cx: Cx, orgId: Place): readonly Found[] {
   return links.flatMap((id) => idpById(cx, id) ?? [])
 }
 
+/** Whether the people of an organisation may sign in with a provider; see `activeIdps`. */
+export function isActiveIdp(cx: Cx, orgId: string, id: string): boolean {
+  const { values, isDefault } = findPolicy(cx, orgId, login)
+  return values.allowExternalIdp && idpsOf(cx, isDefault ? undefined : orgId).links.includes(id)
+}
+
 /** The secret of a provider in the plain; empty where it has none. */
 export function secretOf(cx: Cx, id: string): string {
   const { sealed } = cx.store.state(cx, idpSecret, id)

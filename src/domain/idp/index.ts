@@ -13,6 +13,7 @@ export {
   type Found,
   idpById,
   idpsOf,
+  isActiveIdp,
   isIdpThere,
   missingError,
   placeId,

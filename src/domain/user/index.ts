@@ -144,12 +144,13 @@ export {
   addLink,
   checkLink,
   type External,
+  letsIn,
   linkedUser,
   linkedUserIn,
-  mayVouch,
   mustHaveRoom,
   removeLink,
   usableLinks,
+  userLetIn,
   vouchedUser,
 } from "./link/commands.ts"
 export { type IdpLink, linksOf } from "./links.ts"

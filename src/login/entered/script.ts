@@ -8,7 +8,7 @@ import {
 import type { Answered, Found } from "../../domain/idp/index.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
 import { type Proof, standingNow } from "../../domain/session/index.ts"
-import { hasLeft, type Metadata, user, vouchedUser } from "../../domain/user/index.ts"
+import { hasLeft, linkedUser, type Metadata, user, userLetIn } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { type Waiting, waitingRequest } from "../browser-context.ts"
@@ -162,8 +162,10 @@ export async function askedOfExternal(
   const { cx, browserContext } = pageContext
   const waiting = waitingRequest(cx, browserContext, requestId)
   const { externalId } = answered.identity
-  const userId = linkUserId ?? vouchedUser(cx, { idpId: found.idp.id, externalId })
+  const external = { idpId: found.idp.id, externalId }
+  const userId = linkUserId ?? userLetIn(cx, external)
   if (userId === undefined) {
+    if (linkedUser(cx, external) !== undefined) return answered
     const orgId = newcomersHome(cx, found, waiting)
     return askedAt({ ...pageContext, waiting }, found, { answered, orgId })
   }

@@ -116,11 +116,12 @@ export async function proceed(pageContext: PageContext, came: Came): Promise<Res
   if (context instanceof Response) return context
   const newcomer = newcomerOf(context, intent)
   if (!newcomer) return trouble(context, { problem: "expired" })
-  const verdict = intent.linkUserId === undefined ? judged(cx, newcomer) : undefined
+  const verdict = intent.linkUserId === undefined ? judged(context, newcomer) : undefined
   const fresh = { ...newcomer, isFresh: !isKept }
   if (verdict?.kind === "sign in") return enterLinked(context, fresh, verdict.userId)
   if (verdict?.kind === "link") return enterLinking(context, fresh, verdict.userId)
   if (verdict?.kind === "create") return created(context, fresh)
+  if (verdict?.kind === "barred") return trouble(context, { problem: "not_allowed", status: 403 })
   if (!isKept) await succeedIntent(cx, intent.id, intent.answered)
   if (verdict?.kind === "refuse") {
     return trouble(context, { problem: "provider_unlinked", status: 403 })

@@ -1,11 +1,6 @@
 import { intentOfBrowser } from "../../domain/idp/index.ts"
 import { deviceOf, hindranceOf } from "../../domain/session/index.ts"
-import {
-  accountOf as accountNamed,
-  mayVouch,
-  provePassword,
-  user,
-} from "../../domain/user/index.ts"
+import { accountOf as accountNamed, letsIn, provePassword, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import {
   accountOf,
@@ -21,7 +16,7 @@ import { loginPaths } from "../path.ts"
 import { mendable } from "./callback.ts"
 import { enterLinking, enterNew } from "./enter.ts"
 import { type OptionNote, options } from "./offer.ts"
-import { judged, type Newcomer, newcomerOf, provenHere } from "./person.ts"
+import { judged, type Newcomer, newcomerOf, optionsFor, provenHere } from "./person.ts"
 
 type Asked = {
   readonly newcomer: Newcomer
@@ -36,11 +31,15 @@ function askedBy(loginContext: LoginContext, note: OptionNote | undefined): Aske
   if (!note) return undefined
   const intent = intentOfBrowser(cx, note.intentId, browserContext.browser.id)
   const newcomer = newcomerOf(loginContext, intent)
-  const verdict = newcomer && judged(cx, newcomer)
-  if (!newcomer || !verdict || verdict.kind === "refuse") return undefined
+  const verdict = newcomer && judged(loginContext, newcomer)
+  if (!newcomer || !verdict) return undefined
+  if (verdict.kind === "refuse" || verdict.kind === "barred") return undefined
   // What was begun to link signs nobody in, and makes no account.
   if (newcomer.intent.linkUserId !== undefined) return undefined
-  const { isLinkingAllowed: mayLink, isCreationAllowed: mayCreate } = newcomer.found.idp.options
+  const { isLinkingAllowed: mayLink, isCreationAllowed: mayCreate } = optionsFor(
+    loginContext,
+    newcomer.found,
+  )
   return { newcomer, note, mayLink, mayCreate }
 }
 
@@ -132,7 +131,7 @@ async function linkByPassword(
     const home = cx.store.receipt(cx, user, account)?.owner ?? ""
     const { factors, passkeyAlone, isForced } = needOf(cx, account)
     if (factors.length > 0 || passkeyAlone || isForced) return again("factor")
-    if (!mayVouch(cx, newcomer.found.idp.id, home)) return again("wrong")
+    if (!letsIn(cx, newcomer.found.idp.id, home)) return again("wrong")
     return await enterLinking(loginContext, newcomer, account)
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause

@@ -5,6 +5,7 @@ import {
   type Intent,
   idpById,
   isNow,
+  type Options,
   unscripted,
 } from "../../domain/idp/index.ts"
 import { memberships } from "../../domain/member/index.ts"
@@ -16,12 +17,13 @@ import {
   type External,
   isPhone,
   isSameEmail,
-  mayVouch,
+  letsIn,
+  linkedUser,
   type NewHuman,
   secondFactorsOf,
   updateUser,
   user,
-  vouchedUser,
+  userLetIn,
 } from "../../domain/user/index.ts"
 import { freshSeconds } from "../../kernel/context.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
@@ -40,19 +42,33 @@ export type Newcomer = {
   readonly isFresh?: boolean
 }
 
+/**
+ * What may be done with who comes from a provider: an account is made where the organisation that
+ * gets it lets its people in by that.
+ */
+export function optionsFor({ cx, waiting }: LoginContext, found: Found): Options {
+  const { options, id } = found.idp
+  const mayCome = letsIn(cx, id, newcomersHome(cx, found, waiting))
+  return { ...options, isCreationAllowed: options.isCreationAllowed && mayCome }
+}
+
 /** Decides whose account it is. */
-export function judged(cx: Cx, { intent, found, identity }: Newcomer): Verdict {
-  const known = vouchedUser(cx, { idpId: intent.idpId, externalId: identity.externalId })
+export function judged(loginContext: LoginContext, newcomer: Newcomer): Verdict {
+  const { cx } = loginContext
+  const { intent, found, identity } = newcomer
+  const external = { idpId: intent.idpId, externalId: identity.externalId }
+  const known = userLetIn(cx, external)
+  if (known === undefined && linkedUser(cx, external) !== undefined) return { kind: "barred" }
   const { email, emailVerified, givenName, familyName } = identity
   return verdictOn({
-    options: found.idp.options,
+    options: optionsFor(loginContext, found),
     identity: {
       email,
       emailVerified,
       isComplete: email !== "" && givenName !== "" && familyName !== "",
     },
     linkedUser: known,
-    candidates: known === undefined ? candidatesNow(cx, { intent, found, identity }) : [],
+    candidates: known === undefined ? candidatesNow(cx, newcomer) : [],
   })
 }
 
@@ -101,7 +117,7 @@ export function provenHere({ cx, browserContext }: LoginContext, found: Found): 
     const { userId, authTime } = session
     if (now - authTime >= recentMs || !isWhole(needOf(cx, userId), session, now)) return false
     const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
-    return mayVouch(cx, found.idp.id, home)
+    return letsIn(cx, found.idp.id, home)
   })
 }
 

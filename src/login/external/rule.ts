@@ -33,6 +33,8 @@ export type Verdict =
   | { readonly kind: "create" }
   | { readonly kind: "ask"; readonly mayLink: boolean; readonly mayCreate: boolean }
   | { readonly kind: "refuse" }
+  /** Their organisation lets nobody in by this provider. */
+  | { readonly kind: "barred" }
 
 /**
  * The one rule that decides whose account somebody gets who comes from a provider. An account that

@@ -1,7 +1,7 @@
 import { type Cx, fold, statement } from "../../../store/index.ts"
 import { findByUserName } from "../account/login-name.ts"
 import { type Human, hasLeft, user } from "../model.ts"
-import { mayVouch } from "./commands.ts"
+import { letsIn } from "./commands.ts"
 
 /** A person here who may be the one that came from a provider. */
 export type Candidate = {
@@ -17,7 +17,7 @@ const withEmail = statement<{ id: string }>(
    WHERE instance = $instance AND email_folded = $email AND kind = 'human' ORDER BY id LIMIT 3`,
 )
 
-/** The people that a provider may vouch for who have the same address or login name. */
+/** The people that a provider lets in who have the same address or login name. */
 export function candidatesFor(
   cx: Cx,
   idpId: string,
@@ -32,7 +32,7 @@ export function candidatesFor(
   return found.flatMap(({ id, by }) => {
     const person = personNow(cx, id)
     const home = cx.store.receipt(cx, user, id)?.owner ?? ""
-    if (!person || !mayVouch(cx, idpId, home)) return []
+    if (!person || !letsIn(cx, idpId, home)) return []
     return [{ userId: id, by, emailVerified: person.email.verified }]
   })
 }

@@ -1,6 +1,6 @@
 import { Fault, fieldError } from "../../../kernel/fault.ts"
 import type { ClaimChange, Cx, Draft, Transaction } from "../../../store/index.ts"
-import { authorityOfIdp, authorityWithin, idpById } from "../../idp/index.ts"
+import { authorityOfIdp, authorityWithin, idpById, isActiveIdp } from "../../idp/index.ts"
 import { type IdpLink, linksOf } from "../links.ts"
 import { type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
 
@@ -91,18 +91,33 @@ export const usableLinks = (cx: Cx, userId: string): readonly IdpLink[] =>
  * Whether the provider may vouch for a person: one of the instance for everybody, one of an
  * organisation for its own people alone.
  */
-export function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
+function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
   const found = idpById(cx, idpId)
   return found !== undefined && (found.place === undefined || found.place === orgId)
 }
 
-/** Who signs in as somebody at a provider: whoever is linked, and it may vouch for. */
+/**
+ * Whether a provider lets in people of an organisation: that says who does, at whatever page they
+ * come in, and those of the instance are offered at pages which are nobody's in particular.
+ */
+export const letsIn = (cx: Cx, idpId: string, orgId: string): boolean =>
+  mayVouch(cx, idpId, orgId) && isActiveIdp(cx, orgId, idpId)
+
+/** Who may be meant by somebody at a provider: whoever is linked, and it may vouch for. */
 export function vouchedUser(cx: Cx, external: Account): string | undefined {
   const known = linkedUser(cx, external)
   if (known === undefined) return undefined
-  const home = cx.store.receipt(cx, user, known)?.owner ?? ""
-  return mayVouch(cx, external.idpId, home) ? known : undefined
+  return mayVouch(cx, external.idpId, homeOf(cx, known)) ? known : undefined
 }
+
+/** Who signs in on our pages as somebody at a provider; on pages of others these say it. */
+export function userLetIn(cx: Cx, external: Account): string | undefined {
+  const known = linkedUser(cx, external)
+  if (known === undefined) return undefined
+  return letsIn(cx, external.idpId, homeOf(cx, known)) ? known : undefined
+}
+
+const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user, id)?.owner ?? ""
 
 /** Refuses a link that nobody could sign in by: the provider must be there, and vouch for them. */
 export function checkLink(cx: Cx, orgId: string, { idpId, externalId, name }: External): void {

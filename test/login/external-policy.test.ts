@@ -1,0 +1,97 @@
+// What people sign in with is for their own organisation to say, wherever they come in.
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { addPolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
+import { findByLoginName, linksOf, user } from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  authorizePath,
+  browserOf,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+  type Visited,
+} from "../oauth/provider.ts"
+import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
+
+const options: Options = {
+  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+  ...{ isAutoUpdate: false, autoLinking: "email" },
+}
+const settings: Settings = {
+  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
+  ...{ isIdTokenMapping: false, usePkce: true },
+}
+
+let provider: Provider
+let client: NewClient
+let upstream: Upstream
+let ada: string
+let idpId: string
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  upstream = await openUpstream()
+  ada = await provider.addPerson("ada")
+  idpId = (await addIdp(provider.cx(), undefined, { name: "Acme", settings, options })).id
+  await linkIdp(provider.cx(), undefined, idpId)
+})
+afterEach(() => provider.close())
+
+async function arrive(claims: object, browser = newBrowser()): Promise<Visited> {
+  const first = await browser.go(authorizePath(client.id))
+  const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
+  const there = await browser.go(href.replaceAll("&amp;", "&"))
+  return browser.go(upstream.signIn(there.path, { sub: "ada-1", name: "Ada", ...claims }))
+}
+const newBrowser = () =>
+  browserOf({
+    send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
+  })
+const links = () => linksOf(provider.cx().store.state(provider.cx(), user, ada)).length
+const same = { email: "ada@example.org", email_verified: true }
+const says = (values: object) =>
+  addPolicy(provider.cx(), provider.setup.orgId, { policy: login, say: () => values })
+
+test.each([
+  ["which takes nobody by a provider", { allowExternalIdp: false }],
+  ["which offers this one no more", { allowExternalIdp: true }],
+])("who is linked does not come in to an organisation %s", async (_, values) => {
+  expect(answerOf(await arrive(same))).toHaveProperty("code")
+  await says(values)
+  const end = await arrive(same)
+  expect([end.response.status, end.page.includes("may not do this")]).toEqual([403, true])
+})
+
+test("who is linked comes in where the organisation offers the provider itself", async () => {
+  await arrive(same)
+  await says({ allowExternalIdp: true })
+  await linkIdp(provider.cx(), provider.setup.orgId, idpId)
+  expect(answerOf(await arrive(same))).toHaveProperty("code")
+})
+
+test("nobody is linked there by their address", async () => {
+  await says({ allowExternalIdp: false })
+  await arrive(same)
+  expect(links()).toBe(0)
+})
+
+test("nobody gets an account there", async () => {
+  await says({ allowExternalIdp: false })
+  const end = await arrive({ sub: "new-1", email: "new@example.org", given_name: "New" })
+  expect([end.response.status, end.page.includes("I am new here")]).toEqual([200, false])
+  const whole = { email: "new@example.org", given_name: "New", family_name: "Person" }
+  await arrive({ sub: "new-1", ...whole })
+  expect(findByLoginName(provider.cx(), "new@example.org")).toBeUndefined()
+})
+
+test("nor by their password", async () => {
+  await says({ allowExternalIdp: false })
+  const browser = newBrowser()
+  const asked = await arrive({ email: "other@example.org" }, browser)
+  await browser.post(asked, { choice: "link", loginName: "ada", password })
+  expect(links()).toBe(0)
+})

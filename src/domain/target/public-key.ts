@@ -72,7 +72,7 @@ export async function removePublicKey(
   const step = await cx.store.transact(cx, (tx) => {
     const state = tx.state(target, id)
     mustExist(state)
-    const key = state.keys[keyId]
+    const key = heldIn(state, keyId)
     if (!key) return false
     if (key.active) {
       const words = "the key is active; activate another one, or deactivate it, first"
@@ -86,10 +86,14 @@ export async function removePublicKey(
 
 function keyIn(state: Target, keyId: string): PublicKey {
   mustExist(state)
-  const key = state.keys[keyId]
+  const key = heldIn(state, keyId)
   if (key) return key
   throw new Fault("not_found", "target.key_missing", "the target has no such key")
 }
+
+/** What every object has by names of its own is no key. */
+const heldIn = ({ keys }: Target, keyId: string): PublicKey | undefined =>
+  Object.hasOwn(keys, keyId) ? keys[keyId] : undefined
 
 const isOver = ({ expires }: PublicKey, now: number): boolean => expires !== 0 && expires <= now
 

@@ -102,3 +102,20 @@ test.each([
   const refused = await stage.ask("action/AddPublicKey", { targetId, publicKey })
   expect([refused.status, refused.body.code]).toEqual([400, "invalid_argument"])
 })
+
+test.each(["constructor", "__proto__", "toString"])(
+  "a key that nobody added is none: %s",
+  async (keyId) => {
+    const { id: targetId } = await stage.target("/keys")
+    const asked = { targetId, keyId }
+    const all = ["ActivatePublicKey", "DeactivatePublicKey"].map((name) =>
+      stage.ask(`action/${name}`, asked),
+    )
+    expect((await Promise.all(all)).map(({ status }) => status)).toEqual([404, 404])
+    await stage.make("action/RemovePublicKey", asked)
+    const cx = stage.house.within()
+    const types = ["activated", "deactivated", "removed"].map((name) => `target.public_key.${name}`)
+    const { events } = await cx.store.log.find(0, 1000, types)
+    expect(events.filter(({ id }) => id === targetId)).toEqual([])
+  },
+)

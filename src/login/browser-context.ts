@@ -54,8 +54,8 @@ export function presentBy(cx: Cx, id: string): Present | undefined {
 /** A session as the flow looks at it. */
 export const presentOf = (
   id: string,
-  { userId, authTime, checks, userVerified }: Session,
-): Present => ({ id, userId, authTime, checks, userVerified })
+  { userId, authTime, checks, userVerified, vouched }: Session,
+): Present => ({ id, userId, authTime, checks, userVerified, ...(vouched && { vouched }) })
 
 /** Whether nobody has stopped the organisation that a person belongs to. */
 export const isHomeActive = (cx: Cx, userId: string): boolean =>

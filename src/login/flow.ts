@@ -37,7 +37,7 @@ export type Present = {
   readonly userId: string
   /** ms UTC. */
   readonly authTime: number
-} & Pick<Session, "checks" | "userVerified">
+} & Pick<Session, "checks" | "userVerified" | "vouched">
 
 /** What must happen next. `refuse`: the request ends without a sign-in. */
 export type Step =
@@ -128,11 +128,15 @@ function secondStep(wanted: Wanted, session: Present, now: number): Step | undef
 const isForcedFor = ({ isForced, isLocalOnly }: Need, session: Present): boolean =>
   isForced && !(isLocalOnly && cameByProvider(session))
 
+/** Whether they came by a provider that lets nobody of their organisation in any more. */
+const isShutOut = ({ isLetInBy }: Need, session: Present): boolean =>
+  cameByProvider(session) && isLetInBy?.(session.vouched?.idpId ?? "") === false
+
 /** Whether a session has all that lets its person in now, for whatever that is. */
 export function isWhole(need: Need, session: Present, now: number): boolean {
   const isEnough = isProved(need, session, { since: now, now })
   if (!isEnough && (need.factors.length > 0 || isForcedFor(need, session))) return false
-  return passkeyStep(need, session) === undefined
+  return !isShutOut(need, session) && passkeyStep(need, session) === undefined
 }
 
 /** What proves something beside what somebody came in by: one mailbox read twice is one factor. */
@@ -166,9 +170,11 @@ function passkeyStep({ passkeyAlone }: Need, session: Present): Step | undefined
 function isRecent(wanted: Wanted, session: Present, now: number): boolean {
   const { userId, authTime } = session
   const { prompts, maxAge = Infinity, created, needOf } = wanted
+  const need = needOf?.(userId)
+  if (need && isShutOut(need, session)) return false
   if (authTime > created) return true
   if (prompts.includes("login")) return false
-  const { firstLifetime = Infinity, externalLifetime = Infinity } = needOf?.(userId) ?? {}
+  const { firstLifetime = Infinity, externalLifetime = Infinity } = need ?? {}
   const lifetime = cameByProvider(session) ? externalLifetime : firstLifetime
   return now - authTime <= Math.min(maxAge, lifetime) * 1000
 }

@@ -66,6 +66,16 @@ test.each([
   expect([end.response.status, end.page.includes("may not do this")]).toEqual([403, true])
 })
 
+test("who has come in by it is asked for something else by the next application", async () => {
+  const browser = newBrowser()
+  expect(answerOf(await arrive(same, browser))).toHaveProperty("code")
+  const silent = authorizePath(client.id, { prompt: "none" })
+  expect(answerOf(await browser.go(silent))).toHaveProperty("code")
+  await says({ allowExternalIdp: false })
+  expect(answerOf(await browser.go(silent)).error).toBe("login_required")
+  expect((await browser.go(authorizePath(client.id))).page).toContain("current-password")
+})
+
 test("who is linked comes in where the organisation offers the provider itself", async () => {
   await arrive(same)
   await says({ allowExternalIdp: true })

@@ -4,6 +4,7 @@ import {
   factorSkipped,
   hasKeys,
   hasPasskey,
+  letsIn,
   mayHaveCodes,
   passwordOf,
   secondFactorsOf,
@@ -42,6 +43,8 @@ export type Need = {
   readonly firstLifetime: number
   /** The same of who came by an identity provider. */
   readonly externalLifetime: number
+  /** Whether their organisation lets them in by a provider; absent where the page says that. */
+  readonly isLetInBy?: ((idpId: string) => boolean) | undefined
 }
 
 /** Reads what a person has, and what the policy of their organisation says. */
@@ -78,6 +81,7 @@ export function needOf(cx: Cx, userId: string): Need {
     multiLifetime: policy.multiFactorCheckLifetime,
     firstLifetime: policy.passwordCheckLifetime,
     externalLifetime: policy.externalLoginCheckLifetime,
+    isLetInBy: (idpId) => letsIn(cx, idpId, orgId),
     passkeyAlone: policy.allowUsernamePassword
       ? undefined
       : {

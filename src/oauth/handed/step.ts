@@ -20,9 +20,12 @@ export function mustBeDone(
   throw stepError(step)
 }
 
-/** What could be set up beside what is needed, the other page offers or does not. */
+/**
+ * What could be set up beside what is needed, and which providers people come in by, the other page
+ * offers or does not.
+ */
 const unoffered = ({ needOf }: Wanted): Pick<Wanted, "needOf"> =>
-  needOf ? { needOf: (userId) => ({ ...needOf(userId), isDue: false }) } : {}
+  needOf ? { needOf: (userId) => ({ ...needOf(userId), isDue: false, isLetInBy: undefined }) } : {}
 
 /** Whether a person must be asked for what a request wants. */
 export function wantsConsent(cx: Cx, { appId, prompts, foreign = [] }: Requested): boolean {

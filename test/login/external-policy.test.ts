@@ -73,7 +73,10 @@ test("who has come in by it is asked for something else by the next application"
   expect(answerOf(await browser.go(silent))).toHaveProperty("code")
   await says({ allowExternalIdp: false })
   expect(answerOf(await browser.go(silent)).error).toBe("login_required")
-  expect((await browser.go(authorizePath(client.id))).page).toContain("current-password")
+  const { page } = await browser.go(authorizePath(client.id))
+  expect(page).toContain("current-password")
+  // Of whom it is known who they are, it is known that this leads nowhere.
+  expect(page).not.toContain("Sign in with Acme")
 })
 
 test("who is linked comes in where the organisation offers the provider itself", async () => {

@@ -2,9 +2,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { addOrganization } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { findByLoginName, linksOf, user } from "../../src/domain/user/index.ts"
+import { addUser, findByLoginName, linksOf, user } from "../../src/domain/user/index.ts"
 import {
   answerOf,
   authorizePath,
@@ -90,6 +91,25 @@ test("nobody is linked there by their address", async () => {
   await says({ allowExternalIdp: false })
   await arrive(same)
   expect(links()).toBe(0)
+})
+
+test("somebody is found by their address beside others elsewhere who wrote it down", async () => {
+  const cx = provider.cx()
+  await provider.store.transact(cx, (tx) => {
+    addOrganization(tx, "closed", { name: "Closed" })
+    for (const userName of ["one", "two", "three"]) {
+      addUser(tx, cx.ids.next(), {
+        ...{ kind: "human", orgId: "closed", userName },
+        profile: { givenName: "Not", familyName: "Bea" },
+        email: { value: "bea@example.org", verified: false },
+      })
+    }
+  })
+  await addPolicy(cx, "closed", { policy: login, say: () => ({ allowExternalIdp: false }) })
+  const bea = await provider.addPerson("bea")
+  const end = await arrive({ sub: "bea-1", email: "bea@example.org", email_verified: true })
+  expect(answerOf(end)).toHaveProperty("code")
+  expect(linksOf(cx.store.state(cx, user, bea))).toHaveLength(1)
 })
 
 test("nobody gets an account there", async () => {

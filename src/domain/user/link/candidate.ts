@@ -12,9 +12,11 @@ export type Candidate = {
   readonly emailVerified: boolean
 }
 
+/** Those first who have shown that it is theirs: anybody may have written it down elsewhere. */
 const withEmail = statement<{ id: string }>(
   `SELECT id FROM users
-   WHERE instance = $instance AND email_folded = $email AND kind = 'human' ORDER BY id LIMIT 3`,
+   WHERE instance = $instance AND email_folded = $email AND kind = 'human'
+   ORDER BY email_verified DESC, id LIMIT 20`,
 )
 
 /** The people that a provider lets in who have the same address or login name. */

@@ -12,13 +12,15 @@ export type Ranking<C> = {
    * instance and in the user's own organisation.
    */
   readonly outranks: (cx: C, userId: string, reach: "anywhere" | "home") => boolean
+  /** The same, "home", of whoever stopped a user. */
+  readonly outranksStoppers: (cx: C, userId: string) => boolean
   /** The same, "home", of everybody who belongs to an organisation, and of who stopped it. */
   readonly outranksAll: (cx: C, orgId: string) => boolean
 }
 
 /** Whom a method touches who must not be able to do more than the caller. */
 export type Rank = {
-  readonly of: "user" | "acting" | "org" | "roles"
+  readonly of: "user" | "stopped" | "acting" | "org" | "roles"
   /** Whether the request holds what proves that it is the user themself who asks. */
   readonly isProven: (request: Message) => boolean
 }
@@ -26,6 +28,7 @@ export type Rank = {
 /** The resources that each rank is about, whose chain names whom it touches; "roles" has none. */
 const resources: Readonly<Record<Rank["of"], readonly string[] | undefined>> = {
   user: ["user", "session"],
+  stopped: ["user"],
   acting: ["user"],
   org: ["org"],
   roles: undefined,
@@ -83,7 +86,7 @@ type Touched = { readonly org?: string; readonly user?: string }
  * before. What is given and taken is compared where it is decided.
  */
 export function mustOutrank<C extends Call>(
-  { outranks, outranksAll }: Ranking<C>,
+  { outranks, outranksStoppers, outranksAll }: Ranking<C>,
   cx: C,
   { of, isProven }: Rank,
   { request, touched }: { readonly request: Message; readonly touched: Touched },
@@ -95,6 +98,7 @@ export function mustOutrank<C extends Call>(
   }
   const userId = touched.user ?? ""
   if (!outranks(cx, userId, "home")) throw userTooHighError()
+  if (of === "stopped" && !outranksStoppers(cx, userId)) throw stopperTooHighError()
   if (of === "acting" && !outranks(cx, userId, "anywhere")) throw userTooHighElsewhereError()
 }
 
@@ -112,6 +116,14 @@ const userTooHighElsewhereError = () =>
     "user.outranks_you",
     "this user has roles elsewhere that you lack, and whoever does this can act with them; " +
       "take these roles from them first, or ask somebody who may do as much",
+  )
+
+const stopperTooHighError = () =>
+  new Fault(
+    "permission_denied",
+    "user.stopper_outranks_you",
+    "whoever locked or deactivated this user may do more than you; " +
+      "somebody who may do as much has to let them in again",
   )
 
 const orgTooHighError = () =>

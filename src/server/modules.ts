@@ -120,5 +120,6 @@ export const authority: Authority<Cx> = {
   memberships: member.memberships,
   permissions: member.rolePermissions,
   outranks: member.outranks,
+  outranksStoppers: member.outranksStoppers,
   outranksAll: member.outranksAll,
 }

@@ -129,6 +129,7 @@ export const authority: Authority<Cx> = {
   memberships: (_cx, userId) => people[userId]?.memberships ?? [],
   permissions: (role) => new Set(roles[role]),
   outranks: () => true,
+  outranksStoppers: () => true,
   outranksAll: () => true,
 }
 

@@ -41,7 +41,16 @@ const shown: Readonly<Record<string, Shown>> = {
   target: { hidden: ["version", "sealed", "before", "keys.*.changed"] },
   user: {
     personal: ["userName", "profile", "email.address", "phone.number", "name", "description"],
-    hidden: ["changed", "stoppedIn", "loginNames", "factors", "emailCode", "phoneCode", "kind"],
+    hidden: [
+      "changed",
+      "stoppedIn",
+      "stoppers",
+      "loginNames",
+      "factors",
+      "emailCode",
+      "phoneCode",
+      "kind",
+    ],
   },
   usergrant: { hidden: ["orgId", "rolesVersion", "grantVersion"] },
 }

@@ -22,6 +22,16 @@ export function outranks(cx: Cx, userId: string, reach: "anywhere" | "home"): bo
   return holdsAll(cx, memberships(cx, userId).filter(counting))
 }
 
+/**
+ * Whether the caller outranks, "home", everybody who locked or deactivated a user since they could
+ * last sign in: nobody lets in whom somebody higher has kept out.
+ */
+export function outranksStoppers(cx: Cx, userId: string): boolean {
+  const state = cx.store.state(cx, user, userId)
+  const stoppers = hasLeft(state) ? [] : (state.stoppers ?? [])
+  return stoppers.every((each) => outranks(cx, each, "home"))
+}
+
 /** Whether the caller may remove a user, and with them whatever they administer. */
 export function isOver(cx: Cx, userId: string): boolean {
   if (cx.caller.kind !== "user") return cx.caller.kind === "system"

@@ -1,4 +1,4 @@
-import { aggregate, type Event } from "../../store/index.ts"
+import { aggregate, type Editor, type Event } from "../../store/index.ts"
 import type { Channel } from "../message-provider/index.ts"
 import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
 import { type IdpLink, type LinkEvent, linkFolds } from "./links.ts"
@@ -128,7 +128,8 @@ export type UserEvent =
   | Event<"user.metadata.removed", { readonly key: string }>
   | Event<"user.deactivated">
   | Event<"user.reactivated">
-  | Event<"user.locked">
+  /** `isByTries` where a policy did it, after too many that failed: then nobody has decided it. */
+  | Event<"user.locked", { readonly isByTries?: boolean }>
   | Event<"user.unlocked">
   | Event<"user.removed">
   | Event<"user.recovery.started">
@@ -141,6 +142,8 @@ type Identity = LoginNames & {
   readonly changed: number
   /** Version of the stream when they were last locked or deactivated; absent where never. */
   readonly stoppedIn?: number
+  /** The users who locked or deactivated them since they were last active; absent where none. */
+  readonly stoppers?: readonly string[]
 }
 
 export type Human = Identity & {
@@ -223,9 +226,28 @@ function turned(state: User, { time }: At, status: UserStatus): User {
   return hasLeft(state) ? state : { ...state, status, changed: time }
 }
 
-function stopped(state: User, event: At & { readonly version: number }, status: UserStatus): User {
+function started(state: User, event: At): User {
+  const next = turned(state, event, "active")
+  if (hasLeft(next)) return next
+  const { stoppers: _, ...rest } = next
+  return rest
+}
+
+type Stop = At & {
+  readonly version: number
+  readonly editor: Editor
+  readonly data: { readonly isByTries?: boolean }
+}
+
+function stopped(state: User, event: Stop, status: UserStatus): User {
   const next = turned(state, event, status)
-  return hasLeft(next) ? next : { ...next, stoppedIn: event.version }
+  if (hasLeft(next)) return next
+  const { version, editor, data } = event
+  const { stoppers = [] } = next
+  // What the system does, it does without a client; its names are no ids of users.
+  const isUsers = editor.client !== "" && !data.isByTries
+  const isNew = isUsers && !stoppers.includes(editor.user)
+  return { ...next, stoppedIn: version, ...(isNew && { stoppers: [...stoppers, editor.user] }) }
 }
 
 function renamed(state: User, event: At & { readonly private: LoginNames | null }): User {
@@ -240,7 +262,7 @@ function touched(state: User, { time }: At): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
-  revision: 4,
+  revision: 5,
   initial: absent,
   evolve: {
     "user.human.added": (_, { data, private: secret, time }) => ({
@@ -364,9 +386,9 @@ export const user = aggregate<UserEvent, User>({
     ...factorFolds,
     ...linkFolds,
     "user.deactivated": (state, event) => stopped(state, event, "inactive"),
-    "user.reactivated": (state, event) => turned(state, event, "active"),
+    "user.reactivated": started,
     "user.locked": (state, event) => stopped(state, event, "locked"),
-    "user.unlocked": (state, event) => turned(state, event, "active"),
+    "user.unlocked": started,
     "user.removed": () => ({ status: "removed" }),
     "user.recovery.started": (state) => state,
   },

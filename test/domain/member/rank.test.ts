@@ -95,7 +95,7 @@ function outcome({ caller }: Pick<Subject, "caller">, each: Ranked, id: string):
   }
 }
 
-describe.each(of("user", "acting").map((each) => [each.method.name, each] as const))(
+describe.each(of("user", "stopped", "acting").map((each) => [each.method.name, each] as const))(
   "%s",
   (_, each) => {
     /** Those who reach the people of alpha by it at all; the rest is the rule's own business. */

@@ -3,7 +3,10 @@ import { getOption } from "@bufbuild/protobuf"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
 import { addMember, memberships, type Target } from "../../../src/domain/member/index.ts"
+import { addPolicy } from "../../../src/domain/policy/commands.ts"
+import { lockout } from "../../../src/domain/policy/index.ts"
 import { createProject } from "../../../src/domain/project/index.ts"
+import { countFailedTry } from "../../../src/domain/user/credential/lockout.ts"
 import { addUser, isUserActive } from "../../../src/domain/user/index.ts"
 import { access } from "../../../src/gen/core/options_pb.ts"
 import { operations } from "../../../src/server/modules.ts"
@@ -167,6 +170,60 @@ describe("a role elsewhere shields nobody from the owner of their organisation, 
     await expect(as("manager", "deleteAdministrator", above)).rejects.toMatchObject(refused)
     await expect(as("manager", "lockUser", seat)).rejects.toMatchObject(refused)
     expect(rolesOf("nobody").toSorted()).toEqual(["IAM_OWNER_VIEWER", "PROJECT_OWNER"])
+  })
+})
+
+describe("what somebody higher has stopped, nobody lower starts again:", () => {
+  const nobodys = { userId: "nobody" }
+  const refused = { code: "permission_denied", id: "user.stopper_outranks_you" }
+
+  test.each([
+    ["lockUser", "unlockUser"],
+    ["deactivateUser", "reactivateUser"],
+  ])("%s, %s", async (stop, start) => {
+    await as("owner", stop, nobodys)
+    await expect(as("manager", start, nobodys)).rejects.toMatchObject(refused)
+    expect(isUserActive(estate.cx(), "nobody")).toBe(false)
+    await as("owner", start, nobodys)
+    await as("manager", stop, nobodys)
+    await as("manager", start, nobodys)
+    expect(isUserActive(estate.cx(), "nobody")).toBe(true)
+  })
+
+  test.each([
+    ["who did it first", "owner", "manager"],
+    ["who did it last", "manager", "owner"],
+  ] as const)("also where another has stopped them, too: %s", async (_, first, second) => {
+    await as(first, "lockUser", nobodys)
+    await as(second, "deactivateUser", nobodys)
+    await expect(as("manager", "reactivateUser", nobodys)).rejects.toMatchObject(refused)
+  })
+
+  test("but whom a policy has locked, whoever asked it, may be unlocked", async () => {
+    await join("robot", "org1")
+    await give("robot", onLevel, "IAM_LOGIN_CLIENT")
+    const by = { caller: callerOf("robot") }
+    await addPolicy(estate.cx(), "org1", {
+      policy: lockout,
+      say: () => ({ maxPasswordAttempts: 1 }),
+    })
+    await estate.step((tx) => countFailedTry(tx, "nobody"), by)
+    expect(isUserActive(estate.cx(), "nobody")).toBe(false)
+    await as("manager", "unlockUser", nobodys)
+    expect(isUserActive(estate.cx(), "nobody")).toBe(true)
+  })
+
+  test("an organisation", async () => {
+    const org2 = { organizationId: "org2" }
+    await as("owner", "deactivateOrganization", org2)
+    await give("nobody", onLevel, "IAM_ORG_MANAGER")
+    const stays = { code: "permission_denied", id: "org.outranks_you" }
+    for (const name of ["activateOrganization", "deleteOrganization"]) {
+      await expect(as("nobody", name, org2)).rejects.toMatchObject(stays)
+    }
+    await as("owner", "activateOrganization", org2)
+    await as("nobody", "deactivateOrganization", org2)
+    await as("nobody", "activateOrganization", org2)
   })
 })
 

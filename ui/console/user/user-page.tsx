@@ -18,9 +18,9 @@ const Activity = lazy(async () => ({ default: (await import("./activity.tsx")).A
 const { getUserByID, deleteUser } = UserService.method
 const { lockUser, unlockUser, deactivateUser, reactivateUser } = UserService.method
 
-/** Ranks of operations on somebody: what changes them, and what gives a way to act as them. */
+/** Ranks of operations on somebody: what changes them, what gives a way to act as them. */
 const acting = ["acting"]
-const all = ["user", ...acting]
+const all = ["user", "stopped", ...acting]
 
 export function UserPage() {
   const { userId } = useParams({ from: "/users/$userId" })

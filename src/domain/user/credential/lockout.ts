@@ -39,7 +39,7 @@ export function countFailedTry(tx: Transaction, id: string): void {
   if (max === 0) return
   tx.append(failedTries, id, [{ type: "user.human.password.lockout.counted", data: {} }])
   if (tx.state(failedTries, id).failures < max || isOnlyOwner(tx, id)) return
-  tx.append(user, id, [{ type: "user.locked", data: {} }])
+  tx.append(user, id, [{ type: "user.locked", data: { isByTries: true } }])
   forgetFailedTries(tx, id)
 }
 

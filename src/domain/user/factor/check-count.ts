@@ -123,7 +123,7 @@ export function countWrong(tx: Transaction, userId: string, kind: CountedKind): 
   const type = `${stems[kind]}.check.failed` as const
   const event: Draft<FactorCheckEvent> = { type, data: { locks } }
   tx.append(factorCount, userId, [event])
-  if (locks) tx.append(user, userId, [{ type: "user.locked", data: {} }])
+  if (locks) tx.append(user, userId, [{ type: "user.locked", data: { isByTries: true } }])
 }
 
 /** The last person who could administer the instance is never locked; see `countFailedTry`. */

@@ -104,6 +104,9 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
     await stop(provider.cx(), given[what])
     await start(provider.cx(), given[what])
     expect(await statusOf(given.token)).toBe(401)
+    // Nor does the browser still know them: they have to sign in.
+    const silent = await given.browser.go(authorizePath(given.client.id, { prompt: "none" }))
+    expect(answerOf(silent).error).toBe("login_required")
     const again = await given.browser.signIn(authorizePath(given.client.id), given.name)
     expect(answerOf(again).code).toBeDefined()
     expect(await statusOf(given.token)).toBe(401)

@@ -1,7 +1,9 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addMember, memberships, removeMember } from "../../../src/domain/member/index.ts"
+import { beginKey, finishKey } from "../../../src/domain/user/factor/key.ts"
 import { addUser, isUserActive, setPassword } from "../../../src/domain/user/index.ts"
+import { makeKey } from "../../support/authenticator.ts"
 import { type Estate, openEstate, type Person, person, withPassword } from "../../support/estate.ts"
 import { callerOf } from "../../support/world.ts"
 
@@ -126,7 +128,10 @@ describe("the last credential of the last owner", () => {
     await estate.step((tx) => removeMember(tx, { userId: "owner", target: { level: "instance" } }))
     return made
   }
-  const armed: Readonly<Record<string, string>> = { addMachineKey: "management" }
+  const armed: Readonly<Record<string, string>> = {
+    addMachineKey: "management",
+    addPersonalAccessToken: "management",
+  }
   const robot = { cx: { caller: callerOf(userId) } }
 
   test.each([
@@ -134,9 +139,11 @@ describe("the last credential of the last owner", () => {
     ["addSecret", {}, "removeMachineSecret", "management"],
     ["addMachineKey", { type: 1 }, "removeKey", "v2"],
     ["addMachineKey", { type: 1 }, "removeMachineKey", "management"],
+    ["addPersonalAccessToken", {}, "removePersonalAccessToken", "v2"],
+    ["addPersonalAccessToken", {}, "removePersonalAccessToken", "management"],
   ])("of %s %j stays, whatever %s says (%s)", async (arm, request, remove, of) => {
-    const { keyId } = await robotAlone(arm, request)
-    const tried = () => estate.as("nobody", remove, { userId, keyId }, { ...robot, of })
+    const { keyId, tokenId } = await robotAlone(arm, request)
+    const tried = () => estate.as("nobody", remove, { userId, keyId, tokenId }, { ...robot, of })
     await expect(tried()).rejects.toMatchObject({ id: "instance.last_owner" })
     await estate.as(
       "nobody",
@@ -151,4 +158,29 @@ describe("the last credential of the last owner", () => {
     )
     await tried()
   })
+
+  test("is a passkey, too, of a person without a password", async () => {
+    await estate.step((tx) => {
+      addUser(tx, "third", person("third", "org1"))
+      addMember(tx, { userId: "third", target: { level: "instance" }, roles: ["IAM_OWNER"] })
+    })
+    const made = [await withPasskey("third"), await withPasskey("third")]
+    await estate.step((tx) => removeMember(tx, { userId: "owner", target: { level: "instance" } }))
+    const [first, last] = made.map((passkeyId) => () => {
+      const third = { cx: { caller: callerOf("third") } }
+      return estate.as("nobody", "removePasskey", { userId: "third", passkeyId }, third)
+    })
+    await first?.()
+    await expect(last?.()).rejects.toMatchObject({ id: "instance.last_owner" })
+    await setPassword(estate.cx(), "third", { hash: "$argon2id$", changeRequired: false })
+    await last?.()
+  })
 })
+
+/** Registers a passkey; answers its id. */
+async function withPasskey(userId: string): Promise<string> {
+  const { tokenId, options } = await beginKey(estate.cx(), userId, { kind: "passkey" })
+  const credential = makeKey(options, { origin: "https://id.example.com" }).creation
+  await finishKey(estate.cx(), userId, { kind: "passkey", tokenId, credential, name: "Key" })
+  return tokenId
+}

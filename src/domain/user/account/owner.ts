@@ -13,9 +13,9 @@ import { type Human, hasLeft, type Machine, type User, user } from "../model.ts"
 
 /**
  * An instance is never left without an owner who can still sign in. `left` is what remains of a
- * service user whose credential goes.
+ * user whose credential goes.
  */
-export const keepAnOwner = (cx: Decision, id: string, left?: Machine): void =>
+export const keepAnOwner = (cx: Decision, id: string, left?: User): void =>
   keepOwner(cx, id, {
     standingOf: (each) => standingOf(cx, each),
     left: left ? standingAs(cx, id, left) : standings.none,

@@ -1,6 +1,7 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { givenName } from "../../../kernel/text/given.ts"
 import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import { keepAnOwner } from "../account/owner.ts"
 import { factorsOf, type KeyKind } from "../factors.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, type UserEvent, user } from "../model.ts"
@@ -177,12 +178,17 @@ export const renamePasskey = user.command<{ readonly tokenId: string; readonly n
   },
 )
 
-/** Takes a key away; what signed in before is over. Refuses where there is none. */
+/**
+ * Takes a key away; what signed in before is over. Refuses where there is none, and where nobody
+ * could administer the instance without it.
+ */
 export const removeKey = user.command<{ readonly kind: KeyKind; readonly tokenId: string }>(
-  (state, { kind, tokenId }) => {
-    const { keys } = factorsOf(personIn(state))
-    const key = Object.hasOwn(keys, tokenId) ? keys[tokenId] : undefined
+  (state, { kind, tokenId }, cx, id) => {
+    const person = personIn(state)
+    const factors = factorsOf(person)
+    const { [tokenId]: key, ...keys } = factors.keys
     if (key?.kind !== kind) throw missingError()
+    keepAnOwner(cx, id, { ...person, factors: { ...factors, keys } })
     const removed: Draft<UserEvent> = {
       type: `${stems[kind]}.removed`,
       data: { tokenId },

@@ -4,6 +4,7 @@ import { firstInstance } from "../../src/domain/setup/index.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { startBackground } from "../../src/server/background/background.ts"
+import { keepInspecting } from "../../src/server/background/inspecting.ts"
 import { healthAt } from "../../src/server/health.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
@@ -93,6 +94,32 @@ test("a damaged database keeps it so, also when the disk works again", async () 
   expect(services.store.faultOf(damaged)).toMatchObject({ code: "data_loss" })
   services.mended("the disk")
   expect((await health("/debug/ready"))[1]).toMatch(/^not ready: the database: .*damaged/)
+})
+
+test("damage that nobody has read is found by itself, each day, and named", async () => {
+  await setUpByRequest(services, settings)
+  const timers: (() => void)[] = []
+  const after = (ms: number, act: () => void) => {
+    timers.push(act)
+    waits.push(ms)
+    return { stop: () => undefined }
+  }
+  const waits: number[] = []
+  const { stop } = keepInspecting({ ...services, clock: { ...services.clock, after } })
+  timers.shift()?.()
+  await expect.poll(() => timers.length, { timeout: 10_000 }).toBe(1)
+  expect(await health("/debug/ready")).toEqual([200, "ok\n"])
+  services.store.database.run("UPDATE state SET state = replace(state, 'Acme', 'Acne')")
+  timers.shift()?.()
+  await expect.poll(() => timers.length, { timeout: 10_000 }).toBe(1)
+  expect(waits).toEqual([60_000, 86_400_000, 86_400_000])
+  expect(await health("/debug/ready")).toEqual([
+    503,
+    expect.stringMatching(
+      /^not ready: the database: the state of \w+ .* is damaged on disk; restore/,
+    ),
+  ])
+  await stop()
 })
 
 test("what a reactor gives up on is listed, and the node stays ready", async () => {

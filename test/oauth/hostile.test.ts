@@ -293,7 +293,7 @@ test("20,000 hostile requests meet no accident, learn nothing, and lead nowhere"
   )
 }, 120_000)
 
-const decoders = ["form", "JWT", "query", "cookies", "SAML metadata"]
+const decoders = ["form", "JWT", "query", "cookies", "SAML metadata", "SAML message"]
 const sizeOf = ({ path, headers = {}, body = "" }: Worst) =>
   path.length + body.length + Object.values(headers).join().length
 

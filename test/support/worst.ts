@@ -432,5 +432,37 @@ const metadata: readonly Worst[] = rows(
   ],
 )
 
+const samlNames = 'xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" ID="_1" Version="2.0"'
+const [asking, asked] = [`<p:AuthnRequest ${samlNames}`, "</p:AuthnRequest>"]
+/** A message as large as any may be, and how each way brings it. */
+const largest = (fill: string, size = 65_500) => filled(`${asking}>`, fill, asked, size)
+const inAddress = (xml: string) =>
+  encodeURIComponent(Buffer.from(Bun.deflateSync(Buffer.from(xml))).toString("base64"))
+const inForm = (xml: string) => encodeURIComponent(Buffer.from(xml).toString("base64"))
+const messages: readonly Worst[] = [
+  ...Object.entries({
+    "8 MB of spaces": [" ".repeat(8 * MB), /^400 .*more than 65536 bytes/s],
+    "64 kB of tags": [largest("<a/>"), /^400 .*more than/s],
+    "64 kB of a stack": [`${asking}>${"<a>".repeat(21_000)}`, /^400 /],
+    "30 kB of attributes": [`${asking} ${attributes(2900, "a", 1)}/>`, /^400 .*more than/s],
+    "64 kB of namespaces": [`${asking} ${attributes(3000, "xmlns:a", 6)}/>`, /^400 /],
+    "64 kB of entities": [largest("&amp;"), /^400 /],
+    "64 kB of lines": [largest("\n"), /^400 /],
+    "64 kB of carriage returns": [largest("\r"), /^400 .*carriage/s],
+    "64 kB of spaces in a tag": [filled(`${asking} `, " ", "/>", 65_500), /^400 /],
+    "64 kB of a comment": [filled(`${asking}><!--`, "- ", "", 65_500), /^400 /],
+  } as const).flatMap(([what, [xml, answer]]) =>
+    rows({ decoder: "SAML message", path: "/saml/v2/SSO", as: "stranger", answer }, [
+      { what: `${what}, deflated`, path: `/saml/v2/SSO?SAMLRequest=${inAddress(xml)}`, answer },
+      {
+        what: `${what}, in a form`,
+        type: form,
+        body: `SAMLRequest=${inForm(xml.slice(0, 80_000))}`,
+        answer: /^400 /,
+      },
+    ]),
+  ),
+]
+
 /** What stands for ids is put in by whoever sends. */
-export const worst: readonly Worst[] = [...api, ...oauth, ...metadata]
+export const worst: readonly Worst[] = [...api, ...oauth, ...metadata, ...messages]

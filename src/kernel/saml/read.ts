@@ -51,6 +51,7 @@ const requestSize: MessageSize = {
     ["=", 300, "equals signs"],
     ["xmlns", 30, "namespaces"],
     ["&", 500, "references"],
+    ["\r", 20_000, "carriage returns"],
   ],
 }
 
@@ -65,6 +66,7 @@ export const responseSize: MessageSize = {
     ["=", 1500, "equals signs"],
     ["xmlns", 600, "namespaces"],
     ["&", 1000, "references"],
+    ["\r", 20_000, "carriage returns"],
   ],
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { loginPaths } from "../../src/login/index.ts"
 import { writePosted } from "../../src/oauth/handed/posted.ts"
 import { oauthPaths } from "../../src/oauth/index.ts"
+import { paths as samlPaths } from "../../src/saml/path.ts"
 import { type App, appOf } from "../../src/server/app.ts"
 import { chooser, type Hostile, hostile, type Material } from "../support/hostile.ts"
 import { countLetters } from "../support/letters.ts"
@@ -292,6 +293,42 @@ test("20,000 hostile requests meet no accident, learn nothing, and lead nowhere"
     "code",
   )
 }, 120_000)
+
+/** A body of this type that never ends by itself, and how much of it was asked for. */
+function endless(type: string) {
+  const part = new TextEncoder().encode("a".repeat(8192))
+  let sent = 0
+  const pull = (stream: ReadableStreamDefaultController<Uint8Array>) => {
+    stream.enqueue(part)
+    sent += part.length
+    if (sent > 8_000_000) stream.close()
+  }
+  const body = new ReadableStream({ pull }, { highWaterMark: 0 })
+  const headers = { "content-type": type, host: new URL(issuer).host }
+  return { init: { method: "POST", body, headers }, sent: () => sent }
+}
+
+/** What an endpoint reads where it says nothing else; larger ones say how much. */
+const usualBytes = 65_536
+const largerBytes: Readonly<Record<string, number>> = {
+  [samlPaths.sso]: 120_000,
+  [samlPaths.slo]: 120_000,
+  "/idps/1/saml/acs": 400_000,
+  "/idps/1/saml/slo": 120_000,
+}
+
+const form = "application/x-www-form-urlencoded"
+test.each([
+  ...[...Object.values(oauthPaths), ...Object.values(loginPaths), ...Object.values(samlPaths)],
+  ...["/idps/1/saml/acs", "/idps/1/saml/slo", "/setup", "/", "/nowhere"],
+])("no stranger is listened to for long at %s", async (path) => {
+  for (const type of [form, "application/json", "text/plain"]) {
+    const { init, sent } = endless(type)
+    const { status } = await app.answer(new Request(issuer + path, init), "192.0.2.1")
+    expect(status).toBeLessThan(500)
+    expect(sent(), type).toBeLessThanOrEqual((largerBytes[path] ?? usualBytes) + 8192)
+  }
+})
 
 const decoders = ["form", "JWT", "query", "cookies", "SAML metadata", "SAML message"]
 const sizeOf = ({ path, headers = {}, body = "" }: Worst) =>

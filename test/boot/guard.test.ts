@@ -238,6 +238,29 @@ describe("refused before anybody looks at what is asked, in words:", () => {
   })
 })
 
+test.each([
+  ["a header", "/healthz", "x".repeat(33_000)],
+  ["an address", `/healthz?${"x".repeat(33_000)}`, ""],
+])("%s above 32 kB is the runtime's to refuse, which says nothing", async (_, path, value) => {
+  const lines = [`GET ${path} HTTP/1.1`, `Host: ${secure}`, `Cookie: ${value}`]
+  expect(await raw(request(...lines))).toMatch(/^HTTP\/1\.1 431 [^{]*$/)
+})
+
+test("a whole address leads where its path does, at the host that Host names", async () => {
+  // RFC 9112 §3.2.2 wants the other host, which the runtime keeps to itself.
+  for (const host of [secure, "other.example.com"]) {
+    const keys = request(`GET http://${host}/oauth/v2/keys HTTP/1.1`, `Host: ${secure}`)
+    expect(await raw(keys)).toMatch(/^HTTP\/1\.1 200 .*"kid"/s)
+  }
+  const second = request(`GET http://${secure}/healthz HTTP/1.1`, `Host: ${secure}`, "Host: a.b")
+  expect(statusOf(await raw(second))).toMatchObject([
+    400,
+    3,
+    "request.host_malformed",
+    expect.anything(),
+  ])
+})
+
 test("a body without a length that nobody reads ends with its answer", async () => {
   const lines = ["POST /nowhere HTTP/1.1", `Host: ${secure}`, "Transfer-Encoding: chunked"]
   const answer = await raw(`${lines.join("\r\n")}\r\n\r\n3\r\nabc\r\n`)

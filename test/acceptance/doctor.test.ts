@@ -30,7 +30,7 @@ test("finds nothing wrong with a server that it asks through its public address"
   const { code, states } = await doctor()
   expect(states).toMatchObject({
     ...{ folder: "ok", "master key": "ok", server: "ok", address: "ok", name: "ok", tls: "ok" },
-    ...{ proxy: "ok", addresses: "ok", mail: "warning", keys: "ok" },
+    ...{ proxy: "ok", addresses: "ok", mail: "warning", owner: "ok", keys: "ok" },
   })
   expect(code).toBe(0)
   const { output } = await run(["doctor", "--data", data])

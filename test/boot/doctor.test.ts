@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { checkAddress } from "../../src/boot/doctor/address.ts"
+import { ownerFinding } from "../../src/boot/doctor/doctor.ts"
 import { type Finding, findingsText } from "../../src/boot/doctor/finding.ts"
 import { checkClock, checkFolder, checkLimits, checkPort } from "../../src/boot/doctor/machine.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
@@ -105,4 +106,14 @@ describe("the machine", () => {
     expect([found.state, found.said]).toEqual(["wrong", expect.stringMatching(/EADDRINUSE/)])
     expect((await checkPort("--listen", { host: "127.0.0.1", port: 0 })).state).toBe("ok")
   })
+})
+
+test("an instance that nobody can administer for good is named, with what to do", () => {
+  const found = ["now", "when their keys, tokens and invitations expire"].map(ownerFinding)
+  expect(brief(found)).toEqual([
+    "warning owner: nobody can administer it now",
+    "warning owner: nobody can administer it when their keys, tokens and invitations expire",
+  ])
+  expect(found[0]?.remedy).toMatch(/give one of its owners a password/)
+  expect(ownerFinding(undefined).state).toBe("ok")
 })

@@ -53,6 +53,8 @@ export const condition = z.object({
       hasMail: z.boolean(),
       /** Algorithms that nothing can be signed with. */
       keyless: z.array(z.string()),
+      /** When nobody can administer it any more, or null for never; older servers don't say. */
+      ownerless: z.optional(z.nullable(z.string())),
     }),
   ),
 })
@@ -124,7 +126,7 @@ async function checkServer(
     ...(config.tls && hostsBeyond.length > 0 ? [tooManyHosts(hostsBeyond)] : []),
     ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
   ]
-  for (const { publicUrl, hasMail, keyless } of instances) {
+  for (const { publicUrl, hasMail, keyless, ownerless } of instances) {
     const { path } = awaited.parse(await ask(folder, "await-request"))
     const look = async () => arrived.parse(await ask(folder, "arrived", { path })) ?? undefined
     findings.push(
@@ -133,6 +135,7 @@ async function checkServer(
       hasMail
         ? ok("mail", "there is a provider, which the console can try")
         : warning("mail", "no provider: messages wait in the outbox", "add one in the console"),
+      ...(ownerless === undefined ? [] : [ownerFinding(ownerless ?? undefined)]),
       keyless.length === 0
         ? ok("keys", "every algorithm in use has a key that signs")
         : wrong(
@@ -144,6 +147,16 @@ async function checkServer(
   }
   return findings
 }
+
+/** Of one instance, by when nobody can administer it any more. */
+export const ownerFinding = (when: string | undefined): Finding =>
+  when === undefined
+    ? ok("owner", "somebody can administer it, by what does not expire")
+    : warning(
+        "owner",
+        `nobody can administer it ${when}`,
+        "give one of its owners a password or a secret, or a key that does not expire",
+      )
 
 const tooManyHosts = (hosts: readonly string[]): Finding =>
   wrong(

@@ -52,7 +52,7 @@ export {
 export { findByLoginName, loginNamesOf, shownNames } from "./account/login-name.ts"
 export { type Metadata, noteMetadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
-export { standingOf, warnOfLeaving } from "./account/owner.ts"
+export { standingOf, warnOfLeaving, whenOwnerless } from "./account/owner.ts"
 export { type Recovery, recoverUser } from "./account/recovery.ts"
 export {
   askRegistration,

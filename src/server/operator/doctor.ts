@@ -4,6 +4,7 @@ import { arrivedRequest, type Condition } from "../../boot/doctor/doctor.ts"
 import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
 import { signingAlgorithms } from "../../domain/key/index.ts"
 import { activeProvider } from "../../domain/message-provider/index.ts"
+import { whenOwnerless } from "../../domain/user/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
@@ -102,16 +103,19 @@ async function conditionOf(services: ServerServices): Promise<Condition> {
     ...(store.node && (await nodesOf(store.node))),
     newest: store.newest() || null,
     hostsBeyond: [...hostsBeyond(services)].slice(0, 5),
-    instances: instanceIds(store).map((id) => {
-      const cx = call(id, "doctor")
-      const { publicUrl, oidc } = requireInstance(cx)
-      const active: readonly string[] = signingAlgorithms(cx)
-      const used = [oidc.idTokenAlgorithm, oidc.accessTokenAlgorithm]
-      return {
-        ...{ id, publicUrl, hasMail: activeProvider(cx, "email") !== undefined },
-        keyless: used.filter((algorithm) => !active.includes(algorithm)),
-      }
-    }),
+    instances: await Promise.all(
+      instanceIds(store).map(async (id) => {
+        const cx = call(id, "doctor")
+        const { publicUrl, oidc } = requireInstance(cx)
+        const active: readonly string[] = signingAlgorithms(cx)
+        const used = [oidc.idTokenAlgorithm, oidc.accessTokenAlgorithm]
+        return {
+          ...{ id, publicUrl, hasMail: activeProvider(cx, "email") !== undefined },
+          keyless: used.filter((algorithm) => !active.includes(algorithm)),
+          ownerless: (await whenOwnerless(cx)) ?? null,
+        }
+      }),
+    ),
   }
 }
 

@@ -8,7 +8,7 @@ import {
 } from "../../../src/domain/instance/index.ts"
 import { allowedOf, setRestrictions } from "../../../src/domain/quota/index.ts"
 import { moveInstance } from "../../../src/domain/setup/index.ts"
-import { readPersonalToken } from "../../../src/domain/user/index.ts"
+import { readPersonalToken, whenOwnerless } from "../../../src/domain/user/index.ts"
 import { watchOwners } from "../../../src/server/background/owner-watch.ts"
 import { statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
@@ -123,6 +123,7 @@ test("an instance that can be lost is warned of each day, until it can't", async
   estate.clock.advance(86_400_000)
   await stop()
   expect(said).toHaveLength(2)
+  expect(await whenOwnerless(estate.cx({ instance: instanceId }))).toBeUndefined()
 })
 
 test.each([

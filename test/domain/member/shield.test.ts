@@ -1,8 +1,14 @@
 // What roles elsewhere, and what belongs to the instance, do and don't keep others from.
 import { getOption } from "@bufbuild/protobuf"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { isMember } from "../../../src/domain/member/commands.ts"
 import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
-import { addMember, memberships, type Target } from "../../../src/domain/member/index.ts"
+import {
+  addMember,
+  memberships,
+  removeMember,
+  type Target,
+} from "../../../src/domain/member/index.ts"
 import { addPolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout } from "../../../src/domain/policy/index.ts"
 import { createProject } from "../../../src/domain/project/index.ts"
@@ -12,6 +18,7 @@ import { access } from "../../../src/gen/core/options_pb.ts"
 import { operations } from "../../../src/server/modules.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 import { callerOf } from "../../support/world.ts"
+import { goldenRoles } from "./matrix.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -97,6 +104,63 @@ describe("roles that are given or taken are compared by", () => {
     )
     const names = ranked.map(({ method }) => `${method.parent.typeName}/${method.name}`)
     expect(Object.keys(tried).toSorted()).toEqual(names.toSorted())
+  })
+})
+
+describe("of the built-in roles nobody takes one that permits more than their own:", () => {
+  const on: Readonly<Record<string, { target: Target; resource: object }>> = {
+    instance: { target: onLevel, resource: onInstance },
+    org: { target: { level: "org", id: "org2" }, resource: resource("organizationId", "org2") },
+    project: { target: { level: "project", id: "p2" }, resource: onProject },
+  }
+  const built = [...goldenRoles].filter(([, { level }]) => on[level])
+  const permits = (name: string) => [...(goldenRoles.get(name)?.permissions ?? [])]
+
+  /** Who may do the wide thing may do the narrow one, though the list has it of others alone. */
+  const wide: Readonly<Record<string, string>> = {
+    "project.read:self": "project.read",
+    "project.grant.user.grant.read": "user.grant.read",
+    "user.self.delete": "user.delete",
+  }
+  const isIn = (held: ReadonlySet<string>, one: string) =>
+    held.has(one) || held.has(wide[one] ?? one)
+  const ways: Readonly<Record<string, (seat: object, least: string) => object>> = {
+    updateAdministrator: (seat, least) => ({ ...seat, roles: [least] }),
+    deleteAdministrator: (seat) => seat,
+  }
+
+  test.each(Object.entries(on))("on %s", async (level, { target, resource }) => {
+    for (const [name] of built) await join(name, "org2")
+    for (const [name, role] of built) await give(name, on[role.level]?.target ?? onLevel, name)
+    const held = built.filter(([, role]) => role.level === level).map(([name]) => name)
+    const [least = ""] = held.toSorted((a, b) => permits(a).length - permits(b).length)
+    const again = (userId: string) =>
+      estate.step((tx) => {
+        if (isMember(tx, target, userId)) removeMember(tx, { userId, target })
+        addMember(tx, { userId, target, roles: [userId] })
+      })
+    // Whoever owns the instance holds all, whatever the list says.
+    const others = built.filter(([name]) => name !== "IAM_OWNER")
+    const tried = others.flatMap(([who, { permissions }]) =>
+      held
+        .filter((userId) => userId !== who)
+        .flatMap((userId) => Object.keys(ways).map((way) => ({ who, permissions, userId, way }))),
+    )
+    const ends = new Set<string>()
+    for (const { who, permissions, userId, way } of tried) {
+      const request = ways[way]?.({ userId, resource }, least)
+      const asked = as("nobody", way, request, { cx: { caller: callerOf(who, "org2") } })
+      const end = await asked.then(
+        () => "done",
+        ({ id }) => String(id),
+      )
+      ends.add(end)
+      if (end !== "done") continue
+      const above = permits(userId).filter((one) => !isIn(permissions, one))
+      expect([who, way, userId, above]).toEqual([who, way, userId, []])
+      await again(userId)
+    }
+    expect([...ends]).toEqual(expect.arrayContaining(["done", "member.role_too_high"]))
   })
 })
 

@@ -129,6 +129,22 @@ describe("a foreign hash", () => {
     }
     expect(new Set(await Promise.all(all))).toEqual(new Set([true]))
   })
+
+  it("goes before those of accounts that failed more, and takes the place of one", async () => {
+    const { verify, open } = held()
+    const tried = () => verify(foreign, "x", undefined, 2)
+    const flood = Array.from({ length: 33 }, () => tried().catch(({ id }) => id))
+    await expect.poll(() => open.length).toBe(1)
+    await expect(tried()).rejects.toMatchObject({ id: "password.busy" })
+    const person = verify(foreign, "x", undefined, 1)
+    for (let index = 0; index < 33; index++) {
+      await expect.poll(() => open.length).toBe(index + 1)
+      open[index]?.()
+      // Next to the one that was being looked at.
+      if (index === 1) expect(await person).toBe(true)
+    }
+    expect((await Promise.all(flood)).filter((end) => end !== true)).toEqual(["password.busy"])
+  })
 })
 
 it.each([

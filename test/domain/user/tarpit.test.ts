@@ -1,13 +1,14 @@
 import { availableParallelism } from "node:os"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { passwordCheck } from "../../../src/domain/user/credential/attempt.ts"
-import { verifyNothing } from "../../../src/domain/user/credential/password.ts"
+import { passwordLoad, verifyNothing } from "../../../src/domain/user/credential/password.ts"
 import {
   accountOf,
   attemptsOf,
   changedPassword,
   checkPassword,
   createPassword,
+  createUser,
   importPassword,
   type PasswordCheck,
   provePassword,
@@ -17,7 +18,7 @@ import { Fault } from "../../../src/kernel/fault.ts"
 import { type Allowance, limitsOf } from "../../../src/kernel/limit.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { callerOf, type World } from "../../support/world.ts"
-import { anna, openHousehold } from "./household.ts"
+import { anna, human, openHousehold } from "./household.ts"
 
 /** For what comes in any case, however slow the machine is. */
 const patience = { timeout: 10_000 }
@@ -253,6 +254,25 @@ test.each([
   expect(isTold).toBe(false)
   world.clock.advance(1)
   expect(await told).toBe(id === "u1" ? "wrong" : "none")
+})
+
+test("an imported hash is looked at though strangers try seventeen others at once", async () => {
+  const cx = world.cx()
+  const dear = { algorithm: "argon2id", memoryCost: 65_536, timeCost: 1 } as const
+  const hash = await Bun.password.hash(right, dear)
+  await setPassword(cx, "u1", importPassword(hash, false))
+  const others = Array.from({ length: 17 }, (_, index) => `other${index}`)
+  for (const userName of others) {
+    await createUser(cx, userName, human({ userName, password: importPassword(hash, false) }))
+    await haveFailed(userName, 1)
+  }
+  // Two of each account are looked at together: one more than may wait for the lane.
+  const flood = [...others, ...others].map((account) =>
+    checkPassword(cx, account, wrong).catch(({ id }) => id),
+  )
+  await expect.poll(() => passwordLoad().foreign, { interval: 1 }).toEqual({ busy: 1, waiting: 32 })
+  expect(await checkPassword(cx, "u1", right)).toBe("ok")
+  expect((await Promise.all(flood)).filter((end) => end === "password.busy")).toHaveLength(2)
 })
 
 describe("from a device that somebody has signed in from before", () => {

@@ -189,7 +189,8 @@ const newLine = (failures: number): Line => ({
   turns: new Map(),
 })
 
-function recentFailures(cx: Cx, account: string): number {
+/** How many tries in a row have failed lately, on an account or a line of it. */
+export function recentFailures(cx: Cx, account: string): number {
   const { failures, last } = attemptsOf(cx, account)
   return cx.clock.now() - last < rememberedMs ? failures : 0
 }

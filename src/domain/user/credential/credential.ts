@@ -3,7 +3,7 @@ import { type Cx, type Draft, fold, type Store, type Transaction } from "../../.
 import { type PasswordComplexity, passwordComplexity, policyOf } from "../../policy/index.ts"
 import { type Human, hasLeft, type Password, type User, type UserEvent, user } from "../model.ts"
 import { readArgon2 } from "./argon2.ts"
-import { inTurn, lineOf, passwordCheck } from "./attempt.ts"
+import { inTurn, lineOf, passwordCheck, recentFailures } from "./attempt.ts"
 import { checkCode, codeOf, codeWrongError } from "./code-check.ts"
 import { foreignHash } from "./foreign/list.ts"
 import { isCommon } from "./guessed-first.ts"
@@ -344,9 +344,10 @@ export function provePassword<T>(
     const paced = cx.allowance?.pace()
     await keepAhead(cx, line)
     const password = passwordOf(cx.store.state(cx, user, account))
-    if (!password) await verifyNothing(plain)
+    const failures = recentFailures(cx, line)
+    if (!password) await verifyNothing(plain, failures)
     const refused = (cause: unknown) => warnOfHash(cx, account, cause)
-    if (!password || !(await verifyPassword(password.hash, plain, refused))) {
+    if (!password || !(await verifyPassword(password.hash, plain, refused, failures))) {
       // Tries that are under way are counted by the line that they stand in.
       await keepFailure(cx, line, (tx) => countFailedTry(tx, account))
       await paced?.()

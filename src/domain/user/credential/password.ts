@@ -35,15 +35,17 @@ export type Passwords = {
   readonly hash: (plain: string) => Promise<string>
   /**
    * Whether a password is that of a hash. A foreign hash holds up nobody who has one of ours. One
-   * that the library refuses is nobody's, at the cost of one of ours; `refused` hears why.
+   * that the library refuses is nobody's, at the cost of one of ours; `refused` hears why. Tries of
+   * an account come behind those of others by how many of them have failed.
    */
   readonly verify: (
     hashed: string,
     plain: string,
     refused?: (cause: unknown) => void,
+    failures?: number,
   ) => Promise<boolean>
   /** The work of `verify` for an account that does not exist, so that time tells nothing. */
-  readonly verifyNothing: (plain: string) => Promise<false>
+  readonly verifyNothing: (plain: string, failures?: number) => Promise<false>
   /** Loads the library, so that the first sign-in does not wait for it; answers its name. */
   readonly warm: () => Promise<string>
   /** What is hashed now and what waits for it: passwords of ours, and with imported hashes. */
@@ -62,7 +64,7 @@ export function passwordsOf(
   const queue = queueOf(lanes, waitingMax, tooManyError)
   const foreign = queueOf(1, foreignWaitingMax, tooManyError)
   const engine = once(load)
-  const verify: Passwords["verify"] = async (hashed, plain, refused) => {
+  const verify: Passwords["verify"] = async (hashed, plain, refused, failures) => {
     const normal = normalise(plain)
     if (refusalOf(normal)) return false
     const inLane = isOwn(hashed) ? queue : foreign
@@ -78,7 +80,7 @@ export function passwordsOf(
         return false
       }
     }
-    return traced("password", () => inLane(check))
+    return traced("password", () => inLane(check, failures))
   }
   return {
     hash: async (plain) => {
@@ -88,8 +90,8 @@ export function passwordsOf(
       return traced("password", () => queue(async () => (await engine()).hash(normal)))
     },
     verify,
-    verifyNothing: async (plain) => {
-      await verify(nobody, plain)
+    verifyNothing: async (plain, failures) => {
+      await verify(nobody, plain, undefined, failures)
       return false
     },
     warm: async () => (await engine()).name,

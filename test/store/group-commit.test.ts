@@ -1,7 +1,17 @@
 // Steps of one turn of the event loop share a transaction, and none may feel the others.
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import type { Store } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
-import { account, allAccounts, modules, openAccount, refusalOf, renameAccount } from "./account.ts"
+import {
+  account,
+  allAccounts,
+  modules,
+  openAccount,
+  openFile,
+  refusalOf,
+  renameAccount,
+  temporaryFile,
+} from "./account.ts"
 
 let world: World
 beforeEach(async () => {
@@ -53,6 +63,60 @@ test("many steps of one turn are one transaction", async () => {
   expect((await Promise.all(all)).map((receipt) => receipt.position)).toEqual(
     Array.from({ length: 100 }, (_, n) => n + 2),
   )
+})
+
+describe("a step that nobody waits for", () => {
+  const open = (store: Store, id: string) =>
+    store.transactSoon({ ...world.cx(), store }, (tx) =>
+      openAccount.within(tx, id, { name: `n${id}` }),
+    )
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+  test("is seen at once, and is on disk with the next one that somebody waits for", async () => {
+    const { store, cx } = world
+    const before = store.log.durable()
+    await open(store, "1")
+    await turn()
+    expect([store.database.inTransaction, store.log.durable()]).toEqual([true, before])
+    expect([names(), store.state(cx(), account, "1")]).toEqual([
+      ["first", "n1"],
+      expect.objectContaining({ name: "n1" }),
+    ])
+    await openAccount(cx(), "2", { name: "n2" })
+    expect([store.database.inTransaction, store.log.durable()]).toEqual([false, before + 2])
+  })
+
+  test("is on disk before anybody hears what was decided on it, be that nothing", async () => {
+    const { store, cx } = world
+    await open(store, "1")
+    await store.transact(cx(), (tx) => tx.state(account, "1"))
+    expect(store.log.durable()).toBe(2)
+  })
+
+  test("is on disk by itself a moment later, and when the store closes", async () => {
+    const { store } = world
+    await open(store, "1")
+    await vi.waitFor(() => expect(store.log.durable()).toBe(2))
+    await open(store, "2")
+    world = await world.reopen(modules.views)
+    expect(names()).toEqual(["first", "n1", "n2"])
+  })
+
+  test("is waited for where other processes read the file", async () => {
+    const { file, remove } = temporaryFile()
+    const readOn = () => undefined
+    const store = openFile(file, {
+      workers: {
+        spendOnce: async () => true,
+        rest: async () => ({ hold: async () => undefined, readOn }),
+        scrub: async () => undefined,
+      },
+    })
+    await open(store, "1")
+    expect([store.database.inTransaction, store.log.durable()]).toEqual([false, 1])
+    await store.close()
+    remove()
+  })
 })
 
 describe("when the commit of a turn fails", () => {

@@ -140,7 +140,7 @@ async function begin(asking: Asking, checked: Checked): Promise<Response> {
   }
   if (asked.prompts.includes("none")) throw silentError(step)
   cx.allowance?.spend("request")
-  await cx.store.transact(cx, (tx) => addAuthRequest(tx, id, added))
+  await cx.store.transactSoon(cx, (tx) => addAuthRequest(tx, id, added))
   return redirect(stepPath(step, id) ?? "", ...cookies)
 }
 

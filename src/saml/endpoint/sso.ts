@@ -125,7 +125,7 @@ async function begin(asking: Asking, asked: Requested): Promise<Response> {
   }
   const id = cx.ids.next()
   cx.allowance?.spend("request")
-  await cx.store.transact(cx, (tx) =>
+  await cx.store.transactSoon(cx, (tx) =>
     addAuthRequest(tx, id, { asked, agentId: browser.id, loginHint: "" }),
   )
   return redirect(stepPath(step, id) ?? "", ...cookies)

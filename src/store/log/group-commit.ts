@@ -1,5 +1,7 @@
 import type { Database } from "bun:sqlite"
+import { systemClock, type Timer } from "../../kernel/clock.ts"
 import { isLocked, patiently } from "../patience.ts"
+import type { Pace } from "./log.ts"
 
 /**
  * Steps that would wait for the same sync share one SQLite transaction, each in a savepoint of its
@@ -13,9 +15,11 @@ export type GroupCommit = {
    * Nothing where steps can run at once. While another program holds the database locked, what
    * resolves when they can; it rejects when that takes too long.
    */
-  readonly held: () => Promise<void> | undefined
+  readonly held: (pace?: Pace) => Promise<void> | undefined
   /** Runs a step at once; what it throws, or a result that is not kept, undoes that step alone. */
   readonly run: <T>(step: () => T, isKept: (result: T) => boolean) => T
+  /** As `ended`, without the wish that it be soon. */
+  readonly later: () => Promise<void>
   /** Resolves when the open group is committed; rejects when it had to be undone. */
   readonly ended: () => Promise<void>
   /** Nothing where none is open; else as `ended`. */
@@ -23,6 +27,9 @@ export type GroupCommit = {
   /** Commits the open group now. */
   readonly flush: () => void
 }
+
+/** So long a group may stay open for which nobody waits. */
+const laterMs = 10
 
 export type GroupCommitParts = {
   readonly database: Database
@@ -36,20 +43,21 @@ export type GroupCommitParts = {
 export function groupCommit({ database, busy, committed, undone }: GroupCommitParts): GroupCommit {
   const sql = statements(database)
   let open: PromiseWithResolvers<void> | undefined
-  const begin = () => {
+  const ending = endingOf(() => {
+    const wait = busy()
+    if (wait !== undefined) void wait.then(flush)
+    else flush()
+  })
+  const begin = (pace: Pace) => {
     sql.begin.run()
     open = Promise.withResolvers()
     // Whoever waits hears of it; a group whose steps have all failed has nobody who waits.
     open.promise.catch(() => undefined)
-    setImmediate(end)
-  }
-  const end = () => {
-    const wait = busy()
-    if (wait !== undefined) void wait.then(flush)
-    else flush()
+    ending.set(pace)
   }
   const flush = () => {
     if (!open) return
+    ending.forget()
     try {
       sql.commit.run()
     } catch (cause) {
@@ -60,10 +68,15 @@ export function groupCommit({ database, busy, committed, undone }: GroupCommitPa
     open = undefined
   }
   const abandon = (cause: unknown) => {
+    ending.forget()
     if (database.inTransaction) sql.rollback.run()
     undone()
     open?.reject(cause)
     open = undefined
+  }
+  const soon = () => {
+    ending.hurry()
+    return open?.promise
   }
   const back = () => {
     sql.back.run()
@@ -71,11 +84,12 @@ export function groupCommit({ database, busy, committed, undone }: GroupCommitPa
   }
 
   return {
-    held: holding(database.filename, () => {
-      if (!open) begin()
+    held: holding(database.filename, (pace) => {
+      if (!open) begin(pace)
+      else if (pace === "now") ending.hurry()
     }),
     run: (step, isKept) => {
-      if (!open) begin()
+      if (!open) begin("now")
       sql.savepoint.run()
       try {
         const result = step()
@@ -89,24 +103,47 @@ export function groupCommit({ database, busy, committed, undone }: GroupCommitPa
         throw cause
       }
     },
-    ended: () => open?.promise ?? done,
-    pending: () => open?.promise,
+    ended: () => soon() ?? done,
+    later: () => open?.promise ?? done,
+    pending: soon,
     flush,
   }
 }
 
+/** When `end` is called: with the turn, or later where nobody waits, until somebody does. */
+function endingOf(end: () => void) {
+  let patience: Timer | undefined
+  const forget = () => {
+    patience?.stop()
+    patience = undefined
+  }
+  const hurry = () => {
+    if (patience === undefined) return
+    forget()
+    setImmediate(end)
+  }
+  return {
+    set: (pace: Pace) => {
+      if (pace === "now") setImmediate(end)
+      else patience = systemClock.after(laterMs, hurry)
+    },
+    hurry,
+    forget,
+  }
+}
+
 /** One promise for all who wait: the group that `begin` begins at last is theirs. */
-function holding(file: string, begin: () => void): GroupCommit["held"] {
+function holding(file: string, begin: (pace: Pace) => void): GroupCommit["held"] {
   let locked: Promise<void> | undefined
-  return () => {
+  return (pace = "now") => {
     if (locked !== undefined) return locked
     try {
-      begin()
+      begin(pace)
       return undefined
     } catch (cause) {
       if (!isLocked(cause, file)) throw cause
     }
-    locked = patiently(file, begin).finally(() => {
+    locked = patiently(file, () => begin("now")).finally(() => {
       locked = undefined
     })
     return locked

@@ -33,6 +33,12 @@ export type ClaimRequest = ClaimChange & { readonly stream: string; readonly id:
 
 export type BlobRequest = BlobChange & { readonly stream: string; readonly id: string }
 
+/**
+ * Whether whoever asks goes on before a step is on disk: it is then committed with the next one for
+ * which somebody waits, or by itself a moment later.
+ */
+export type Pace = "now" | "later"
+
 /** One step of one instance: all of it happens, or nothing. */
 export type Append = {
   readonly instance: string
@@ -50,6 +56,8 @@ export type Append = {
    * expectations hold and need not be looked at.
    */
   readonly seen?: number
+  /** "now" where it is absent, and in a log that others write, too. */
+  readonly pace?: Pace
 }
 
 /** A part of one stream. */

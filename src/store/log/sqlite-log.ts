@@ -1,7 +1,8 @@
 import type { Fault } from "../../kernel/fault.ts"
 import type { Durability } from "./durability.ts"
 import { writtenOf } from "./event-types.ts"
-import type { Append, Log, NewEvent } from "./log.ts"
+import type { GroupCommit } from "./group-commit.ts"
+import type { Append, Appended, Log, NewEvent, Pace } from "./log.ts"
 import { blobName, damagedError, decode, isBlobWhole } from "./row.ts"
 import { type Committing, committer, type Replica } from "./write/committer.ts"
 import { type Conflict, claimOf, conflictOf, expired } from "./write/rows.ts"
@@ -38,7 +39,7 @@ export type SqliteLog = Log & {
  * that only reads the file: what it saw may be older.
  */
 export function sqliteLog(parts: Parts): SqliteLog {
-  const { database, gate, durability, faultOf, appended } = parts
+  const { database, gate, durability, faultOf } = parts
   const sql = statements(database)
   let undone = 0
   let writes = 0
@@ -47,15 +48,9 @@ export function sqliteLog(parts: Parts): SqliteLog {
     undone++
     writes++
   })
-  const settle = async () => {
-    try {
-      await group.ended()
-    } catch (cause) {
-      throw faultOf(cause) ?? cause
-    }
-    await durability.settle()
-  }
-  const hold = () => gate.open() ?? group.held()
+  const settle = settling(group, parts)
+  const told = telling(group, parts, settle)
+  const hold = (pace?: Pace) => gate.open() ?? group.held(pace)
   const held = async () => {
     for (let each = hold(); each; each = hold()) await each
   }
@@ -63,15 +58,14 @@ export function sqliteLog(parts: Parts): SqliteLog {
     append: async (step) => {
       try {
         let isSeen = step.seen === writes
-        for (let held = hold(); held; held = hold()) {
+        for (let held = hold(step.pace); held; held = hold(step.pace)) {
           await held
           isSeen = false
         }
         const result = commit(isSeen ? { ...step, expect: [] } : step)
         writes++
         written.note(step, result)
-        await settle()
-        if (result.kind === "appended") appended?.(step.events)
+        await told(step, result)
         return result
       } catch (cause) {
         throw faultOf(cause) ?? cause
@@ -107,6 +101,32 @@ export function sqliteLog(parts: Parts): SqliteLog {
     },
   }
 }
+
+/** Resolves when all that has been written is on disk. */
+const settling =
+  (group: GroupCommit, { durability, faultOf }: Parts): Log["settle"] =>
+  async () => {
+    try {
+      await group.ended()
+    } catch (cause) {
+      throw faultOf(cause) ?? cause
+    }
+    await durability.settle()
+  }
+
+/** Resolves once whoever asked for a step may go on; of its events is told once it is on disk. */
+const telling =
+  (group: GroupCommit, { durability, appended }: Parts, settle: Log["settle"]) =>
+  async ({ pace, events }: Append, { kind }: Appended) => {
+    const tell = () => {
+      if (kind === "appended") appended?.(events)
+    }
+    if (pace !== "later") return settle().then(tell)
+    // Where the group is undone, there is nothing to tell anybody.
+    void group.later().then(durability.settle).then(tell, nobodyWaits)
+  }
+
+const nobodyWaits = () => undefined
 
 function finding(
   { names, durability, head }: Parts,

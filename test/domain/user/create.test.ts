@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { shares } from "../../../src/domain/user/api.ts"
+import {
+  hashPassword,
+  passwordLoad,
+  verifyPassword,
+} from "../../../src/domain/user/credential/password.ts"
 import { profile, user } from "../../../src/domain/user/index.ts"
 import { ask } from "../../support/ask.ts"
 import type { World } from "../../support/world.ts"
@@ -117,4 +122,20 @@ test("nobody gives an id that the server acts by", async () => {
   expect(await make({ ...human(), userId: "described-by-anna" })).toMatchObject({
     id: "described-by-anna",
   })
+})
+
+test("who signs in waits for one password that an organisation gives, not for all", async () => {
+  const own = await hashPassword("secret")
+  const done: string[] = []
+  const passwordType = { case: "password", value: { password: "Correct-horse-7-battery" } }
+  const made = Array.from({ length: 40 }, async (_, at) => {
+    await make({ ...human({ passwordType }), username: `anna${at}` })
+    done.push(`anna${at}`)
+  })
+  // Those that are wanted must stand in line by then.
+  await expect.poll(() => passwordLoad().own.waiting).toBeGreaterThan(25)
+  const before = done.length
+  await verifyPassword(own, "secret")
+  expect(done.length - before).toBeLessThan(10)
+  await Promise.all(made)
 })

@@ -132,11 +132,11 @@ describe("a foreign hash", () => {
 
   it("goes before those of accounts that failed more, and takes the place of one", async () => {
     const { verify, open } = held()
-    const tried = () => verify(foreign, "x", undefined, 2)
+    const tried = () => verify(foreign, "x", { failures: 2 })
     const flood = Array.from({ length: 33 }, () => tried().catch(({ id }) => id))
     await expect.poll(() => open.length).toBe(1)
     await expect(tried()).rejects.toMatchObject({ id: "password.busy" })
-    const person = verify(foreign, "x", undefined, 1)
+    const person = verify(foreign, "x", { failures: 1 })
     for (let index = 0; index < 33; index++) {
       await expect.poll(() => open.length).toBe(index + 1)
       open[index]?.()
@@ -158,13 +158,46 @@ it.each([
     for (const salt of ["c2FsdA", "____________"]) {
       for (const cost of ["m=19456,t=2,p=1", "m=4096,t=1,p=1"]) {
         const hash = `$argon2id$v=19$${cost}$${salt}$RdescudvJCsgt3ub+b27Jq0o7k9NPvXEoQX0bUvzVvE`
-        expect(await passwords.verify(hash, "x", (cause) => causes.push(cause))).toBe(false)
+        const how = { refused: (cause: unknown) => causes.push(cause) }
+        expect(await passwords.verify(hash, "x", how)).toBe(false)
       }
     }
     expect(causes.map(String)).toEqual(Array.from({ length: 4 }, () => expect.stringMatching(/./)))
     expect(await passwords.verify(await passwords.hash("x"), "x")).toBe(true)
   },
 )
+
+describe("a line of those who wait", () => {
+  function counted() {
+    const done: string[] = []
+    const engine: Engine = {
+      ...runtimeEngine,
+      hash: async (plain) => {
+        done.push(plain)
+        return plain
+      },
+    }
+    return { ...passwordsOf(async () => engine, 1), done }
+  }
+
+  it("takes turns with the others, however long it is", async () => {
+    const { hash, done } = counted()
+    const many = ["a1", "a2", "a3", "a4", "a5"].map((plain) => hash(plain, "a"))
+    const others = [hash("b1", "b"), hash("c1"), hash("b2", "b")]
+    await Promise.all([...many, ...others])
+    expect(done).toEqual(["a1", "a2", "b1", "c1", "a3", "b2", "a4", "a5"])
+  })
+
+  it("is bounded, and leaves the others their places", async () => {
+    const { hash, load } = counted()
+    const many = Array.from({ length: 257 }, (_, at) => hash(`${at}`, "a"))
+    expect(load().own).toEqual({ busy: 1, waiting: 256 })
+    await expect(hash("late", "a")).rejects.toMatchObject({ id: "password.busy" })
+    expect(await hash("other", "b")).toBe("other")
+    await Promise.all(many)
+    expect(load().own).toEqual({ busy: 0, waiting: 0 })
+  })
+})
 
 it("frees its lane when hashing fails", async () => {
   const engine: Engine = { ...runtimeEngine, hash: () => Promise.reject(new Error("broken")) }

@@ -49,7 +49,12 @@ export const passwordFor = (
   plain: string,
   requested: Wish,
 ): Promise<NewPassword> =>
-  createPassword(plain, { ...requested, complexity: policyOf(cx, orgId, passwordComplexity) })
+  createPassword(plain, {
+    ...requested,
+    complexity: policyOf(cx, orgId, passwordComplexity),
+    // However many people an organisation gives a password, they hold up nobody else's.
+    line: `${cx.instance}/${orgId}`,
+  })
 
 /**
  * Checks a new password and hashes it, before any decision. `names` are what it must not be: the
@@ -58,9 +63,9 @@ export const passwordFor = (
  */
 export async function createPassword(
   plain: string,
-  requested: Wish & { readonly complexity?: PasswordComplexity },
+  requested: Wish & { readonly complexity?: PasswordComplexity; readonly line?: string },
 ): Promise<NewPassword> {
-  const { names, known = [], changeRequired = false } = requested
+  const { names, known = [], changeRequired = false, line = "" } = requested
   const { complexity = passwordComplexity.standard } = requested
   const missing = missingIn(plain, complexity)
   if (missing.length > 0) {
@@ -77,9 +82,10 @@ export async function createPassword(
   }
   const { reuseCount } = complexity
   for (const hash of known.slice(0, reuseCount)) {
-    if (await verifyPassword(hash, plain)) throw reusedError(reuseCount)
+    if (await verifyPassword(hash, plain, { line })) throw reusedError(reuseCount)
   }
-  return { hash: await hashPassword(plain), changeRequired, keep: Math.max(reuseCount - 1, 0) }
+  const hash = await hashPassword(plain, line)
+  return { hash, changeRequired, keep: Math.max(reuseCount - 1, 0) }
 }
 
 const reusedError = (count: number) =>
@@ -347,7 +353,7 @@ export function provePassword<T>(
     const failures = recentFailures(cx, line)
     if (!password) await verifyNothing(plain, failures)
     const refused = (cause: unknown) => warnOfHash(cx, account, cause)
-    if (!password || !(await verifyPassword(password.hash, plain, refused, failures))) {
+    if (!password || !(await verifyPassword(password.hash, plain, { refused, failures }))) {
       // Tries that are under way are counted by the line that they stand in.
       await keepFailure(cx, line, (tx) => countFailedTry(tx, account))
       await paced?.()

@@ -30,20 +30,26 @@ export type Engine = {
 /** Whether a hash has the form and the cost of our own; any other was imported. */
 export const isOwn = (hashed: string): boolean => hashed.startsWith(own)
 
+type Verifying = {
+  /** Hears why the library refuses a hash. */
+  readonly refused?: (cause: unknown) => void
+  /** See `hash`. */
+  readonly line?: string | undefined
+  /** Tries of an account come behind those of others by how many of them have failed. */
+  readonly failures?: number | undefined
+}
+
 export type Passwords = {
-  /** Answers a PHC string. Refuses an empty password and one beyond 1024 bytes. */
-  readonly hash: (plain: string) => Promise<string>
+  /**
+   * Answers a PHC string. Refuses an empty password and one beyond 1024 bytes. Those of one line
+   * wait for each other alone, and lines take turns; without one it is that of all who sign in.
+   */
+  readonly hash: (plain: string, line?: string) => Promise<string>
   /**
    * Whether a password is that of a hash. A foreign hash holds up nobody who has one of ours. One
-   * that the library refuses is nobody's, at the cost of one of ours; `refused` hears why. Tries of
-   * an account come behind those of others by how many of them have failed.
+   * that the library refuses is nobody's, at the cost of one of ours.
    */
-  readonly verify: (
-    hashed: string,
-    plain: string,
-    refused?: (cause: unknown) => void,
-    failures?: number,
-  ) => Promise<boolean>
+  readonly verify: (hashed: string, plain: string, how?: Verifying) => Promise<boolean>
   /** The work of `verify` for an account that does not exist, so that time tells nothing. */
   readonly verifyNothing: (plain: string, failures?: number) => Promise<false>
   /** Loads the library, so that the first sign-in does not wait for it; answers its name. */
@@ -54,8 +60,8 @@ export type Passwords = {
 
 /**
  * Hashes passwords, at most `lanes` at once: more would only starve everything else of its cores.
- * Foreign hashes have one more lane, however dear they are. Whoever comes when 256 are waiting, or
- * 32 for a foreign one, is refused.
+ * Foreign hashes have one more lane, however dear they are. Whoever comes when 256 are waiting in
+ * their line, or 32 for a foreign one, is refused.
  */
 export function passwordsOf(
   load: () => Promise<Engine>,
@@ -64,7 +70,7 @@ export function passwordsOf(
   const queue = queueOf(lanes, waitingMax, tooManyError)
   const foreign = queueOf(1, foreignWaitingMax, tooManyError)
   const engine = once(load)
-  const verify: Passwords["verify"] = async (hashed, plain, refused, failures) => {
+  const verify: Passwords["verify"] = async (hashed, plain, { refused, line, failures } = {}) => {
     const normal = normalise(plain)
     if (refusalOf(normal)) return false
     const inLane = isOwn(hashed) ? queue : foreign
@@ -80,18 +86,18 @@ export function passwordsOf(
         return false
       }
     }
-    return traced("password", () => inLane(check, failures))
+    return traced("password", () => inLane(check, { line, weight: failures }))
   }
   return {
-    hash: async (plain) => {
+    hash: async (plain, line) => {
       const normal = normalise(plain)
       const refused = refusalOf(normal)
       if (refused) throw refused
-      return traced("password", () => queue(async () => (await engine()).hash(normal)))
+      return traced("password", () => queue(async () => (await engine()).hash(normal), { line }))
     },
     verify,
     verifyNothing: async (plain, failures) => {
-      await verify(nobody, plain, undefined, failures)
+      await verify(nobody, plain, { failures })
       return false
     },
     warm: async () => (await engine()).name,

@@ -37,6 +37,12 @@ const attemptsMax = 4
  */
 const attemptsOfNodesMax = 64
 
+type Asking = Pick<Call, "clock" | "deadline" | "instance" | "caller">
+
+/** However much the people of one organisation search at once, others wait for one of it each. */
+const lineOf = ({ instance, caller }: Pick<Asking, "instance" | "caller">): string =>
+  caller.kind === "user" ? `${instance}/${caller.orgId}` : ""
+
 /** The event log, the state rows and the views of one data folder. */
 export class Store implements Upkeep {
   readonly log: Log
@@ -211,11 +217,12 @@ export class Store implements Upkeep {
    * Asks the reader thread. It sees all that has been written before this call, and what it saw is
    * on disk before anybody is told.
    */
-  async read<Row>(cx: Pick<Call, "clock" | "deadline">, reading: Reading): Promise<Read<Row>> {
+  async read<Row>(cx: Asking, reading: Reading): Promise<Read<Row>> {
     this.#flush()
     const generation = this.#views.generation()
     const isStill = () => generation === this.#views.generation()
     const how = {
+      line: lineOf(cx),
       physical: (query: Statement) => this.#views.sql(query),
       tables: () => this.#views.texts(),
       isLate: () => cx.deadline !== undefined && cx.clock.now() >= cx.deadline,

@@ -52,6 +52,8 @@ type Query = { readonly sql: string; readonly parameters: readonly string[] }
 
 type Tables = () => TextTables
 type How = {
+  /** Whose searches it waits behind; those of others come in turn. */
+  readonly line?: string | undefined
   readonly physical: (query: Statement) => string
   readonly tables: Tables
   readonly isLate: () => boolean
@@ -136,8 +138,8 @@ export function readerOf(parts: ReaderParts): Reader {
     })
   }
   return {
-    read: async <Row>(reading: Reading, { physical, isLate, tables }: How) => {
-      const end = await queue()
+    read: async <Row>(reading: Reading, { line, physical, isLate, tables }: How) => {
+      const end = await queue(line)
       try {
         if (isLate()) throw lateError()
         const plan = queriesOf(reading.plan, physical)

@@ -1,3 +1,4 @@
+import { queueOf } from "../../kernel/lane/queue.ts"
 import type { ReadAnswer, ReadRequest } from "./reader.ts"
 
 /** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
@@ -15,22 +16,28 @@ export type Asker = {
   /** Starts the thread where there is none, or none any more. */
   readonly ask: (request: ReadRequest) => Promise<ReadAnswer | Ended>
   readonly isRunning: () => boolean
-  /** Waits in line; resolves with what lets the next one begin. */
-  readonly queue: () => Promise<() => void>
+  /** Waits in a line, which takes turns with others; resolves with what lets the next one begin. */
+  readonly queue: (line?: string) => Promise<() => void>
   readonly close: () => Promise<void>
 }
 
 export function askerOf(thread = readerThread): Asker {
   let worker: Worker | undefined
   let waiting: PromiseWithResolvers<ReadAnswer | Ended> | undefined
-  let last: Promise<void> = Promise.resolve()
+  const turns = queueOf(1, Number.POSITIVE_INFINITY, () => new Error("no line is ever full"))
 
-  const queue = async () => {
-    const before = last
-    const { promise, resolve } = Promise.withResolvers<void>()
-    last = promise
-    await before
-    return resolve
+  const queue = (line?: string) => {
+    const { promise, resolve } = Promise.withResolvers<() => void>()
+    void turns(() => new Promise<void>((end) => resolve(end)), { line })
+    return promise
+  }
+  /** The turn after all that wait, in whatever line. */
+  const lastTurn = async () => {
+    for (;;) {
+      const end = await queue()
+      if (turns.load().waiting === 0) return end
+      end()
+    }
   }
   const start = () => {
     const started = thread()
@@ -56,7 +63,7 @@ export function askerOf(thread = readerThread): Asker {
     isRunning: () => worker !== undefined,
     queue,
     close: async () => {
-      const end = await queue()
+      const end = await lastTurn()
       if (worker) {
         const { promise, resolve } = Promise.withResolvers<void>()
         worker.addEventListener("close", () => resolve())

@@ -128,7 +128,7 @@ test("who signs in waits for one password that an organisation gives, not for al
   const own = await hashPassword("secret")
   const done: string[] = []
   const passwordType = { case: "password", value: { password: "Correct-horse-7-battery" } }
-  const made = Array.from({ length: 40 }, async (_, at) => {
+  const made = Array.from({ length: 100 }, async (_, at) => {
     await make({ ...human({ passwordType }), username: `anna${at}` })
     done.push(`anna${at}`)
   })

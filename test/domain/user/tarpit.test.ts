@@ -21,7 +21,7 @@ import { callerOf, type World } from "../../support/world.ts"
 import { anna, human, openHousehold } from "./household.ts"
 
 /** For what comes in any case, however slow the machine is. */
-const patience = { timeout: 10_000 }
+const patience = { timeout: 20_000 }
 const right = "Correct-Horse-7"
 const wrong = "Battery-Staple-8"
 

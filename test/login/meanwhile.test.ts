@@ -64,6 +64,8 @@ const path = (changes: Changes = {}) => authorizePath(client.id, changes)
 /** The page that asks for the password, and the browser that shows it. */
 async function asked(changes: Changes = {}, browser = browserOf(provider)) {
   const page = await browser.go(path(changes))
+  // What began is written in its own time; what is counted here comes after it.
+  await provider.store.log.settle()
   return { browser, page: await browser.post(page, { loginName: name }) }
 }
 

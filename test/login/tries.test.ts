@@ -40,6 +40,8 @@ beforeEach(async () => {
 async function asked(loginName = name) {
   const browser = browserOf(provider)
   const page = await browser.go(authorizePath(client.id))
+  // What began is written in its own time; what is counted here comes after it.
+  await provider.store.log.settle()
   return { browser, page: await browser.post(page, { loginName }) }
 }
 

@@ -185,7 +185,7 @@ describe("a failure of our own (RFC 6749 §4.1.2.1)", () => {
     ["aborted", "temporarily_unavailable"],
   ]
   test.each(rows)("%s is told to the client as %s", async (code, error) => {
-    vi.spyOn(provider.store, "transact").mockRejectedValue(
+    vi.spyOn(provider.store, "transactSoon").mockRejectedValue(
       new Fault(code, "x.y", "it did not work"),
     )
     const answer = answerOf({ path: await locationOf(authorizePath(web.id)) } as never)
@@ -193,7 +193,7 @@ describe("a failure of our own (RFC 6749 §4.1.2.1)", () => {
   })
 
   test("of a kind that nobody expected is an accident, and no answer", async () => {
-    vi.spyOn(provider.store, "transact").mockRejectedValue(new Error("secret detail"))
+    vi.spyOn(provider.store, "transactSoon").mockRejectedValue(new Error("secret detail"))
     await expect(provider.send(authorizePath(web.id))).rejects.toThrow("secret detail")
   })
 })

@@ -23,6 +23,9 @@ const shown = (port: number, ca?: string): Promise<X509Certificate | undefined> 
       done(certificate && new X509Certificate(certificate.raw))
     })
     socket.once("error", () => done(undefined))
+    // Where the port changes hands, a connection may end without a word.
+    socket.once("close", () => done(undefined))
+    socket.setTimeout(5000, () => socket.destroy())
   })
 
 async function until(

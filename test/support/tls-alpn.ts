@@ -55,6 +55,9 @@ type Asked = {
   readonly from?: string
 }
 
+/** Who is not answered for so long tries again, as people do. */
+const unansweredMs = 5000
+
 /** What a TLS client is shown; undefined where it comes to nothing. */
 export const shownTo = ({ port, host = "", protocols = [], from = "127.0.0.1" }: Asked) =>
   new Promise<{ protocol: string; certificate: X509Certificate } | undefined>((done) => {
@@ -72,6 +75,7 @@ export const shownTo = ({ port, host = "", protocols = [], from = "127.0.0.1" }:
     )
     socket.once("error", () => done(undefined))
     socket.once("close", () => done(undefined))
+    socket.setTimeout(unansweredMs, () => socket.destroy())
   })
 
 /** What a validation of a host comes to: the protocol, "none", or undefined. */
@@ -94,6 +98,7 @@ export const asked = (port: number, path = "/", from = "127.0.0.1", headers: str
       text += data.toString()
     })
     socket.once("error", fail)
+    socket.setTimeout(unansweredMs, () => socket.destroy())
     socket.once("close", () => {
       const [, body] = text.split("\r\n\r\n")
       if (body === undefined) fail(new Error("no answer"))

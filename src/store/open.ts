@@ -123,8 +123,7 @@ export async function openNode(
 }
 
 /** The store on a file that is open; of a node, on the log that was joined, too. */
-export function storeOn(opened: Opened, options: OpenOptions, joined?: Joined): Store {
-  const { database, mark } = opened
+export function storeOn({ database, mark }: Opened, options: OpenOptions, joined?: Joined): Store {
   const names = namesOf(database)
   const eventTypes = eventTypesOf(database)
   const upcast = upcaster(options.aggregates)
@@ -189,9 +188,10 @@ export function storeOn(opened: Opened, options: OpenOptions, joined?: Joined): 
       .scrub()
       .then(() => Promise.all([reader.scrub(views.texts), together?.scrub()]).then(nothing))
   const inspect = inspecting(inspection, viewInspection, faultOf)
-  const made = { log, states, views, inspect, faultOf, exclusive, close, together }
-  const work = { ...horizon, reader, flush: raw.flush, pending: raw.pending, prune, purge, scrub }
-  return new Store({ ...opened, ...made, ...small, ...work, node: following?.node })
+  const reads = { reader, flush: raw.flush, pending: raw.pending }
+  const work = { ...horizon, ...reads, prune, purge, scrub, exclusive, close, together }
+  const { node } = following ?? {}
+  return new Store({ log, database, states, views, inspect, ...small, faultOf, node, ...work })
 }
 
 const nothing = () => undefined

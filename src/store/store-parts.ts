@@ -44,7 +44,6 @@ export type StoreParts = Upkeep & {
   readonly states: States
   readonly views: ReadViews
   readonly faultOf: (cause: unknown) => Fault | undefined
-  readonly lackedWal?: boolean
   readonly isForgotten: Horizon["isForgotten"]
   readonly reader: Reader
   /** Commits what the open group commit has written so far. */

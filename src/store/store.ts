@@ -61,11 +61,6 @@ export class Store implements Upkeep {
    * do in plain words; undefined for bugs. Readiness learns of the disk from here, too.
    */
   readonly faultOf: (cause: unknown) => Fault | undefined
-  /**
-   * Whether the WAL was gone when this was opened, though nothing said that the database had all of
-   * it. Nobody saw that it lacks something; only to look through all of it tells.
-   */
-  readonly lackedWal: boolean
   /** Whether something of so long ago counts no more though its time seems to be to come. */
   readonly isForgotten: Horizon["isForgotten"]
   readonly #states: States
@@ -97,7 +92,6 @@ export class Store implements Upkeep {
     this.inspect = parts.inspect
     this.close = parts.close
     this.faultOf = parts.faultOf
-    this.lackedWal = parts.lackedWal ?? false
     this.isForgotten = parts.isForgotten
     this.#states = parts.states
     this.#views = parts.views

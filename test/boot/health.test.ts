@@ -1,6 +1,3 @@
-import { Database } from "bun:sqlite"
-import { copyFileSync } from "node:fs"
-import { basename, join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
@@ -35,8 +32,8 @@ afterEach(async () => {
   folder.remove()
 })
 
-async function health(path: string, of = services) {
-  const answer = healthAt(of, new Request("http://localhost/"), path)
+async function health(path: string) {
+  const answer = healthAt(services, new Request("http://localhost/"), path)
   return [answer?.status, await answer?.text()]
 }
 
@@ -124,46 +121,6 @@ test("damage that nobody has read is found by itself, each day, and named", asyn
   ])
   await stop()
 })
-
-test.each([
-  ["has all of it", "SELECT 1", [200, "ok\n"]],
-  [
-    "has an older part",
-    "UPDATE state SET state = replace(state, 'Acme', 'Acne')",
-    [503, expect.stringMatching(/^not ready: the database: the state of .* is damaged on disk/)],
-  ],
-])(
-  "a database without the WAL that there was is looked through before it is ready: one that %s",
-  async (_, change, ready) => {
-    await setUpByRequest(services, settings)
-    const killed = temporaryFolder()
-    for (const end of ["", "-wal", "-mark"]) {
-      const name = `${basename(services.store.database.filename)}${end}`
-      copyFileSync(join(folder.path, name), join(killed.path, name))
-    }
-    // Another program copies what the WAL has, and removes it as it ends.
-    const other = new Database(folderAt(killed.path).database)
-    other.run(change)
-    other.close()
-    const master = new Uint8Array(32)
-    const again = openServices({ config, folder: folderAt(killed.path), master, started: 0 })
-    const timers: unknown[] = []
-    const after = (ms: number) => {
-      timers.push(ms)
-      return { stop: () => undefined }
-    }
-    const { stop } = keepInspecting({ ...again, clock: { ...again.clock, after } })
-    expect(await health("/debug/ready", again)).toEqual([
-      503,
-      expect.stringMatching(/^not ready: the WAL: it was gone .*; it is being looked through/),
-    ])
-    await expect.poll(() => timers, { timeout: 10_000 }).toEqual([86_400_000])
-    expect(await health("/debug/ready", again)).toEqual(ready)
-    await stop()
-    await again.store.close()
-    killed.remove()
-  },
-)
 
 test("what a reactor gives up on is listed, and the node stays ready", async () => {
   await setUpByRequest(services, settings)

@@ -23,8 +23,6 @@ export type Opened = {
   readonly mark: Mark
   /** What the disk lacks for writing; reading goes on. */
   readonly trouble: Fault | undefined
-  /** As of the files before they were opened; see `Preflight`. */
-  readonly lackedWal: boolean
 }
 
 /**
@@ -179,7 +177,7 @@ function migrate(database: Database): void {
  * there is no room for it, or another program still reads what was there before, it stays in the
  * WAL, which must be on disk then.
  */
-function settle(database: Database, { durable, lacksWal }: Preflight): Opened {
+function settle(database: Database, { durable }: Preflight): Opened {
   const file = database.filename
   const known = durable && openMark(database, durable, durable.position)
   let trouble = roomTroubleOf(file)
@@ -194,7 +192,7 @@ function settle(database: Database, { durable, lacksWal }: Preflight): Opened {
   // On Linux a shared fdatasync follows each commit; elsewhere the commit itself must sync.
   if (process.platform === "linux") database.run("PRAGMA synchronous = NORMAL")
   const mark = known ?? openMark(database, undefined, isCopied ? headOf(database) : 0)
-  return { database, mark, trouble: trouble && diskFault(trouble), lackedWal: lacksWal }
+  return { database, mark, trouble: trouble && diskFault(trouble) }
 }
 
 /** Whether the database file has all of the WAL now. */

@@ -134,7 +134,9 @@ test("three simulated weeks leave who is here, and the book of one week", async 
   const bookOfAWeek = (7 * 24 + 2) * perHour
   const visitsHere = 2 * 3 * perHour
   expect(Math.max(...sizes.slice(8))).toBeLessThanOrEqual(bookOfAWeek + visitsHere)
-  expect(sizes.at(-1)).toBe(sizes[9])
+  // A round may begin an hour or two late, on some day or on the last.
+  const lately = (sizes.at(-1) ?? 0) - (sizes[9] ?? 0)
+  expect(Math.abs(lately)).toBeLessThanOrEqual(visitsHere)
 }, 30_000)
 
 test("killed in the middle, streams are there wholly or gone wholly", async () => {

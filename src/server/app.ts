@@ -8,6 +8,7 @@ import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
+import type { Peer } from "../kernel/net/address.ts"
 import { languagesOf, wantsPage } from "../kernel/text/accept.ts"
 import {
   loginHandler,
@@ -37,8 +38,7 @@ import type { SetupDoor } from "./setup/setup-token.ts"
 
 /** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
 export type App = {
-  /** `peer` tells the address of the other end; it is "" where that has gone. */
-  readonly answer: (request: Request, peer: string) => Promise<Response>
+  readonly answer: (request: Request, peer: Peer) => Promise<Response>
   /** The hot documents, at once; undefined for what `answer` is for. */
   readonly published: (request: Request) => Response | undefined
   /** The last step of every other answer: puts on it what all have. */
@@ -126,7 +126,7 @@ type Handlers = {
 
 type Addressed = {
   readonly request: Request
-  readonly peer: string
+  readonly peer: Peer
   readonly url: URL
 }
 

@@ -1,4 +1,5 @@
 import { instanceAt, requireInstance } from "../domain/instance/index.ts"
+import type { Peer } from "../kernel/net/address.ts"
 import type { ServerServices } from "./services.ts"
 
 const header = "x-core-instance-host"
@@ -14,7 +15,7 @@ export const namesInstance = ({ headers }: Request): boolean => headers.has(head
 export function asMeant(
   services: Pick<ServerServices, "store" | "isProxy">,
   request: Request,
-  peer: string,
+  peer: Peer,
 ): Request {
   const { url } = request
   const isAsked = url.includes("/forward-auth/")
@@ -33,10 +34,10 @@ export function asMeant(
 function asHeaderSays(
   { store, isProxy }: Pick<ServerServices, "store" | "isProxy">,
   request: Request,
-  peer: string,
+  peer: Peer,
 ): Request {
   const named = request.headers.get(header)
-  if (named === null || !isProxy(peer)) return request
+  if (named === null || !isProxy(peer())) return request
   const instance = instanceAt(store, named.toLowerCase())
   if (instance === undefined) return request
   const requested = request.headers.get("host") ?? new URL(request.url).host

@@ -9,7 +9,13 @@ import { listenError, systemCode, systemReasons } from "../boot/start-error.ts"
 import type { Clock } from "../kernel/clock.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
-import { type Address, type Place, type SocketFile, socketPeer } from "../kernel/net/address.ts"
+import {
+  type Address,
+  type Peer,
+  type Place,
+  type SocketFile,
+  socketPeer,
+} from "../kernel/net/address.ts"
 import type { App } from "./app.ts"
 import { headBytesMax } from "./guard.ts"
 
@@ -134,8 +140,8 @@ function untilDone(clock: Clock, act: () => void, lost: (cause: unknown) => void
  */
 function answeringOf(app: App, told: Told, peerOf: (request: Request) => string): Answering {
   const elysia = new Elysia()
-  // At once: whose it was can't be told once the client has gone, and it counts all the same.
-  elysia.onRequest(({ request }) => app.answer(request, peerOf(request)))
+  const arrived = arrivals(peerOf)
+  elysia.onRequest(({ request }) => app.answer(request, arrived(request)))
   // Left alone, Elysia answers 200 and the words of the error.
   elysia.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))
   return (request) => {
@@ -148,6 +154,31 @@ function answeringOf(app: App, told: Told, peerOf: (request: Request) => string)
 }
 
 type Told = (response: Response) => Response
+
+/**
+ * The other ends of requests, read when somebody asks, which most don't who are answered at once:
+ * it would be a tenth of their work. All others are read before the event loop looks at its sockets
+ * again: whose a request was can't be told once the client has gone, and it counts all the same.
+ */
+function arrivals(peerOf: (request: Request) => string): (request: Request) => Peer {
+  let unread: Peer[] = []
+  const readAll = () => {
+    const peers = unread
+    unread = []
+    // Of what is answered by now, nothing is looked up.
+    for (const peer of peers) peer()
+  }
+  return (request) => {
+    let address: string | undefined
+    const peer = () => {
+      address ??= peerOf(request)
+      return address
+    }
+    if (unread.length === 0) setImmediate(readAll)
+    unread.push(peer)
+    return peer
+  }
+}
 
 /** Serves whom a front passes on at a port of this machine, and nobody else who finds it. */
 function serveBehind(app: App, told: Told, certificates: Certificates) {

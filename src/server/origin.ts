@@ -1,3 +1,4 @@
+import type { Peer } from "../kernel/net/address.ts"
 import type { Origin } from "./caller.ts"
 import type { ServerServices } from "./services.ts"
 
@@ -8,20 +9,22 @@ import type { ServerServices } from "./services.ts"
 export function originOf(
   { ids, isProxy }: Pick<ServerServices, "ids" | "isProxy">,
   request: Request,
-  peer: string,
+  peer: Peer,
 ): Origin {
   const { headers } = request
   let requestId: string | undefined
   return {
     host: headers.get("host") ?? new URL(request.url).host,
-    peer,
+    get peer() {
+      return peer()
+    },
     get address() {
       const forwarded = headers.get("x-forwarded-for")
-      return forwarded === null ? peer : seenThrough(isProxy, forwarded, peer)
+      return forwarded === null ? peer() : seenThrough(isProxy, forwarded, peer())
     },
     get isRelayed() {
       const says = headers.has("x-forwarded-for") || headers.has("forwarded")
-      return says && !isProxy(peer)
+      return says && !isProxy(peer())
     },
     // Made when somebody needs it: most answers don't.
     get requestId() {

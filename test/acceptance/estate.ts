@@ -52,7 +52,9 @@ export async function openPair(logLevel = "fatal"): Promise<Pair> {
     const send = async (at: string, init: RequestInit = {}) => {
       ids.use(instance)
       const headers = { host: new URL(url).host, ...Object(init.headers) }
-      return reply(await answer(new Request(`${url}${at}`, { ...init, headers }), "127.0.0.1"))
+      return reply(
+        await answer(new Request(`${url}${at}`, { ...init, headers }), () => "127.0.0.1"),
+      )
     }
     ids.use(instance)
     const userId = ids.next()

@@ -62,7 +62,7 @@ async function open(): Promise<Process> {
   const ask = (host: string, path: string, init: RequestInit = {}, peer = "127.0.0.1") => {
     const headers = { host, ...Object(init.headers) }
     const request = new Request(`http://${host}${path}`, { ...init, headers })
-    return app.published(request) ?? app.answer(request, peer)
+    return app.published(request) ?? app.answer(request, () => peer)
   }
   return {
     services,

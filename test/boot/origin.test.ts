@@ -8,7 +8,7 @@ const ids = idsOf(manualClock(1_700_000_000_000))
 const trusting = (...proxies: readonly string[]) => {
   const isProxy = matcherOf(proxies.flatMap((text) => rangeOf(text) ?? []))
   return (peer: string, headers: Record<string, string> = {}) =>
-    originOf({ ids, isProxy }, new Request("http://localhost/", { headers }), peer)
+    originOf({ ids, isProxy }, new Request("http://localhost/", { headers }), () => peer)
 }
 const seen = (origin: ReturnType<typeof originOf>) => [origin.address, origin.isRelayed]
 const via = (chain: string) => ({ "x-forwarded-for": chain })

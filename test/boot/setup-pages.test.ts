@@ -34,7 +34,10 @@ beforeEach(() => {
   send = async (token, address, headers = {}, fields = {}) => {
     const body = new URLSearchParams({ token, publicUrl: "http://localhost", ...fields })
     const request = new Request("http://localhost/setup", { method: "POST", body, headers })
-    const answer = await pages(request, originOf(services, request, address))
+    const answer = await pages(
+      request,
+      originOf(services, request, () => address),
+    )
     return answer ?? new Response(null, { status: 404 })
   }
 })

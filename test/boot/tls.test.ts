@@ -22,7 +22,7 @@ const app: App = {
   published: () => undefined,
   answer: async (request, peer) => {
     if (request.url.endsWith("/slow")) await new Promise((done) => setTimeout(done, 150))
-    return new Response(peer)
+    return new Response(peer())
   },
   api: () => Promise.reject(new Error("nobody calls")),
   guarded: (_, response) => response,

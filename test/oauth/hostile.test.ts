@@ -187,7 +187,7 @@ const issued = new Set<string>()
 async function tried(request: Hostile, known: readonly string[]): Promise<readonly string[]> {
   const { method, path, headers, body } = request
   const init = { method, headers, body: body ?? null, redirect: "manual" } as const
-  const response = await app.answer(new Request(issuer + path, init), "192.0.2.1")
+  const response = await app.answer(new Request(issuer + path, init), () => "192.0.2.1")
   const text = await response.text()
   if (response.status < 400) wentWell.push(`${method} ${new URL(issuer + path).pathname}`)
   const location = response.headers.get("location")
@@ -324,7 +324,7 @@ test.each([
 ])("no stranger is listened to for long at %s", async (path) => {
   for (const type of [form, "application/json", "text/plain"]) {
     const { init, sent } = endless(type)
-    const { status } = await app.answer(new Request(issuer + path, init), "192.0.2.1")
+    const { status } = await app.answer(new Request(issuer + path, init), () => "192.0.2.1")
     expect(status).toBeLessThan(500)
     expect(sent(), type).toBeLessThanOrEqual((largerBytes[path] ?? usualBytes) + 8192)
   }
@@ -374,7 +374,7 @@ test.each(sent.map((row) => [`${row.decoder}, ${row.what}, by ${row.as}`, row] a
     })
     let said = ""
     const cost = await costOf(async () => {
-      const response = await app.answer(request, "203.0.113.9")
+      const response = await app.answer(request, () => "203.0.113.9")
       said = `${response.status} ${await response.text()}`
     })
     expect(said).toMatch(answer)

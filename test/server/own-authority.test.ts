@@ -96,7 +96,7 @@ describe("the page that hands a root out", () => {
   const asked = (path: string, headers: Record<string, string> = {}, host = "nas.lan") =>
     app.answer(
       new Request(`https://${host}${path}`, { headers: { host, ...headers } }),
-      "192.168.1.9",
+      () => "192.168.1.9",
     )
   let beforeSetUp: Response
   beforeAll(async () => {

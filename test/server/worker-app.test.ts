@@ -78,7 +78,7 @@ afterEach(async () => {
   folder.remove()
 })
 
-const peer = "127.0.0.1"
+const peer = () => "127.0.0.1"
 const appAt = (services: ServerServices) =>
   appOf({ services, setupToken: setupDoorBeside(services, line.ask), upstream: "" })
 const turn = () => new Promise((done) => setImmediate(done))

@@ -14,7 +14,7 @@ const app: App = {
     if (request.url.endsWith("/slow")) await new Promise((done) => setTimeout(done, 300))
     // What came goes back.
     if (request.method === "POST") return new Response(await request.arrayBuffer())
-    return new Response(peer)
+    return new Response(peer())
   },
   api: () => Promise.reject(new Error("nobody calls")),
   guarded: (_, response) => response,

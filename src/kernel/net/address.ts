@@ -18,6 +18,9 @@ export function placeOf(text: string): Place | undefined {
   return path === undefined ? addressOf(text) : { path, mode: Number.parseInt(mode, 8) }
 }
 
+/** Tells the address of the other end of a connection; "" where that has gone. */
+export type Peer = () => string
+
 /** What stands for the address of whoever comes by a socket: a proxy of this machine. */
 export const socketPeer = "unix:"
 

@@ -12,6 +12,7 @@ import {
 import { findByLoginName } from "../../domain/user/index.ts"
 import { formWithin } from "../../kernel/body.ts"
 import { lazily } from "../../kernel/lazy.ts"
+import type { Peer } from "../../kernel/net/address.ts"
 import type { ShowPage } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { anonymousCall } from "../caller.ts"
@@ -43,7 +44,7 @@ export function developmentPages(services: ServerServices, parts: Parts) {
     ...Object.entries(overviewPages(parts)),
     ...Object.entries(demoPages(parts)),
   ])
-  return async (request: Request, peer: string): Promise<Response | undefined> => {
+  return async (request: Request, peer: Peer): Promise<Response | undefined> => {
     const url = URL.parse(request.url)
     const page = url && pages.get(`${request.method} ${url.pathname.replace(/(.)\/$/, "$1")}`)
     // Another name that leads to this machine is somebody else's page (DNS rebinding).

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import type { CallEnd, Hooks } from "../../api/dispatch.ts"
 import type { Refusal } from "../../domain/refusal/index.ts"
+import type { Peer } from "../../kernel/net/address.ts"
 import { version } from "../../kernel/version.ts"
 import type { OpenOptions } from "../../store/index.ts"
 import { checks, deliveries } from "./event-kind.ts"
@@ -23,7 +24,7 @@ export type Meters = {
 
 /** What of an app is timed. */
 type Answering = {
-  readonly answer: (request: Request, peer: string) => Promise<Response>
+  readonly answer: (request: Request, peer: Peer) => Promise<Response>
   readonly published: (request: Request) => Response | undefined
 }
 

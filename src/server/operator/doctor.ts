@@ -8,6 +8,7 @@ import { whenOwnerless } from "../../domain/user/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
+import type { Peer } from "../../kernel/net/address.ts"
 import type { Node } from "../../store/index.ts"
 import type { App } from "../app.ts"
 import type { Untaken } from "../background/audit-collector.ts"
@@ -45,7 +46,7 @@ export function doctorOf(services: ServerServices, { untaken, described }: Asked
     if (isAwaited) came.set(path, arrived)
     return isAwaited
   }
-  const at = (request: Request, peer: string): Response | undefined => {
+  const at = (request: Request, peer: Peer): Response | undefined => {
     const found = cameBy(services, request, peer)
     return found && note(found) ? seen() : undefined
   }
@@ -73,13 +74,13 @@ const awaitable = new RegExp(`^${prefix}[\\w-]{43}$`)
 export function cameBy(
   services: Pick<ServerServices, "ids" | "isProxy">,
   request: Request,
-  peer: string,
+  peer: Peer,
 ): Came | undefined {
   if (!request.url.includes(prefix)) return undefined
   const path = URL.parse(request.url)?.pathname ?? ""
   if (!awaitable.test(path)) return undefined
   const { host, isRelayed = false } = originOf(services, request, peer)
-  return { path, host, isRelayed, peer }
+  return { path, host, isRelayed, peer: peer() }
 }
 
 /** Answers it. */

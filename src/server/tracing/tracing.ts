@@ -18,6 +18,7 @@ import {
 } from "@opentelemetry/sdk-trace"
 import type { Entry, Hooks } from "../../api/dispatch.ts"
 import { type Tracer, traceWith } from "../../kernel/lane/trace.ts"
+import type { Peer } from "../../kernel/net/address.ts"
 import type { TraceSettings } from "../../kernel/setting/telemetry.ts"
 import { version } from "../../kernel/version.ts"
 import { routeGroup } from "../metrics/route-group.ts"
@@ -40,7 +41,7 @@ type Called = { readonly entries: readonly Entry[] }
 
 /** What of an app is traced. */
 type Answering<A extends Called> = {
-  readonly answer: (request: Request, peer: string) => Promise<Response>
+  readonly answer: (request: Request, peer: Peer) => Promise<Response>
   readonly published: (request: Request) => Response | undefined
   readonly api: () => Promise<A>
 }
@@ -152,7 +153,7 @@ function watched<A extends Called>(
   return {
     answer: async (request, peer) => {
       const parent = request.headers.get("traceparent")
-      const span = beginRequest(request, parent && isTrusted(peer) ? parent : null)
+      const span = beginRequest(request, parent && isTrusted(peer()) ? parent : null)
       try {
         const response = await current.run(span, () => app.answer(request, peer))
         noteStatus(span, response)

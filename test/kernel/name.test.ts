@@ -27,6 +27,18 @@ test("accents alone are not nothing", () => {
   expect(foldName("")).toBe("")
 })
 
+test("each character of ASCII is folded as Unicode folds it", () => {
+  for (let code = 0; code < 128; code++) {
+    const letter = String.fromCodePoint(code)
+    const small = letter.normalize("NFKC").toLowerCase()
+    // Beside one that is none of them, all go the long way.
+    for (const form of [fold, foldName]) {
+      expect(form(`${letter}b`)).toBe(`${small}b`)
+      expect(form(`${letter}ы`)).toBe(`${small}ы`)
+    }
+  }
+})
+
 /** Marks are sorted at a cost of the square of their number on one letter. */
 describe.each(Object.entries({ fold, foldName, canonical, givenName, loginNameOf }))(
   "%s sorts few marks at once",

@@ -15,6 +15,7 @@ function weighted(header: string | null, most: number): readonly Weighted[] {
 
 /** RFC 9110 §12.5.4: languages by weight, best first; at most ten are looked at. */
 export function languagesOf(header: string | null): readonly string[] {
+  if (header === null || header === "*") return []
   return weighted(header, 10)
     .filter(({ value, weight }) => value !== "" && value !== "*" && weight > 0)
     .sort((a, b) => b.weight - a.weight)

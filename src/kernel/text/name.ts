@@ -11,17 +11,24 @@ const manyMarks = /(?:(?!\u034f)[\p{M}\uff9e\uff9f]){30}/gu
  * for its reader to refuse or not to find.
  */
 export const normalForm = (text: string, form: "NFC" | "NFKC" | "NFKD"): string =>
-  text.length > lengthMax ? text : text.replace(manyMarks, "$&\u034f").normalize(form)
+  text.length > lengthMax || isPlain(text)
+    ? text
+    : text.replace(manyMarks, "$&\u034f").normalize(form)
+
+/** Whether a text has nothing but what is its own normal form and has no accent: most have not. */
+const isPlain = (text: string): boolean => plainText.test(text)
+const plainText = /^[ -~]*$/
 
 /** One form for texts that only look different: compatibility forms and case are gone. */
 export const fold = (value: string): string =>
-  normalForm(normalForm(value, "NFKC").toLowerCase(), "NFC")
+  isPlain(value) ? value.toLowerCase() : normalForm(normalForm(value, "NFKC").toLowerCase(), "NFC")
 
 /**
  * The same for names, which are also found without their accents: "muller" is Müller, "strasse" is
  * Straße. What tells people apart, like what they sign in with, is only ever compared by `fold`.
  */
 export function foldName(value: string): string {
+  if (isPlain(value)) return value.toLowerCase()
   const letter = (each: string) => spelled[each] ?? each
   const bare = normalForm(value, "NFKD").toLowerCase().replace(accents, "")
   const plain = normalForm(bare.replace(letters, letter), "NFC")

@@ -222,7 +222,8 @@ export function authorise<C extends Call>(
     return { ...placed, scope }
   }
   if (access.kind === "searches") return { ...placed, scope: scopesOf(holder, access.rules) }
-  return { ...placed, ...admit(authority, placed, { access, holder, request }) }
+  const { holds, fallback } = admit(authority, placed, { access, holder, request })
+  return fallback ? { ...placed, holds, fallback } : { ...placed, holds }
 }
 
 type Entrance = {

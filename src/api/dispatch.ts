@@ -213,7 +213,7 @@ type Performing<C> = {
   readonly cx: C
   readonly request: Message
   readonly progress: Progress<C>
-  readonly deadline: Pick<Call, "deadline">
+  readonly deadline: number | undefined
   readonly isTrial?: boolean
 }
 
@@ -228,18 +228,18 @@ async function perform<C extends Call>(
   const rules: Rules = (each) => lines.get(each)?.access
   const operate = operating(pipeline, lines, performing)
   const admit = (asked: Message) => {
-    const admitted: C = {
-      ...authorise(authority, access, cx, asked),
-      ...deadline,
-      operate,
-      explain: (question) => explain(authority, cx, rules, question),
-    }
+    const authorised = authorise(authority, access, cx, asked)
+    const answer: Call["explain"] = (question) => explain(authority, cx, rules, question)
+    const admitted: C =
+      deadline === undefined
+        ? { ...authorised, operate, explain: answer }
+        : { ...authorised, operate, explain: answer, deadline }
     progress.cx = admitted
     return admitted
   }
   const admitted = admit(request)
   const isAsked = access.kind !== "public" && !isTrial
-  const said = isAsked ? say?.(admitted, { name, ...access }) : undefined
+  const said = isAsked ? say?.(admitted, { name, changes: access.changes }) : undefined
   return said
     ? await answerWith(said, { operation, request, admitted, admit, progress })
     : create(operation.method.output, Object(await operation.handler(request, admitted)))
@@ -296,8 +296,8 @@ async function answerWith<C>(
 }
 
 /** Until when a caller waits who says how long. */
-const deadlineOf = ({ timeoutMs }: Arrival, started: number): Pick<Call, "deadline"> =>
-  timeoutMs === undefined ? {} : { deadline: started + timeoutMs }
+const deadlineOf = ({ timeoutMs }: Arrival, started: number): number | undefined =>
+  timeoutMs === undefined ? undefined : started + timeoutMs
 
 /** How much of a body is read, by who sends it; what a stranger may not ask is left unread. */
 function limitOf(access: Access, { caller }: Call, bytesMax: number): number {

@@ -46,7 +46,10 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
   }
   const { userId, clientId, grantId } = claims
   return {
-    ...{ kind: "user", userId, orgId: orgOf(cx, userId), clientId },
+    kind: "user",
+    userId,
+    orgId: orgOf(cx, userId),
+    clientId,
     // Few operations ask for it.
     get authTime() {
       return authTimeOf(cx, userId, grantId)

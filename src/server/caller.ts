@@ -148,8 +148,30 @@ export const authenticateWith =
     if (authorization === null) return cx
     const caller = await tokenCaller(cx, { headers, ...target })
     await countRequest(cx)
-    return { ...cx, caller }
+    return asCalledBy(cx, caller)
   }
+
+/**
+ * The call as somebody's. Field by field, with what is made when it is read made now: operations
+ * copy their call again and again, and each copy of a field that must be asked costs ten others.
+ */
+const asCalledBy = (cx: Cx, caller: Cx["caller"]): Cx => ({
+  clock: cx.clock,
+  ids: cx.ids,
+  random: cx.random,
+  secrets: cx.secrets,
+  outside: cx.outside,
+  warn: cx.warn,
+  store: cx.store,
+  instance: cx.instance,
+  caller,
+  written: cx.written,
+  allowance: cx.allowance,
+  requestId: cx.requestId,
+  from: cx.from,
+  languages: cx.languages,
+  orgId: cx.orgId,
+})
 
 /** Who manages instances; they may also call a host that is no instance's, as there is none yet. */
 async function systemCallerIn(

@@ -154,7 +154,7 @@ async function answer(
     const cx = anonymousCall(services, request.headers, origin)
     const isShut = cx !== undefined && isBlocked(cx)
     const page = cx
-      ? isShut
+      ? isShut || isOperation(pathname)
         ? undefined
         : await handlers.instance(request, cx, url)
       : setupToken.isOpen()
@@ -167,6 +167,9 @@ async function answer(
     return failed(parts, handlers.show, { request, origin, cause })
   }
 }
+
+/** Operations are called by their full names; no page or document has such a path. */
+const isOperation = (pathname: string): boolean => pathname.startsWith("/core.")
 
 /** Waits until what others wrote is here; answers why that can't be. */
 async function unseenBy({ store }: ServerServices, request: Request) {

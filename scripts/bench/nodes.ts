@@ -1,6 +1,8 @@
 // What several nodes cost: `bun scripts/bench/nodes.ts [SECONDS]`, the compiled binary on a
 // PostgreSQL of its own that syncs. Client, database and nodes share the machine: the CPU of each
-// is told.
+// is told. Of two cores, nodes have one and all else the other while their CPU is compared: what
+// the same work takes rises with how busy the other core is, by more than what is looked for.
+import { spawnSync } from "node:child_process"
 import { mkdirSync, readdirSync, readlinkSync, writeFileSync } from "node:fs"
 import { loadavg } from "node:os"
 import { dirname, join } from "node:path"
@@ -149,6 +151,8 @@ async function costs(): Promise<void> {
     shared.proxy.lead(shared.nodes.map(({ port }) => port))
     const nodes = [...one.nodes, ...other.nodes]
     const apart = { nodes, tried: inTurn(one.tried, other.tried) }
+    for (const { pid = 0 } of [...nodes, ...shared.nodes].map((node) => node.process)) pin(pid, 0)
+    for (const pid of [process.pid, ...databaseProcesses()]) pin(pid, 1)
     for (const name of one.tried.keys()) {
       await compared(name, { "1 node": one, "2 nodes": shared, "2 apart": apart })
     }
@@ -181,6 +185,12 @@ async function grouped(name: string, groups: Group[]) {
   await Promise.all(Array.from({ length: 64 }, create))
   await warm(tried)
   return { ...group, database, client, tried }
+}
+
+/** Keeps a process, with all its threads, on one core. */
+function pin(pid: number, core: number): void {
+  const { status, stderr } = spawnSync("taskset", ["-a", "-c", "-p", `${core}`, `${pid}`])
+  if (status !== 0) throw new Error(`taskset: ${stderr}`)
 }
 
 /** The same operations, asked now here, now there. */

@@ -1,6 +1,3 @@
-import { create, type DescMessage, type Message, toJson } from "@bufbuild/protobuf"
-import { ErrorDetailSchema } from "../gen/core/v1/error_pb.ts"
-import { BadRequestSchema, PreconditionFailureSchema } from "../gen/google/rpc/error_details_pb.ts"
 import type { Code, Fault } from "../kernel/fault.ts"
 
 /** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
@@ -29,32 +26,29 @@ export const httpStatus = (code: Code) => travel[code].http
 /** What a caller reads: the words first, then the id to search for. */
 export const textOf = ({ message, id }: Fault): string => `${message} (${id})`
 
-/** A message that says more, and what it is an instance of. */
-export type Detail = { readonly desc: DescMessage; readonly value: Message }
+/** A message that says more: its full name, and itself in the JSON form of Protobuf. */
+export type Detail = { readonly type: string; readonly value: object }
 
 /** What a failure says beside its code: always its id, and what field or condition it is about. */
 export function detailsOf({ id, message, violation, precondition }: Fault): readonly Detail[] {
-  const details: Detail[] = [
-    { desc: ErrorDetailSchema, value: create(ErrorDetailSchema, { id, message }) },
+  return [
+    { type: "core.v1.ErrorDetail", value: { id, message } },
+    ...(violation
+      ? [{ type: "google.rpc.BadRequest", value: { fieldViolations: [violation] } }]
+      : []),
+    ...(precondition
+      ? [{ type: "google.rpc.PreconditionFailure", value: { violations: [precondition] } }]
+      : []),
   ]
-  if (violation) {
-    const value = create(BadRequestSchema, { fieldViolations: [violation] })
-    details.push({ desc: BadRequestSchema, value })
-  }
-  if (precondition) {
-    const value = create(PreconditionFailureSchema, { violations: [precondition] })
-    details.push({ desc: PreconditionFailureSchema, value })
-  }
-  return details
 }
 
 /** The body of a failed REST call: google.rpc.Status in JSON. */
 export const statusOf = (fault: Fault): object => ({
   code: grpcNumber(fault.code),
   message: textOf(fault),
-  details: detailsOf(fault).map(({ desc, value }) => ({
-    "@type": `type.googleapis.com/${desc.typeName}`,
-    ...Object(toJson(desc, value)),
+  details: detailsOf(fault).map(({ type, value }) => ({
+    "@type": `type.googleapis.com/${type}`,
+    ...value,
   })),
 })
 

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Authority } from "../api/access.ts"
-import { join } from "../api/method.ts"
 import * as action from "../domain/action/index.ts"
 import * as app from "../domain/app/index.ts"
 import * as asset from "../domain/asset/index.ts"
@@ -106,7 +105,10 @@ export async function operations() {
     read.push(await each.operations())
     await nextTurn()
   }
-  const { book } = await import("../api/book.ts")
+  const [{ book }, { join }] = await Promise.all([
+    import("../api/book.ts"),
+    import("../api/method.ts"),
+  ])
   return join(
     book,
     read.flatMap(({ shares }) => [...shares]),

@@ -12,9 +12,10 @@ import type { Compression, UniversalServerRequest } from "@connectrpc/connect/pr
 import { compressionGzip } from "@connectrpc/connect-node"
 import type { Fault } from "../../kernel/fault.ts"
 import type { Arrival, Encoding, Entry } from "../dispatch.ts"
-import { detailsOf, grpcNumber, textOf } from "../faults.ts"
+import { grpcNumber, textOf } from "../faults.ts"
 import { mediaTypeOf } from "../input/body.ts"
 import { decodeBinary, decodeJson } from "../input/decode.ts"
+import { detailMessages } from "./detail.ts"
 
 /** What the transport knows about the peer, carried through connect-es to the dispatcher. */
 export type Peer = {
@@ -101,7 +102,7 @@ function arrivalOf({ name }: Entry, context: HandlerContext): Arrival {
 const encodings: Readonly<Record<string, Encoding>> = { grpc: "grpc", "grpc-web": "grpc-web" }
 
 const errorOf = (fault: Fault, headers: Readonly<Record<string, string>>): ConnectError =>
-  new ConnectError(textOf(fault), codeOf(fault), { ...headers }, [...detailsOf(fault)])
+  new ConnectError(textOf(fault), codeOf(fault), { ...headers }, detailMessages(fault))
 
 /** connect-es counts the codes as gRPC does. */
 const codeOf = ({ code }: Fault): Code => {

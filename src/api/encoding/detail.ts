@@ -1,0 +1,25 @@
+import { create, type DescMessage, type Message } from "@bufbuild/protobuf"
+import { ErrorDetailSchema } from "../../gen/core/v1/error_pb.ts"
+import {
+  BadRequestSchema,
+  PreconditionFailureSchema,
+} from "../../gen/google/rpc/error_details_pb.ts"
+import type { Fault } from "../../kernel/fault.ts"
+import { detailsOf } from "../faults.ts"
+
+const schemas = new Map<string, DescMessage>(
+  [ErrorDetailSchema, BadRequestSchema, PreconditionFailureSchema].map((each) => [
+    each.typeName,
+    each,
+  ]),
+)
+
+type DetailMessage = { readonly desc: DescMessage; readonly value: Message }
+
+/** What a failure says beside its code, as messages: nothing before the first call needs those. */
+export const detailMessages = (fault: Fault): DetailMessage[] =>
+  detailsOf(fault).map(({ type, value }) => {
+    const desc = schemas.get(type)
+    if (!desc) throw new Error(`${type} is no detail of a failure`)
+    return { desc, value: create(desc, Object(value)) }
+  })

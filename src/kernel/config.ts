@@ -310,39 +310,40 @@ const refusalError = (id: string, message: string) => new Fault("invalid_argumen
  * may be a secret.
  */
 function text<T>(what: string, parse: (text: string) => T | undefined) {
-  const understood = z.transform((value: string | number, context) => {
-    const parsed = parse(String(value))
-    if (parsed !== undefined) return parsed
-    context.issues.push({ code: "custom", message: `must be ${what}`, input: value })
-    return z.NEVER
-  })
-  return z.pipe(z.union([z.string(), z.number()], `must be ${what}`), understood)
+  return understood(what, (given) =>
+    typeof given === "string" || Number.isFinite(given) ? parse(String(given)) : undefined,
+  )
 }
 
 /** A list: an array in the file, separated by commas elsewhere. */
 function list<T>(what: string, parse: (text: string) => T | undefined) {
-  const understood = z.transform((given: string | string[], context) => {
+  return understood(what, (given) => {
     const values = typeof given === "string" ? separated(given) : given
-    const parsed = values.flatMap((value) => parse(value) ?? [])
-    if (parsed.length === values.length) return parsed
+    if (!Array.isArray(values)) return undefined
+    const parsed = values.flatMap((each) => (typeof each === "string" ? (parse(each) ?? []) : []))
+    return parsed.length === values.length ? parsed : undefined
+  })
+}
+
+/** One schema and not one for each part: every start makes those of all settings. */
+function understood<T>(what: string, read: (given: unknown) => T | undefined) {
+  return z.transform((given: unknown, context) => {
+    const value = read(given)
+    if (value !== undefined) return value
     context.issues.push({ code: "custom", message: `must be ${what}`, input: given })
     return z.NEVER
   })
-  return z.pipe(z.union([z.string(), z.array(z.string())], `must be ${what}`), understood)
 }
 
 /** Tables of the file, or JSON elsewhere; `parse` answers a text that says what is wrong. */
 function table<T>(parse: (given: unknown) => T | string) {
-  return z.pipe(
-    z.unknown(),
-    z.transform((given: unknown, context) => {
-      const parsed = parse(typeof given === "string" ? (jsonOf(given) ?? given) : given)
-      if (typeof parsed !== "string") return parsed
-      // The value stays out of it, as everywhere here.
-      context.issues.push({ code: "custom", message: parsed, input: given })
-      return z.NEVER
-    }),
-  )
+  return z.transform((given: unknown, context) => {
+    const parsed = parse(typeof given === "string" ? (jsonOf(given) ?? given) : given)
+    if (typeof parsed !== "string") return parsed
+    // The value stays out of it, as everywhere here.
+    context.issues.push({ code: "custom", message: parsed, input: given })
+    return z.NEVER
+  })
 }
 
 function jsonOf(text: string): unknown {

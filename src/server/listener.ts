@@ -1,7 +1,6 @@
 import { rmSync } from "node:fs"
 import http from "node:http"
 import { createServer, type Http2Server, type Http2Session } from "node:http2"
-import { Elysia } from "elysia"
 import { respondFault } from "../api/respond.ts"
 import type { Certificate } from "../boot/edge/certificate.ts"
 import { openSocketFile, socketError } from "../boot/edge/socket-file.ts"
@@ -133,25 +132,19 @@ function untilDone(clock: Clock, act: () => void, lost: (cause: unknown) => void
   }
 }
 
-/**
- * Answers by the app; `told` sees every answer, `peerOf` says whom a request is from. The app does
- * its own routing, before Elysia's: that loses the path of hosts with fewer than four letters
- * ("http://nas/").
- */
+/** Answers by the app; `told` sees every answer, `peerOf` says whom a request is from. */
 function answeringOf(app: App, told: Told, peerOf: (request: Request) => string): Answering {
-  const elysia = new Elysia()
   const arrived = arrivals(peerOf)
-  elysia.onRequest(({ request }) => app.answer(request, arrived(request)))
-  // Left alone, Elysia answers 200 and the words of the error.
-  elysia.onError(() => respondFault(new Fault("internal", "internal", "something went wrong"), {}))
   return (request) => {
     const published = app.published(request)
     if (published) return told(published)
-    const answer = elysia.fetch(request)
     const sent = (response: Response) => told(app.guarded(request, response))
-    return answer instanceof Promise ? answer.then(sent) : sent(answer)
+    return app.answer(request, arrived(request)).then(sent, () => sent(failed()))
   }
 }
+
+/** What the app could not answer itself; the error's words are not for whoever asked. */
+const failed = () => respondFault(new Fault("internal", "internal", "something went wrong"), {})
 
 type Told = (response: Response) => Response
 

@@ -1,4 +1,4 @@
-// Whom a request is counted against, also where nobody waits for the answer any more.
+// Whom a request is counted against, also where nobody waits any more, and what fails at the door.
 import { once } from "node:events"
 import { connect } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -65,6 +65,20 @@ test("also where the client sends all it has to say at once, and is gone", async
     }
     await all.promise
     expect(known).toEqual(Array(senders).fill("127.0.0.1"))
+  } finally {
+    await listener.stop()
+  }
+})
+
+test("an error that the app did not turn into an answer keeps its words to itself", async () => {
+  const app = appOf(() => Promise.reject(new Error("the secret is 42")))
+  const listener = listenHttp(app, { place, certificates: [] }, systemClock)
+  try {
+    const answer = await fetch(`http://127.0.0.1:${listener.port}/ui/login`)
+    expect(answer.status).toBe(500)
+    const text = await answer.text()
+    expect(text).toContain("something went wrong")
+    expect(text).not.toContain("42")
   } finally {
     await listener.stop()
   }

@@ -14,10 +14,12 @@ export type Control = { readonly close: () => Promise<void> }
 const inputMax = 4 * 1024 * 1024
 const secondsMax = 30
 
-const answerSchema = z.union([
-  z.object({ fault: z.object({ code: z.enum(codes), id: z.string(), message: z.string() }) }),
-  z.object({ result: z.unknown() }),
-])
+const answerSchema = z.lazy(() =>
+  z.union([
+    z.object({ fault: z.object({ code: z.enum(codes), id: z.string(), message: z.string() }) }),
+    z.object({ result: z.unknown() }),
+  ]),
+)
 
 /**
  * Answers commands on a socket in the data folder that only its owner may open. The caller holds

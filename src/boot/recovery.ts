@@ -8,27 +8,31 @@ import { folderAt } from "./folder/folder.ts"
 import { startError } from "./start-error.ts"
 
 /** What a recovery is asked for; also what comes in through the control socket. */
-export const recoveryRequest = z.strictObject({
-  /** Login name of who is let in; the only owner where it is left out. */
-  owner: z.optional(z.string()),
-  /** The address of a person who is to be made: `owner` is nobody's name yet. */
-  email: z.optional(z.string()),
-  /** The id of an instance, where there are several. */
-  instance: z.optional(z.string()),
-  /** Their second factors and passkeys are not lost. */
-  keepsFactors: z.boolean(),
-})
+export const recoveryRequest = z.lazy(() =>
+  z.strictObject({
+    /** Login name of who is let in; the only owner where it is left out. */
+    owner: z.optional(z.string()),
+    /** The address of a person who is to be made: `owner` is nobody's name yet. */
+    email: z.optional(z.string()),
+    /** The id of an instance, where there are several. */
+    instance: z.optional(z.string()),
+    /** Their second factors and passkeys are not lost. */
+    keepsFactors: z.boolean(),
+  }),
+)
 export type RecoveryRequest = Readonly<z.output<typeof recoveryRequest>>
 
 /** Whom a link lets in. */
-export const recovered = z.object({
-  link: z.string(),
-  loginName: z.string(),
-  /** Until when the link is good, ms UTC. */
-  expires: z.int(),
-  /** Whether they did not own the instance before. */
-  isNewOwner: z.boolean(),
-})
+export const recovered = z.lazy(() =>
+  z.object({
+    link: z.string(),
+    loginName: z.string(),
+    /** Until when the link is good, ms UTC. */
+    expires: z.int(),
+    /** Whether they did not own the instance before. */
+    isNewOwner: z.boolean(),
+  }),
+)
 export type Recovered = Readonly<z.output<typeof recovered>>
 
 type Options = {

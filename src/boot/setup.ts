@@ -11,15 +11,17 @@ import { type KeyFile, keyFileAt, registeredKey } from "./folder/key-file.ts"
 import { startError, systemCode } from "./start-error.ts"
 
 /** What set-up without a person is asked for; also what comes in through the control socket. */
-export const setupRequest = z.strictObject({
-  publicUrl: z.string(),
-  org: z.string(),
-  owner: z.string(),
-  ownerEmail: z.string(),
-  ownerPassword: z.string(),
-  /** The key of a service user who shall own the instance, too. */
-  serviceKey: z.optional(registeredKey),
-})
+export const setupRequest = z.lazy(() =>
+  z.strictObject({
+    publicUrl: z.string(),
+    org: z.string(),
+    owner: z.string(),
+    ownerEmail: z.string(),
+    ownerPassword: z.string(),
+    /** The key of a service user who shall own the instance, too. */
+    serviceKey: z.optional(registeredKey),
+  }),
+)
 export type SetupRequest = Readonly<z.output<typeof setupRequest>>
 
 type Options = {

@@ -15,12 +15,14 @@ const roles = ["SYSTEM_OWNER", "SYSTEM_OWNER_VIEWER"] as const
 /** A name is an issuer of tokens, and never one that is an address, as ours are. */
 const name = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
-const schema = z.array(
-  z.strictObject({
-    name: z.string().check(z.regex(name)),
-    public_key: z.string(),
-    roles: z._default(z.array(z.enum(roles)).check(z.minLength(1)), ["SYSTEM_OWNER"]),
-  }),
+const schema = z.lazy(() =>
+  z.array(
+    z.strictObject({
+      name: z.string().check(z.regex(name)),
+      public_key: z.string(),
+      roles: z._default(z.array(z.enum(roles)).check(z.minLength(1)), ["SYSTEM_OWNER"]),
+    }),
+  ),
 )
 
 /** Reads system users as they are configured; answers what is wrong as a text. */

@@ -7,41 +7,45 @@ import { type Folder, folderAt } from "../folder/folder.ts"
 import { readConfig } from "../settings.ts"
 
 /** What is asked of the events; also what comes in through the control socket. Times are ms UTC. */
-export const eventRequest = z.strictObject({
-  /** The id of an instance, where there are several. */
-  instance: z.optional(z.string()),
-  types: z.optional(z.array(z.string())),
-  streams: z.optional(z.array(z.string())),
-  id: z.optional(z.string()),
-  editor: z.optional(z.string()),
-  owner: z.optional(z.string()),
-  since: z.optional(z.int()),
-  until: z.optional(z.int()),
-  /** Only what comes after this position, or before it where not `asc`. */
-  from: z.optional(z.int()),
-  asc: z.boolean(),
-  limit: z.int().check(z.minimum(0), z.maximum(1000)),
-})
+export const eventRequest = z.lazy(() =>
+  z.strictObject({
+    /** The id of an instance, where there are several. */
+    instance: z.optional(z.string()),
+    types: z.optional(z.array(z.string())),
+    streams: z.optional(z.array(z.string())),
+    id: z.optional(z.string()),
+    editor: z.optional(z.string()),
+    owner: z.optional(z.string()),
+    since: z.optional(z.int()),
+    until: z.optional(z.int()),
+    /** Only what comes after this position, or before it where not `asc`. */
+    from: z.optional(z.int()),
+    asc: z.boolean(),
+    limit: z.int().check(z.minimum(0), z.maximum(1000)),
+  }),
+)
 export type EventRequest = Readonly<z.output<typeof eventRequest>>
 
-const event = z.object({
-  position: z.int(),
-  time: z.int(),
-  type: z.string(),
-  /** The kind of the stream that it is of, and its id. */
-  stream: z.string(),
-  id: z.string(),
-  /** The organisation that owns it. */
-  owner: z.string(),
-  /** The id of who did it, or the name of the part of the process. */
-  editor: z.string(),
-  client: z.string(),
-  /** What has changed; never anything personal or secret. */
-  data: z.unknown(),
-})
+const event = z.lazy(() =>
+  z.object({
+    position: z.int(),
+    time: z.int(),
+    type: z.string(),
+    /** The kind of the stream that it is of, and its id. */
+    stream: z.string(),
+    id: z.string(),
+    /** The organisation that owns it. */
+    owner: z.string(),
+    /** The id of who did it, or the name of the part of the process. */
+    editor: z.string(),
+    client: z.string(),
+    /** What has changed; never anything personal or secret. */
+    data: z.unknown(),
+  }),
+)
 
 /** What happened, and up to where everything was looked at. */
-export const eventAnswer = z.object({ position: z.int(), events: z.array(event) })
+export const eventAnswer = z.lazy(() => z.object({ position: z.int(), events: z.array(event) }))
 export type EventAnswer = Readonly<z.output<typeof eventAnswer>>
 type ShownEvent = EventAnswer["events"][number]
 

@@ -7,7 +7,7 @@ import { readConfig } from "../settings.ts"
 
 type Lent = { readonly env: Readonly<Record<string, string | undefined>> }
 
-const said = z.object({ notReady: z.nullable(z.string()) })
+const said = z.lazy(() => z.object({ notReady: z.nullable(z.string()) }))
 
 /** The command that a container or a watchdog of the same machine asks, without a port. */
 export const healthCommands = ({ env }: Lent): CommandTable => ({

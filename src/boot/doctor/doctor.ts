@@ -14,57 +14,61 @@ import { type Finding, ok, warning, wrong } from "./finding.ts"
 import { checkClock, checkDisk, checkFolder, checkKey, checkLimits, checkPort } from "./machine.ts"
 
 /** What a running server says of itself. */
-export const condition = z.object({
-  notReady: z.nullable(z.string()),
-  /** Those that share a log with it, and it itself; absent where it is alone. */
-  nodes: z.optional(
-    z.array(
+export const condition = z.lazy(() =>
+  z.object({
+    notReady: z.nullable(z.string()),
+    /** Those that share a log with it, and it itself; absent where it is alone. */
+    nodes: z.optional(
+      z.array(
+        z.object({
+          part: z.number(),
+          isSelf: z.boolean(),
+          /** How long ago it said where it is, in ms. */
+          seenMs: z.number(),
+          position: z.number(),
+          /** So many events the log has beyond that. */
+          behind: z._default(z.number(), 0),
+          leads: z.boolean(),
+          /** Of its program. */
+          version: z._default(z.string(), ""),
+        }),
+      ),
+    ),
+    /** When the newest event was written, in ms UTC; null where there is none. */
+    newest: z.nullable(z.number()),
+    /** Some of the hosts for which there are too many to have certificates by themselves. */
+    hostsBeyond: z._default(z.array(z.string()), []),
+    /** Instances whose events are not collected; absent where nobody collects, or another node. */
+    untaken: z.optional(
+      z.array(z.object({ instance: z.string(), why: z.string(), since: z.number() })),
+    ),
+    /** Files that the server is made after: why it isn't, or null; how much is there beside them. */
+    described: z.optional(
+      z.object({ path: z.string(), why: z.nullable(z.string()), beyond: z.number() }),
+    ),
+    instances: z.array(
       z.object({
-        part: z.number(),
-        isSelf: z.boolean(),
-        /** How long ago it said where it is, in ms. */
-        seenMs: z.number(),
-        position: z.number(),
-        /** So many events the log has beyond that. */
-        behind: z._default(z.number(), 0),
-        leads: z.boolean(),
-        /** Of its program. */
-        version: z._default(z.string(), ""),
+        id: z.string(),
+        publicUrl: z.string(),
+        /** Whether mails can go out. */
+        hasMail: z.boolean(),
+        /** Algorithms that nothing can be signed with. */
+        keyless: z.array(z.string()),
+        /** When nobody can administer it any more, or null for never; older servers don't say. */
+        ownerless: z.optional(z.nullable(z.string())),
       }),
     ),
-  ),
-  /** When the newest event was written, in ms UTC; null where there is none. */
-  newest: z.nullable(z.number()),
-  /** Some of the hosts for which there are too many to have certificates by themselves. */
-  hostsBeyond: z._default(z.array(z.string()), []),
-  /** Instances whose events are not collected; absent where nobody collects, or another node. */
-  untaken: z.optional(
-    z.array(z.object({ instance: z.string(), why: z.string(), since: z.number() })),
-  ),
-  /** Files that the server is made after: why it isn't, or null; how much is there beside them. */
-  described: z.optional(
-    z.object({ path: z.string(), why: z.nullable(z.string()), beyond: z.number() }),
-  ),
-  instances: z.array(
-    z.object({
-      id: z.string(),
-      publicUrl: z.string(),
-      /** Whether mails can go out. */
-      hasMail: z.boolean(),
-      /** Algorithms that nothing can be signed with. */
-      keyless: z.array(z.string()),
-      /** When nobody can administer it any more, or null for never; older servers don't say. */
-      ownerless: z.optional(z.nullable(z.string())),
-    }),
-  ),
-})
+  }),
+)
 export type Condition = Readonly<z.output<typeof condition>>
 
-const status = z.object({ pid: z.number(), version: z.string() })
-const awaited = z.object({ path: z.string() })
+const status = z.lazy(() => z.object({ pid: z.number(), version: z.string() }))
+const awaited = z.lazy(() => z.object({ path: z.string() }))
 /** Also what comes in through the control socket. */
-export const arrivedRequest = z.strictObject({ path: z.string() })
-const arrived = z.nullable(z.object({ host: z.string(), peer: z.string(), isRelayed: z.boolean() }))
+export const arrivedRequest = z.lazy(() => z.strictObject({ path: z.string() }))
+const arrived = z.lazy(() =>
+  z.nullable(z.object({ host: z.string(), peer: z.string(), isRelayed: z.boolean() })),
+)
 
 export type Examined = {
   readonly config: Config

@@ -8,39 +8,45 @@ import { startError, systemCode } from "../start-error.ts"
 // public in it as it is, so that others of our commands can look at it, and each key sealed.
 
 /** A host's certificate. Times are ms UTC. */
-const held = z.object({
-  host: z.string(),
-  /** Who gave it: the address of an authority's directory, or `ownAuthority`. */
-  by: z.string(),
-  /** PEM, with those that lead to its root. */
-  cert: z.string(),
-  sealedKey: z.string(),
-  /** When to get the next one. */
-  renew: z.number(),
-})
+const held = z.lazy(() =>
+  z.object({
+    host: z.string(),
+    /** Who gave it: the address of an authority's directory, or `ownAuthority`. */
+    by: z.string(),
+    /** PEM, with those that lead to its root. */
+    cert: z.string(),
+    sealedKey: z.string(),
+    /** When to get the next one. */
+    renew: z.number(),
+  }),
+)
 
 /** Why a host has no newer certificate, since its last one. */
-const failure = z.object({
-  host: z.string(),
-  by: z.string(),
-  /** Times in a row. */
-  count: z.int(),
-  said: z.string(),
-  /** When to try again. */
-  next: z.number(),
-})
+const failure = z.lazy(() =>
+  z.object({
+    host: z.string(),
+    by: z.string(),
+    /** Times in a row. */
+    count: z.int(),
+    said: z.string(),
+    /** When to try again. */
+    next: z.number(),
+  }),
+)
 
 /** What a device trusts to believe our own certificates of a host. */
-const root = z.object({ host: z.string(), cert: z.string(), sealedKey: z.string() })
+const root = z.lazy(() => z.object({ host: z.string(), cert: z.string(), sealedKey: z.string() }))
 
-const schema = z.object({
-  format: z.literal(1),
-  /** With the authority of this directory. */
-  accounts: z.array(z.object({ by: z.string(), sealedKey: z.string() })),
-  held: z.array(held),
-  roots: z._default(z.array(root), []),
-  failures: z.array(failure),
-})
+const schema = z.lazy(() =>
+  z.object({
+    format: z.literal(1),
+    /** With the authority of this directory. */
+    accounts: z.array(z.object({ by: z.string(), sealedKey: z.string() })),
+    held: z.array(held),
+    roots: z._default(z.array(root), []),
+    failures: z.array(failure),
+  }),
+)
 
 export type Held = Readonly<z.output<typeof held>>
 export type Root = Readonly<z.output<typeof root>>

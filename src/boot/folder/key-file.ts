@@ -18,19 +18,23 @@ import type { Ids } from "../../kernel/id.ts"
 import { startError, systemCode } from "../start-error.ts"
 
 /** What set-up is told of the service user's key: everything but the private half. */
-export const registeredKey = z.strictObject({
-  userId: z.string().check(z.regex(/^\d{1,18}$/)),
-  keyId: z.string().check(z.regex(/^\d{1,18}$/)),
-  publicKey: z.string(),
-})
+export const registeredKey = z.lazy(() =>
+  z.strictObject({
+    userId: z.string().check(z.regex(/^\d{1,18}$/)),
+    keyId: z.string().check(z.regex(/^\d{1,18}$/)),
+    publicKey: z.string(),
+  }),
+)
 export type RegisteredKey = Readonly<z.output<typeof registeredKey>>
 
-const content = z.strictObject({
-  type: z.literal("serviceaccount"),
-  keyId: z.string(),
-  key: z.string(),
-  userId: z.string(),
-})
+const content = z.lazy(() =>
+  z.strictObject({
+    type: z.literal("serviceaccount"),
+    keyId: z.string(),
+    key: z.string(),
+    userId: z.string(),
+  }),
+)
 
 /** A key that lies on disk, under a name of its own until it is registered. */
 export type KeyFile = {

@@ -1,5 +1,4 @@
-import { chmodSync, rmSync } from "node:fs"
-import { request } from "node:http"
+import { chmodSync, lstatSync, rmSync } from "node:fs"
 import * as z from "zod/mini"
 import { codes, Fault } from "../kernel/fault.ts"
 import type { Folder } from "./folder/folder.ts"
@@ -74,7 +73,10 @@ export async function ask(folder: Folder, command: string, input: unknown = {}):
   throw new Fault(code, id, message)
 }
 
-function post(folder: Folder, path: string, input: unknown): Promise<string> {
+async function post(folder: Folder, path: string, input: unknown): Promise<string> {
+  refuseUnserved(folder)
+  // Loaded with the first question: a start that finds no socket asks none.
+  const { request } = await import("node:http")
   return new Promise((done, fail) => {
     const requested = request({
       socketPath: folder.controlSocket,
@@ -102,7 +104,16 @@ function post(folder: Folder, path: string, input: unknown): Promise<string> {
   })
 }
 
-function unreachable(folder: Folder, error: Error): unknown {
+/** Where there is no socket, nobody listens. */
+function refuseUnserved(folder: Folder): void {
+  try {
+    lstatSync(folder.controlSocket)
+  } catch (error) {
+    throw unreachable(folder, error)
+  }
+}
+
+function unreachable(folder: Folder, error: unknown): unknown {
   const code = systemCode(error)
   if (["EACCES", "EPERM"].includes(code)) {
     return startError("control_forbidden", `only the owner of ${folder.path} may do this`, error)

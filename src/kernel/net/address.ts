@@ -63,26 +63,38 @@ export function rangeOf(text: string): Range | undefined {
 
 /** Whether an address lies in one of the ranges. */
 export function matcherOf(ranges: readonly Range[]): (address: string) => boolean {
-  const list = new BlockList()
-  for (const { address, bits, family } of ranges) list.addSubnet(address, bits, `ipv${family}`)
+  // Made when the first address is asked for, which is not at start.
+  let list: BlockList | undefined
   return (address) => {
+    list ??= blockListOf(ranges)
     const plain = plainOf(address)
     const version = isIP(plain)
     return version !== 0 && list.check(plain, version === 6 ? "ipv6" : "ipv4")
   }
 }
 
-const rangesOf = (...texts: readonly string[]) => texts.flatMap((text) => rangeOf(text) ?? [])
+function blockListOf(ranges: readonly Range[]): BlockList {
+  const list = new BlockList()
+  for (const { address, bits, family } of ranges) list.addSubnet(address, bits, `ipv${family}`)
+  return list
+}
+
+/** The same of ranges that stand in the code, which are read with the first address, too. */
+export function within(...texts: readonly string[]): (address: string) => boolean {
+  let matches: ((address: string) => boolean) | undefined
+  return (address) => {
+    matches ??= matcherOf(texts.flatMap((text) => rangeOf(text) ?? []))
+    return matches(address)
+  }
+}
 
 /** This machine itself. */
-export const isLoopback = matcherOf(rangesOf("127.0.0.0/8", "::1"))
+export const isLoopback = within("127.0.0.0/8", "::1")
 
 /** Addresses that are nobody's on the internet: this machine's, and those of a local network. */
-export const isLocal = matcherOf(
-  rangesOf(
-    ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"],
-    ...["100.64.0.0/10", "::1", "fc00::/7", "fe80::/10"],
-  ),
+export const isLocal = within(
+  ...["127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"],
+  ...["100.64.0.0/10", "::1", "fc00::/7", "fe80::/10"],
 )
 
 /**

@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { matcherOf, type Range, rangeOf } from "./address.ts"
+import { type Range, rangeOf, within } from "./address.ts"
 import type { Directories } from "./directory.ts"
 import type { SendMail } from "./mail.ts"
 
@@ -66,20 +66,16 @@ export function outboundAllowedOf(text: string): OutboundAllowed | undefined {
   return isName && !/(^|\.)\d+$/.test(host) ? { host } : undefined
 }
 
-const rangesOf = (...texts: readonly string[]) => texts.flatMap((text) => rangeOf(text) ?? [])
-
 /** RFC 6890 and its registry: what is no single host's place on the internet. */
-const isSpecial = matcherOf(
-  rangesOf(
-    ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"],
-    ...["172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24"],
-    ...["192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15"],
-    ...["198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"],
-    ...["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"],
-  ),
+const isSpecial = within(
+  ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16"],
+  ...["172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24"],
+  ...["192.88.99.0/24", "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15"],
+  ...["198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4"],
+  ...["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"],
 )
 
-const isGlobalUnicast = matcherOf(rangesOf("2000::/3"))
+const isGlobalUnicast = within("2000::/3")
 
 /**
  * Whether an address is some host's on the internet. IPv6 has one block for that; mapped and

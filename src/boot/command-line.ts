@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util"
-import { type CommandDef, defineCommand, renderUsage, runCommand } from "citty"
+import type { CommandDef } from "citty"
 import { Fault } from "../kernel/fault.ts"
 import { nearest } from "../kernel/text/nearest.ts"
 
@@ -52,38 +52,39 @@ export const flagsOf = ({ flags, plain }: CommandLine): Readonly<Record<string, 
  * Without a command it prints help.
  */
 export async function runCommandLine(
-  about: { readonly name: string; readonly help: string; readonly version: string },
+  about: About,
   commands: CommandTable,
   words: readonly string[],
   print: (text: string) => void,
 ): Promise<number> {
   const [name = "--help", ...rest] = namedFirst(commands, words)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  let outcome: Outcome = {}
-  const part = (each: string, of: CommandLine) =>
-    partOf(each, of, async (flags) => {
-      outcome = await of.run(flags)
-      const text = flags["--json"] ? JSON.stringify(outcome.data, null, 2) : outcome.text
-      if (text !== undefined) print(text)
-    })
-  const whole = defineCommand({
-    meta: { ...about, description: about.help },
-    subCommands: Object.fromEntries(
-      Object.entries(commands).map(([each, of]) => [each, part(each, of)]),
-    ),
-  })
-
-  if (isHelp(name)) print(`${await renderUsage(whole)}\n\n${exitsText({})}`)
-  else if (!command)
-    throw misspeltError("command", typedName(commands, words), Object.keys(commands))
-  else if (rest.some(isHelp)) {
-    const usage = await renderUsage(part(name, command), whole)
-    print(`${usage}\n\n${exitsText(command.exits ?? {})}`)
-  } else {
-    refuseUnknown(name, command, rest)
-    await runCommand(part(name, command), { rawArgs: [...rest] })
+  if (isHelp(name) || (command && rest.some(isHelp))) {
+    print(await usageOf(about, commands, command && name))
+    return 0
   }
+  if (!command) throw misspeltError("command", typedName(commands, words), Object.keys(commands))
+  const flags = flagsIn(name, command, rest)
+  const outcome = await command.run(flags)
+  const text = flags["--json"] ? JSON.stringify(outcome.data, null, 2) : outcome.text
+  if (text !== undefined) print(text)
   return outcome.code ?? 0
+}
+
+type About = { readonly name: string; readonly help: string; readonly version: string }
+
+/** How a command is called, or all are. */
+async function usageOf(about: About, commands: CommandTable, name?: string): Promise<string> {
+  // Loaded for whoever asks: a start reads no help.
+  const { renderUsage } = await import("citty")
+  const parts = Object.entries(commands).map(([each, of]) => [each, partOf(each, of)] as const)
+  const whole: CommandDef = {
+    meta: { ...about, description: about.help },
+    subCommands: Object.fromEntries(parts),
+  }
+  const part = parts.find(([each]) => each === name)?.[1]
+  const usage = part ? await renderUsage(part, whole) : await renderUsage(whole)
+  return `${usage}\n\n${exitsText((name !== undefined && commands[name]?.exits) || {})}`
 }
 
 /** What every command ends with. */
@@ -113,11 +114,7 @@ function typedName(commands: CommandTable, words: readonly string[]): string {
 
 const isHelp = (word: string) => ["help", "--help", "-h"].includes(word)
 
-function partOf(
-  name: string,
-  command: CommandLine,
-  run: (flags: Flags) => Promise<void>,
-): CommandDef {
+function partOf(name: string, command: CommandLine): CommandDef {
   const words = Object.entries(command.words ?? {}).map(([word, { help: description }]) => [
     word,
     { type: "positional", description, required: true },
@@ -131,43 +128,39 @@ function partOf(
   return {
     meta: { name, description: command.help },
     args: Object.fromEntries([...words, ...flags]),
-    run: ({ args }) => run(givenOf(command, args)),
   }
 }
 
-function givenOf(command: CommandLine, args: Readonly<Record<string, unknown>>): Flags {
-  const names = [...Object.keys(command.words ?? {}), ...Object.keys(flagsOf(command))]
-  const given = names.map((name) => {
-    const value = args[name.replace(/^--/, "")]
-    return [name, typeof value === "boolean" ? value && "on" : value] as const
-  })
-  return Object.fromEntries(
-    given.map(([name, value]) => [name, typeof value === "string" ? value : undefined]),
-  )
-}
-
-/** The parser itself takes whatever it is given, so what it would swallow is refused first. */
-function refuseUnknown(name: string, command: CommandLine, given: readonly string[]): void {
+/**
+ * What was typed behind the name. The platform's parser takes whatever it is given, so each of its
+ * tokens is looked at: nothing is swallowed. Of a flag that comes twice the last holds.
+ */
+function flagsIn(name: string, command: CommandLine, typed: readonly string[]): Flags {
   const flags = flagsOf(command)
   const names = Object.keys(flags)
   const options = names.map((flag) => [flag.slice(2), { type: typeOf(flags[flag]) }] as const)
   const { tokens } = parseArgs({
-    args: [...given],
+    args: [...typed],
     options: Object.fromEntries(options),
     strict: false,
     allowPositionals: true,
     tokens: true,
   })
   const words = Object.keys(command.words ?? {})
+  const given = new Map<string, string>()
   for (const token of tokens) {
     if (token.kind === "option-terminator") throw usageError(`"--" has no use here`)
-    if (token.kind === "option") refuseFlag(token, flags)
-    else if (!words.shift()) throw usageError(`"${token.value}" is one word too many`)
+    if (token.kind === "option") given.set(token.rawName, valueIn(token, flags))
+    else {
+      const word = words.shift()
+      if (word === undefined) throw usageError(`"${token.value}" is one word too many`)
+      given.set(word, token.value)
+    }
   }
-  const seen = new Set(tokens.map((token) => token.kind === "option" && token.rawName))
-  const missing = names.filter((flag) => flags[flag]?.required && !seen.has(flag))
+  const missing = names.filter((flag) => flags[flag]?.required && !given.has(flag))
   const wanted = [...words, ...missing]
   if (wanted.length > 0) throw usageError(`latchkey ${name} needs ${wanted.join(", ")}`)
+  return Object.fromEntries(given)
 }
 
 const typeOf = (flag: Flag | undefined) => (flag?.hint === undefined ? "boolean" : "string")
@@ -178,15 +171,17 @@ type Given = {
   readonly inlineValue?: boolean | undefined
 }
 
-function refuseFlag({ rawName, value, inlineValue }: Given, flags: CommandLine["flags"]): void {
+/** What a flag says; "on" where it takes nothing. */
+function valueIn({ rawName, value, inlineValue }: Given, flags: CommandLine["flags"]): string {
   const flag = Object.hasOwn(flags, rawName) ? flags[rawName] : undefined
   if (!flag) throw misspeltError("flag", rawName, Object.keys(flags))
   if (flag.hint === undefined) {
     if (value !== undefined) throw usageError(`${rawName} takes no value`)
-    return
+    return "on"
   }
   const isFlag = !inlineValue && value?.startsWith("--")
   if (!value || isFlag) throw usageError(`${rawName} needs a value`)
+  return value
 }
 
 function misspeltError(kind: string, word: string, known: readonly string[]): Fault {

@@ -37,12 +37,12 @@ it("hands a command its flags by their full names, and answers its exit code", a
   expect(await type("serve", "--data", "x y", "--grpc-listen=:1")).toEqual({ code: 3, printed: "" })
   expect(seen.at(-1)).toMatchObject({ "--data": "x y", "--grpc-listen": ":1" })
   await type("serve", "--data=a=b")
-  expect(seen.at(-1)).toMatchObject({ "--data": "a=b", "--grpc-listen": undefined })
+  expect(seen.at(-1)).toEqual({ "--data": "a=b" })
 })
 
 it("takes names of two words, words without a flag, and flags without a value", async () => {
   expect(await type("admin", "recover", "ada", "--quick")).toEqual({ code: 0, printed: "in" })
-  expect(seen.at(-1)).toEqual({ OWNER: "ada", "--quick": "on", "--json": undefined })
+  expect(seen.at(-1)).toEqual({ OWNER: "ada", "--quick": "on" })
   await type("admin", "recover", "-")
   expect(seen.at(-1)).toEqual({ OWNER: "-", "--quick": undefined, "--json": undefined })
   expect((await type("admin", "recover", "--help")).printed).toContain("latchkey admin recover")

@@ -1,4 +1,3 @@
-import * as z from "zod/mini"
 import { keyLength } from "./crypto/secret.ts"
 import { Fault } from "./fault.ts"
 import { addressOf, placeOf, rangeOf } from "./net/address.ts"
@@ -12,6 +11,7 @@ import {
   type Source,
   tlsKinds,
 } from "./setting/described.ts"
+import { choice, list, optional, type Reading, table, text, usually } from "./setting/reading.ts"
 import { systemUsersOf } from "./system-user.ts"
 import { nearest } from "./text/nearest.ts"
 import {
@@ -34,59 +34,67 @@ import {
 
 const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
 
-const schema = z.object({
-  data: z._default(text("the path of a folder", pathOf), "latchkey-data"),
-  config: z.optional(text("the path of a TOML file", pathOf)),
+/** Every setting: how what is given is read, and what holds where nothing is. */
+const settings = {
+  data: usually(text("the path of a folder", pathOf), "latchkey-data"),
+  config: optional(text("the path of a TOML file", pathOf)),
   // Plain HTTP belongs behind a proxy: other machines reach it only when someone says so.
-  listen: z.prefault(
+  listen: usually(
     text("HOST:PORT, such as 127.0.0.1:8080, or unix:PATH", placeOf),
     "127.0.0.1:8080",
   ),
-  grpcListen: z.prefault(text("HOST:PORT, such as 127.0.0.1:8081", addressOf), "127.0.0.1:8081"),
-  metricsListen: z.optional(text("HOST:PORT, such as 127.0.0.1:9464", addressOf)),
-  traces: z.optional(text("an address such as http://127.0.0.1:4318/v1/traces", webUrlOf)),
-  traceShare: z.optional(text("a number above 0 and up to 1, such as 0.1", shareOf)),
-  workers: z.prefault(text("a whole number from 1 to 64, such as 2", workersOf), "1"),
-  database: z.optional(text("an address such as postgres://user@host/name", databaseOf)),
-  tlsCert: z.prefault(list("paths of PEM files", pathOf), []),
-  tlsKey: z.prefault(list("paths of PEM files", pathOf), []),
-  tls: z.optional(choice(tlsKinds)),
-  acmeDirectory: z.prefault(text("an address with https://", secureUrlOf), letsEncrypt),
-  acmeChallenge: z._default(choice(acmeChallenges), "http-01"),
-  acmeEmail: z.optional(text("an e-mail address", emailOf)),
-  acmeTerms: z.optional(choice(["agreed"])),
-  acmeRoot: z.optional(text("the path of a PEM file", pathOf)),
-  redirectListen: z.optional(text("HOST:PORT, such as :80", addressOf)),
-  publicUrl: z.optional(text("an address such as https://id.example.com, no path", originOf)),
-  masterKey: z.optional(text("32 bytes in base64", masterKeyBytes)),
-  masterKeyFile: z.optional(text("the path of a file", pathOf)),
-  trustedProxies: z.prefault(list("addresses or blocks, such as 10.0.0.0/8", rangeOf), []),
-  outboundAllow: z.prefault(
+  grpcListen: usually(text("HOST:PORT, such as 127.0.0.1:8081", addressOf), "127.0.0.1:8081"),
+  metricsListen: optional(text("HOST:PORT, such as 127.0.0.1:9464", addressOf)),
+  traces: optional(text("an address such as http://127.0.0.1:4318/v1/traces", webUrlOf)),
+  traceShare: optional(text("a number above 0 and up to 1, such as 0.1", shareOf)),
+  workers: usually(text("a whole number from 1 to 64, such as 2", workersOf), "1"),
+  database: optional(text("an address such as postgres://user@host/name", databaseOf)),
+  tlsCert: usually(list("paths of PEM files", pathOf), []),
+  tlsKey: usually(list("paths of PEM files", pathOf), []),
+  tls: optional(choice(tlsKinds)),
+  acmeDirectory: usually(text("an address with https://", secureUrlOf), letsEncrypt),
+  acmeChallenge: usually(choice(acmeChallenges), "http-01"),
+  acmeEmail: optional(text("an e-mail address", emailOf)),
+  acmeTerms: optional(choice(["agreed"])),
+  acmeRoot: optional(text("the path of a PEM file", pathOf)),
+  redirectListen: optional(text("HOST:PORT, such as :80", addressOf)),
+  publicUrl: optional(text("an address such as https://id.example.com, no path", originOf)),
+  masterKey: optional(text("32 bytes in base64", masterKeyBytes)),
+  masterKeyFile: optional(text("the path of a file", pathOf)),
+  trustedProxies: usually(list("addresses or blocks, such as 10.0.0.0/8", rangeOf), []),
+  outboundAllow: usually(
     list("addresses, blocks or host names, such as 10.0.0.0/8", outboundAllowedOf),
     [],
   ),
-  transferFolder: z.optional(text("the path of a folder", pathOf)),
-  auditRetentionDays: z.prefault(text("a whole number of days, such as 90", daysOf), "90"),
-  auditCollector: z.optional(text("an address such as https://logs.example.com/in", webUrlOf)),
-  auditCollectorAuthorization: z.optional(text("a header's value, such as Bearer …", headerOf)),
-  backupFolder: z.optional(text("the path of a folder, or s3://BUCKET/PREFIX", pathOf)),
-  backupEveryHours: z.prefault(text("a whole number of hours, such as 24", countOf), "24"),
-  backupKeep: z.prefault(text("a whole number, such as 14", countOf), "14"),
-  backupRecipient: z.optional(text("a public key of age, age1…", recipientOf)),
-  s3Endpoint: z.optional(text("an address such as https://s3.example.com", webUrlOf)),
-  s3Region: z.prefault(text("a name such as eu-central-1", headerOf), "us-east-1"),
-  s3KeyId: z.optional(text("an access key", headerOf)),
-  s3Secret: z.optional(text("the secret of an access key", headerOf)),
-  s3SecretFile: z.optional(text("the path of a file", pathOf)),
-  apply: z.optional(text("the path of a YAML file, or of a folder of them", pathOf)),
-  systemUsers: z._default(table(systemUsersOf), []),
-  limits: z.prefault(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
-  logLevel: z._default(choice(logLevels), "info"),
-  logFormat: z._default(choice(logFormats), "text"),
-})
+  transferFolder: optional(text("the path of a folder", pathOf)),
+  auditRetentionDays: usually(text("a whole number of days, such as 90", daysOf), "90"),
+  auditCollector: optional(text("an address such as https://logs.example.com/in", webUrlOf)),
+  auditCollectorAuthorization: optional(text("a header's value, such as Bearer …", headerOf)),
+  backupFolder: optional(text("the path of a folder, or s3://BUCKET/PREFIX", pathOf)),
+  backupEveryHours: usually(text("a whole number of hours, such as 24", countOf), "24"),
+  backupKeep: usually(text("a whole number, such as 14", countOf), "14"),
+  backupRecipient: optional(text("a public key of age, age1…", recipientOf)),
+  s3Endpoint: optional(text("an address such as https://s3.example.com", webUrlOf)),
+  s3Region: usually(text("a name such as eu-central-1", headerOf), "us-east-1"),
+  s3KeyId: optional(text("an access key", headerOf)),
+  s3Secret: optional(text("the secret of an access key", headerOf)),
+  s3SecretFile: optional(text("the path of a file", pathOf)),
+  apply: optional(text("the path of a YAML file, or of a folder of them", pathOf)),
+  systemUsers: { ...table(systemUsersOf), standard: [] },
+  limits: usually(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
+  logLevel: usually(choice(logLevels), "info"),
+  logFormat: usually(choice(logFormats), "text"),
+} satisfies Readonly<Record<string, Reading<unknown>>>
+
+type Read = { readonly [K in keyof typeof settings]: ValueOf<(typeof settings)[K]> }
+
+type ValueOf<R> = R extends Reading<infer T> ? T : never
+
+/** What has a value only where one is given. */
+type Optional = { [K in keyof Read]: undefined extends Read[K] ? K : never }[keyof Read]
 
 /** Everything that can be configured, read and checked. */
-export type Config = Readonly<z.output<typeof schema>>
+export type Config = Readonly<Omit<Read, Optional> & Partial<Pick<Read, Optional>>>
 
 type Key = keyof Config
 
@@ -108,24 +116,31 @@ export type Sources = {
  */
 export function configOf(sources: Sources): Config {
   const given = givenIn(sources)
-  const parsed = schema.safeParse(
-    Object.fromEntries([...given.values()].map(({ key, value }) => [key, value])),
-  )
-  if (!parsed.success) {
-    const wrong = parsed.error.issues.map(({ path, message }) => {
-      return `${given.get(String(path[0]))?.origin} ${message}`
-    })
-    throw refusalError("config.value_invalid", wrong.join("; "))
-  }
-  if (parsed.data.masterKey && parsed.data.masterKeyFile) {
+  const config = readAll(given)
+  if (config.masterKey && config.masterKeyFile) {
     const origins = [given.get("masterKey")?.origin, given.get("masterKeyFile")?.origin]
     throw refusalError("config.master_key_twice", `${origins.join(" and ")} exclude each other`)
   }
   const named = (key: Key) => given.get(key)?.origin ?? spelling.flag(key)
-  checkTls(parsed.data, named)
-  checkBackups(parsed.data, named)
-  checkWorkers(parsed.data, named)
-  return parsed.data
+  checkTls(config, named)
+  checkBackups(config, named)
+  checkWorkers(config, named)
+  return config
+}
+
+function readAll(given: ReadonlyMap<string, Given>): Config {
+  const wrong: string[] = []
+  const values = Object.entries<Reading<unknown>>(settings).flatMap(([key, { read, standard }]) => {
+    const found = given.get(key)
+    if (!found) return standard === undefined ? [] : [[key, standard]]
+    const outcome = read(found.value)
+    if ("value" in outcome) return [[key, outcome.value]]
+    wrong.push(`${found.origin} ${outcome.wrong}`)
+    return []
+  })
+  if (wrong.length > 0) throw refusalError("config.value_invalid", wrong.join("; "))
+  // Reason for the cast: what each setting reads, or holds without, is what `Config` says of it.
+  return Object.fromEntries(values) as Config
 }
 
 /** Refuses certificates without their keys, and what makes no sense without a certificate. */
@@ -304,63 +319,6 @@ function given(source: Source, name: string, found: Omit<Given, "key">): Given {
 }
 
 const refusalError = (id: string, message: string) => new Fault("invalid_argument", id, message)
-
-/**
- * A text (in the file also a number) that `parse` understands. Messages never repeat the value: it
- * may be a secret.
- */
-function text<T>(what: string, parse: (text: string) => T | undefined) {
-  return understood(what, (given) =>
-    typeof given === "string" || Number.isFinite(given) ? parse(String(given)) : undefined,
-  )
-}
-
-/** A list: an array in the file, separated by commas elsewhere. */
-function list<T>(what: string, parse: (text: string) => T | undefined) {
-  return understood(what, (given) => {
-    const values = typeof given === "string" ? separated(given) : given
-    if (!Array.isArray(values)) return undefined
-    const parsed = values.flatMap((each) => (typeof each === "string" ? (parse(each) ?? []) : []))
-    return parsed.length === values.length ? parsed : undefined
-  })
-}
-
-/** One schema and not one for each part: every start makes those of all settings. */
-function understood<T>(what: string, read: (given: unknown) => T | undefined) {
-  return z.transform((given: unknown, context) => {
-    const value = read(given)
-    if (value !== undefined) return value
-    context.issues.push({ code: "custom", message: `must be ${what}`, input: given })
-    return z.NEVER
-  })
-}
-
-/** Tables of the file, or JSON elsewhere; `parse` answers a text that says what is wrong. */
-function table<T>(parse: (given: unknown) => T | string) {
-  return z.transform((given: unknown, context) => {
-    const parsed = parse(typeof given === "string" ? (jsonOf(given) ?? given) : given)
-    if (typeof parsed !== "string") return parsed
-    // The value stays out of it, as everywhere here.
-    context.issues.push({ code: "custom", message: parsed, input: given })
-    return z.NEVER
-  })
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function choice<const Options extends readonly [string, ...string[]]>(options: Options) {
-  return z.enum(options, `must be one of ${options.join(", ")}`)
-}
-
-function separated(value: string): string[] {
-  return value.split(",").flatMap((part) => part.trim() || [])
-}
 
 /** Reads a master key in base64 or base64url; undefined unless it is 32 bytes, spelled cleanly. */
 export function masterKeyBytes(value: string): Uint8Array | undefined {

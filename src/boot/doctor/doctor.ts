@@ -42,7 +42,7 @@ export const condition = z.lazy(() =>
     untaken: z.optional(
       z.array(z.object({ instance: z.string(), why: z.string(), since: z.number() })),
     ),
-    /** Files that the server is made after: why it isn't, or null; how much is there beside them. */
+    /** Files that the server is made after: why it isn't, or null; how much is there beside. */
     described: z.optional(
       z.object({ path: z.string(), why: z.nullable(z.string()), beyond: z.number() }),
     ),

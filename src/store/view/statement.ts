@@ -1,7 +1,10 @@
+import { isProduction } from "../../kernel/setting/production.ts"
+
 /**
  * An SQL statement, declared once as a constant. Every statement works within one instance, which
- * the handle binds as `$instance`; one that does not name it is refused when it is declared, that
- * is at start. Tables are named as their view declares them.
+ * the handle binds as `$instance`; one that does not name it is refused: where it is developed and
+ * tested when it is declared, in the binary, which was, when it is used. Tables are named as their
+ * view declares them.
  */
 export type Statement<Row = unknown> = {
   readonly sql: string
@@ -15,17 +18,32 @@ export type Value = string | number | bigint | boolean | null | Uint8Array
 export type Values = Readonly<Record<string, Value>>
 
 export function statement<Row = unknown>(sql: string): Statement<Row> {
+  if (!isProduction) refuseUnbound(sql)
+  return declared(sql, refuseUnbound)
+}
+
+/** Two hundred are declared at every start, which uses few: each is read with its first use. */
+function declared<Row>(sql: string, refuse: (sql: string) => void): Statement<Row> {
+  let parameters: readonly string[] | undefined
+  return {
+    sql,
+    get parameters() {
+      if (!parameters) {
+        refuse(sql)
+        parameters = [...new Set([...sql.matchAll(/\$(\w+)/g)].map((match) => match[1] ?? ""))]
+      }
+      return parameters
+    },
+  }
+}
+
+function refuseUnbound(sql: string): void {
   const bindings = sql.match(/\binstance\s*=\s*(\$instance\b|\w+\.instance\b)/g)?.length ?? 0
   const inserts = insertsInstance(sql) ? 1 : 0
   if (bindings + inserts < tablesIn(sql) || !/\$instance\b/.test(sql)) {
     throw new Error(`a statement must bind every table to $instance: ${sql.trim()}`)
   }
-  return { sql, parameters: parametersOf(sql) }
 }
-
-const parametersOf = (sql: string): readonly string[] => [
-  ...new Set([...sql.matchAll(/\$(\w+)/g)].map((match) => match[1] ?? "")),
-]
 
 /** `INSERT INTO t (instance, …) VALUES ($instance, …)`. */
 const insertsInstance = (sql: string): boolean =>
@@ -51,5 +69,5 @@ function tablesIn(sql: string): number {
 /** A statement of the process itself, across instances; says why that is right. */
 export function systemStatement<Row = unknown>(sql: string, reason: string): Statement<Row> {
   if (!reason) throw new Error(`a statement across instances needs a reason: ${sql}`)
-  return { sql, parameters: parametersOf(sql) }
+  return declared(sql, () => undefined)
 }

@@ -5,7 +5,7 @@ import { fingerprint, type Secrets } from "../../kernel/crypto/secret.ts"
 import {
   type OpenOptions,
   openNode,
-  openPostgresLog,
+  postgres,
   type Store,
   shareKeyring,
 } from "../../store/index.ts"
@@ -21,6 +21,7 @@ export async function joinStore(
   { master, url }: Pick<Start, "master"> & { readonly url: string },
   { readiness, options }: Ground,
 ): Promise<{ readonly store: Store; readonly secrets: Secrets }> {
+  const { openPostgresLog } = await postgres()
   const store = await openNode(options, {
     fresh,
     sleep: pause,

@@ -6,8 +6,7 @@ import { Fault } from "../../kernel/fault.ts"
 import {
   type Moved,
   type Moving,
-  moveFromPostgres,
-  moveToPostgres,
+  postgres,
   shareReactorState,
   workLease,
 } from "../../store/index.ts"
@@ -18,7 +17,8 @@ import { joinServices } from "../services.ts"
 export type MoveStart = Start & { readonly url: string }
 
 /** Moves the log of a data folder into PostgreSQL; the folder is that of a node then. */
-export const moveIn = (start: MoveStart): Promise<Moved> => moveToPostgres(movingOf(start))
+export const moveIn = async (start: MoveStart): Promise<Moved> =>
+  (await postgres()).moveToPostgres(movingOf(start))
 
 /** Moves the log in PostgreSQL into a data folder: that of a node, or an empty one. */
 export async function moveOut(start: MoveStart): Promise<Moved> {
@@ -28,6 +28,7 @@ export async function moveOut(start: MoveStart): Promise<Moved> {
     // It was cut off after it had been taken out; what is left is found there.
     if (!(cause instanceof Fault) || cause.id !== "store.database_moved") throw cause
   }
+  const { moveFromPostgres } = await postgres()
   return moveFromPostgres(movingOf(start))
 }
 

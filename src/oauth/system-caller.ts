@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
-import { jwtVerify } from "jose"
 import type { Caller } from "../kernel/context.ts"
+import { jose } from "../kernel/crypto/jose.ts"
 import { isJwt } from "../kernel/crypto/secret.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lru } from "../kernel/lru.ts"
@@ -35,6 +35,7 @@ export async function systemCaller(
   const user = users.find(({ name }) => name === claims?.issuer)
   if (!user) return undefined
   const key = keyOf(user.publicKey)
+  const { jwtVerify } = await jose()
   const verified = await expected(() =>
     jwtVerify(text, key, {
       algorithms: [...algorithmsOf(key)],

@@ -114,7 +114,14 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "csv-parse": ["src/boot"],
   elysia: ["src/server"],
   jose: [
-    ...["src/apply", "src/domain/idp", "src/domain/key", "src/oauth", "src/server/edge"],
+    ...[
+      "src/apply",
+      "src/domain/idp",
+      "src/domain/key",
+      "src/kernel",
+      "src/oauth",
+      "src/server/edge",
+    ],
     "ui/console",
   ],
   lucia: ["src/domain/session"],

@@ -1,5 +1,5 @@
 import { createPublicKey } from "node:crypto"
-import { CompactEncrypt } from "jose"
+import { jose } from "../../kernel/crypto/jose.ts"
 
 /** Who may read it: a public key of RSA or EC as PEM, and the name its owner knows it by. */
 export type Reader = { readonly keyId: string; readonly pem: string }
@@ -10,6 +10,7 @@ export type Reader = { readonly keyId: string; readonly pem: string }
  */
 export async function encryptJwt(jwt: string, { keyId: kid, pem }: Reader): Promise<string> {
   const key = createPublicKey(pem)
+  const { CompactEncrypt } = await jose()
   const alg = key.asymmetricKeyType === "rsa" ? "RSA-OAEP-256" : "ECDH-ES+A256KW"
   return new CompactEncrypt(Buffer.from(jwt))
     .setProtectedHeader({ alg, enc: "A256GCM", kid, cty: "JWT" })

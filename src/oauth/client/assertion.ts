@@ -1,6 +1,6 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
-import { jwtVerify } from "jose"
 import { spendAssertion } from "../../domain/grant/index.ts"
+import { jose } from "../../kernel/crypto/jose.ts"
 import { isJwt, jwtParts } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
@@ -69,6 +69,7 @@ export async function verifyAssertion(
     clockTolerance: toleranceSeconds,
     currentDate: new Date(now),
   }
+  const { jwtVerify } = await jose()
   const verified = isJwt(text) && (await expected(() => jwtVerify(text, key, options)))
   const { iss, sub, jti, exp = 0, iat } = verified ? verified.payload : {}
   if (iss === undefined || iss !== sub || !isLive(cx, rules.key)) return undefined

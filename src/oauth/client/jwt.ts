@@ -1,4 +1,6 @@
-import { decodeJwt, decodeProtectedHeader, errors } from "jose"
+import { decodeProtectedHeader } from "jose/decode/protected_header"
+import { JOSEError } from "jose/errors"
+import { decodeJwt } from "jose/jwt/decode"
 import {
   about,
   because,
@@ -34,7 +36,7 @@ export async function expected<T>(read: () => T | Promise<T>): Promise<T | undef
 }
 
 const isOfSender = (cause: unknown): boolean =>
-  cause instanceof errors.JOSEError ||
+  cause instanceof JOSEError ||
   cause instanceof TypeError ||
   // A list in a list in a list, thousands deep, where a text belongs.
   cause instanceof RangeError ||

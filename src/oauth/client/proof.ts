@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto"
-import { calculateJwkThumbprint, EmbeddedJWK, type JWTPayload, jwtVerify } from "jose"
+import type { JWTPayload } from "jose"
 import { because, findingOfAddress } from "../../domain/refusal/index.ts"
+import { jose } from "../../kernel/crypto/jose.ts"
 import { jwtParts, sameText } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
@@ -47,7 +48,7 @@ export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
   const proven = await expected(() => verified(cx, header))
   const jwk = proven?.protectedHeader.jwk
   if (!proven || !jwk || !isForThis(cx, proven.payload, use)) throw refused()
-  const jkt = await calculateJwkThumbprint(jwk, "sha256")
+  const jkt = await (await jose()).calculateJwkThumbprint(jwk, "sha256")
   const { jti, iat = 0 } = proven.payload
   if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused()
   // RFC 9449 §11.1: before this process began it may have been used, and nobody here would know.
@@ -62,14 +63,16 @@ export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
 const jtiMax = 256
 
 /** RFC 9449 §4.3 (3) to (7), (11): the key in the header has signed it, lately. */
-const verified = (cx: Cx, text: string) =>
-  jwtVerify(text, EmbeddedJWK, {
+async function verified(cx: Cx, text: string) {
+  const { EmbeddedJWK, jwtVerify } = await jose()
+  return jwtVerify(text, EmbeddedJWK, {
     typ: "dpop+jwt",
     algorithms: [...proofAlgorithms],
     maxTokenAge: ageMaxSeconds,
     clockTolerance: toleranceSeconds,
     currentDate: new Date(cx.clock.now()),
   })
+}
 
 /** RFC 9449 §4.3 (8), (9) and (12): for this method, this address, and this access token. */
 function isForThis(cx: Cx, { htm, htu, ath }: JWTPayload, use: Use): boolean {

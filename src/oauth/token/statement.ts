@@ -1,4 +1,4 @@
-import { decodeProtectedHeader } from "jose"
+import { decodeProtectedHeader } from "jose/decode/protected_header"
 import { algorithms, type Claims, publicKeys, signer, verifyJwt } from "../../domain/key/index.ts"
 import { isJwt } from "../../kernel/crypto/secret.ts"
 import { lru } from "../../kernel/lru.ts"

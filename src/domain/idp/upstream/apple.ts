@@ -1,4 +1,5 @@
 import { createPrivateKey } from "node:crypto"
+import { jose } from "../../../kernel/crypto/jose.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { Settings } from "../model.ts"
 
@@ -13,7 +14,7 @@ export async function appleSecret(
   { teamId, keyId, clientId }: Extract<Settings, { kind: "apple" }>,
   pem: string,
 ): Promise<string> {
-  const { SignJWT } = await import("jose")
+  const { SignJWT } = await jose()
   const now = Math.floor(cx.clock.now() / 1000)
   return new SignJWT({})
     .setProtectedHeader({ alg: "ES256", kid: keyId })

@@ -1,5 +1,5 @@
 import type { CryptoKey, JSONWebKeySet, JWTVerifyGetKey } from "jose"
-import { lazily } from "../../../kernel/lazy.ts"
+import { jose } from "../../../kernel/crypto/jose.ts"
 import { type Lru, lru } from "../../../kernel/lru.ts"
 import { type Cx, ofInstance } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
@@ -9,8 +9,6 @@ import { type Answer, upstreamError } from "./identity.ts"
 import { outgoing } from "./server.ts"
 
 type Signing = Extract<Settings, { kind: "jwt" }>
-
-const loadJose = lazily(() => import("jose"))
 
 /** Where the browsers of all services that sign JWTs come back to. */
 export const tokenPath = "/idps/jwt"
@@ -41,7 +39,7 @@ export async function tokenAnswer(cx: Cx, settings: Signing, headers: Headers): 
   const { issuer, keysEndpoint, headerName } = settings
   const token = (headers.get(headerName) ?? "").replace(/^bearer /i, "").trim()
   if (token === "" || token.length > tokenMax) throw upstreamError("answer_refused")
-  const { jwtVerify } = await loadJose()
+  const { jwtVerify } = await jose()
   const { payload } = await jwtVerify(token, keysOf(cx, keysEndpoint), {
     issuer,
     algorithms: [...algorithms],
@@ -78,7 +76,7 @@ const keysOfInstance = ofInstance<Lru<Keys>>(() => lru(setsMax))
 const keysOf =
   (cx: Cx, url: string): JWTVerifyGetKey =>
   async (...given) => {
-    const { errors } = await loadJose()
+    const { errors } = await jose()
     const known = keysOfInstance(cx).get(url)
     const age = known ? cx.clock.now() - known.read : Number.POSITIVE_INFINITY
     const keys = known && age < freshMs ? known : await readKeys(cx, url)
@@ -93,7 +91,7 @@ const keysOf =
 
 /** RFC 7517 §5. */
 async function readKeys(cx: Cx, url: string): Promise<Keys> {
-  const { createLocalJWKSet } = await loadJose()
+  const { createLocalJWKSet } = await jose()
   const headers = { accept: "application/json" }
   const response = await outgoing(cx, url, { method: "GET", headers })
   if (!response.ok) throw upstreamError("unreachable", `keys: status ${response.status}`)

@@ -1,7 +1,9 @@
 import { createPublicKey } from "node:crypto"
-import { decodeProtectedHeader, type JWTPayload, jwtVerify } from "jose"
+import type { JWTPayload } from "jose"
+import { decodeProtectedHeader } from "jose/decode/protected_header"
 import { appKey } from "../../../domain/app/index.ts"
 import { about, because, type Finding, type Found } from "../../../domain/refusal/index.ts"
+import { jose } from "../../../kernel/crypto/jose.ts"
 import { isJwt, jwtParts } from "../../../kernel/crypto/secret.ts"
 import type { Cx } from "../../../store/index.ts"
 import { algorithmsOf, isLive } from "../../client/assertion.ts"
@@ -68,6 +70,7 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
     clockTolerance: toleranceSeconds,
     currentDate: new Date(cx.clock.now()),
   }
+  const { jwtVerify } = await jose()
   const checked = await expected(() => jwtVerify(text, publicKey, options))
   if (checked) return checked.payload
   throw badObjectError(

@@ -55,6 +55,12 @@ export type Decision = Omit<Call, "clock"> & {
 
 /** A step under way. Its states already show what it has appended. */
 export type Transaction = Decision & {
+  /**
+   * Says that a stream has nothing yet, which saves the look whether it has: its id was made for
+   * this very step. Where somebody has chosen that id before, the step is decided again with what
+   * is there.
+   */
+  readonly begin: (kind: AnyAggregate, id: string) => void
   /** `owner` counts for the first event of a stream and is then kept. */
   readonly append: (
     kind: AnyAggregate,

@@ -12,7 +12,7 @@ import type {
   Log,
   NewEvent,
 } from "./log/log.ts"
-import type { StateRow, States } from "./state/state.ts"
+import { type StateRow, type States, unbegun } from "./state/state.ts"
 
 /** What decisions read. */
 export type StepReading = Pick<States, "fold"> & {
@@ -21,7 +21,12 @@ export type StepReading = Pick<States, "fold"> & {
 }
 
 /** What one attempt of a step has decided so far, stream by stream. */
-export type Drafting = { readonly now: number; readonly pending: Map<string, Pending> }
+export type Drafting = {
+  readonly now: number
+  readonly pending: Map<string, Pending>
+  /** Whether an attempt before this one found otherwise than it had decided on. */
+  readonly isAnother: boolean
+}
 
 /** A stream as a step sees it. */
 type Pending = {
@@ -37,13 +42,13 @@ type Pending = {
 export function transactionOf(
   reading: StepReading,
   cx: Deciding,
-  { now, pending }: Drafting,
+  { now, pending, isAnother }: Drafting,
 ): Transaction {
-  const open = (kind: AnyAggregate, id: string): Pending => {
+  const open = (kind: AnyAggregate, id: string, isNew = false): Pending => {
     const key = `${kind.stream}/${id}`
     const known = pending.get(key)
     if (known) return known
-    const row = reading.row(cx.instance, kind, id)
+    const row = isNew ? unbegun(kind) : reading.row(cx.instance, kind, id)
     const entry: Pending = { kind, id, row, state: row.state, owner: row.owner, drafts: [] }
     pending.set(key, entry)
     return entry
@@ -79,6 +84,7 @@ export function transactionOf(
     state: <E extends AnyEvent, S>(kind: Aggregate<E, S>, id: string) => open(kind, id).state as S,
     owner: (kind, id) => open(kind, id).owner,
     holder: (kind, key) => reading.holder(cx.instance, kind, key, now),
+    begin: (kind, id) => void open(kind, id, !isAnother),
     append: (kind, id, drafts, owner) => {
       const entry = open(kind, id)
       if (entry.row.version + entry.drafts.length === 0) entry.owner = owner ?? ""

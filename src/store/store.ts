@@ -133,7 +133,11 @@ export class Store implements Upkeep {
     let isSure = decidesHere
     for (let attempt = 0; attempt < most; attempt++) {
       const seen = this.log.writes()
-      const draft: Drafting = { now: cx.clock.now(), pending: new Map() }
+      const draft: Drafting = {
+        now: cx.clock.now(),
+        pending: new Map(),
+        isAnother: attempt > 0,
+      }
       let value: T
       try {
         const tx = transactionOf(this.#reading, cx, draft)

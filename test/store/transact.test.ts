@@ -55,6 +55,35 @@ describe("a step", () => {
     expect(cx.written).toEqual({ position: 1 })
   })
 
+  test("that begins a stream looks at nothing, and sees what it appends", async () => {
+    const step = await world.store.transact(world.cx(), (tx) => {
+      tx.begin(account, "1")
+      openAccount.within(tx, "1", { name: "ada" })
+      return tx.state(account, "1").name
+    })
+    expect(step.value).toBe("ada")
+    expect(step.receipt(account, "1")).toMatchObject({ version: 1, position: 1 })
+    await renameAccount(world.cx(), "1", "eve")
+    expect(names()).toEqual(["eve"])
+  })
+
+  test("that begins a stream which somebody has begun before is decided on what is there", async () => {
+    await openAccount(world.cx(), "1", { name: "ada" })
+    await renameAccount(world.cx(), "1", "eve")
+    const begun = (id: string, name: string) =>
+      world.store.transact(world.cx(), (tx) => {
+        tx.begin(account, id)
+        openAccount.within(tx, id, { name })
+      })
+    // Others at the same moment have nothing to do with it.
+    const all = await Promise.allSettled([begun("2", "bob"), begun("1", "mal"), begun("3", "cy")])
+    expect(all.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"])
+    await expect(begun("1", "mal")).rejects.toThrow("It exists.")
+    expect(names().toSorted()).toEqual(["bob", "cy", "eve"])
+    const refused = { name: "mal" }
+    expect(await openAccount(world.cx(), "4", refused)).toMatchObject({ version: 1 })
+  })
+
   test("fifty at once on one stream all serialize", async () => {
     await openAccount(world.cx(), "1", { name: "ada" })
     const all = Array.from({ length: 50 }, (_, n) => renameAccount(world.cx(), "1", `n${n}`))

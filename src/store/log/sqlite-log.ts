@@ -1,3 +1,4 @@
+import { SQLiteError } from "bun:sqlite"
 import type { Fault } from "../../kernel/fault.ts"
 import type { Durability } from "./durability.ts"
 import { writtenOf } from "./event-types.ts"
@@ -68,6 +69,8 @@ export function sqliteLog(parts: Parts): SqliteLog {
         await told(step, result)
         return result
       } catch (cause) {
+        const begun = isTwice(cause) && step.events.find(({ version }) => version === 1)
+        if (begun) return { kind: "conflict", stream: begun.stream, id: begun.id }
         throw faultOf(cause) ?? cause
       }
     },
@@ -101,6 +104,15 @@ export function sqliteLog(parts: Parts): SqliteLog {
     },
   }
 }
+
+/**
+ * Whether an event is there already, of which the step was sure that it is not: somebody has chosen
+ * the very id that was made for it.
+ */
+const isTwice = (cause: unknown): boolean =>
+  cause instanceof SQLiteError &&
+  cause.code === "SQLITE_CONSTRAINT_UNIQUE" &&
+  cause.message.includes("event.stream")
 
 /** Resolves when all that has been written is on disk. */
 const settling =

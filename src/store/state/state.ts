@@ -115,7 +115,7 @@ export function statesOf(parts: StateParts): States {
       const event = upcast(decode(first, names))
       return { ...afterFirst(event), state: fold(kind.initial, event) }
     }
-    return { version: 0, position: 0, created: 0, changed: 0, owner: "", state: kind.initial }
+    return unbegun(kind)
   }
   return {
     read,
@@ -132,6 +132,12 @@ export function statesOf(parts: StateParts): States {
     folding,
   }
 }
+
+/** Where a stream stands that has no event. */
+export const unbegun = ({ initial }: AnyAggregate): StateRow => ({
+  ...{ version: 0, position: 0, created: 0, changed: 0, owner: "" },
+  state: initial,
+})
 
 /** Whether one event is enough for a row: the pruner finds what expires by it. */
 const hasRowAtOnce = ({ retention }: AnyAggregate) => retention !== "forever"

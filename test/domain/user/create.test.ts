@@ -139,3 +139,14 @@ test("who signs in waits for one password that an organisation gives, not for al
   expect(done.length - before).toBeLessThan(10)
   await Promise.all(made)
 })
+
+test("nobody who chose an id before it was made becomes somebody else by it", async () => {
+  const { id } = await make({ ...human(), userId: "400000000000000001" })
+  // The clock and the counter come to what somebody has chosen.
+  const ids = { next: () => id, newest: () => world.clock.now() }
+  const other = human({ email: { email: "other@example.com" } })
+  const twice = ask(shares, "createUser", world.cx({ ids }), { ...other, username: "other" })
+  await expect(twice).rejects.toMatchObject({ code: "already_exists", id: "user.id_taken" })
+  expect(profile(world.cx(), id)).toMatchObject({ userName: "anna", email: "anna@example.com" })
+  expect(await make({ ...other, username: "other" })).toMatchObject({ id: expect.any(String) })
+})

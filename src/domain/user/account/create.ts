@@ -124,9 +124,17 @@ function add(tx: Transaction, id: string, input: NewUser): void {
   for (const link of links) addLink(tx, id, { ...link, isFirst: true })
 }
 
-/** Adds a user in a step of its own; see `addUser`. */
-export async function createUser(cx: Cx, id: string, input: NewUser): Promise<Receipt> {
-  const step = await cx.store.transact(cx, (tx) => addUser(tx, id, input))
+/** Adds a user in a step of its own; see `addUser`. `isMade`: the id was made for this user. */
+export async function createUser(
+  cx: Cx,
+  id: string,
+  input: NewUser,
+  { isMade = false } = {},
+): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    if (isMade) tx.begin(user, id)
+    addUser(tx, id, input)
+  })
   return step.receipt(user, id)
 }
 

@@ -75,7 +75,7 @@ export const v2 = share<Cx>()(UserService, {
 
 async function create(cx: Cx, id: string, req: CreateUserRequest) {
   const input = await newUser(cx, id, req)
-  const { created } = await createUser(cx, id, input)
+  const { created } = await createUser(cx, id, input, { isMade: !req.userId })
   return { id, creationDate: at(created), ...(input.kind === "human" ? codesOf(input) : {}) }
 }
 
@@ -84,7 +84,7 @@ async function addHuman(cx: Cx, id: string, req: AddHumanUserRequest) {
   const { case: by, value = "" } = organization?.org ?? {}
   const orgId = by === "orgDomain" ? (orgWithDomain(cx, value) ?? "") : value
   const input: NewHuman = { orgId, userName, ...(await newHuman(cx, id, req, { orgId, userName })) }
-  const receipt = await createUser(cx, id, input)
+  const receipt = await createUser(cx, id, input, { isMade: !req.userId })
   return { userId: id, details: details(receipt), ...codesOf(input) }
 }
 

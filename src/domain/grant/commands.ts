@@ -26,7 +26,7 @@ type NewRequest = {
   readonly loginHint: string
 }
 
-/** Keeps what a client asked for, bound to the browser that it was asked in. */
+/** Keeps what a client asked for, bound to the browser that it was asked in; `id` is made for it. */
 export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): void {
   const { agentId, loginHint } = input
   const { state, nonce, ...asked } = input.asked
@@ -36,6 +36,7 @@ export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): 
     data: { agentId, asked },
     private: { loginHint, ...echoed },
   }
+  tx.begin(authRequest, id)
   tx.append(authRequest, id, [added])
 }
 
@@ -142,6 +143,7 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
       ...{ userId, authTime, methods },
     },
   }
+  tx.begin(grant, id)
   tx.append(grant, id, [added])
   noteClient(tx, given.sessionId, given.clientId)
   if (offline) {

@@ -57,6 +57,7 @@ export function signIn(tx: Transaction, signing: SignIn): string {
       data: { userId, agentId },
       private: { userAgent },
     }
+    tx.begin(session, sessionId)
     tx.append(session, sessionId, [added], tx.owner(user, userId))
   }
   const passwordVersion = passwordVersionOf(tx, userId)

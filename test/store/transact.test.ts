@@ -67,7 +67,7 @@ describe("a step", () => {
     expect(names()).toEqual(["eve"])
   })
 
-  test("that begins a stream which somebody has begun before is decided on what is there", async () => {
+  test("that begins what somebody has begun before is decided on what is there", async () => {
     await openAccount(world.cx(), "1", { name: "ada" })
     await renameAccount(world.cx(), "1", "eve")
     const begun = (id: string, name: string) =>

@@ -26,7 +26,7 @@ type NewRequest = {
   readonly loginHint: string
 }
 
-/** Keeps what a client asked for, bound to the browser that it was asked in; `id` is made for it. */
+/** Keeps what a client asked for, bound to the browser it was asked in; `id` is made for it. */
 export function addAuthRequest(tx: Transaction, id: string, input: NewRequest): void {
   const { agentId, loginHint } = input
   const { state, nonce, ...asked } = input.asked

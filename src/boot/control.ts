@@ -104,12 +104,12 @@ async function post(folder: Folder, path: string, input: unknown): Promise<strin
   })
 }
 
-/** Where there is no socket, nobody listens. */
+/** Where there is no socket, nobody listens. What else stands in the way, the client says. */
 function refuseUnserved(folder: Folder): void {
   try {
     lstatSync(folder.controlSocket)
   } catch (error) {
-    throw unreachable(folder, error)
+    if (systemCode(error) === "ENOENT") throw unreachable(folder, error)
   }
 }
 

@@ -57,8 +57,8 @@ export type Decision = Omit<Call, "clock"> & {
 export type Transaction = Decision & {
   /**
    * Says that a stream has nothing yet, which saves the look whether it has: its id was made for
-   * this very step. Where somebody has chosen that id before, the step is decided again with what
-   * is there.
+   * this very step, which then has to append to it. Where somebody has chosen that id before, the
+   * step is decided again with what is there.
    */
   readonly begin: (kind: AnyAggregate, id: string) => void
   /** `owner` counts for the first event of a stream and is then kept. */

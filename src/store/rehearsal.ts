@@ -40,7 +40,13 @@ export function rehearsalOf(
     }
     return changed
   }
+  const isThere = (instance: string, stream: string, id: string): boolean => {
+    const kind = states.kind(stream)
+    return kind !== undefined && reading(states.read)(instance, kind, id).version > 0
+  }
   const append = async (step: Append): Promise<Appended> => {
+    const begun = step.begun?.find(({ stream, id }) => isThere(step.instance, stream, id))
+    if (begun) return { kind: "conflict", ...begun }
     const changed = claimed(step)
     if (!(changed instanceof Map)) return { kind: "taken", claim: changed }
     for (const [name, held] of changed) claims.set(name, held)

@@ -33,6 +33,8 @@ type Pending = {
   readonly kind: AnyAggregate
   readonly id: string
   readonly row: StateRow
+  /** Whether nobody has looked what is there. */
+  readonly isBegun: boolean
   state: unknown
   owner: string
   readonly drafts: { readonly draft: AnyDraft; readonly event: NewEvent }[]
@@ -49,7 +51,8 @@ export function transactionOf(
     const known = pending.get(key)
     if (known) return known
     const row = isNew ? unbegun(kind) : reading.row(cx.instance, kind, id)
-    const entry: Pending = { kind, id, row, state: row.state, owner: row.owner, drafts: [] }
+    const { state, owner } = row
+    const entry: Pending = { kind, id, row, isBegun: isNew, state, owner, drafts: [] }
     pending.set(key, entry)
     return entry
   }
@@ -163,8 +166,12 @@ export function appendOf(cx: Deciding, { now, pending }: Drafting): Append {
   const claims: ClaimRequest[] = []
   const blobs: BlobRequest[] = []
   const folded: Folded[] = []
-  for (const { kind, id, row, state, owner, drafts } of pending.values()) {
+  const begun: Expectation[] = []
+  for (const { kind, id, row, isBegun, state, owner, drafts } of pending.values()) {
     const { stream } = kind
+    // Only an event that is there already would tell that it was decided on what is not so.
+    if (isBegun && drafts.length === 0) throw new Error(`${stream}/${id} was begun for nothing`)
+    if (isBegun) begun.push({ stream, id, version: 0 })
     expect.push({ stream, id, version: row.version })
     if (drafts.length > 0) {
       const version = row.version + drafts.length
@@ -180,7 +187,7 @@ export function appendOf(cx: Deciding, { now, pending }: Drafting): Append {
   // A key that one part of the step releases and another takes must be free when it is taken.
   claims.sort((a, b) => Number("take" in a) - Number("take" in b))
   const idTime = cx.ids.newest()
-  return { instance: cx.instance, time: now, expect, events, claims, blobs, folded, idTime }
+  return { instance: cx.instance, time: now, expect, events, claims, blobs, folded, idTime, begun }
 }
 
 /** A claim is dropped by its own time, so one without would outlive a stream that is dropped. */

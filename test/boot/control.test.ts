@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
@@ -82,6 +82,16 @@ it("says so when no server runs, also when a killed one left its socket", async 
 it("takes a file in the socket's place for no server", async () => {
   writeFileSync(folder.controlSocket, "")
   await expect(ask(folder, "status")).rejects.toMatchObject({ id: "start.not_running" })
+})
+
+it("finds no server where the folder is a file, or a link to itself", async () => {
+  const [file, loop] = [join(folder.path, "file"), join(folder.path, "loop")]
+  writeFileSync(file, "")
+  symlinkSync(loop, loop)
+  for (const path of [file, loop]) {
+    const elsewhere = { ...folder, path, controlSocket: join(path, "control.sock") }
+    await expect(ask(elsewhere, "status")).rejects.toMatchObject({ id: "start.not_running" })
+  }
 })
 
 it("works in a folder whose path is longer than a socket's name may be", async () => {

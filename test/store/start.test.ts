@@ -164,6 +164,14 @@ describe("a planted violation stops the start:", () => {
     test(`a statement that is not bound to its instance: ${sql}`, () => {
       expect(() => statement(sql)).toThrow(/must bind every table to \$instance/)
     })
+
+    test(`nor runs where that is not looked at before, as in the binary: ${sql}`, async () => {
+      const world = openWorld(modules)
+      const late = statement(sql, true)
+      expect(() => world.store.all(world.cx(), late)).toThrow(/must bind every table to|no such/)
+      expect(() => late.parameters).toThrow(/must bind every table to \$instance/)
+      await world.close()
+    })
   }
 
   for (const sql of [

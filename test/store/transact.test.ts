@@ -55,7 +55,7 @@ describe("a step", () => {
     expect(cx.written).toEqual({ position: 1 })
   })
 
-  test("that begins a stream looks at nothing, and sees what it appends", async () => {
+  test("that begins a stream sees what it appends", async () => {
     const step = await world.store.transact(world.cx(), (tx) => {
       tx.begin(account, "1")
       openAccount.within(tx, "1", { name: "ada" })
@@ -70,18 +70,35 @@ describe("a step", () => {
   test("that begins what somebody has begun before is decided on what is there", async () => {
     await openAccount(world.cx(), "1", { name: "ada" })
     await renameAccount(world.cx(), "1", "eve")
-    const begun = (id: string, name: string) =>
-      world.store.transact(world.cx(), (tx) => {
+    const found: string[] = []
+    const begun = (id: string, name: string, { store } = world) =>
+      store.transact(world.cx(), (tx) => {
         tx.begin(account, id)
+        found.push(tx.state(account, id).status)
         openAccount.within(tx, id, { name })
       })
     // Others at the same moment have nothing to do with it.
     const all = await Promise.allSettled([begun("2", "bob"), begun("1", "mal"), begun("3", "cy")])
     expect(all.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"])
+    found.length = 0
     await expect(begun("1", "mal")).rejects.toThrow("It exists.")
+    // Nobody has looked before it was known.
+    expect(found).toEqual(["absent", "open"])
+    const tried = { ...world, store: world.store.rehearse() }
+    await expect(begun("1", "mal", tried)).rejects.toThrow("It exists.")
+    expect(await begun("5", "dee", tried)).toMatchObject({ value: undefined })
     expect(names().toSorted()).toEqual(["bob", "cy", "eve"])
     const refused = { name: "mal" }
     expect(await openAccount(world.cx(), "4", refused)).toMatchObject({ version: 1 })
+  })
+
+  test("that begins a stream and appends nothing to it is a mistake", async () => {
+    const nothing = world.store.transact(world.cx(), (tx) => {
+      tx.begin(account, "1")
+      openAccount.within(tx, "2", { name: "ada" })
+    })
+    await expect(nothing).rejects.toThrow("account/1 was begun for nothing")
+    expect(names()).toEqual([])
   })
 
   test("fifty at once on one stream all serialize", async () => {

@@ -118,7 +118,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       "src/apply",
       "src/domain/idp",
       "src/domain/key",
-      "src/kernel",
+      "src/kernel/crypto",
       "src/oauth",
       "src/server/edge",
     ],

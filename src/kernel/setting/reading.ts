@@ -1,6 +1,6 @@
 /**
  * How a setting is read: its value, or what is wrong; `standard` holds where nothing is given.
- * Plain functions and no schemas of a library: there are fifty, and every start makes them.
+ * Plain functions and no schemas of a library: every start makes those of all settings.
  */
 export type Reading<T> = {
   readonly read: (given: unknown) => { readonly value: T } | { readonly wrong: string }

@@ -53,12 +53,16 @@ export type Append = {
   readonly folded?: readonly Folded[]
   /**
    * What `writes` said when the decision began. Where it still does, and nobody had to wait, the
-   * expectations hold and need not be looked at.
+   * expectations hold and need not be looked at; those of `begun` the events themselves hold to.
    */
   readonly seen?: number
+  /** Of `expect`, what was not looked at: the ids of these streams were made for the step. */
+  readonly begun?: readonly StreamName[]
   /** "now" where it is absent, and in a log that others write, too. */
   readonly pace?: Pace
 }
+
+type StreamName = { readonly stream: string; readonly id: string }
 
 /** A part of one stream. */
 export type StreamWindow = {

@@ -37,7 +37,7 @@ export type SqliteLog = Log & {
 /**
  * The log in SQLite's WAL. One process writes the file and a step runs without a break, so a
  * conflict comes from a decision that was taken before commits were held, or by another process
- * that only reads the file: what it saw may be older.
+ * that only reads the file: what it saw may be older. Or from a stream that it had not looked at.
  */
 export function sqliteLog(parts: Parts): SqliteLog {
   const { database, gate, durability, faultOf } = parts
@@ -69,8 +69,8 @@ export function sqliteLog(parts: Parts): SqliteLog {
         await told(step, result)
         return result
       } catch (cause) {
-        const begun = isTwice(cause) && step.events.find(({ version }) => version === 1)
-        if (begun) return { kind: "conflict", stream: begun.stream, id: begun.id }
+        const [begun] = isTwice(cause) ? (step.begun ?? []) : []
+        if (begun) return { kind: "conflict", ...begun }
         throw faultOf(cause) ?? cause
       }
     },

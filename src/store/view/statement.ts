@@ -17,8 +17,8 @@ export type Statement<Row = unknown> = {
 export type Value = string | number | bigint | boolean | null | Uint8Array
 export type Values = Readonly<Record<string, Value>>
 
-export function statement<Row = unknown>(sql: string): Statement<Row> {
-  if (!isProduction) refuseUnbound(sql)
+export function statement<Row = unknown>(sql: string, isLate = isProduction): Statement<Row> {
+  if (!isLate) refuseUnbound(sql)
   return declared(sql, refuseUnbound)
 }
 

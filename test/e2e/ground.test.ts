@@ -240,6 +240,8 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await page.goto(at("/projects"))
     const client_id = new URLSearchParams((await exchange).postData() ?? "").get("client_id") ?? ""
     const { authorization = "" } = await (await asked).allHeaders()
+    // What the page asks for beside that would find the token gone first, and replace it.
+    await page.waitForLoadState("networkidle")
     const body = new URLSearchParams({ client_id, token: authorization.replace("Bearer ", "") })
     const { ok } = await fetch(`${server.url}/oauth/v2/revoke`, { method: "POST", body })
     expect(ok).toBe(true)

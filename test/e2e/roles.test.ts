@@ -207,7 +207,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
       const page = await signedIn(role, on, ids)
       let by = ""
       const held = await holdBack(page, () => by)
-      const links = page.locator(".sidebar .nav-link")
+      const links = page.locator(".sidebar a.nav-link")
       await links.first().waitFor()
       await page.waitForLoadState("networkidle")
       const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))

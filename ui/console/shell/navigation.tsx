@@ -118,7 +118,7 @@ function ConsoleNavigation({ onFollow }: NavigationProps) {
   )
   return (
     <Beside head={organization}>
-      <Suspense fallback={[...places, ...journals].map(to)}>
+      <Suspense fallback={<PlacesToCome />}>
         <OwnPlaces {...{ onFollow }} />
       </Suspense>
       <Suspense>
@@ -140,6 +140,15 @@ function ToPlace({ place, onFollow }: ToPlaceProps) {
   const link = { to: `/${place}`, activeOptions } as const
   return <NavLink icon={place} name={`nav.${place}`} {...{ link, onFollow }} />
 }
+
+/** What most of them will be, not yet to be followed: it might lead where one may not look. */
+const PlacesToCome = () =>
+  [...places, ...journals].map((place) => (
+    <span key={place} className="nav-link">
+      <Icon name={place} />
+      {t(`nav.${place}`)}
+    </span>
+  ))
 
 /** Places of the organisation, as far as one may see what is there. */
 function OwnPlaces({ onFollow }: NavigationProps) {

@@ -53,8 +53,22 @@ export type Limits = (sender: Sender) => Allowance
  * Whether an address is that of many people: programs of this machine, and whoever comes through a
  * proxy on it or beside it that nobody told us of. Elsewhere anybody may claim to be a proxy.
  */
-const isShared = ({ address, isRelayed = false }: Sender) =>
+const isShared = ({ address, isRelayed }: Required<Sender>) =>
   isLoopback(address) || (isRelayed && isLocal(address))
+
+/** Tells how a sender is counted; one request asks more than once, and so the last is kept. */
+function countedBy() {
+  let last: { readonly sender: Required<Sender>; readonly counted: Counted } | undefined
+  return ({ address, isRelayed = false }: Sender): Counted => {
+    if (last?.sender.address !== address || last.sender.isRelayed !== isRelayed) {
+      const sender = { address, isRelayed }
+      last = { sender, counted: { network: networkOf(address), isShared: isShared(sender) } }
+    }
+    return last.counted
+  }
+}
+
+type Counted = { readonly network: string; readonly isShared: boolean }
 
 /** How many times the usual budgets such an address has. */
 const sharedFactor = 10
@@ -70,6 +84,7 @@ export const paceMs = 500
  */
 export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limits {
   const fullAt = new Map<string, number>()
+  const countedOf = countedBy()
 
   const keep = (key: string, time: number) => {
     // Last in the order of the map: the first is the one that rested longest.
@@ -83,9 +98,10 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
   const allowanceOf: Limits = (sender) => {
     const about = (budget: Budget) => {
       const { perMinute, atOnce } = budgets[budget]
-      const times = factor * (isShared(sender) ? sharedFactor : 1)
+      const { network, isShared: hasMany } = countedOf(sender)
+      const times = factor * (hasMany ? sharedFactor : 1)
       return {
-        key: `${budget} ${networkOf(sender.address)}`,
+        key: `${budget} ${network}`,
         /** The time that one costs, and the time that an empty bucket takes to be full. */
         cost: minute / perMinute / times,
         depth: (minute * atOnce) / perMinute,
@@ -106,7 +122,10 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
         const before = fullAt.get(key)
         if (before !== undefined) keep(key, before - cost)
       },
-      source: () => (isShared(sender) ? undefined : networkOf(sender.address)),
+      source: () => {
+        const { network, isShared: hasMany } = countedOf(sender)
+        return hasMany ? undefined : network
+      },
       pace: () => {
         const from = clock.now()
         return () => {

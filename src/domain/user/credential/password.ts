@@ -77,7 +77,7 @@ export function passwordsOf(
     const check = async () => {
       const library = await engine()
       try {
-        const other = foreignHash(hashed)
+        const other = isOwn(hashed) ? undefined : foreignHash(hashed)
         return other ? await other.verify(normal) : await library.verify(hashed, normal)
       } catch (cause) {
         // What was stored can't be mended here; who tries it learns no more than of any other.

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { passwordCheck } from "../../../src/domain/user/credential/attempt.ts"
+import { inTurn, passwordCheck } from "../../../src/domain/user/credential/attempt.ts"
 import { passwordLoad, verifyNothing } from "../../../src/domain/user/credential/password.ts"
 import {
   accountOf,
@@ -150,6 +150,27 @@ describe.each(["anna", "nobody-here"])("failed tries of %s", (name) => {
     // Whoever was not sent away at once waited for others.
     expect(late.filter((ms) => ms > 7000).length).toBeGreaterThan(0)
   })
+})
+
+test("is delayed by what had failed when it was let in, not by what fails with it", async () => {
+  const ends = Array.from({ length: 6 }, () => Promise.withResolvers<void>())
+  let looked = 0
+  const all = ends.map(() =>
+    inTurn(world.cx(), "u1", async (delay) => {
+      await delay
+      await ends[looked++]?.promise
+      return { value: undefined, isRight: false }
+    }),
+  )
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+  // The fourth and the fifth fail at the same moment.
+  for (const together of [[0], [1], [2], [3, 4]]) {
+    for (const end of together) ends[end]?.resolve()
+    await turn()
+  }
+  expect(looked).toBe(6)
+  ends[5]?.resolve()
+  await Promise.all(all)
 })
 
 const count = (outcomes: readonly Outcome[], which: Outcome) =>

@@ -81,8 +81,8 @@ const rememberedMs = 15 * 60_000
  */
 const together = 2
 
-/** Somebody whose try waits for its turn. */
-type Waiting = PromiseWithResolvers<void> & {
+/** Somebody whose try waits for its turn, and for how long it is delayed then, in seconds. */
+type Waiting = PromiseWithResolvers<number> & {
   readonly source: string | undefined
   /** How many tries from the same address have their turn before it. */
   readonly before: number
@@ -144,10 +144,9 @@ async function turnHere(keeper: Keeper, asked: Try): Promise<Turn> {
   linesByStore.set(keeper.store, lines)
   const line = lines.get(key) ?? newLine(failures)
   lines.set(key, line)
-  const place = enter(keeper, line, asked)
-  if (place) await place.promise
+  const entered = enter(keeper, line, asked)
   return {
-    delaySeconds: delaySeconds(line.failures),
+    delaySeconds: typeof entered === "number" ? entered : await entered.promise,
     over: (isRight) => {
       line.failures = isRight ? 0 : line.failures + 1
       leave(keeper, line)
@@ -211,30 +210,29 @@ const isSlow = ({ failures }: Line): boolean => failures >= triesUntilSlow
 const roomInside = (line: Line): number => (isSlow(line) ? 1 : together)
 
 /**
- * Lets a try in, or answers its place among those that wait. Addresses take turns: who has had
+ * Lets a try in and answers its delay, or else its place among those that wait. Addresses take turns: who has had
  * fewer than others comes before them, and chance decides among equals, so that nobody keeps others
  * out by being there first.
  */
-function enter({ clock }: Keeper, line: Line, { source, lot }: Try): Waiting | undefined {
+function enter({ clock }: Keeper, line: Line, { source, lot }: Try): Waiting | number {
   const now = clock.now()
-  if (line.waiting.length === 0 && line.inside < roomInside(line)) {
-    letIn(line, source, now)
-    return undefined
-  }
+  if (line.waiting.length === 0 && line.inside < roomInside(line)) return letIn(line, source, now)
   const same = line.waiting.filter((other) => other.source === source).length
   // Where it is slow, whoever comes from one address leaves room for others.
   if (same > 0 && source !== undefined && isSlow(line)) throw tooManyError(line)
   const before = (line.turns.get(source ?? "") ?? 0) + same
-  const place: Waiting = { ...Promise.withResolvers<void>(), source, before, lot, came: now }
+  const place: Waiting = { ...Promise.withResolvers<number>(), source, before, lot, came: now }
   line.waiting = [...line.waiting, place].sort((a, b) => a.before - b.before || a.lot - b.lot)
   sendAway(line, now)
   return place
 }
 
-function letIn(line: Line, source: string | undefined, now: number): void {
+/** What has failed by now says how long it is delayed: others go by when it will be over. */
+function letIn(line: Line, source: string | undefined, now: number): number {
   line.inside++
   line.until = now + tryMs(line.failures)
   line.turns.set(source ?? "", (line.turns.get(source ?? "") ?? 0) + 1)
+  return delaySeconds(line.failures)
 }
 
 /** Lets the next ones in, as many as there is room for, and sends away who would wait too long. */
@@ -246,8 +244,7 @@ function leave({ clock }: Keeper, line: Line): void {
     const [next, ...others] = line.waiting
     if (!next) break
     line.waiting = others
-    letIn(line, next.source, now)
-    next.resolve()
+    next.resolve(letIn(line, next.source, now))
   }
 }
 

@@ -34,18 +34,20 @@ function attempt(store: Store, name: string) {
   return { end: resolve, told }
 }
 
-/** Until all that is said between processes has come. */
-const settled = () => new Promise((done) => setTimeout(done, 20))
+/** Until these are looked at, and all else that is said between processes has come, too. */
+async function settled(expected: readonly string[]): Promise<void> {
+  await expect.poll(() => inside).toEqual(expected)
+  await new Promise((done) => setTimeout(done, 20))
+  expect(inside).toEqual(expected)
+}
 
 test("a try waits for those at other processes, and what these come to counts for it", async () => {
   const [first, second] = [attempt(world.store, "here"), attempt(beside, "there")]
-  await settled()
+  await settled(["here", "there"])
   const third = attempt(beside, "there, too")
-  await settled()
-  expect(inside).toEqual(["here", "there"])
+  await settled(["here", "there"])
   second.end(true)
-  await settled()
-  expect(inside).toEqual(["here", "there", "there, too"])
+  await settled(["here", "there", "there, too"])
   first.end(true)
   third.end(true)
   expect(await Promise.all([first.told, second.told, third.told])).toEqual(inside)
@@ -53,13 +55,11 @@ test("a try waits for those at other processes, and what these come to counts fo
 
 test("a process that is gone keeps nobody waiting", async () => {
   const lost = [attempt(beside, "lost"), attempt(beside, "lost, too"), attempt(beside, "waits")]
-  await settled()
+  await settled(["lost", "lost, too"])
   const here = attempt(world.store, "here")
-  await settled()
-  expect(inside).toEqual(["lost", "lost, too"])
+  await settled(["lost", "lost, too"])
   turns.gone()
-  await settled()
-  expect(inside).toContain("here")
+  await expect.poll(() => inside).toContain("here")
   for (const { end } of [...lost, here]) end(true)
   expect(await here.told).toBe("here")
   await Promise.allSettled(lost.map(({ told }) => told))

@@ -210,13 +210,14 @@ const isSlow = ({ failures }: Line): boolean => failures >= triesUntilSlow
 const roomInside = (line: Line): number => (isSlow(line) ? 1 : together)
 
 /**
- * Lets a try in and answers its delay, or else its place among those that wait. Addresses take turns: who has had
- * fewer than others comes before them, and chance decides among equals, so that nobody keeps others
- * out by being there first.
+ * Lets a try in and answers its delay, or else its place among those that wait. Addresses take
+ * turns: who has had fewer than others comes before them, and chance decides among equals, so that
+ * nobody keeps others out by being there first.
  */
 function enter({ clock }: Keeper, line: Line, { source, lot }: Try): Waiting | number {
   const now = clock.now()
-  if (line.waiting.length === 0 && line.inside < roomInside(line)) return letIn(line, source, now)
+  const isFree = line.waiting.length === 0 && line.inside < roomInside(line)
+  if (isFree) return letIn(line, source, now)
   const same = line.waiting.filter((other) => other.source === source).length
   // Where it is slow, whoever comes from one address leaves room for others.
   if (same > 0 && source !== undefined && isSlow(line)) throw tooManyError(line)

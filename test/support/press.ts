@@ -32,6 +32,8 @@ export async function holdBack(page: Page, now: () => string): Promise<readonly 
 
 /** Waits until a page has what it asked for: nothing is on its way, and nothing held open. */
 export async function settled(page: Page): Promise<void> {
+  // Places that can't be followed yet.
+  await page.locator(".sidebar span.nav-link").first().waitFor({ state: "detached" })
   await page.locator("main .skeleton").first().waitFor({ state: "detached" })
   await page.evaluate(`new Promise((done) => {
     let seen = -1

@@ -204,17 +204,27 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await page.unroute("**/oauth/v2/authorize?*")
   })
 
-  test("the place that is shown is in view, also in a low window", async () => {
+  test.each([
+    ["Settings", "/settings"],
+    ["Refused requests", "/refused-requests"],
+  ])("the place that is shown is in view, also in a low window: %s", async (name, path) => {
+    // What one may do in the organisation is known last.
+    await page.route("**/ListMyCorePermissions", async (route) => {
+      await new Promise((done) => setTimeout(done, 300))
+      await route.continue()
+    })
     await page.setViewportSize({ width: 1280, height: 420 })
-    await page.goto(at("/settings"))
-    const place = page.locator(".sidebar").getByRole("link", { name: "Settings" })
+    await page.goto(at(path))
+    const place = page.locator(".sidebar").getByRole("link", { name })
     const isInView = () =>
       place.evaluate((link) => {
         const { top, bottom } = link.getBoundingClientRect()
         const list = link.closest(".nav-links")?.getBoundingClientRect()
         return list !== undefined && top >= list.top && bottom <= list.bottom + 1
       })
+    await page.locator(".sidebar").getByRole("link", { name: "Projects" }).waitFor()
     await expect.poll(isInView).toBe(true)
+    await page.unroute("**/ListMyCorePermissions")
     await page.setViewportSize({ width: 1280, height: 720 })
   })
 

@@ -120,6 +120,7 @@ function ConsoleNavigation({ onFollow }: NavigationProps) {
     <Beside head={organization}>
       <Suspense fallback={<PlacesToCome />}>
         <OwnPlaces {...{ onFollow }} />
+        <ActivePlaceInView />
       </Suspense>
       <Suspense>
         <IfInstance>
@@ -171,7 +172,7 @@ function ToOrganization({ onFollow }: NavigationProps) {
   return <NavLink icon="organization" name="nav.organization" {...{ link, onFollow }} />
 }
 
-/** Where a window is low the places scroll: to the one that is shown. Mounts after all of them. */
+/** Where a window is low the places scroll: to the one that is shown. Mounts after them. */
 function ActivePlaceInView() {
   const { pathname } = useLocation()
   // biome-ignore lint/correctness/useExhaustiveDependencies: which one is active follows from it.

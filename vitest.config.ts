@@ -13,6 +13,12 @@ export type Group = {
   readonly globalSetup?: string[]
   /** The files that the check runs, where those are not all. */
   readonly checked?: readonly string[]
+  /** Whether its temporary files can be in memory: nothing in it is about the disk. */
+  readonly inMemory?: boolean
+  /** Whether files that failed run once more; what passes then is listed as flaky. */
+  readonly retriesFailedFiles?: boolean
+  /** Whether its files replace modules (`vi.mock`), which only Vite's own loader can do. */
+  readonly mocksModules?: boolean
 }
 
 const sharedLogChecked = [
@@ -53,8 +59,9 @@ export const groups: readonly Group[] = [
     exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**", ...mocking],
     isParallel: true,
     sharesModules: true,
+    inMemory: true,
   },
-  { name: "mocked", include: mocking, exclude: [], isParallel: true },
+  { name: "mocked", include: mocking, exclude: [], isParallel: true, mocksModules: true },
   // What the log matters to, once more with the log in PostgreSQL.
   {
     name: "shared-log",
@@ -65,6 +72,7 @@ export const groups: readonly Group[] = [
     sharesModules: true,
     prerequisite: "postgres",
     globalSetup: ["test/support/shared-log-setup.ts"],
+    inMemory: true,
     checked: sharedLogChecked,
   },
   // The same with all that is decided sent to the process that writes.
@@ -76,6 +84,7 @@ export const groups: readonly Group[] = [
     isParallel: true,
     sharesModules: true,
     globalSetup: ["test/support/worker-setup.ts"],
+    inMemory: true,
     checked: workersChecked,
   },
   // From here on everything runs against the compiled binary.
@@ -86,7 +95,14 @@ export const groups: readonly Group[] = [
     exclude: [],
     isParallel: false,
   },
-  { name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [], isParallel: true },
+  {
+    name: "e2e",
+    include: ["test/e2e/**/*.test.ts"],
+    exclude: [],
+    isParallel: true,
+    // A browser is the one part whose timing nobody here controls.
+    retriesFailedFiles: true,
+  },
 ]
 
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export.
@@ -100,11 +116,26 @@ export default defineConfig({
     // A machine with much to do is no reason to fail: what is waited for comes, or it does not.
     expect: { poll: { timeout: 10_000 } },
     projects: groups.map(
-      ({ name, include, exclude, isParallel, sharesModules = false, globalSetup = [] }) => ({
+      ({
+        name,
+        include,
+        exclude,
+        isParallel,
+        sharesModules = false,
+        mocksModules = false,
+        globalSetup = [],
+      }) => ({
         extends: true as const,
         test: {
-          ...{ name, include, exclude, globalSetup },
-          ...{ fileParallelism: isParallel, isolate: !sharesModules },
+          name,
+          include,
+          exclude,
+          globalSetup,
+          fileParallelism: isParallel,
+          isolate: !sharesModules,
+          // Bun loads TypeScript itself. Vite's transformation took as long as the tests.
+          experimental: { viteModuleRunner: mocksModules, nodeLoader: false },
+          setupFiles: mocksModules ? [] : ["test/support/cheap-hash.ts"],
         },
       }),
     ),

@@ -1,41 +1,107 @@
 // The whole check: generated code, pages, format, lint, types, the binary, then every test.
 // Its last line is "N passed, N failed", counted from vitest's own reports; a step that fails
 // counts as one failure. `bun run check`, `npm test` and CI run exactly this.
-import { existsSync, readFileSync, rmSync } from "node:fs"
-import { join } from "node:path"
+// With --changed [REV] it checks only what the changes since REV can break.
 import { needs, type Prerequisite, prerequisites } from "../test/support/prerequisite.ts"
 import { type Group, groups } from "../vitest.config.ts"
 import { compareWithBaseline } from "./baseline.ts"
 import { build } from "./build.ts"
+import { changedFiles, testsFor } from "./changed.ts"
 import { prepare } from "./gen.ts"
-import { root, run } from "./step.ts"
-import { add, nothing, summary, type Tally, tallyOf } from "./tally.ts"
+import { run } from "./step.ts"
+import { add, nothing, slowest, summary, type Tally } from "./tally.ts"
+import { runGroup } from "./vitest.ts"
 
 const failure: Tally = { ...nothing, failed: 1 }
 
+/** More flaky browser tests than this fail the check. */
+const flakyMax = 2
+
 type Step = { readonly name: string; readonly work: () => Promise<void> }
 
-const steps: readonly Step[] = [
-  { name: "generated code and pages", work: prepare },
-  { name: "format and lint", work: tool("biome", "check", "--error-on-warnings", ".") },
-  { name: "types", work: tool("tsc", "--noEmit", "-p", ".") },
-  { name: "proto lint", work: tool("buf", "lint", "proto") },
-  { name: "proto compatibility", work: compareWithBaseline },
-  { name: "binary", work: build },
+/** Steps of one list run at the same time; each list needs what the one before has made. */
+const steps: readonly (readonly Step[])[] = [
+  [{ name: "generated code and pages", work: prepare }],
+  [
+    { name: "format and lint", work: tool("biome", "check", "--error-on-warnings", ".") },
+    { name: "types", work: tool("tsc", "--noEmit", "-p", ".") },
+    { name: "proto lint", work: tool("buf", "lint", "proto") },
+    { name: "proto compatibility", work: compareWithBaseline },
+    { name: "binary", work: build },
+  ],
 ]
 
-/** Runs everything, also past a failure, and answers the exit code. */
+/** Runs everything, also after a failure; returns the exit code. */
 async function check(): Promise<number> {
   let total = nothing
-  for (const step of steps) total = add(total, await take(step))
-  for (const group of groups) total = add(total, await test(group))
+  for (const list of steps) {
+    for (const tally of await Promise.all(list.map(runStep))) total = add(total, tally)
+  }
+  const flaky: string[] = []
+  for (const group of groups) {
+    const result = await testGroup(group)
+    total = add(total, result.tally)
+    flaky.push(...result.flaky)
+  }
   total = add(total, reportMissing())
   if (total.passed + total.failed === 0) {
     console.log("FAILED  no test ran, so nothing was checked")
     total = failure
   }
+  if (flaky.length > 0) {
+    console.log(`\nFlaky (failed, then passed when run again):\n  ${flaky.join("\n  ")}`)
+  }
+  if (flaky.length > flakyMax) {
+    console.log(`FAILED  ${flaky.length} tests are flaky, more than ${flakyMax}`)
+    total = add(total, failure)
+  }
+  return end(total)
+}
+
+function end(total: Tally): number {
   console.log(`\n${summary(total)}`)
   return total.failed === 0 ? 0 : 1
+}
+
+/** How long --changed starts further tests. The rest is listed. */
+const changedBudgetMs = 90_000
+
+/** How many files run before the time is looked at again. */
+const filesAtOnce = 24
+
+/**
+ * Checks what changed since a revision: types, the format of the changed files, the rules for the
+ * source, and the tests that import a changed file, the closest first.
+ */
+async function checkChanged(since: string | undefined): Promise<number> {
+  const started = performance.now()
+  const changed = await changedFiles(since)
+  if (changed.length === 0) {
+    console.log("Nothing has changed, so there is nothing to check.")
+    return 0
+  }
+  const { unit, others } = await testsFor(changed)
+  console.log(`${changed.length} changed files; ${unit.length} unit test files depend on them.`)
+  const formatted = ["biome", "check", "--error-on-warnings", "--no-errors-on-unmatched"]
+  const incremental = ["--incremental", "--tsBuildInfoFile", "dist/test/types.tsbuildinfo"]
+  const list: Step[] = [
+    { name: "format and lint", work: tool(...formatted, ...changed) },
+    { name: "types", work: tool("tsc", "--noEmit", "-p", ".", ...incremental) },
+  ]
+  let total = await runStep({ name: "generated code and pages", work: prepare })
+  for (const tally of await Promise.all(list.map(runStep))) total = add(total, tally)
+  const rest = [...unit]
+  while (rest.length > 0 && performance.now() - started < changedBudgetMs) {
+    const files = rest.splice(0, filesAtOnce)
+    for (const group of groups.filter(({ name }) => name === "unit")) {
+      total = add(total, (await runGroup(group, files)).tally)
+    }
+  }
+  const left = [...rest, ...others]
+  if (left.length > 0) {
+    console.log(`\nNot run (npm test runs all of it):\n  ${left.join("\n  ")}`)
+  }
+  return end(total)
 }
 
 function tool(...command: readonly string[]): () => Promise<void> {
@@ -45,7 +111,7 @@ function tool(...command: readonly string[]): () => Promise<void> {
   }
 }
 
-async function take({ name, work }: Step): Promise<Tally> {
+async function runStep({ name, work }: Step): Promise<Tally> {
   const started = performance.now()
   try {
     await work()
@@ -57,27 +123,19 @@ async function take({ name, work }: Step): Promise<Tally> {
   }
 }
 
-/** Runs one group of tests. vitest runs only under Bun, hence --bun. */
-async function test({ name: group, prerequisite, checked = [] }: Group): Promise<Tally> {
-  if (prerequisite && !needs(prerequisite)) return nothing
-  console.log(`\n${group}`)
-  // The process id keeps two checks of one checkout from counting each other's tests.
-  const report = join(root, "dist", "test", `${group}-${process.pid}.json`)
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`]
-  const vitest = ["bun", "--bun", "vitest", "run", "--project", group, ...checked]
-  const ended = await run([...vitest, ...reporters], { show: true })
-  if (!existsSync(report)) {
-    console.log(`FAILED  ${group}: vitest ended without a report`)
-    return failure
-  }
-  const tally = tallyOf(JSON.parse(readFileSync(report, "utf8")))
-  rmSync(report)
-  if (ended.ok || tally.failed > 0) return tally
-  console.log(`FAILED  ${group}: vitest failed, though no test did`)
-  return add(tally, failure)
+async function testGroup(group: Group): Promise<Pick<GroupOutcome, "tally" | "flaky">> {
+  if (group.prerequisite && !needs(group.prerequisite)) return { tally: nothing, flaky: [] }
+  console.log(`\n${group.name}`)
+  const started = performance.now()
+  const { tally, flaky, report } = await runGroup(group, group.checked ?? [])
+  console.log(`${group.name}: ${seconds(started)}; the slowest files:`)
+  if (report) console.log(slowest(report, 8).join("\n"))
+  return { tally, flaky }
 }
 
-/** Names the programs for want of which tests were skipped. In CI there must be none. */
+type GroupOutcome = Awaited<ReturnType<typeof runGroup>>
+
+/** Names the programs for lack of which tests were skipped. In CI there must be none. */
 function reportMissing(): Tally {
   const missing = names(prerequisites).filter((name) => !needs(name))
   for (const name of missing) {
@@ -94,4 +152,9 @@ const seconds = (started: number) => `${((performance.now() - started) / 1000).t
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
-process.exit(await check())
+const [flag, since, ...excess] = process.argv.slice(2)
+if (excess.length > 0 || (flag !== undefined && flag !== "--changed")) {
+  console.error("usage: npm test [-- --changed [REVISION]]")
+  process.exit(2)
+}
+process.exit(await (flag === undefined ? check() : checkChanged(since)))

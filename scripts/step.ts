@@ -7,14 +7,21 @@ export const root = join(import.meta.dirname, "..")
 
 export type Ended = { readonly ok: boolean; readonly output: string }
 
-/** Runs a tool of node_modules or of the machine; `show` lets its output through as it comes. */
+export type RunOptions = {
+  readonly cwd?: string
+  /** Lets the output through as it comes. */
+  readonly show?: boolean
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Runs a tool of node_modules or of the machine. */
 export async function run(
   command: readonly string[],
-  { cwd = root, show = false }: { readonly cwd?: string; readonly show?: boolean } = {},
+  { cwd = root, show = false, env = {} }: RunOptions = {},
 ): Promise<Ended> {
   const child = Bun.spawn([...command], {
     cwd,
-    env: { ...process.env, PATH: toolPath(), NO_COLOR: "1" },
+    env: { ...process.env, PATH: toolPath(), NO_COLOR: "1", ...env },
     stdin: "ignore",
     stdout: show ? "inherit" : "pipe",
     stderr: show ? "inherit" : "pipe",

@@ -111,10 +111,10 @@ export default defineConfig({
     // Under Bun the other pools do not start.
     pool: "threads",
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
     // A machine with much to do is no reason to fail: what is waited for comes, or it does not.
-    expect: { poll: { timeout: 10_000 } },
+    expect: { poll: { timeout: 60_000 } },
     projects: groups.map(
       ({
         name,

@@ -12,6 +12,7 @@ import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { readConfig } from "../../src/boot/settings.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
 import { sayOf } from "../../src/domain/target/index.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { lazily } from "../../src/kernel/lazy.ts"
 import type { Outside } from "../../src/kernel/net/outbound.ts"
@@ -26,6 +27,8 @@ export const host = "id.example.com"
 
 export type House = {
   readonly url: string
+  /** Every call must carry these. */
+  readonly headers: Readonly<Record<string, string>>
   /** Its data folder. */
   readonly path: string
   readonly grpcPort: number
@@ -105,6 +108,74 @@ async function openAt(
   return { services, close }
 }
 
+type Services = Awaited<ReturnType<typeof openAt>>["services"]
+
+/** Where a call goes: the services that answer it, and who hears its request ID. */
+type Destination = { readonly services: Services; readonly began: (requestId: string) => void }
+
+/** Names the instance that a call is for. */
+const destinationHeader = "x-test-instance"
+const destinations = new Map<string, Destination>()
+
+function destinationOf(headers: Headers): Destination {
+  const name = headers.get(destinationHeader) ?? ""
+  const destination = destinations.get(name)
+  if (!destination) throw new Error(`no test instance is called "${name}"`)
+  return destination
+}
+
+type Listening = { readonly url: string; readonly grpcPort: number }
+
+/** One API for all instances that are watched alike: to build it takes longer than most rows do. */
+const apis = new Map<Watching, Promise<Listening>>()
+
+/** The API with both of its listeners; it logs to the log of the instance that was opened first. */
+function apiFor(watching: Watching, { log, ids }: Services): Promise<Listening> {
+  const api = apis.get(watching) ?? listen(watching, watching.hooks(log), ids)
+  apis.set(watching, api)
+  return api
+}
+
+async function listen(
+  watching: Watching,
+  hooks: readonly Hooks[],
+  ids: Services["ids"],
+): Promise<Listening> {
+  const entries = entriesOf<Cx>({
+    operations: (await operations()).map(breaking(watching)),
+    authority,
+    authenticate: async (headers, { requestId, address }) => {
+      const { services, began } = destinationOf(headers)
+      began(requestId)
+      const origin = { host, peer: address, address, requestId }
+      const cx = anonymousCall(services, headers, origin)
+      if (!cx) throw new Error("nothing is set up")
+      return { ...cx, caller: callerIn(headers.get("authorization") ?? "") }
+    },
+    say: sayOf,
+    hooks,
+    clock: systemClock,
+    ids,
+  })
+  const handle = apiHandler(entries)
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) =>
+      (await handle(request, { address: "127.0.0.1" })) ?? new Response("nothing", { status: 404 }),
+  })
+  const grpc = grpcServer(() => entries, { hostOf: () => host })
+  await new Promise<void>((done) => grpc.listen(0, "127.0.0.1", done))
+  // They are never stopped, and must not keep the process from ending.
+  server.unref()
+  grpc.unref()
+  const address = grpc.address()
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    grpcPort: typeof address === "object" && address ? address.port : 0,
+  }
+}
+
 /**
  * Opens an instance of one's own, set up alike. Outside, nobody answers unless told, and no name
  * has a record.
@@ -116,42 +187,18 @@ export async function openHouse(outside?: Outside, watching: Watching = unwatche
     writeFileSync(join(folder.path, name), bytes, { mode: 0o600 })
   }
   const { services, close } = await openAt(folder.path, outside, watching)
-  const within = () => services.call(firstInstance, "scenario")
   let requestId = ""
   let seen = 0
-  const entries = entriesOf<Cx>({
-    operations: (await operations()).map(breaking(watching)),
-    authority,
-    authenticate: async (headers, knock) => {
-      requestId = knock.requestId
-      const { address } = knock
-      const origin = { host, peer: address, address, requestId }
-      const cx = anonymousCall(services, headers, origin)
-      if (!cx) throw new Error("nothing is set up")
-      return { ...cx, caller: callerIn(headers.get("authorization") ?? "") }
-    },
-    say: sayOf,
-    hooks: watching.hooks(services.log),
-    clock: services.clock,
-    ids: services.ids,
-  })
-  const handle = apiHandler(entries)
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) =>
-      (await handle(request, { address: "127.0.0.1" })) ?? new Response("nothing", { status: 404 }),
-  })
-  const grpc = grpcServer(() => entries, { hostOf: () => host })
-  await new Promise<void>((done) => grpc.listen(0, "127.0.0.1", done))
-  const address = grpc.address()
+  destinations.set(folder.path, { services, began: (id) => void (requestId = id) })
+  const { url, grpcPort } = await apiFor(watching, services)
   return {
-    url: `http://127.0.0.1:${server.port}`,
+    url,
+    grpcPort,
+    headers: { [destinationHeader]: folder.path },
     path: folder.path,
-    grpcPort: typeof address === "object" && address ? address.port : 0,
     ownerId,
     orgId,
-    within,
+    within: () => services.call(firstInstance, "scenario"),
     forget: async () => {
       requestId = ""
       for (;;) {
@@ -165,8 +212,7 @@ export async function openHouse(outside?: Outside, watching: Watching = unwatche
       return events.flatMap(({ type, correlation }) => (correlation === requestId ? [type] : []))
     },
     close: async () => {
-      await server.stop(true)
-      grpc.close()
+      destinations.delete(folder.path)
       await close()
       folder.remove()
     },

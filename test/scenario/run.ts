@@ -30,7 +30,12 @@ export async function runRow(house: House, row: Row, way: Way): Promise<Outcome>
     const who = isSystem ? "Bearer system" : `Bearer user ${house.ownerId} ${house.orgId}`
     const response = await fetch(`${house.url}/core.${call}`, {
       method: "POST",
-      headers: { authorization: who, "content-type": "application/json", ...more },
+      headers: {
+        authorization: who,
+        "content-type": "application/json",
+        ...house.headers,
+        ...more,
+      },
       body: JSON.stringify(body),
     })
     const answer = await response.json()
@@ -38,7 +43,7 @@ export async function runRow(house: House, row: Row, way: Way): Promise<Outcome>
     return answer
   }
   const things = thingsOf(make, house)
-  const headers = await things.headersOf(row.as ?? "manager")
+  const headers = { ...house.headers, ...(await things.headersOf(row.as ?? "manager")) }
   const body = await things.fill({ ...row.body })
   for (const [call, given] of row.given ?? []) await make(call, await things.fill({ ...given }))
   await house.forget()

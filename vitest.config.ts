@@ -1,3 +1,4 @@
+import { existsSync, statfsSync } from "node:fs"
 import { defineConfig } from "vitest/config"
 import type { Prerequisite } from "./test/support/prerequisite.ts"
 
@@ -105,6 +106,19 @@ export const groups: readonly Group[] = [
   },
 ]
 
+const memory = "/dev/shm"
+const bytesNeeded = 1_000_000_000
+
+/**
+ * Temporary files in memory, where Linux offers it and has room: each command of a test's store
+ * waits for the disk otherwise. What the disk does is tested on the disk, in other groups.
+ */
+function memoryFolder(): Readonly<Record<string, string>> {
+  if (!existsSync(memory)) return {}
+  const { bavail, bsize } = statfsSync(memory)
+  return bavail * bsize > bytesNeeded ? { TMPDIR: memory } : {}
+}
+
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export.
 export default defineConfig({
   test: {
@@ -123,6 +137,7 @@ export default defineConfig({
         isParallel,
         sharesModules = false,
         mocksModules = false,
+        inMemory = false,
         globalSetup = [],
       }) => ({
         extends: true as const,
@@ -131,6 +146,7 @@ export default defineConfig({
           include,
           exclude,
           globalSetup,
+          env: inMemory ? memoryFolder() : {},
           fileParallelism: isParallel,
           isolate: !sharesModules,
           // Bun loads TypeScript itself. Vite's transformation took as long as the tests.

@@ -11,17 +11,16 @@ export type RunOptions = {
   readonly cwd?: string
   /** Lets the output through as it comes. */
   readonly show?: boolean
-  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Runs a tool of node_modules or of the machine. */
 export async function run(
   command: readonly string[],
-  { cwd = root, show = false, env = {} }: RunOptions = {},
+  { cwd = root, show = false }: RunOptions = {},
 ): Promise<Ended> {
   const child = Bun.spawn([...command], {
     cwd,
-    env: { ...process.env, PATH: toolPath(), NO_COLOR: "1", ...env },
+    env: { ...process.env, PATH: toolPath(), NO_COLOR: "1" },
     stdin: "ignore",
     stdout: show ? "inherit" : "pipe",
     stderr: show ? "inherit" : "pipe",

@@ -1,5 +1,5 @@
 // Runs a group of tests and reads what vitest reports of it.
-import { existsSync, readFileSync, rmSync, statfsSync } from "node:fs"
+import { existsSync, readFileSync, rmSync } from "node:fs"
 import { join, relative } from "node:path"
 import type { Group } from "../vitest.config.ts"
 import { root, run } from "./step.ts"
@@ -47,12 +47,12 @@ function resultOf({ name }: Group, { ok, report }: Run, flaky: readonly string[]
 }
 
 /** vitest runs only under Bun, hence --bun. */
-async function vitest({ name, inMemory }: Group, files: readonly string[]): Promise<Run> {
+async function vitest({ name }: Group, files: readonly string[]): Promise<Run> {
   // The process id keeps two checks of one checkout from counting each other's tests.
   const path = join(root, "dist", "test", `${name}-${process.pid}.json`)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${path}`]
   const command = ["bun", "--bun", "vitest", "run", "--project", name, ...files, ...reporters]
-  const ended = await run(command, { show: true, env: inMemory ? memoryFolder() : {} })
+  const ended = await run(command, { show: true })
   if (!existsSync(path)) {
     console.log(`FAILED  ${name}: vitest ended without a report`)
     return { ok: false, report: undefined }
@@ -64,17 +64,4 @@ async function vitest({ name, inMemory }: Group, files: readonly string[]): Prom
     name: relative(root, file.name),
   }))
   return { ok: ended.ok, report: { testResults } }
-}
-
-const shared = "/dev/shm"
-const bytesNeeded = 1_000_000_000
-
-/**
- * Temporary files in memory, where Linux offers it and has room: each command of a test's store
- * waits for the disk otherwise. What the disk does is tested on the disk, in other groups.
- */
-function memoryFolder(): Readonly<Record<string, string>> {
-  if (!existsSync(shared)) return {}
-  const { bavail, bsize } = statfsSync(shared)
-  return bavail * bsize > bytesNeeded ? { TMPDIR: shared } : {}
 }

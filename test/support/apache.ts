@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { snippetsOf } from "../../ui/console/application/snippets.ts"
 import { needs } from "./prerequisite.ts"
+import { until } from "./wait.ts"
 
 export type Apache = {
   readonly url: string
@@ -58,13 +59,15 @@ export async function startApache(folder: string, port: number, guard: Guard): P
     return ended
   }
   const url = `http://localhost:${port}`
-  for (let tries = 0; tries < 200; tries++) {
-    const answer = await fetch(`${url}/bye.html`).catch(() => undefined)
-    if (answer?.ok) return { url, log, stop }
-    await new Promise((done) => setTimeout(done, 50))
+  const answers = async () => (await fetch(`${url}/bye.html`).catch(() => undefined))?.ok
+  const what = () => `Apache to start:\n${refused}${log()}`
+  try {
+    await until(answers, { what, limitMs: 60_000 })
+  } catch (cause) {
+    child.kill("SIGKILL")
+    throw cause
   }
-  child.kill("SIGKILL")
-  throw new Error(`Apache did not start:\n${refused}${log()}`)
+  return { url, log, stop }
 }
 
 const loaded = [

@@ -5,6 +5,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { SignJWT } from "jose"
+import { until } from "./wait.ts"
 
 /** The compiled binary; `npm test` builds it before anything here runs. */
 export const binary = resolve(import.meta.dirname, "../../dist/latchkey")
@@ -124,13 +125,10 @@ async function answering(url: string, ended: Promise<unknown>, output: () => str
   void ended.then(() => {
     over = true
   })
-  const until = Date.now() + 15_000
-  for (;;) {
-    const answer = await fetch(url).catch(() => undefined)
-    if (answer?.ok) return
-    if (over || Date.now() > until) throw new Error(`the server did not start:\n${output()}`)
-    await new Promise((done) => setTimeout(done, 20))
-  }
+  const isAnswered = async () => (await fetch(url).catch(() => undefined))?.ok
+  const what = () => `the server to start:\n${output()}`
+  await until(async () => over || (await isAnswered()), { what, limitMs: 60_000 })
+  if (over) throw new Error(`the server did not start:\n${output()}`)
 }
 
 /** The scope that puts the service's own project into the audience. */

@@ -1,6 +1,7 @@
 import { type ParsedMail, simpleParser } from "mailparser"
 import { SMTPServer, type SMTPServerOptions } from "smtp-server"
 import { certificate, certificateKey } from "./mail-certificate.ts"
+import { pause } from "./wait.ts"
 
 export type MailServerOfTests = {
   readonly port: number
@@ -63,7 +64,7 @@ export async function mailServer(wanted: Wanted = {}): Promise<MailServerOfTests
         const raw = Buffer.concat(chunks).toString()
         const recipients = session.envelope.rcptTo.map(({ address }) => address)
         const mail = await simpleParser(raw)
-        await new Promise((resolve) => setTimeout(resolve, delayMs))
+        if (delayMs > 0) await pause(delayMs, "a server that answers late on purpose")
         const { secure: isSecure } = session
         received.push({ mail, raw, recipients, isSecure, user: String(session.user ?? "") })
         done(null)

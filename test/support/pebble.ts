@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { writeCertificate } from "./certificate.ts"
 import { freePort, temporaryFolder } from "./latchkey.ts"
 import { needs } from "./prerequisite.ts"
+import { until } from "./wait.ts"
 
 export type Pebble = {
   /** Its directory, and the file with what its own TLS is trusted by. */
@@ -51,14 +52,14 @@ export async function startPebble({ httpPort = 1, tlsPort = 1, life }: Ways): Pr
     const tls = { rejectUnauthorized: false }
     return (await fetch(`https://127.0.0.1:${management}/roots/0`, { tls })).text()
   }
-  for (let tries = 0; tries < 200; tries++) {
-    if ((await isOpen(port)) && (await isOpen(control))) {
-      return { directory: `https://localhost:${port}/dir`, root: certFile, trusted, stop }
-    }
-    await new Promise((done) => setTimeout(done, 25))
+  try {
+    const areOpen = async () => (await isOpen(port)) && (await isOpen(control))
+    await until(areOpen, { what: "pebble to start", limitMs: 60_000 })
+  } catch (cause) {
+    await stop()
+    throw cause
   }
-  await stop()
-  throw new Error("pebble did not start")
+  return { directory: `https://localhost:${port}/dir`, root: certFile, trusted, stop }
 }
 
 const isOpen = (port: number | undefined): Promise<boolean> =>

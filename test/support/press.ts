@@ -54,6 +54,7 @@ export const pressNth = (page: Page, at: number): Promise<string | null> =>
 
 /** Runs in the page: opens a form, fills what it wants, sends it, and closes it again. */
 async function press(at: number): Promise<string | null> {
+  // timer: this runs inside the page, which signals nothing when a press changes nothing
   const rest = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
   const all = <E extends Element>(within: ParentNode, selector: string) => [
     ...within.querySelectorAll<E & HTMLElement>(selector),

@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
 import { needs } from "./prerequisite.ts"
+import { until } from "./wait.ts"
 
 export type Started = { readonly stop: () => Promise<void> }
 
@@ -35,20 +36,22 @@ export async function startProxy(kind: ProxyKind, wanted: Wanted): Promise<Start
   const ended = new Promise<void>((done) => child.once("exit", () => done()))
   const { serverName } = wanted
   const tls = { rejectUnauthorized: false, ...(serverName !== undefined && { serverName }) }
-  for (let tries = 0; tries < 200; tries++) {
-    const answer = await fetch(wanted.url, { redirect: "manual", tls }).catch(() => undefined)
-    if (answer) {
-      await answer.body?.cancel()
-      const stop = () => {
-        child.kill("SIGTERM")
-        return ended
-      }
-      return { stop }
-    }
-    await new Promise((done) => setTimeout(done, 50))
+  const answers = () => fetch(wanted.url, { redirect: "manual", tls }).catch(() => undefined)
+  try {
+    const answer = await until(answers, {
+      what: () => `${kind} to start:\n${said}`,
+      limitMs: 60_000,
+    })
+    await answer.body?.cancel()
+  } catch (cause) {
+    child.kill("SIGKILL")
+    throw cause
   }
-  child.kill("SIGKILL")
-  throw new Error(`${kind} did not start:\n${said}`)
+  const stop = () => {
+    child.kill("SIGTERM")
+    return ended
+  }
+  return { stop }
 }
 
 const argumentsOf = {

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { createKey, pemOf } from "../saml/service-provider.ts"
 import { freePort, temporaryFolder } from "./latchkey.ts"
 import { needs } from "./prerequisite.ts"
+import { until } from "./wait.ts"
 
 export type SimpleSamlPhp = {
   readonly url: string
@@ -68,13 +69,14 @@ export async function startSimpleSamlPhp(entityId: string): Promise<SimpleSamlPh
     log: () => readFileSync(within("log", "simplesamlphp.log"), "utf8"),
     stop,
   }
-  for (let tries = 0; tries < 100; tries++) {
-    const answer = await fetch(`${url}/bye.html`).catch(() => undefined)
-    if (answer?.ok) return running
-    await new Promise((done) => setTimeout(done, 50))
+  const answers = async () => (await fetch(`${url}/bye.html`).catch(() => undefined))?.ok
+  try {
+    await until(answers, { what: () => `SimpleSAMLphp to start:\n${said}`, limitMs: 60_000 })
+  } catch (cause) {
+    await stop()
+    throw cause
   }
-  await stop()
-  throw new Error(`SimpleSAMLphp did not start:\n${said}`)
+  return running
 }
 
 const configOf = (folder: string, url: string): string => `<?php

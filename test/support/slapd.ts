@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { freePort, temporaryFolder } from "./latchkey.ts"
 import { certificate, certificateKey } from "./mail-certificate.ts"
 import { needs } from "./prerequisite.ts"
+import { until } from "./wait.ts"
 
 /** A person of the directory, by attributes; `uid` names the entry. */
 export type DirectoryPerson = { readonly uid: string } & Readonly<Record<string, string>>
@@ -48,13 +49,17 @@ export async function startSlapd(people: readonly DirectoryPerson[]): Promise<Sl
     folder.remove()
   }
   const isThere = async () => (await Promise.all([port, tlsPort].map(isListenedTo))).every(Boolean)
-  for (let tries = 0; tries < 200; tries++) {
-    if (await isThere()) return { port, tlsPort, stop }
-    if (child.exitCode !== null) break
-    await new Promise((done) => setTimeout(done, 50))
+  try {
+    await until(async () => (await isThere()) || child.exitCode !== null, {
+      what: () => `slapd to start: ${said}`,
+      limitMs: 60_000,
+    })
+    if (child.exitCode !== null) throw new Error(`slapd did not start: ${said}`)
+  } catch (cause) {
+    await stop()
+    throw cause
   }
-  await stop()
-  throw new Error(`slapd did not start: ${said}`)
+  return { port, tlsPort, stop }
 }
 
 /** The file with its number is there before it listens, so it is asked. */

@@ -5,12 +5,13 @@ import { type Control, serveControl } from "../../src/boot/control.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { createUser, lockUser, unlockUser } from "../../src/domain/user/index.ts"
-import { manualClock, pause } from "../../src/kernel/clock.ts"
+import { manualClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { eventCommandsOf } from "../../src/server/operator/events.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { until } from "../support/wait.ts"
 
 const folder = temporaryFolder()
 let services: ServerServices
@@ -25,7 +26,7 @@ beforeAll(async () => {
     ...{ publicUrl: "http://localhost", org: "Acme", owner: "root@acme.example" },
     ...{ ownerEmail: "root@acme.example", ownerPassword: "Correct horse 7 staples" },
   })
-  control = serveControl(here, eventCommandsOf(services), () => undefined)
+  control = serve()
   const [added] = (await type("search", "--type", "user.human.added")).events
   userId = added?.id ?? ""
   await createUser(services.call(firstInstance, "test"), "robot", {
@@ -37,6 +38,18 @@ afterAll(async () => {
   await services?.store.close()
   folder.remove()
 })
+
+/** How often the server has answered what there is. */
+let looks = 0
+function serve(): Control {
+  const commands = eventCommandsOf(services)
+  const events = async (input: unknown) => {
+    const answer = await commands.events?.(input)
+    looks++
+    return answer
+  }
+  return serveControl(folderAt(folder.path), { ...commands, events }, () => undefined)
+}
 
 const printed: string[] = []
 const clock = manualClock(Date.UTC(2100, 0, 1))
@@ -76,20 +89,23 @@ test("lists what has happened by every filter, with nothing personal in it", asy
 test("follows what happens, and tells each once", async () => {
   const cx = services.call(firstInstance, "test")
   // It ends with the process alone: the test goes on beside it, until its server is gone.
+  const before = looks
   const following = run("tail", "--aggregate", "user", "--json").catch((gone) => gone)
-  await pause(100)
+  // It has asked where the log ends, and follows from there.
+  await until(() => looks > before)
   await lockUser(cx, "robot")
   await unlockUser(cx, "robot")
-  for (let tries = 0; tries < 100 && printed.length < 2; tries++) await pause(50)
-  await pause(700)
+  await until(() => printed.length >= 2)
+  const found = looks
+  await until(() => looks >= found + 2)
   expect(printed.map((line) => JSON.parse(line).type)).toEqual(["user.locked", "user.unlocked"])
   const { position } = JSON.parse(printed[0] ?? "")
   await control.close()
   expect(await following).toMatchObject({ id: "start.not_running" })
-  control = serveControl(folderAt(folder.path), eventCommandsOf(services), () => undefined)
+  control = serve()
   printed.length = 0
   const again = run("tail", "--type", "user.unlocked", "--after", String(position)).catch(() => {})
-  while (printed.length === 0) await pause(20)
+  await until(() => printed.length > 0)
   expect(printed[0]).toContain("user.unlocked")
   await control.close()
   await again
@@ -99,6 +115,6 @@ test("says what is wrong with what was typed, and which instance it wants", asyn
   await expect(run("search", "--limit", "1001")).rejects.toThrow("from 1 to 1000")
   await expect(run("search", "--since", "yesterday")).rejects.toThrow("must be a time such as")
   await expect(run("search", "--before", "x")).rejects.toThrow("must be a whole number")
-  control = serveControl(folderAt(folder.path), eventCommandsOf(services), () => undefined)
+  control = serve()
   await expect(run("search", "--instance", "other")).rejects.toThrow(/say which with --instance/)
 })

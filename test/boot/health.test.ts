@@ -9,6 +9,7 @@ import { healthAt } from "../../src/server/health.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { until } from "../support/wait.ts"
 
 const settings = {
   publicUrl: "http://localhost",
@@ -53,7 +54,7 @@ test("a reactor that can't read an event makes it not ready, and the event is na
     .all()
   const listening = { [name]: async () => undefined }
   const background = startBackground(services, [{ name: "logout", on: listening }], config)
-  while (services.notReady() === undefined) await Bun.sleep(20)
+  await until(() => services.notReady() !== undefined)
   expect(await health("/debug/ready")).toEqual([
     503,
     "not ready: the reactor logout can't go on: event 2 is damaged on disk; " +
@@ -81,7 +82,7 @@ test("a full disk makes it not ready for as long as it is full", async () => {
     "not ready: the disk: the disk is full, so nothing can be saved; free some space\n",
   ])
   database.run("PRAGMA max_page_count = 1000000")
-  while (services.notReady() !== undefined) await Bun.sleep(20)
+  await until(() => services.notReady() === undefined)
   expect(await health("/debug/ready")).toEqual([200, "ok\n"])
 })
 

@@ -1,5 +1,6 @@
 import { connect } from "node:net"
 import { expect, test } from "vitest"
+import { pause } from "../support/wait.ts"
 import { runProgram } from "./child.ts"
 
 type End = "told to close" | "lost" | "refused"
@@ -28,7 +29,7 @@ function keepAsking(port: number, path: string, pauseMs: () => number): Promise<
       kept.answers++
       answers++
       if (/^connection: close/im.test(head)) kept.end = "told to close"
-      else setTimeout(ask, pauseMs())
+      else void pause(pauseMs(), "the connections must not ask in step").then(ask)
     })
     socket.on("error", () => undefined)
     socket.on("close", () => done(kept))
@@ -44,7 +45,8 @@ test("whoever asks around a stop is answered, and told to come no more", async (
   )
   await expect.poll(() => answers, { interval: 10 }).toBeGreaterThan(400)
   child.kill("SIGTERM")
-  await new Promise((done) => setTimeout(done, 50))
+  // Whoever is told to close shows that the process is about to stop.
+  await Promise.race(clients)
   // A connection that is new is served as well while the others go.
   const late = await keepAsking(port, "/published", () => 5)
   expect(late).toEqual({ answers: 1, end: "told to close" })
@@ -52,4 +54,4 @@ test("whoever asks around a stop is answered, and told to come no more", async (
   expect(all.filter(({ end }) => end !== "told to close")).toEqual([])
   expect(await child.ended).toMatchObject({ code: 0, output: `${port}\nbegun ${answers}\n` })
   expect((await keepAsking(port, "/published", () => 5)).end).toBe("refused")
-}, 20_000)
+})

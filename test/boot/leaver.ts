@@ -13,6 +13,7 @@ const app: App = {
   },
   answer: async () => {
     begun++
+    // timer: an answer takes a while, so that many are under way at the stop
     await new Promise((done) => setTimeout(done, 20))
     return new Response("answered")
   },

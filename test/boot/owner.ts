@@ -12,6 +12,7 @@ try {
   const { folder, master } = await claimFolder(config, systemRandom)
   if (mode === "control") serveControl(folder, { status: async () => "here" }, console.error)
   console.log(`owner ${Buffer.from(master).toString("hex")}`)
+  // timer: it keeps the process alive
   setInterval(() => {}, 1000)
 } catch (error) {
   const took = Math.round(performance.now() - started)

@@ -4,6 +4,7 @@ import { untilStopped } from "../../src/boot/stop.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 
 const mode = process.argv[2]
+// timer: it keeps the process alive
 setInterval(() => {}, 1000)
 // Time runs a hundred times faster here.
 const clock = {

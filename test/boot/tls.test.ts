@@ -18,10 +18,16 @@ const folder = temporaryFolder()
 afterAll(() => folder.remove())
 const at = (name: string) => join(folder.path, name)
 
+/** A request to /slow has arrived, and may be answered. */
+const [arrived, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+
 const app: App = {
   published: () => undefined,
   answer: async (request, peer) => {
-    if (request.url.endsWith("/slow")) await new Promise((done) => setTimeout(done, 150))
+    if (request.url.endsWith("/slow")) {
+      arrived.resolve()
+      await released.promise
+    }
     return new Response(peer())
   },
   api: () => Promise.reject(new Error("nobody calls")),
@@ -80,9 +86,10 @@ describe("certificates in files", () => {
   test("take each other's place at the same port; what is in flight is answered", async () => {
     const tls = { rejectUnauthorized: false }
     const slow = fetch(`https://127.0.0.1:${listener.port}/slow`, { tls })
-    await new Promise((done) => setTimeout(done, 40))
+    await arrived.promise
     listener.present(readCertificates(filesOf("two")))
     expect(await shownTo(listener.port, "one.example.com")).toBe("two.example.com")
+    released.resolve()
     expect(await (await slow).text()).toBe("127.0.0.1")
   })
 

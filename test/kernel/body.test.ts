@@ -1,6 +1,7 @@
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { bytesWithin, formWithin } from "../../src/kernel/body.ts"
+import { pause } from "../support/wait.ts"
 
 const max = 10
 let server: ReturnType<typeof Bun.serve>
@@ -25,7 +26,9 @@ const answerTo = (head: string, body: string) =>
     })
     socket.on("close", () => resolve(answer))
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${head}\r\n\r\n${body}`)
-    setTimeout(() => socket.end(), 150)
+    void pause(150, "some of these get no answer, and nothing signals that").then(() =>
+      socket.end(),
+    )
   })
 
 const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`

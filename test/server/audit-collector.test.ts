@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { removeInstance } from "../../src/domain/instance/index.ts"
-import { pause } from "../../src/kernel/clock.ts"
 import { readSeal } from "../../src/kernel/crypto/chain.ts"
 import type { OutboundRequest } from "../../src/kernel/net/outbound.ts"
 import { type Collecting, keepCollecting } from "../../src/server/background/audit-collector.ts"
 import { openProvider, type Provider } from "../oauth/provider.ts"
+import { pause } from "../support/wait.ts"
 
 let provider: Provider
 let collecting: Collecting
@@ -46,7 +46,7 @@ const begin = () => {
 async function passing(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     provider.clock.advance(500)
-    await pause(ms > 60_000 ? 0 : 20)
+    await pause(ms > 60_000 ? 0 : 20, "what one tick begins has no end that it signals")
   }
 }
 async function until(holds: () => boolean): Promise<void> {

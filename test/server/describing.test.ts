@@ -33,6 +33,7 @@ import { configOf } from "../../src/kernel/config.ts"
 import { describingOf } from "../../src/server/operator/describing.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { until } from "../support/wait.ts"
 
 const publicUrl = "http://localhost:8080"
 let folder: ReturnType<typeof temporaryFolder>
@@ -62,12 +63,9 @@ function begin() {
   const env = { GIVEN: "Globex" }
   const describing = describingOf({ ...services, clock }, { path, publicUrl, env })
   const round = describing.begin()
+  // A try has ended when the timer of the next one is set.
   const settled = async () => {
-    const end = Date.now() + 10_000
-    const asked = JSON.stringify(describing.condition())
-    while (JSON.stringify(describing.condition()) === asked && Date.now() < end) {
-      await new Promise((done) => setTimeout(done, 10))
-    }
+    await until(() => clock.pending() === 1)
     return describing.condition().described
   }
   return { describing, clock, round, settled }
@@ -80,7 +78,8 @@ test("what was wrong is tried again each minute, and done once", async () => {
   expect(instanceIds(services.store)).toEqual([])
   writeFileSync(path, `${setup()}\norganizations: [ { name: { $env: GIVEN } } ]`)
   clock.advance(59_000)
-  await new Promise((done) => setTimeout(done, 50))
+  // The timer is still set, so nothing has begun.
+  expect(clock.pending()).toBe(1)
   expect(instanceIds(services.store)).toEqual([])
   clock.advance(1000)
   expect(await settled()).toMatchObject({ why: null, beyond: 1 })

@@ -1,12 +1,12 @@
 // What one HTTP/2 connection may ask for, in frames that no client library would send.
 import { connect, type Socket } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
 // Loaded with the first call otherwise, and here that is not what is looked at.
 import "../../src/api/encoding/grpc.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { type Listener, listenGrpc } from "../../src/server/listener.ts"
 import { worldOf } from "../api/world.ts"
+import { loopTurns, until } from "../support/wait.ts"
 
 let started = 0
 const world = worldOf({}, { hooks: [{ started: () => void started++ }] })
@@ -31,10 +31,13 @@ afterEach(() => {
   for (const socket of sockets) socket.destroy()
 })
 
-/** How many calls have begun, when no more begin. */
+/** How many calls have begun; one more, on a connection of its own, comes after all of them. */
 async function calls(): Promise<number> {
-  for (let before = -1; before !== started; await sleep(100)) before = started
-  const count = started
+  const before = started
+  await opened().send([opening(1)])
+  await until(() => started > before)
+  await loopTurns()
+  const count = started - 1
   started = 0
   return count
 }
@@ -91,7 +94,7 @@ function opened() {
   socket.write(Buffer.concat([preface, frame(types.settings, 0, 0)]))
 
   /** Waits until something has come, or the connection is closed. */
-  const until = async (has: () => boolean) => {
+  const waitUntil = async (has: () => boolean) => {
     while (!has() && !socket.closed) {
       heard = Promise.withResolvers()
       await Promise.race([heard.promise, closed])
@@ -109,7 +112,7 @@ function opened() {
       const ping = frame(types.ping, 0, 0, Buffer.alloc(8))
       socket.write(Buffer.concat([...frames, ping]))
       pings++
-      await until(() => pongs().length === pings || goodbye() !== undefined)
+      await waitUntil(() => pongs().length === pings || goodbye() !== undefined)
     },
   }
 }

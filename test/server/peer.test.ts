@@ -1,13 +1,13 @@
 // Whom a request is counted against, also where nobody waits any more, and what fails at the door.
 import { once } from "node:events"
 import { connect } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { idsOf } from "../../src/kernel/id.ts"
 import type { App } from "../../src/server/app.ts"
 import { listenHttp } from "../../src/server/listener.ts"
 import { originOf } from "../../src/server/origin.ts"
+import { pause } from "../support/wait.ts"
 
 const server = { ids: idsOf(systemClock), isProxy: () => false }
 
@@ -51,7 +51,7 @@ test("also where the client sends all it has to say at once, and is gone", async
   const app = appOf(async (request, peer) => {
     const origin = originOf(server, request, peer)
     await request.text()
-    await sleep(20)
+    await pause(20, "nothing signals that the server has met the end of the client")
     known.push(origin.address)
     if (known.length === senders) all.resolve()
     return new Response()

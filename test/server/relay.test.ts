@@ -1,4 +1,5 @@
 // What stands before the listener during a validation has a limit for everything strangers may do.
+import { once } from "node:events"
 import { createServer, connect as plain, type Server, type Socket } from "node:net"
 import { connect } from "node:tls"
 import { afterEach, beforeEach, expect, test } from "vitest"
@@ -24,7 +25,22 @@ afterEach(async () => {
   await place.listener.stop()
 })
 
-const turn = (ms = 50) => new Promise<void>((done) => setTimeout(done, ms))
+/**
+ * Until what was sent before has arrived, on every connection of this process: bytes that are sent
+ * later go to and fro several times meanwhile.
+ */
+async function turn(count = 8) {
+  const echo = createServer((socket) => socket.pipe(socket)).listen(0, "127.0.0.1")
+  const bound = echo.address()
+  const socket = plain(typeof bound === "object" && bound ? bound.port : 0, "127.0.0.1")
+  for (let exchange = 0; exchange < count; exchange++) {
+    const heard = once(socket, "data")
+    socket.write("x")
+    await heard
+  }
+  socket.destroy()
+  echo.close()
+}
 
 /** Leads to the relay; `forward` says how what the client sends is passed on. */
 function through(forward: (to: Socket, data: Buffer) => Promise<void> | void) {
@@ -161,7 +177,7 @@ test("who reads no answer is closed, too", async () => {
   // Until nothing moves: more than the systems take is not sent.
   for (let read = 0; read !== before; read = socket.bytesRead) {
     before = read
-    await turn(200)
+    await turn(40)
   }
   clock.advance(60_000)
   await turn()

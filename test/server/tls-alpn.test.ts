@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto"
 import { X509Certificate } from "@peculiar/x509"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { manualClock, systemClock } from "../../src/kernel/clock.ts"
+import { type Clock, manualClock, systemClock } from "../../src/kernel/clock.ts"
 import { openRelay } from "../../src/server/edge/acme/relay.ts"
 import { asked, certificateFor, listening, shownTo, validated } from "../support/tls-alpn.ts"
+import { until } from "../support/wait.ts"
 
 const [one, two] = ["id.example.com", "login.example.org"]
 const acme = ["acme-tls/1"]
@@ -59,15 +60,17 @@ describe("while a host is validated", () => {
 
   test("addresses stay true, and nobody is left without an answer", async () => {
     const from = "127.0.0.5"
+    const { slow } = place
     const begun = asked(port, "/slow", from)
-    await new Promise((done) => setTimeout(done, 100))
+    await until(() => slow.arrived() === 1)
     const end = await show(one)
     expect(await asked(port, "/", from)).toBe(from)
     expect(await asked(port)).toBe("127.0.0.1")
     const going = asked(port, "/slow", from)
-    await new Promise((done) => setTimeout(done, 100))
+    await until(() => slow.arrived() === 2)
     over(end)
     expect(await asked(port, "/", from)).toBe(from)
+    slow.release()
     expect([await begun, await going]).toEqual([from, from])
   })
 
@@ -157,7 +160,12 @@ describe("a listener that steps behind another", () => {
   })
 
   test("comes back once a program that took its port has gone", async () => {
-    const { listener } = await listening()
+    let timers = 0
+    const after: Clock["after"] = (...how) => {
+      timers++
+      return systemClock.after(...how)
+    }
+    const { listener } = await listening(systemClock, { ...systemClock, after })
     const told: string[] = []
     const lost = (cause: unknown) => told.push(String(cause))
     let thief: { readonly stop: () => void } | undefined
@@ -170,7 +178,8 @@ describe("a listener that steps behind another", () => {
       return { ...relay, stop }
     }, lost)
     back()
-    await new Promise((done) => setTimeout(done, 700))
+    // One for the connections that were passed on, the others for tries.
+    await until(() => timers >= 4)
     expect(told).toEqual([expect.stringContaining("another program already listens")])
     listener.present([await certificateFor("renewed.example.com")])
     thief?.stop()
@@ -183,11 +192,13 @@ describe("a listener that steps behind another", () => {
   })
 
   test("may stop there, and leaves its port to others", async () => {
-    const { listener, show } = await listening()
+    const { listener, show, slow } = await listening()
     const end = await show({ host: one, token: "a", authorization: "a.b" })
     const going = asked(listener.port, "/slow")
-    await new Promise((done) => setTimeout(done, 50))
-    await listener.stop()
+    await until(() => slow.arrived() === 1)
+    const stopped = listener.stop()
+    slow.release()
+    await stopped
     expect(await going).toBe("127.0.0.1")
     end()
     const other = Bun.listen({

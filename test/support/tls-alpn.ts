@@ -8,10 +8,10 @@ import { tlsProof } from "../../src/server/edge/acme/challenge.ts"
 import { createStandIn } from "../../src/server/edge/x509.ts"
 import { listenHttp } from "../../src/server/listener.ts"
 
-const app: App = {
+const appOf = (slow: SlowRequests): App => ({
   published: () => undefined,
   answer: async (request, peer) => {
-    if (request.url.endsWith("/slow")) await new Promise((done) => setTimeout(done, 300))
+    if (request.url.endsWith("/slow")) await slow.arrive()
     // What came goes back.
     if (request.method === "POST") return new Response(await request.arrayBuffer())
     return new Response(peer())
@@ -20,6 +20,19 @@ const app: App = {
   guarded: (_, response) => response,
   grpcHost: () => "",
   condition: { isReady: () => true, clock: systemClock },
+})
+
+type SlowRequests = ReturnType<typeof slowRequests>
+
+/** Requests to /slow are answered when they are released. */
+function slowRequests() {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let count = 0
+  const arrive = () => {
+    count++
+    return promise
+  }
+  return { arrive, arrived: () => count, release: resolve }
 }
 
 /** A certificate of a host, as a listener takes it. */
@@ -30,10 +43,11 @@ export async function certificateFor(host: string) {
 }
 
 /** A listener that answers with the address of whoever asks, and what steps in front of it. */
-export async function listening(clock: Clock = systemClock) {
+export async function listening(clock: Clock = systemClock, own: Clock = systemClock) {
   const place = { host: "127.0.0.1", port: 0 }
   const certificates = [await certificateFor("listener.example.com")]
-  const listener = listenHttp(app, { place, certificates }, systemClock)
+  const slow = slowRequests()
+  const listener = listenHttp(appOf(slow), { place, certificates }, own)
   const lost = (cause: unknown) => {
     throw cause
   }
@@ -44,7 +58,7 @@ export async function listening(clock: Clock = systemClock) {
   }
   const counted = Promise.resolve({ stepBehind })
   const { show } = tlsProof({ clock, hint: undefined, listener: counted, lost })
-  return { listener, show, steps: () => steps }
+  return { listener, show, slow, steps: () => steps }
 }
 
 type Asked = {
@@ -56,7 +70,7 @@ type Asked = {
 }
 
 /** Who is not answered for so long tries again, as people do. */
-const unansweredMs = 5000
+const unansweredMs = 20_000
 
 /** What a TLS client is shown; undefined where it comes to nothing. */
 export const shownTo = ({ port, host = "", protocols = [], from = "127.0.0.1" }: Asked) =>

@@ -14,6 +14,7 @@ import { folderAt } from "../../../src/boot/folder/folder.ts"
 import { manualClock, systemClock } from "../../../src/kernel/clock.ts"
 import { keepBackups } from "../../../src/server/background/backups.ts"
 import { failure, openStorage } from "../../support/storage.ts"
+import { pause, until } from "../../support/wait.ts"
 import { configFor, houseOf, setUpData } from "./house.ts"
 
 const house = houseOf("bucket")
@@ -190,9 +191,8 @@ test("an upload that the storage refuses halfway leaves nothing that looks whole
       : undefined
   const object = objectAt(at("half"), config, false)
   await expect(object.fill((sink) => noisy(sink)())).rejects.toThrow("SlowDown")
-  await new Promise((done) => setTimeout(done, 100))
+  await expect.poll(() => [...storage.uploads.keys()]).toEqual([])
   expect([...storage.objects.keys()]).toEqual([])
-  expect([...storage.uploads.keys()]).toEqual([])
 })
 
 test("a source that breaks off halfway is never put together", async () => {
@@ -203,7 +203,7 @@ test("a source that breaks off halfway is never put together", async () => {
   })
   await expect(broken).rejects.toThrow("the disk failed")
   Bun.gc(true)
-  await new Promise((done) => setTimeout(done, 200))
+  await pause(200, "what is collected must complete nothing, and nothing signals that it did not")
   expect([...storage.objects.keys()]).toEqual([])
 })
 
@@ -242,13 +242,10 @@ test("by themselves they are kept and dropped there, page after page", async () 
     await object.fill((sink) => sink(new Uint8Array(10)))
   })
   for (let day = 0; day < 9; day++) {
-    const made = storage.objects.size
-    const end = Date.now() + 5000
-    const isMade = () => storage.objects.size !== made || day > 5
-    for (let turn = 0; turn < 12 || (!isMade() && Date.now() < end); turn++) {
-      await new Promise((done) => setTimeout(done, 5))
-      if (turn === 6) clock.advance(61_000)
-    }
+    // A round has ended when the timer of the next one is set.
+    await until(() => clock.pending() === 1)
+    clock.advance(61_000)
+    await until(() => clock.pending() === 1)
     clock.advance(24 * 3_600_000)
   }
   await keeping.stop()

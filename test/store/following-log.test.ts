@@ -1,10 +1,11 @@
 // How a node takes what others wrote, page by page.
 import { expect, test } from "vitest"
-import { pause, systemClock } from "../../src/kernel/clock.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
 import type { SqliteLog } from "../../src/store/log/sqlite-log.ts"
 import type { Follower } from "../../src/store/shared/follower.ts"
 import { followingLog } from "../../src/store/shared/following-log.ts"
 import type { Page, Place, SharedLog } from "../../src/store/shared/shared-log.ts"
+import { loopTurns } from "../support/wait.ts"
 
 const end = 4
 
@@ -58,7 +59,7 @@ function following({ refused = 0 } = {}) {
   /** Time goes on, and whoever had something to do by then has done it. */
   const passed = async (ms: number) => {
     now += ms
-    await pause(5)
+    await loopTurns(20)
   }
   const head = { position: end, number: 0 }
   const shared: Pick<SharedLog, "head" | "read" | "listen" | "close"> = {
@@ -87,7 +88,11 @@ function following({ refused = 0 } = {}) {
     local: { close: () => Promise.resolve() } as SqliteLog,
     shared: shared as SharedLog,
     ...{ follower, reduce: () => {}, faultOf: () => undefined, found: () => {} },
-    ...{ sleep: () => pause(1), now: () => now, clock: systemClock },
+    ...{
+      sleep: () => loopTurns(1),
+      now: () => now,
+      clock: systemClock,
+    },
     lost: (cause) => lost.push(cause),
   })
   return { log, asked, taken, lost, passed, say: (position: number) => say(position) }

@@ -1,9 +1,10 @@
 // What counts once and is no event: nodes note its uses beside the log.
 import { describe, expect, test } from "vitest"
-import { pause, systemClock } from "../../src/kernel/clock.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { spenderOf } from "../../src/store/shared/node.ts"
 import { needs } from "../support/prerequisite.ts"
+import { loopTurns } from "../support/wait.ts"
 import { modules } from "./account.ts"
 import { testNodes } from "./node.ts"
 
@@ -14,7 +15,7 @@ test("of uses that wait some hundred go at a time, and none behind one that fail
     {
       spendOnce: async (uses) => {
         sent.push(uses.length)
-        await pause(1)
+        await loopTurns(2)
         if (isAway) throw new Fault("unavailable", "store.away", "away")
         return uses.map(({ what }) => what !== "2")
       },
@@ -25,7 +26,7 @@ test("of uses that wait some hundred go at a time, and none behind one that fail
   const wons = (all: Awaited<ReturnType<typeof many>>) =>
     all.map((each) => each.status === "fulfilled" && each.value)
   const first = many()
-  await pause(1)
+  await loopTurns(1)
   const late = spend("late", 0)
   expect(wons(await first).flatMap((isFirst, at) => (isFirst ? [] : [at]))).toEqual([2])
   expect(await late).toBe(true)

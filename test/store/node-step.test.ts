@@ -1,8 +1,8 @@
 // What several decide at once about the same thing, on nodes whose log is in PostgreSQL.
 import { describe, expect, test } from "vitest"
-import { pause } from "../../src/kernel/clock.ts"
 import type { Store } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
+import { pause } from "../support/wait.ts"
 import {
   account,
   allAccounts,
@@ -48,7 +48,7 @@ describe.runIf(needs("postgres"))("of nodes whose log is in PostgreSQL", () => {
     const opened: Promise<unknown>[] = []
     for (let round = 0; round < 30; round++) {
       opened.push(refusalOf(openAccount(on(store), "1", { name: `n${round}` })))
-      await pause(1)
+      await pause(1, "the decisions must come at different moments of the node's work")
     }
     const results = await Promise.all(opened)
     expect(results.filter((each) => each === "nothing")).toHaveLength(1)

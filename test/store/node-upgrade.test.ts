@@ -1,8 +1,8 @@
 // Nodes of two versions that share a log, as they do while one after the other is upgraded.
 import { describe, expect, test } from "vitest"
-import { pause } from "../../src/kernel/clock.ts"
 import { aggregate, type Event, type Store } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
+import { pause, until } from "../support/wait.ts"
 import { account, accounts, allAccounts, openAccount, refusalOf, renameAccount } from "./account.ts"
 import { testNodes } from "./node.ts"
 
@@ -104,7 +104,7 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
     const write = async (at: number) => {
       while (!isOver) {
         const [store, id] = [nodes[at], `${count++}`]
-        if (!store) await pause(1)
+        if (!store) await until(() => isOver || nodes[at], { intervalMs: 1 })
         else if ((await refusalOf(openAccount(on(store), id, { name: `n${id}` }))) === "nothing") {
           acknowledged.push(id)
         }
@@ -117,14 +117,19 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
         const result = store && (await empties(store))
         if (result && areAllNew) after.push(result)
         else if (result && begun < nodes.length) before.push(result)
-        await pause(5)
+        await pause(5, "these are few beside the load")
       }
     }
     const load = [0, 1, 2, 0, 1, 2].map(write)
     load.push(writeNews())
+    /** The load goes on for a while, and the news are tried meanwhile. */
+    const goesOn = async (news: readonly unknown[], most: number) => {
+      const [written, told] = [acknowledged.length, news.length]
+      await until(() => acknowledged.length >= written + 30 && news.length >= told + most)
+    }
     const { length } = nodes
     for (let at = 0; at < length; at++) {
-      await pause(200)
+      await goesOn(before, at === 0 ? 0 : 2)
       const old = nodes[at]
       if (!old) throw new Error("there are three")
       nodes[at] = undefined
@@ -134,7 +139,7 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
       nodes[at] = await node({ ...newer, file: filename })
       upgraded++
     }
-    await pause(300)
+    await goesOn(after, 2)
     isOver = true
     await Promise.all(load)
     await Promise.all(nodes.map((store) => store?.node?.caughtUp()))

@@ -8,6 +8,7 @@ import {
   shareReactorState,
 } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
+import { pause } from "../support/wait.ts"
 import {
   account,
   accounts,
@@ -147,7 +148,7 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
           `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
            WHERE application_name = 'latchkey' AND datname = current_database()`,
         )
-        await new Promise((done) => setTimeout(done, 20 + cuts * 3))
+        await pause(20 + cuts * 3, "the cuts must come at any moment of the steps")
       }
       await sql.close()
     })()

@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { type Pruner, runPruner } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { pause } from "../support/wait.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { begin, day, end, hour, shown, visitRooms, write } from "./visit.ts"
 
@@ -137,7 +138,7 @@ test("three simulated weeks leave who is here, and the book of one week", async 
   // A round may begin an hour or two late, on some day or on the last.
   const lately = (sizes.at(-1) ?? 0) - (sizes[9] ?? 0)
   expect(Math.abs(lately)).toBeLessThanOrEqual(visitsHere)
-}, 30_000)
+})
 
 test("killed in the middle, streams are there wholly or gone wholly", async () => {
   const left = await killedInTheMiddle()
@@ -158,17 +159,17 @@ test("killed in the middle, streams are there wholly or gone wholly", async () =
 
 /** A busy machine begins late: until one was killed after it began and before it was done. */
 async function killedInTheMiddle(): Promise<World> {
-  for (let pause = 20; ; pause *= 2) {
+  for (let afterMs = 20; ; afterMs *= 2) {
     const folder = temporaryFolder()
     const script = `${import.meta.dirname}/prune/child.ts`
     const child = Bun.spawn([process.execPath, script, folder.path], { stdout: "pipe" })
     await child.stdout.getReader().read()
-    await Bun.sleep(pause)
+    await pause(afterMs, "the kill must come at any moment of the work, which waits for nobody")
     child.kill("SIGKILL")
     await child.exited
     const left = openWorld(visitRooms, folder)
     const events = (await left.store.log.read(0, 100_000)).length
-    if (events < 6001 || pause > 2000) return left
+    if (events < 6001 || afterMs > 2000) return left
     await left.close()
   }
 }

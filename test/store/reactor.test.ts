@@ -6,6 +6,7 @@ import {
   retryFailedEvents,
   runReactors,
 } from "../../src/store/index.ts"
+import { driveClock } from "../support/wait.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { account, eraseAccount, modules, openAccount, renameAccount } from "./account.ts"
 
@@ -43,17 +44,8 @@ function run(...reactors: readonly Reactor[]): Reactors {
 }
 
 /** Drains while the clock runs, so that waits between tries end; too short for failed events. */
-async function drained(reactors: Reactors): Promise<void> {
-  let done = false
-  const end = reactors.drain().then(() => {
-    done = true
-  })
-  while (!done) {
-    world.clock.advance(100)
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-  await end
-}
+const drained = (reactors: Reactors): Promise<void> =>
+  driveClock(reactors.drain(), () => world.clock.advance(100), { intervalMs: 5 })
 
 test("events reach a reactor in order, once each, with a key that names them", async () => {
   const { calls, reactor } = recorder()

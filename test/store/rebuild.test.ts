@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
 import { cached, statement, view } from "../../src/store/index.ts"
 import type { Table } from "../../src/store/view/view.ts"
+import { pause } from "../support/wait.ts"
 import { openWorld } from "../support/world.ts"
 import {
   type AccountEvent,
@@ -137,7 +138,7 @@ describe("a changed view", () => {
     const other = new Database(file)
     if (how === "locked") {
       other.run("BEGIN IMMEDIATE")
-      await Bun.sleep(200)
+      await pause(200, "it may not go on while the file is locked, and nothing signals that")
       expect(store.rebuilding()).toEqual(["account"])
       other.run("COMMIT")
     } else {

@@ -1,6 +1,7 @@
 // Who asks for the same is answered by one look, and when the next look begins.
 import { expect, test } from "vitest"
 import { shareFlight } from "../../src/store/shared/shared-flight.ts"
+import { loopTurns } from "../support/wait.ts"
 
 test("who comes while one is under way waits for the next, with all who came since", async () => {
   const { ask, begun, land } = flights()
@@ -84,4 +85,4 @@ function flights() {
   }
 }
 
-const turn = () => new Promise((done) => setTimeout(done, 2))
+const turn = () => loopTurns()

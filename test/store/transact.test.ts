@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { idsOf } from "../../src/kernel/id.ts"
 import { aggregate, type Event, statement, view } from "../../src/store/index.ts"
 import type { Log } from "../../src/store/log/log.ts"
+import { pause } from "../support/wait.ts"
 import { openWorld, type World } from "../support/world.ts"
 import {
   account,
@@ -206,7 +207,9 @@ describe("a step", () => {
     const answers = ["2", "3"].map((id) => openAccount(world.cx(), id, { name: `n${id}` }))
     answers.push(renameAccount(world.cx(), "1", "eve"))
     // Timers that run meanwhile: nobody waits for the lock on the event loop.
-    for (let turn = 0; turn < 20; turn++) await Bun.sleep(10)
+    for (let turn = 0; turn < 20; turn++) {
+      await pause(10, "nothing may be written while it is locked, and nothing signals that")
+    }
     const first = await Promise.race([Promise.any(answers), Promise.resolve("nobody")])
     expect([names(), first]).toEqual([["ada"], "nobody"])
     other.run("COMMIT")

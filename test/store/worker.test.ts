@@ -1,12 +1,12 @@
 // Processes that answer from one file, of which one writes: what each sees of what others did, and
 // what becomes of what one asked when the one that writes dies.
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import { pause } from "../../src/kernel/clock.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { diskFault } from "../../src/store/disk-error.ts"
 import type { Store } from "../../src/store/index.ts"
 import { damagedError } from "../../src/store/log/row.ts"
 import { openBeside } from "../support/beside.ts"
+import { loopTurns } from "../support/wait.ts"
 import { openWorld, type World } from "../support/world.ts"
 import {
   account,
@@ -125,7 +125,7 @@ test("when the line breaks nobody knows, and the same decision does not count tw
 
 test("what is told is on disk", async () => {
   const opening = openAccount(on(world.store), "1", { name: "a" })
-  await pause(0)
+  await loopTurns(1)
   const read = await first.store.log.read(0, 10)
   expect(world.store.log.durable()).toBeGreaterThanOrEqual(read.at(-1)?.position ?? 0)
   await opening

@@ -19,6 +19,7 @@ import {
 import { Fault } from "../../src/kernel/fault.ts"
 import { type Allowance, limitsOf, paceMs } from "../../src/kernel/limit.ts"
 import { browserOf, openProvider, type Provider } from "../oauth/provider.ts"
+import { driveClock } from "../support/wait.ts"
 
 let provider: Provider
 /** Timers that have nothing to do with tries. */
@@ -61,17 +62,10 @@ async function outcomeOf(tried: Promise<unknown>): Promise<unknown> {
 }
 
 /** Lets time pass where somebody waits for that, until all has ended. */
-async function passTime<T>(all: Promise<T>): Promise<T> {
-  let over = false
-  const ended = all.finally(() => {
-    over = true
-  })
-  while (!over) {
-    await new Promise((resolve) => setTimeout(resolve, 0))
+const passTime = <T>(all: Promise<T>): Promise<T> =>
+  driveClock(all, () => {
     if (provider.clock.pending() > idle) provider.clock.advance(paceMs / 2)
-  }
-  return ended
-}
+  })
 
 /** The pages as an address sees them, told at once: nothing here waits for the beat of failures. */
 const unpaced =

@@ -12,6 +12,7 @@ import {
   type Provider,
   type Visited,
 } from "../oauth/provider.ts"
+import { driveClock } from "../support/wait.ts"
 
 let provider: Provider
 let client: NewClient
@@ -79,7 +80,7 @@ describe("a team behind one address", () => {
       const end = await browserOf(team).signIn(path())
       expect(answerOf(end), String(person)).toHaveProperty("code")
     }
-  }, 30_000)
+  })
 
   test("comes back with its sessions and asks silently, although the budget is spent", async () => {
     const browser = browserOf(seenFrom(home))
@@ -95,15 +96,10 @@ describe("a team behind one address", () => {
 
 /** The status of each page; what failed is told a little later. */
 async function paced(pages: readonly Promise<Visited>[]): Promise<readonly number[]> {
-  let over = false
-  const all = Promise.all(pages).finally(() => {
-    over = true
+  const all = await driveClock(Promise.all(pages), () => provider.clock.advance(1), {
+    intervalMs: 1,
   })
-  while (!over) {
-    provider.clock.advance(1)
-    await new Promise((resolve) => setTimeout(resolve, 1))
-  }
-  return (await all).map(({ response }) => response.status)
+  return all.map(({ response }) => response.status)
 }
 
 describe("guesses at passwords", () => {

@@ -17,6 +17,7 @@ import {
   password,
   type Visited,
 } from "../oauth/provider.ts"
+import { driveClock, until } from "../support/wait.ts"
 
 const wrong = "Wrong-Horse-8"
 
@@ -31,9 +32,12 @@ afterAll(() => provider.close())
 let people = 0
 let name: string
 let id: string
+/** The timers of the clock while nobody tries. */
+let idle: number
 beforeEach(async () => {
   name = `tina-${++people}`
   id = await provider.addPerson(name)
+  idle = provider.clock.pending()
 })
 
 /** A browser of its own, on the page that asks for the password. */
@@ -60,10 +64,14 @@ const isIn = ({ path }: Visited) => path.includes("code=")
 const typesSince = async (position: number) =>
   (await provider.store.log.read(position, 1000)).map(({ type }) => type)
 
-/** Whether a try ends although no time passes; long enough for a password to be looked at. */
+/** Whether a try ends although no time passes: if not, it comes to wait for the clock. */
 async function endsAtOnce(end: Promise<unknown>): Promise<boolean> {
-  const pause = new Promise<false>((done) => setTimeout(done, 400, false))
-  return Promise.race([end.then(() => true), pause])
+  let isOver = false
+  void end.then(() => {
+    isOver = true
+  })
+  await until(() => isOver || provider.clock.pending() > idle)
+  return isOver
 }
 
 test("a wrong password leaves the same behind, whosever it is", async () => {
@@ -94,22 +102,15 @@ test("a right password waits as long as a wrong one after five that failed", asy
 
 test("the right one of many tries at once gets in, and no other", async () => {
   await fails(4)
-  const idle = provider.clock.pending()
   const all = await Promise.all(Array.from({ length: 6 }, () => asked()))
   const ends: Visited[] = []
   const tries = all.map(async (at, index) => {
     ends.push(await tried(at, index === 5 ? password : wrong))
   })
-  let over = false
-  const ended = Promise.all(tries).finally(() => {
-    over = true
-  })
-  while (!over) {
+  await driveClock(Promise.all(tries), () => {
     // Looking at a password takes no time.
     if (provider.clock.pending() > idle) provider.clock.advance(1000)
-    await new Promise((done) => setTimeout(done, 5))
-  }
-  await ended
+  })
   expect(ends.filter(isIn)).toHaveLength(1)
   const refused = ends.filter(({ response }) => response.status === 429).length
   expect(refused + ends.filter(({ response }) => response.status === 422).length).toBe(5)

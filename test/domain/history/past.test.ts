@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises"
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addRoles } from "../../../src/domain/project/index.ts"
@@ -211,7 +210,7 @@ test("others have their turn while changes of something large are compared", asy
   const others = async () => {
     for (let turns = 0; ; turns++) {
       if (isOver) return turns
-      await nextTurn()
+      await new Promise((done) => setImmediate(done))
     }
   }
   const turns = others()

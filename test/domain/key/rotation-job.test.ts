@@ -9,6 +9,7 @@ import {
   webKeyView,
 } from "../../../src/domain/key/index.ts"
 import { keepRotating } from "../../../src/server/background/rotation.ts"
+import { until } from "../../support/wait.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
 const hour = 3_600_000
@@ -30,7 +31,13 @@ beforeEach(async () => {
     })
   }
 })
+beforeEach(() => {
+  idle = world.clock.pending()
+})
 afterEach(() => world.close())
+
+/** The timers of the clock where nothing rotates. */
+let idle: number
 
 const keysOf = (instance: string) => listWebKeys(world.cx({ instance })).length
 
@@ -46,7 +53,8 @@ const job = (broken?: string, isWorking = true) =>
   } as never)
 
 const patience = { timeout: 10_000 }
-const settled = () => new Promise((resolve) => setTimeout(resolve, 100))
+/** Until a round has ended: then the timer of the next one is set. */
+const settled = () => until(() => world.clock.pending() > idle)
 
 test("the keys of every instance are looked at hourly, until the server stops", async () => {
   const { stop } = job()
@@ -57,8 +65,9 @@ test("the keys of every instance are looked at hourly, until the server stops", 
   world.clock.advance(hour)
   await expect.poll(() => [keysOf("i1"), keysOf("i2")], patience).toEqual([4, 4])
   await stop()
+  // No timer is left that could begin another round.
+  expect(world.clock.pending()).toBe(idle)
   world.clock.advance(30 * 24 * hour)
-  await settled()
   expect([keysOf("i1"), keysOf("i2")]).toEqual([4, 4])
 })
 

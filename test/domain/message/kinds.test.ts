@@ -12,6 +12,7 @@ import { type Estate, openEstate } from "../../support/estate.ts"
 import { type MailServerOfTests, mailServer } from "../../support/mail-server.ts"
 import { nowhere } from "../../support/outside.ts"
 import { onePixel, svgWith } from "../../support/picture.ts"
+import { driveClock } from "../../support/wait.ts"
 
 let estate: Estate
 let server: MailServerOfTests
@@ -54,15 +55,7 @@ async function sending(...acts: readonly (() => Promise<unknown>)[]): Promise<vo
   for (const act of acts) {
     estate.clock.advance(1000)
     await act()
-    let isDone = false
-    const done = reactors.drain().then(() => {
-      isDone = true
-    })
-    while (!isDone) {
-      await new Promise((resolve) => setTimeout(resolve, 2))
-      estate.clock.advance(100)
-    }
-    await done
+    await driveClock(reactors.drain(), () => estate.clock.advance(100))
   }
   await reactors.stop()
 }

@@ -5,6 +5,7 @@ import type { Delivery, Mail } from "../../../src/kernel/net/mail.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"
+import { driveClock } from "../../support/wait.ts"
 
 let estate: Estate
 const closing: (() => unknown)[] = []
@@ -30,17 +31,8 @@ function running(outside: Partial<typeof nowhere>): Reactors {
 }
 
 /** Until nothing is left to do; time goes on for whoever waits for it. */
-async function drained(reactors: Reactors): Promise<void> {
-  let isDone = false
-  const done = reactors.drain().then(() => {
-    isDone = true
-  })
-  while (!isDone) {
-    await new Promise((resolve) => setTimeout(resolve, 2))
-    estate.clock.advance(100)
-  }
-  await done
-}
+const drained = (reactors: Reactors): Promise<void> =>
+  driveClock(reactors.drain(), () => estate.clock.advance(100))
 
 async function activeServer(): Promise<string> {
   const smtp = { senderAddress: "konto@example.com", senderName: "Acme", host: "127.0.0.1:25" }

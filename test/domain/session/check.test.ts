@@ -20,6 +20,7 @@ import {
 import { limitsOf } from "../../../src/kernel/limit.ts"
 import { browserOf, openProvider, type Provider, password } from "../../oauth/provider.ts"
 import { addServiceUser, type Calling, callingAs, openLoginPage } from "../../support/login-page.ts"
+import { driveClock } from "../../support/wait.ts"
 
 const wrong = "Wrong-Horse-8"
 
@@ -256,17 +257,10 @@ describe("a wrong password", () => {
         from,
       ).catch(({ id }) => id)
     const ended = provider.clock.pending()
-    const run = async (ip: string) => {
-      let over = false
-      const end = guess(ip).finally(() => {
-        over = true
-      })
-      while (!over) {
+    const run = (ip: string) =>
+      driveClock(guess(ip), () => {
         if (provider.clock.pending() > ended) provider.clock.advance(500)
-        await new Promise((done) => setTimeout(done, 5))
-      }
-      return end
-    }
+      })
     expect(await run("203.0.113.1")).toBe("session.password_wrong")
     for (let count = 0; count < 4; count++) await run("203.0.113.1")
     expect(await run("203.0.113.1")).toMatch(/^limit\./)

@@ -17,6 +17,7 @@ import {
 import { Fault } from "../../../src/kernel/fault.ts"
 import { type Allowance, limitsOf } from "../../../src/kernel/limit.ts"
 import type { Cx } from "../../../src/store/index.ts"
+import { driveClock, loopTurns } from "../../support/wait.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import { anna, human, openHousehold } from "./household.ts"
 
@@ -63,7 +64,7 @@ async function stillness(count: () => number): Promise<number> {
   for (let [before, calm] = [-1, 0]; calm < 2; ) {
     await Promise.all(times(availableParallelism(), wrong).map(verifyNothing))
     await world.store.log.settle()
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await loopTurns()
     calm = before === count() ? calm + 1 : 0
     before = count()
   }
@@ -77,14 +78,7 @@ function tick(): void {
 
 /** Lets time pass until all of it has ended. */
 async function passTime(ended: Promise<unknown>): Promise<void> {
-  let over = false
-  void ended.finally(() => {
-    over = true
-  })
-  while (!over) {
-    tick()
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
+  await driveClock(ended, tick, { intervalMs: 5 })
 }
 
 const times = (count: number, plain: string) => Array.from({ length: count }, () => plain)
@@ -271,7 +265,7 @@ test.each([
   await expect.poll(failures, { timeout: 10_000, interval: 5 }).toBe(1)
   await world.store.log.settle()
   world.clock.advance(499)
-  await new Promise((resolve) => setTimeout(resolve, 10))
+  await loopTurns()
   expect(isTold).toBe(false)
   world.clock.advance(1)
   expect(await told).toBe(id === "u1" ? "wrong" : "none")

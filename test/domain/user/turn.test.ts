@@ -4,6 +4,7 @@ import { inTurn, turnsFor } from "../../../src/domain/user/credential/attempt.ts
 import { aggregates, views } from "../../../src/server/modules.ts"
 import { type Store, writingHandlers } from "../../../src/store/index.ts"
 import { openBeside } from "../../support/beside.ts"
+import { loopTurns } from "../../support/wait.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
 let world: World
@@ -37,7 +38,7 @@ function attempt(store: Store, name: string) {
 /** Until these are looked at, and all else that is said between processes has come, too. */
 async function settled(expected: readonly string[]): Promise<void> {
   await expect.poll(() => inside).toEqual(expected)
-  await new Promise((done) => setTimeout(done, 20))
+  await loopTurns()
   expect(inside).toEqual(expected)
 }
 

@@ -8,6 +8,7 @@ import { binary, freePort, setUp, temporaryFolder } from "../support/latchkey.ts
 import { type Pebble, startPebble } from "../support/pebble.ts"
 import { needs } from "../support/prerequisite.ts"
 import { asked, validated } from "../support/tls-alpn.ts"
+import { pause, until } from "../support/wait.ts"
 
 const host = "id.example.com"
 const folder = temporaryFolder()
@@ -25,21 +26,20 @@ const shown = (port: number, ca?: string): Promise<X509Certificate | undefined> 
     socket.once("error", () => done(undefined))
     // Where the port changes hands, a connection may end without a word.
     socket.once("close", () => done(undefined))
-    socket.setTimeout(5000, () => socket.destroy())
+    socket.setTimeout(20_000, () => socket.destroy())
   })
 
-async function until(
+const untilShown = (
   look: () => Promise<X509Certificate | undefined>,
   isRight: (seen: X509Certificate) => boolean,
-): Promise<X509Certificate> {
-  const end = Date.now() + 40_000
-  for (;;) {
-    const seen = await look()
-    if (seen && isRight(seen)) return seen
-    if (Date.now() > end) throw new Error("no such certificate came")
-    await new Promise((done) => setTimeout(done, 200))
-  }
-}
+): Promise<X509Certificate> =>
+  until(
+    async () => {
+      const seen = await look()
+      return seen && isRight(seen) ? seen : undefined
+    },
+    { what: "such a certificate", limitMs: 90_000, intervalMs: 200 },
+  )
 
 /** What the page of an unknown host says of who sent it, by their address. */
 const senders = [
@@ -55,7 +55,7 @@ async function patiently(ask: () => Promise<string>): Promise<string> {
       return await ask()
     } catch (cause) {
       if (tries === 5) throw cause
-      await new Promise((done) => setTimeout(done, 50))
+      await pause(50, "people try again after a moment, and not for long")
     }
   }
 }
@@ -99,7 +99,7 @@ const serve = ({ data, https, grpc, authority, args }: Served) =>
   )
 
 describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
-  test("gives one, and the next in time; a restart keeps it", { timeout: 60_000 }, async () => {
+  test("gives one, and the next in time; a restart keeps it", { timeout: 240_000 }, async () => {
     const [https, http, grpc] = [await freePort(), await freePort(), await freePort()]
     const data = `${folder.path}/data`
     await setUp(data, `https://${host}`)
@@ -111,21 +111,24 @@ describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
     try {
       const root = await authority.trusted()
       const look = () => shown(https, root)
-      const first = await until(look, () => true)
+      const first = await untilShown(look, () => true)
       expect(first.subjectAltName).toBe(`DNS:${host}`)
       const answer = await fetch(`https://127.0.0.1:${https}/.well-known/openid-configuration`, {
         headers: { host },
         tls: { ca: root, serverName: host, checkServerIdentity: () => undefined },
       })
       expect((await answer.json()).issuer).toBe(`https://${host}`)
-      const second = await until(look, ({ serialNumber }) => serialNumber !== first.serialNumber)
+      const second = await untilShown(
+        look,
+        ({ serialNumber }) => serialNumber !== first.serialNumber,
+      )
       expect(Date.now()).toBeLessThan(new Date(first.validTo).getTime() + 1000)
 
       server.kill()
       await server.exited
       server = serve(served)
       // It is shown at once: nobody was asked for another one.
-      const third = await until(look, () => true)
+      const third = await untilShown(look, () => true)
       expect(third.serialNumber).toBe(second.serialNumber)
     } finally {
       server.kill()
@@ -133,7 +136,7 @@ describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
       await authority.stop()
     }
   })
-  test("looks by TLS, too, and all are answered meanwhile", { timeout: 60_000 }, async () => {
+  test("looks by TLS, too, and all are answered meanwhile", { timeout: 240_000 }, async () => {
     const [https, grpc] = [await freePort(), await freePort()]
     const data = `${folder.path}/tls`
     await setUp(data, `https://${host}`)
@@ -155,11 +158,14 @@ describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
     try {
       const root = await authority.trusted()
       const look = () => Promise.race([shown(https, root), way.failed])
-      const first = await until(look, () => true)
+      const first = await untilShown(look, () => true)
       expect(first.subjectAltName).toBe(`DNS:${host}`)
       const before = looks
       expect(before).toBeGreaterThan(0)
-      const second = await until(look, ({ serialNumber }) => serialNumber !== first.serialNumber)
+      const second = await untilShown(
+        look,
+        ({ serialNumber }) => serialNumber !== first.serialNumber,
+      )
       expect(Date.now()).toBeLessThan(new Date(first.validTo).getTime() + 1000)
       expect(second.subjectAltName).toBe(`DNS:${host}`)
       expect(looks).toBeGreaterThan(before)

@@ -20,6 +20,7 @@ import {
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { visit } from "../support/visitor.ts"
+import { until } from "../support/wait.ts"
 import { connect } from "./service.ts"
 
 /** The copy, in a folder where there is nothing else, with nothing in the environment. */
@@ -64,7 +65,7 @@ describe("the binary alone", () => {
     const { port } = new URL(url)
     const ports = ["--listen", `127.0.0.1:${port}`, "--grpc-listen", "127.0.0.1:0"]
     server = start(["serve", ...ports])
-    await until(async () => (await fetch(`${url}/healthz`)).ok)
+    await comesUp(async () => (await fetch(`${url}/healthz`)).ok)
     const token = await serviceToken(url, key)
     const ask = async (name: string, request: object) =>
       (await connect(url, name, { request, token })).body
@@ -133,10 +134,5 @@ describe("the binary alone", () => {
   })
 })
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (await holds().catch(() => false)) return
-    await new Promise((done) => setTimeout(done, 20))
-  }
-  throw new Error("it did not come up")
-}
+const comesUp = (holds: () => Promise<boolean>) =>
+  until(() => holds().catch(() => false), { what: "the server to come up", limitMs: 60_000 })

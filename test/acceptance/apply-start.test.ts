@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterAll, afterEach, expect, test } from "vitest"
 import { freePort, type Running, run, start, temporaryFolder } from "../support/latchkey.ts"
 import { visit } from "../support/visitor.ts"
+import { until } from "../support/wait.ts"
 
 const folder = temporaryFolder()
 const files = join(folder.path, "files")
@@ -36,16 +37,18 @@ async function doctor() {
   return JSON.parse(output).findings.find(({ check }: { check: string }) => check === "apply")
 }
 
-async function until<T>(look: () => Promise<T>, isRight: (seen: T) => boolean): Promise<T> {
-  const end = Date.now() + 15_000
-  for (;;) {
-    const seen = await look()
-    if (isRight(seen) || Date.now() > end) return seen
-    await new Promise((done) => setTimeout(done, 100))
+/** What is seen as soon as it is right, or at the end of the time: then the test shows it. */
+async function eventually<T>(look: () => Promise<T>, isRight: (seen: T) => boolean): Promise<T> {
+  let seen = await look()
+  const looksRight = async () => {
+    if (!isRight(seen)) seen = await look()
+    return isRight(seen)
   }
+  await until(looksRight, { limitMs: 60_000 }).catch(() => undefined)
+  return seen
 }
 
-const applied = () => until(doctor, (found) => found?.state === "ok")
+const applied = () => eventually(doctor, (found) => found?.state === "ok")
 
 async function events(...flags: readonly string[]) {
   const { output } = await run(["events", "search", "--data", data, "--json", ...flags])
@@ -107,7 +110,7 @@ test("a second start changes nothing, a third one what differs", async () => {
 test("wrong files are told, and the server goes on with what it has", async () => {
   const { output } = await serve(`${setup}\nusers: []\n`)
   expect((await fetch(`${url}/debug/ready`)).status).toBe(200)
-  const found = await until(doctor, (each) => !each?.said.includes("not come to it"))
+  const found = await eventually(doctor, (each) => !each?.said.includes("not come to it"))
   expect(found).toMatchObject({
     state: "wrong",
     said: expect.stringContaining('"users" is nothing that can be described'),
@@ -119,7 +122,7 @@ test("wrong files are told, and the server goes on with what it has", async () =
 test("files that are not there are told, too", async () => {
   const gone = join(folder.path, "gone")
   server = await start({ data, port, args: ["--public-url", url, "--apply", gone] })
-  const found = await until(doctor, (each) => !each?.said.includes("not come to it"))
+  const found = await eventually(doctor, (each) => !each?.said.includes("not come to it"))
   expect(found).toMatchObject({ state: "wrong" })
   expect(found.said).toContain("there is no such file or folder")
 })

@@ -4,6 +4,7 @@ import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
 import { run, temporaryFolder } from "../support/latchkey.ts"
 import { openStorage } from "../support/storage.ts"
+import { until } from "../support/wait.ts"
 import { openService } from "./service.ts"
 
 const folder = temporaryFolder()
@@ -20,10 +21,7 @@ test("a server saves itself there, and what it saved can be tried and brought ba
   const flags = [...Object.entries({ ...storage.settings, "--s3-secret-file": secretFile }).flat()]
   const service = await openService(["--backup-folder", place, ...flags])
   try {
-    const end = Date.now() + 20_000
-    while (storage.objects.size === 0 && Date.now() < end) {
-      await new Promise((done) => setTimeout(done, 100))
-    }
+    await until(() => storage.objects.size > 0, { limitMs: 60_000 })
     const [name = ""] = [...storage.objects.keys()]
     expect(name).toMatch(/^mine\/latchkey-[0-9a-f]{8}-\d{8}T\d{6}Z\.backup$/)
     const from = `s3://${storage.bucket}/${name}`

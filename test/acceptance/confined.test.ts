@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { freePort } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
+import { until } from "../support/wait.ts"
 import {
   allowedCalls,
   asUnit,
@@ -51,11 +52,9 @@ async function served(room: Room, url: string, work: (pid: number) => Promise<vo
   })
   const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   try {
-    const end = Date.now() + 15_000
-    while (!(await fetch(`${url}/healthz`).catch(() => undefined))?.ok) {
-      if (child.exitCode !== null || Date.now() > end) throw new Error((await output).join(""))
-      await new Promise((done) => setTimeout(done, 50))
-    }
+    const isAnswered = async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.ok
+    await until(async () => child.exitCode !== null || (await isAnswered()), { limitMs: 60_000 })
+    if (child.exitCode !== null) throw new Error((await output).join(""))
     await work(child.pid)
   } finally {
     child.kill("SIGTERM")

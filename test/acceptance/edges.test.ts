@@ -3,6 +3,7 @@ import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { writeCertificate } from "../support/certificate.ts"
 import { binary, freePort, setUp, temporaryFolder } from "../support/latchkey.ts"
+import { until } from "../support/wait.ts"
 
 /** Starts the binary, and waits for its greeting. */
 async function started(args: readonly string[]) {
@@ -10,10 +11,8 @@ async function started(args: readonly string[]) {
   let output = ""
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (more) => (output += more))
   const ended = new Promise<void>((done) => child.once("exit", () => done()))
-  for (let tries = 0; !output.includes("ready in"); tries++) {
-    if (tries > 500) throw new Error(`the server did not start:\n${output}`)
-    await new Promise((done) => setTimeout(done, 20))
-  }
+  const what = () => `the server to start:\n${output}`
+  await until(() => output.includes("ready in"), { what, limitMs: 60_000 })
   const stop = () => {
     child.kill("SIGTERM")
     return ended

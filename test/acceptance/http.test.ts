@@ -231,7 +231,7 @@ function raw(text: string): Promise<string> {
   const socket = connect(Number(new URL(service.url).port), "127.0.0.1", () => socket.write(text))
   let answer = ""
   socket.on("data", (chunk) => (answer += chunk))
-  socket.setTimeout(2000, () => socket.destroy())
+  socket.setTimeout(60_000, () => socket.destroy())
   return new Promise((done, fail) => {
     socket.once("close", () => done(answer))
     socket.once("error", fail)

@@ -14,9 +14,9 @@ import {
 } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { binary, freePort, setUp, start, temporaryFolder } from "../support/latchkey.ts"
+import { pause } from "../support/wait.ts"
 
 let folder: ReturnType<typeof temporaryFolder>
 let data: string
@@ -41,7 +41,7 @@ async function serve(
 ): Promise<End> {
   const ports = ["--listen", `127.0.0.1:${await freePort()}`, "--grpc-listen", "127.0.0.1:0"]
   const child = spawn(program, ["serve", "--data", data, ...ports, ...args], {
-    ...{ env: {}, timeout: 10_000 },
+    ...{ env: {}, timeout: 60_000 },
     ...options,
   })
   let out = ""
@@ -74,7 +74,7 @@ function contents(path = data): Readonly<Record<string, string>> {
 async function settled(): Promise<void> {
   let [before, same] = [JSON.stringify(contents()), 0]
   while (same < 6) {
-    await sleep(500)
+    await pause(500, "what a server writes by itself once it has begun has no end that it signals")
     const now = JSON.stringify(contents())
     same = now === before ? same + 1 : 0
     before = now

@@ -13,6 +13,7 @@ import {
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
+import { pause } from "../support/wait.ts"
 
 const redirectUri = "https://wiki.example.org/callback"
 const viewer = { loginName: "grace@example.com", password: "Correct-horse-8-battery" } as const
@@ -249,7 +250,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
   test("shows what was saved as soon as the form is gone, however late that is read", async () => {
     const slowly = "**/core.application.v2.ApplicationService/GetApplication"
     await page.route(slowly, async (route) => {
-      await new Promise((done) => setTimeout(done, 400))
+      await pause(400, "the answer must come well after the form is gone")
       await route.continue()
     })
     const ends = section("Signing out (logout)")

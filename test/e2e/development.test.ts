@@ -7,6 +7,7 @@ import { flawsOf } from "../support/axe.ts"
 import { openBrowser } from "../support/browser.ts"
 import { binary, freePort, run, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
+import { until } from "../support/wait.ts"
 
 const folder = temporaryFolder()
 const kept = join(folder.path, "kept")
@@ -22,10 +23,9 @@ async function develop(...args: string[]) {
   child.stderr.on("data", (chunk) => (output += chunk))
   const ended = new Promise<number | null>((done) => child.once("exit", done))
   const url = `http://localhost:${port}`
-  while (!output.includes(`${url}/dev`)) {
-    if (child.exitCode !== null) throw new Error(output)
-    await new Promise((done) => setTimeout(done, 20))
-  }
+  const isUp = () => output.includes(`${url}/dev`)
+  await until(() => isUp() || child.exitCode !== null, { what: () => output, limitMs: 60_000 })
+  if (!isUp()) throw new Error(output)
   const stop = () => {
     child.kill("SIGTERM")
     return ended

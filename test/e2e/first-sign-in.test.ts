@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from "vitest"
 import { openBrowser } from "../support/browser.ts"
 import { binary, freePort, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
+import { until } from "../support/wait.ts"
 
 const folder = temporaryFolder()
 afterAll(() => folder.remove())
@@ -41,7 +42,7 @@ describe.runIf(needs("chromium"))("whoever has unpacked a release", () => {
     const address = /(http:\/\/localhost:\d+\/\S+)/
     let browser: Browser | undefined
     try {
-      while (!address.test(server.said()) && Date.now() - began < machineMs) await Bun.sleep(20)
+      await until(() => address.test(server.said()), { limitMs: machineMs })
       browser = await openBrowser()
       const page = await browser.newPage({ locale: "en" })
       await page.goto(address.exec(server.said())?.[1] ?? "")

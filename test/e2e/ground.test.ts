@@ -12,6 +12,7 @@ import {
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
+import { pause } from "../support/wait.ts"
 
 describe.runIf(needs("chromium"))("what every page of the console stands on", () => {
   const folder = temporaryFolder()
@@ -210,7 +211,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
   ])("the place that is shown is in view, also in a low window: %s", async (name, path) => {
     // What one may do in the organisation is known last.
     await page.route("**/ListMyCorePermissions", async (route) => {
-      await new Promise((done) => setTimeout(done, 300))
+      await pause(300, "the answer must come after the rest of the page")
       await route.continue()
     })
     await page.setViewportSize({ width: 1280, height: 420 })

@@ -5,6 +5,7 @@ import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { freePort, owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
+import { pause } from "../support/wait.ts"
 
 const ownScheme = "com.example.app:/callback"
 const elsewhere = "https://app.example.com/callback"
@@ -17,7 +18,7 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
   let port = 0
   let clientId = ""
   /** How long the application takes, ms. */
-  let pause = 0
+  let lateMs = 0
   const complaints: string[] = []
   /** What the application was asked, and where that said it comes from. */
   const asked: { readonly url: string; readonly referer: string | undefined }[] = []
@@ -27,7 +28,8 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
     party = createServer(({ url = "", headers }, response) => {
       if (url.startsWith("/callback")) asked.push({ url, referer: headers.referer })
       response.writeHead(200, { "content-type": "text/html" })
-      setTimeout(() => response.end("<h1>at the application</h1>"), pause)
+      // timer: a server that answers late on purpose
+      setTimeout(() => response.end("<h1>at the application</h1>"), lateMs)
     })
     port = await freePort()
     await new Promise<void>((done) => party.listen(port, "127.0.0.1", done))
@@ -117,7 +119,7 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
 
   // The second click comes before the first one is answered, or before the application is there.
   test.each([0, 20, 60, 150])("is found by a double click, %s ms apart", async (apart) => {
-    pause = 400
+    lateMs = 400
     const page = await opened(`http://localhost:${port}/callback`, false)
     // Until its sheets are there, the button is elsewhere.
     await page.waitForLoadState()
@@ -127,11 +129,11 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
     for (const clickCount of [1, 2]) {
       await page.mouse.down({ clickCount })
       await page.mouse.up({ clickCount })
-      await new Promise((done) => setTimeout(done, apart))
+      await pause(apart, "the time between two clicks is what is tested")
     }
     await page.getByRole("heading", { name: "at the application" }).waitFor()
     expect(page.url()).toMatch(/\/callback\?code=[^&]+&state=s&iss=/)
-    pause = 0
+    lateMs = 0
     await page.context().close()
   })
 

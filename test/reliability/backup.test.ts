@@ -12,6 +12,7 @@ import {
   temporaryFolder,
 } from "../support/latchkey.ts"
 import { type Client, call, isAcknowledged, newJournal, startLoad } from "../support/load.ts"
+import { pause, until } from "../support/wait.ts"
 import { openHouse } from "./house.ts"
 
 const folder = temporaryFolder()
@@ -29,9 +30,10 @@ beforeAll(async () => {
   server = await house.start()
   client = await house.client()
   const load = startLoad(client, journal, { name: "load" })
-  await Bun.sleep(1500)
+  await until(() => journal.answers.size > 200, { limitMs: 60_000 })
   const { code, output } = await latchkey("backup", saved, "--include-master-key", "--json")
-  await Bun.sleep(300)
+  const before = journal.answers.size
+  await until(() => journal.answers.size > before + 50)
   load.stop()
   await load.ended
   expect(code, output).toBe(0)
@@ -101,7 +103,7 @@ describe("cut off by kill -9", () => {
     for (const ms of [150, 250, 350, 500]) {
       const file = at(`killed-${ms}`)
       const child = spawn(binary, ["backup", file, "--data", house.data], { env: {} })
-      await Bun.sleep(ms)
+      await pause(ms, "the kill must come at any moment, which is what is tested")
       child.kill("SIGKILL")
       if (!existsSync(file)) continue
       expect((await latchkey("restore", file, "--check")).code).toBe(0)
@@ -115,7 +117,7 @@ describe("cut off by kill -9", () => {
       const data = at(`kill-restore-${ms}`)
       const child = spawn(binary, ["restore", saved, "--data", data], { env: {} })
       const ended = new Promise((done) => child.once("close", done))
-      await Bun.sleep(ms)
+      await pause(ms, "the kill must come at any moment, which is what is tested")
       child.kill("SIGKILL")
       await ended
       const isThere = existsSync(join(data, "latchkey.db")) && leftIn(data).length === 0

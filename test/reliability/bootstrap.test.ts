@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { assertionOf, temporaryFolder } from "../support/latchkey.ts"
+import { pause } from "../support/wait.ts"
 import { audit } from "./audit.ts"
 import {
   type Child,
@@ -106,7 +107,7 @@ describe("killed during its first start (R-08)", () => {
       const keyFile = join(folder.path, "key.json")
       const args = [...setupArgs(folder.path, data), "--service-key-file", keyFile]
       const killed = launch(args)
-      await Bun.sleep(afterMs)
+      await pause(afterMs, "the kill must come at any moment, which is what is tested")
       await killed.kill()
       const again = await launch(args).ended
       if (again.code !== 0)

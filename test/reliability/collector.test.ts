@@ -17,6 +17,7 @@ import {
 import { type Postgres, startPostgres } from "../support/postgres.ts"
 import { needs } from "../support/prerequisite.ts"
 import { type RoundRobin, roundRobin } from "../support/round-robin.ts"
+import { until } from "../support/wait.ts"
 
 describe.runIf(needs("postgres"))("what happens on two nodes", () => {
   const folder = temporaryFolder()
@@ -66,11 +67,8 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
     folder.remove()
   })
 
-  async function until(what: string, holds: () => boolean | Promise<boolean>, ms = 30_000) {
-    for (const end = Date.now() + ms; !(await holds()); await Bun.sleep(50)) {
-      if (Date.now() > end) throw new Error(`${what} did not come true:\n${nodes[1]?.output()}`)
-    }
-  }
+  const comesTrue = (what: string, holds: () => boolean | Promise<boolean>) =>
+    until(holds, { what: () => `${what}:\n${nodes[1]?.output()}`, limitMs: 90_000, intervalMs: 50 })
 
   let people = 0
   /** Adds somebody by one of the nodes. */
@@ -112,11 +110,11 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
 
   test("is sent by one, and the other knows what it need not keep", async () => {
     const ids = [await addPerson(0), await addPerson(1)]
-    for (const id of ids) await until("the person is told of", tells(id))
+    for (const id of ids) await comesTrue("the person is told of", tells(id))
     expect([works(0), works(1)].filter(Boolean)).toHaveLength(1)
     const follower = works(0) ? 1 : 0
     const last = Math.max(...positions())
-    await until("the other one knows", () => toldTo(follower) >= last)
+    await comesTrue("the other one knows", () => toldTo(follower) >= last)
     expect(new Set(positions()).size).toBe(positions().length)
   })
 
@@ -127,8 +125,8 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
       const before = await addPerson(leader)
       await nodes[leader]?.stop("SIGKILL")
       const after = await addPerson(other)
-      await until("both are told of", () => tells(before)() && tells(after)())
-      await until("it works", () => works(other))
+      await comesTrue("both are told of", () => tells(before)() && tells(after)())
+      await comesTrue("it works", () => works(other))
       nodes[leader] = await startNode(leader)
     }
     const file = `${folder.path}/own`

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { assertionOf, type Running, temporaryFolder } from "../support/latchkey.ts"
 import { type Client, call, perform, type Reply, trade } from "../support/load.ts"
 import { needs } from "../support/prerequisite.ts"
+import { until } from "../support/wait.ts"
 import { openHouse } from "./house.ts"
 
 describe.runIf(needs("prlimit"))("a disk that refuses for a while", () => {
@@ -28,7 +29,7 @@ describe.runIf(needs("prlimit"))("a disk that refuses for a while", () => {
     return [answer.status, await answer.text()] as const
   }
   const readyAgain = async () => {
-    while ((await ready())[0] !== 200) await Bun.sleep(100)
+    await until(async () => (await ready())[0] === 200, { limitMs: 60_000 })
   }
   const statuses = (replies: readonly Reply[]) => [...new Set(replies.map(({ status }) => status))]
 
@@ -43,7 +44,7 @@ describe.runIf(needs("prlimit"))("a disk that refuses for a while", () => {
     other.close()
     expect([statuses(reads), statuses(await Promise.all(writing))]).toEqual([[200], [200]])
     expect((await ready())[0]).toBe(200)
-  }, 30_000)
+  })
 
   test("is told in plain words where that takes too long, and is over by itself", async () => {
     const other = new Database(house.file)
@@ -56,7 +57,7 @@ describe.runIf(needs("prlimit"))("a disk that refuses for a while", () => {
     other.close()
     await readyAgain()
     expect((await create("late")).status).toBe(200)
-  }, 30_000)
+  })
 
   test("is no fault of the caller's, at any endpoint, and goes on when it can", async () => {
     const limit = (bytes: string) =>
@@ -73,5 +74,5 @@ describe.runIf(needs("prlimit"))("a disk that refuses for a while", () => {
     await readyAgain()
     expect((await create("limited")).status).toBe(200)
     expect(server.output()).not.toMatch(/a bug|SQLITE_IOERR.*at /)
-  }, 30_000)
+  })
 })

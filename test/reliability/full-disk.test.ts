@@ -15,6 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { inSnapshot, newestSchema } from "../../src/store/index.ts"
 import { freePort, type Running, run, start, temporaryFolder } from "../support/latchkey.ts"
 import { type Client, call, perform } from "../support/load.ts"
+import { until } from "../support/wait.ts"
 import { openHouse } from "./house.ts"
 
 const folder = temporaryFolder()
@@ -79,7 +80,7 @@ describe.runIf(isMounted)("a full disk", () => {
     return [answer.status, await answer.text()] as const
   }
   const readyAgain = async () => {
-    while ((await ready())[0] !== 200) await Bun.sleep(100)
+    await until(async () => (await ready())[0] === 200, { limitMs: 60_000 })
   }
   const allThere = async () => {
     for (const userId of made) {

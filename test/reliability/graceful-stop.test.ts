@@ -8,6 +8,7 @@ import {
   perform,
   startLoad,
 } from "../support/load.ts"
+import { pause, until } from "../support/wait.ts"
 import { audit } from "./audit.ts"
 import { openHouse } from "./house.ts"
 import { aftermath } from "./kill-loop/aftermath.ts"
@@ -33,7 +34,7 @@ describe("stopped by SIGTERM under load (R-27)", () => {
     const client = await house.client()
     const changes = await people(client)
     const load = startLoad(client, journal, { name: "load" })
-    await Bun.sleep(500)
+    await until(() => journal.answers.size > changes.length + 100, { limitMs: 60_000 })
     let stopped = false
     let finished = 0
     const answers = changes.map(async (deed) => {
@@ -42,7 +43,7 @@ describe("stopped by SIGTERM under load (R-27)", () => {
       if (reply) journal.answers.set(deed, reply)
       if (stopped) finished++
     })
-    await Bun.sleep(100)
+    await pause(100, "the stop must come in the middle of the work, and nothing signals that")
     const began = performance.now()
     stopped = true
     const code = await server.stop()
@@ -55,7 +56,7 @@ describe("stopped by SIGTERM under load (R-27)", () => {
     await again.stop()
     const found = [...complaints, ...(await audit(house.file))]
     outcome = { code, ms, unanswered, finished, half, complaints: found }
-  }, 60_000)
+  }, 240_000)
   afterAll(() => folder.remove())
 
   /** People whose passwords are about to change. */

@@ -2,6 +2,7 @@ import { Database } from "bun:sqlite"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { call, newJournal, startLoad } from "../support/load.ts"
+import { until } from "../support/wait.ts"
 import { audit, rebuiltOtherwise } from "./audit.ts"
 import { openHouse } from "./house.ts"
 import { populate } from "./replay/population.ts"
@@ -22,7 +23,7 @@ describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
     const client = await house.client()
     const journal = newJournal()
     const load = startLoad(client, journal, { name: "served" })
-    await Bun.sleep(1000)
+    await until(() => journal.answers.size > 500, { limitMs: 120_000 })
     load.stop()
     await load.ended
     const half = journal.sent.filter((_, at) => at % 2 === 0)
@@ -33,7 +34,7 @@ describe(`the log of ${events} events, with erasures, made anew (R-10)`, () => {
     }
     await server.stop()
     await populate(file, events)
-  }, 60_000)
+  }, 240_000)
   afterAll(() => folder.remove())
 
   test("has been erased from, and is as long as it says", () => {

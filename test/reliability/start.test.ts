@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { apiScope, binary, temporaryFolder } from "../support/latchkey.ts"
 import { newJournal, singleAssertion, startLoad } from "../support/load.ts"
 import { needs } from "../support/prerequisite.ts"
+import { until } from "../support/wait.ts"
 import { audit } from "./audit.ts"
 import { type Child, isPlainRefusal, launch, serveArgs, setupArgs } from "./bootstrap/process.ts"
 import { openHouse } from "./house.ts"
@@ -35,7 +36,7 @@ describe("on the folder of a server that was killed under load", () => {
     const house = await openHouse(folder.path)
     const server = await house.start()
     const load = startLoad(await house.client(), journal, { name: "load" })
-    while (journal.answers.size < 100) await Bun.sleep(20)
+    await until(() => journal.answers.size >= 100, { limitMs: 60_000 })
     await server.stop("SIGKILL")
     await load.ended
     data = house.data

@@ -19,6 +19,7 @@ async function openReceiver(delayMs: number) {
     request.on("end", () => {
       const { event_payload: payload } = JSON.parse(Buffer.concat(chunks).toString())
       told.push({ name: payload.name, key: String(request.headers["idempotency-key"]) })
+      // timer: a server that answers late on purpose
       setTimeout(() => response.end(), delayMs)
     })
   })
@@ -60,7 +61,7 @@ test("killed while it tells targets: no event is lost, and what comes twice says
     // Those that get no answer may be there or not; only what was confirmed is owed.
     const work = names.map((name) => add(name).catch(() => {}))
     await expect
-      .poll(() => receiver.told.length, { interval: 5, timeout: 20_000 })
+      .poll(() => receiver.told.length, { interval: 5, timeout: 60_000 })
       .toBeGreaterThan(round * 15)
     await server.stop("SIGKILL")
     await Promise.all(work)

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { pause } from "../support/wait.ts"
 import { openWorld } from "../support/world.ts"
 import { countOf } from "./text-index/look.ts"
 
@@ -12,7 +13,7 @@ async function killed(folder: string, afterMs: number): Promise<number> {
   const child = Bun.spawn([process.execPath, script, folder], { stdout: "pipe" })
   const reader = child.stdout.getReader()
   let told = Buffer.from((await reader.read()).value ?? "").toString()
-  await Bun.sleep(afterMs)
+  await pause(afterMs, "the kill must come at any moment, which is what is tested")
   child.kill("SIGKILL")
   await child.exited
   for (let read = await reader.read(); !read.done; read = await reader.read()) {

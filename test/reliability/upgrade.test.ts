@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { inSnapshot, newestSchema } from "../../src/store/index.ts"
 import { binary, freePort, run, serviceToken, start, temporaryFolder } from "../support/latchkey.ts"
+import { pause } from "../support/wait.ts"
 
 const kept = join(import.meta.dirname, "earlier")
 const earlier = readdirSync(kept).map((name) => [name.replace(".tar.gz", ""), name] as const)
@@ -73,7 +74,7 @@ describe("with a new master key after the upgrade", () => {
     for (let part = 2; part <= 11; part++) {
       const child = spawn(binary, ["keys", "rotate-master", "--data", data], { env: {} })
       const end = new Promise<number | null>((done) => child.once("exit", done))
-      await new Promise((done) => setTimeout(done, (whole * part) / 10))
+      await pause((whole * part) / 10, "the kill must come at any moment, which is what is tested")
       child.kill("SIGKILL")
       ended.add(await end)
       const other = temporaryFolder()
@@ -96,7 +97,7 @@ test("a start that is killed at any moment loses nothing", async () => {
     const listening = ["--listen", `127.0.0.1:${port}`, "--grpc-listen", "127.0.0.1:0"]
     const child = spawn(binary, ["serve", "--data", data, ...listening], { env: {} })
     const ended = new Promise((done) => child.once("exit", done))
-    await new Promise((done) => setTimeout(done, ms))
+    await pause(ms, "the kill must come at any moment, which is what is tested")
     child.kill("SIGKILL")
     await ended
   }

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
+import { pause } from "../../support/wait.ts"
 import { audit, foldAll, openDatabase } from "../audit.ts"
 import { isPlainRefusal, launch, serveArgs, setupArgs } from "./process.ts"
 
@@ -58,7 +59,7 @@ export async function interrupt(folder: string, what: Interrupted, afterMs: numb
   const data = join(folder, "data")
   const setup = setupArgs(folder, data)
   const killed = launch(what === "serve" ? serveArgs(data) : setup)
-  await Bun.sleep(afterMs)
+  await pause(afterMs, "the kill must come at any moment, which is what is tested")
   await killed.kill()
 
   const complaints: string[] = []

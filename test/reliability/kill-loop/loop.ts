@@ -1,5 +1,6 @@
 import { openFamilies } from "../../support/family.ts"
 import { type Journal, newJournal, startLoad, writers } from "../../support/load.ts"
+import { pause } from "../../support/wait.ts"
 import { audit, openDatabase, rebuiltOtherwise } from "../audit.ts"
 import { openHouse } from "../house.ts"
 import { aftermath } from "./aftermath.ts"
@@ -37,7 +38,10 @@ export async function killLoop(
     journals.push(journal)
     const tokens = await Promise.all(Array.from({ length: writers }, next))
     const load = startLoad(client, journal, { name: `r${round}`, clientId, tokens })
-    await Bun.sleep(50 + Math.random() * 1450)
+    await pause(
+      50 + Math.random() * 1450,
+      "the kill must come at any moment, which is what is tested",
+    )
     await server.stop("SIGKILL")
     await load.ended
     if (losesFolder?.(round)) house.empty()

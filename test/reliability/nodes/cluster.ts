@@ -7,6 +7,7 @@ import type { Client } from "../../support/load.ts"
 import { type MailServerOfTests, mailServer } from "../../support/mail-server.ts"
 import { type Postgres, startPostgres } from "../../support/postgres.ts"
 import { roundRobin } from "../../support/round-robin.ts"
+import { until } from "../../support/wait.ts"
 import { openClient } from "../house.ts"
 
 export type ClusterNode = {
@@ -115,14 +116,12 @@ function nodeOf(data: string, toDatabase: Link, port: number): ClusterNode {
 }
 
 async function becomesReady(node: ClusterNode): Promise<void> {
-  const until = Date.now() + 30_000
-  for (;;) {
+  let said = "nothing"
+  const isReady = async () => {
     const answer = await node.ask("/debug/ready")
-    if (answer?.status === 200) return
-    if (Date.now() > until) {
-      const said = answer ? await answer.text() : "nothing"
-      throw new Error(`a node is not ready again, and says ${said}: ${node.running().output()}`)
-    }
-    await Bun.sleep(50)
+    said = answer ? await answer.text() : "nothing"
+    return answer?.status === 200
   }
+  const what = () => `a node that is ready again; it says ${said}: ${node.running().output()}`
+  await until(isReady, { what, limitMs: 60_000, intervalMs: 50 })
 }

@@ -1,5 +1,6 @@
 // Nodes under load and in trouble, and what a judge of their history says.
 import { brokenPromises, complaintsAbout, wonTwice } from "../../support/history.ts"
+import { pause, until } from "../../support/wait.ts"
 import { audit } from "../audit.ts"
 import type { Cluster } from "./cluster.ts"
 import { type Seen, startCrowd } from "./load.ts"
@@ -31,7 +32,7 @@ export async function tryNodes(cluster: Cluster, plan: Plan): Promise<TrialOutco
       troubled.push(`${name}: ${String(cause)}`)
       break
     }
-    await Bun.sleep(300)
+    await pause(300, "the load goes on for a moment between two troubles")
   }
   await stop()
   const complaints = [...troubled, ...(await judged(cluster, seen))]
@@ -93,11 +94,12 @@ async function mailsOf({ mails }: Cluster, owed: readonly string[]) {
     mails.received.flatMap(({ mail, recipients }) =>
       recipients.map((to) => ({ name: to.split("@")[0] ?? "", mark: mail.messageId ?? "" })),
     )
-  for (let tries = 0; tries < 200; tries++) {
+  const areThere = () => {
     const names = new Set(arrived().map(({ name }) => name))
-    if (owed.every((name) => names.has(name))) break
-    await Bun.sleep(100)
+    return owed.every((name) => names.has(name))
   }
+  // What has not come by then is a complaint of the trial.
+  await until(areThere, { limitMs: 60_000 }).catch(() => undefined)
   return arrived()
 }
 

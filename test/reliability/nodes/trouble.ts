@@ -1,6 +1,9 @@
 // What befalls nodes, their cables and their database; each is over when the promise resolves.
 import type { Postgres } from "../../support/postgres.ts"
+import { pause, until } from "../../support/wait.ts"
 import type { Cluster, ClusterNode } from "./cluster.ts"
+
+const lasting = "how long a trouble lasts is part of the trial"
 
 export type Trouble = (cluster: Cluster, node: ClusterNode, ms: number) => Promise<void>
 
@@ -8,13 +11,13 @@ export type Trouble = (cluster: Cluster, node: ClusterNode, ms: number) => Promi
 export const troubles = {
   "a node is killed": async (_, node, ms) => {
     await node.running().stop("SIGKILL")
-    await Bun.sleep(ms / 4)
+    await pause(ms / 4, lasting)
     await node.start()
   },
   "a node is paused": async (_, node, ms) => {
     const { process } = node.running()
     process.kill("SIGSTOP")
-    await Bun.sleep(ms)
+    await pause(ms, lasting)
     process.kill("SIGCONT")
   },
   "a node is cut off from the database": (_, { toDatabase }, ms) =>
@@ -32,7 +35,7 @@ export const troubles = {
   },
   "the database is killed": async ({ postgres }, _, ms) => {
     postgres().stop("immediate")
-    await Bun.sleep(ms / 4)
+    await pause(ms / 4, lasting)
     postgres().start()
   },
   "a synchronous replica takes over": async (cluster) => {
@@ -40,26 +43,25 @@ export const troubles = {
     await cluster.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
     await cluster.sql("SELECT pg_reload_conf()")
     await isSynchronous(cluster)
-    await Bun.sleep(300)
+    await pause(300, "the replica must take over in the midst of the load")
     takeOver(cluster, replica)
   },
 } as const satisfies Readonly<Record<string, Trouble>>
 
 async function during(ms: number, begin: () => void, end: () => void): Promise<void> {
   begin()
-  await Bun.sleep(ms)
+  await pause(ms, lasting)
   end()
 }
 
 async function isSynchronous(cluster: Cluster): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  const isSync = async () => {
     const rows = await cluster.sql<{ sync_state: string }>(
       "SELECT sync_state FROM pg_stat_replication",
     )
-    if (rows.some(({ sync_state }) => sync_state === "sync")) return
-    await Bun.sleep(25)
+    return rows.some(({ sync_state }) => sync_state === "sync")
   }
-  throw new Error("the replica is not synchronous")
+  await until(isSync, { what: "the replica to be synchronous" })
 }
 
 function takeOver(cluster: Cluster, replica: Postgres): void {
@@ -77,7 +79,7 @@ export async function loseTail(cluster: Cluster, meanwhile: () => Promise<void>)
   const sql = replica.sql(replica.cluster)
   await sql.unsafe("ALTER SYSTEM SET primary_conninfo = ''")
   await sql.unsafe("SELECT pg_reload_conf()")
-  while ((await sql.unsafe("SELECT 1 FROM pg_stat_wal_receiver")).length > 0) await Bun.sleep(25)
+  await until(async () => (await sql.unsafe("SELECT 1 FROM pg_stat_wal_receiver")).length === 0)
   await sql.close()
   await meanwhile()
   takeOver(cluster, replica)

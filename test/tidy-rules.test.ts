@@ -117,6 +117,46 @@ const trials: Readonly<Record<string, Trial>> = {
     bad: "const later = setTimeout",
     good: "cx.clock.after(5, f)",
   },
+  "a timer in a test": {
+    rule: words.durations,
+    path: "test/room/thing.test.ts",
+    bad: "await new Promise((done) => setTimeout(done, 50))",
+    good: `await until(() => a)
+const text = "setTimeout(done, 50)"
+socket.setTimeout(50, () => socket.destroy())
+// timer: this runs inside a page, where nothing can be imported
+await new Promise((done) => setTimeout(done, 50))`,
+  },
+  "an interval in a test": {
+    rule: words.durations,
+    path: "test/room/thing.test.ts",
+    bad: "const ticking = globalThis.setInterval(tick, 5)",
+    good: "const setting = { setInterval: 5, resetInterval: 5 }",
+  },
+  "a sleep in a test": {
+    rule: words.durations,
+    path: "test/room/thing.test.ts",
+    bad: "// timer: later\nwhile (!a) await Bun.sleep(20)",
+    good: 'await pause(20, "nothing may happen, and nothing signals that it did not")',
+  },
+  "timers by import": {
+    rule: words.durations,
+    path: "test/support/thing.ts",
+    bad: 'import { setTimeout as sleep } from "node:timers/promises"',
+    good: 'import { sleep } from "./timers.ts"',
+  },
+  "a pause for no reason": {
+    rule: words.durations,
+    path: "test/room/thing.test.ts",
+    bad: 'await pause(20, "")',
+    good: "await pause(20, reason)",
+  },
+  "a pause without a reason": {
+    rule: words.durations,
+    path: "test/room/thing.test.ts",
+    bad: "await pause(20)",
+    good: "const sharing = { sleep: pause }",
+  },
   "the environment": {
     rule: words.bannedCalls,
     bad: "const home = process.env.HOME",
@@ -273,6 +313,11 @@ describe("each rule fires on what breaks it, once, and lets its twin pass", () =
       expect(good && rule(good)).toEqual([])
     },
   )
+})
+
+test("only the file that tests wait with has timers without a reason", async () => {
+  const [source] = await parse(new Map([["test/support/wait.ts", "await Bun.sleep(20)"]]))
+  expect(source && words.durations(source)).toEqual([])
 })
 
 test("a finding names the line", async () => {

@@ -28,6 +28,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "modules import along the list and through doors": imports,
   "libraries stay where they are listed": libraries,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
+  "tests wait for conditions, not for durations": words.durations,
   "nothing is left unfinished or skipped": words.unfinished,
   "nothing names the machine it was written on": words.machineTraces,
   "no comment waives the compiler or a wall": words.waivers,

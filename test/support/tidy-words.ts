@@ -1,8 +1,11 @@
 import {
   isCallExpression,
   isIdentifier,
+  isImportDeclaration,
   isNewExpression,
+  isNoSubstitutionTemplateLiteral,
   isPropertyAccessExpression,
+  isStringLiteral,
   type Node,
   SyntaxKind,
 } from "typescript/unstable/ast"
@@ -59,6 +62,47 @@ function spoken(node: Node): string | undefined {
 function isUse(node: Node): boolean {
   const parent: Node & { readonly name?: Node; readonly propertyName?: Node } = node.parent
   return parent.name !== node && parent.propertyName !== node
+}
+
+/** Where tests wait: the only file of theirs that uses timers without a reason. */
+const waitFile = "test/support/wait.ts"
+
+const timers: ReadonlySet<string> = new Set(["setTimeout", "setInterval", "Bun.sleep"])
+
+/**
+ * A test waits for a condition, never for a duration. Where only a timer will do, a comment
+ * `// timer: <reason>` on the line above, or the second argument of `pause`, states the reason.
+ */
+export const durations: Rule = (source) => {
+  if (!source.path.startsWith("test/") || source.path === waitFile) return []
+  const lines = source.text.split("\n")
+  return nodesOf(source).flatMap((node) => {
+    const complaint = timerComplaint(node)
+    if (!complaint) return []
+    const finding = findingAt(source, node, complaint)
+    const isExplained = /^\s*\/\/ timer: \S+ \S+ \S/.test(lines[finding.line - 2] ?? "")
+    return isExplained ? [] : [finding]
+  })
+}
+
+function timerComplaint(node: Node): string | undefined {
+  const name = spoken(node)?.replace(/^(globalThis|window|self)\./, "")
+  if (name && timers.has(name)) return `${name} is banned; use until or pause of ${waitFile}`
+  if (isStringLiteral(node) && /^(node:)?timers(\/promises)?$/.test(node.text)) {
+    const isLoaded = isImportDeclaration(node.parent) || isCallExpression(node.parent)
+    return isLoaded ? `${node.text} is banned; use until or pause of ${waitFile}` : undefined
+  }
+  const isPause = isCallExpression(node) && node.expression.getText() === "pause"
+  return isPause && !hasWords(node.arguments[1])
+    ? "a pause needs its reason, a sentence"
+    : undefined
+}
+
+/** Whether an argument is there and, where it is a literal, has at least three words. */
+function hasWords(argument: Node | undefined): boolean {
+  if (!argument) return false
+  if (!isStringLiteral(argument) && !isNoSubstitutionTemplateLiteral(argument)) return true
+  return /\S+\s+\S+\s+\S/.test(argument.text)
 }
 
 /** Work that is not finished belongs in the tracker, and a test runs or does not exist. */

@@ -30,11 +30,11 @@ test("the binary writes to a new person by a real mail server", async () => {
   const profile = { givenName: "Eva", familyName: "Müller", preferredLanguage: "de" }
   const human = { profile, email: { email: "eva@example.com", sendCode: {} } }
   await service.get("CreateUser", { organizationId, username: "eva", human })
-  await expect.poll(() => server.received.length, { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => server.received.length, { timeout: 60_000 }).toBe(2)
   expect(server.received.map(({ recipients }) => recipients)).toEqual([
     ["ada@example.com"],
     ["eva@example.com"],
   ])
   const sent = async () => (await service.get("ListMessages")).messages
-  await expect.poll(sent, { timeout: 10_000 }).toMatchObject([{ status: "MESSAGE_STATUS_SENT" }])
+  await expect.poll(sent, { timeout: 60_000 }).toMatchObject([{ status: "MESSAGE_STATUS_SENT" }])
 })

@@ -33,7 +33,7 @@ afterAll(async () => {
 async function newestLink(count: number): Promise<string> {
   const resets = () =>
     server.received.filter(({ mail }) => mail.text?.includes("/ui/login/password/set"))
-  await expect.poll(() => resets().length, { timeout: 10_000 }).toBe(count)
+  await expect.poll(() => resets().length, { timeout: 60_000 }).toBe(count)
   return /https?:\S+#\S+/.exec(resets().at(-1)?.mail.text ?? "")?.[0] ?? ""
 }
 

@@ -108,11 +108,11 @@ test("damage that nobody has read is found by itself, each day, and named", asyn
   const waits: number[] = []
   const { stop } = keepInspecting({ ...services, clock: { ...services.clock, after } })
   timers.shift()?.()
-  await expect.poll(() => timers.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => timers.length, { timeout: 60_000 }).toBe(1)
   expect(await health("/debug/ready")).toEqual([200, "ok\n"])
   services.store.database.run("UPDATE state SET state = replace(state, 'Acme', 'Acne')")
   timers.shift()?.()
-  await expect.poll(() => timers.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => timers.length, { timeout: 60_000 }).toBe(1)
   expect(waits).toEqual([60_000, 86_400_000, 86_400_000])
   expect(await health("/debug/ready")).toEqual([
     503,

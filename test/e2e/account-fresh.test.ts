@@ -32,7 +32,7 @@ describe.runIf(needs("chromium"))("a sign-in that is older than a quarter of an 
     server = await start({ data, port })
     browser = await openBrowser()
     page = await (await browser.newContext({ locale: "en" })).newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
   })
   afterAll(async () => {
     await browser?.close()

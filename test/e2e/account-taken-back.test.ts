@@ -35,7 +35,7 @@ describe.runIf(needs("chromium"))("what is taken back is gone where it was", () 
     browser = await openBrowser()
     context = await browser.newContext({ locale: "en" })
     page = await context.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     const device = await withPasskeys(page)
     keys = device.keys
     authenticatorId = device.authenticatorId
@@ -97,7 +97,7 @@ describe.runIf(needs("chromium"))("what is taken back is gone where it was", () 
     // The page offers it where a name is typed, learns that it is nobody's, and says so.
     await page.goto(`${service.url}/ui/account`)
     await page.locator("[data-unknown-key]").waitFor({ state: "attached" })
-    await expect.poll(held, { timeout: 5000 }).toBe(0)
+    await expect.poll(held, { timeout: 60_000 }).toBe(0)
     await signIn()
     await page.getByRole("heading", { name: "Profile", level: 1 }).waitFor()
   })

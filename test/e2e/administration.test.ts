@@ -30,7 +30,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     userId = (await service.get("CreateUser", { organizationId, username, human })).id
     browser = await openBrowser()
     page = await browser.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())

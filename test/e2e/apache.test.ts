@@ -44,7 +44,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
     })
     browser = await openBrowser()
     page = await (await browser.newContext()).newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
   })
   afterAll(async () => {
     await browser?.close()

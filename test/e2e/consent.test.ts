@@ -55,7 +55,7 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
   async function open(changes: Readonly<Record<string, string>>, javaScriptEnabled: boolean) {
     const context = await browser.newContext({ javaScriptEnabled })
     const page = await context.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) violations.push(message.text())
     })

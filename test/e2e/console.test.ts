@@ -52,7 +52,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
   ): Promise<Page> {
     const context = await browser.newContext({ locale })
     const fresh = await context.newPage()
-    fresh.setDefaultTimeout(8000)
+    fresh.setDefaultTimeout(60_000)
     fresh.on("pageerror", (error) => complaints.push(error.message))
     fresh.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())

@@ -28,7 +28,7 @@ describe.runIf(needs("chromium"))("a person at a login page of somebody else", (
     await party.register(service.url, clientId, clientSecret)
     browser = await openBrowser()
     page = await browser.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
   })
   afterAll(async () => {
     await browser?.close()

@@ -75,7 +75,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
   async function opened(options: BrowserContextOptions): Promise<Page> {
     const context = await browser.newContext({ locale: "en", bypassCSP: true, ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
     return page
   }
 
@@ -140,7 +140,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
   async function mailTo(name: string, before = 0): Promise<string> {
     const found = () =>
       mails.received.filter(({ mail }) => JSON.stringify(mail.to).includes(`${name}@example.com`))
-    await expect.poll(() => found().length, { timeout: 10_000 }).toBeGreaterThan(before)
+    await expect.poll(() => found().length, { timeout: 60_000 }).toBeGreaterThan(before)
     return found().at(-1)?.mail.text ?? ""
   }
 

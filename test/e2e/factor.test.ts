@@ -25,7 +25,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     browser = await openBrowser()
     context = await browser.newContext({ locale: "en" })
     page = await context.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())
@@ -118,7 +118,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
       ...{ locale: "en", javaScriptEnabled: false, colorScheme: "dark" },
     })
     const plain = await still.newPage()
-    plain.setDefaultTimeout(8000)
+    plain.setDefaultTimeout(60_000)
     await plain.goto(request)
     const signIn = async () => {
       await plain.fill('[name="loginName"]', owner.loginName)

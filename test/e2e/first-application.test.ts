@@ -29,7 +29,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
     const context = await browser.newContext({ locale: "en" })
     await context.grantPermissions(["clipboard-read", "clipboard-write"])
     page = await context.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
   })
   afterAll(async () => {
     await browser?.close()
@@ -68,7 +68,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
   test("signs in to the page behind Apache, and has the step ticked", async () => {
     apache = await startApache(beside.path, port, { module: "auth_openidc", settings })
     const visitor = await (await browser.newContext({ locale: "en" })).newPage()
-    visitor.setDefaultTimeout(15_000)
+    visitor.setDefaultTimeout(60_000)
     await visitor.goto(`${apache.url}/protected/`)
     await visitor.fill('[name="loginName"]', owner.loginName)
     await visitor.click('button[type="submit"]')

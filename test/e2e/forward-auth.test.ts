@@ -82,7 +82,7 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
   test.each(kinds)("%s: is reached by who signs in, and roles decide", async (kind) => {
     const { url, proxy } = await openProxy(kind)
     const page = await (await browser.newContext()).newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     try {
       const made = { headers: { "remote-user": "admin", "remote-groups": "admin" } }
       const open = await fetch(`${url}/public/x`, made)

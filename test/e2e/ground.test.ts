@@ -57,7 +57,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
 
   async function opened(of: BrowserContext): Promise<Page> {
     const fresh = await of.newPage()
-    fresh.setDefaultTimeout(8000)
+    fresh.setDefaultTimeout(60_000)
     fresh.on("pageerror", (error) => complaints.push(error.message))
     return fresh
   }

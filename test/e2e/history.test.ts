@@ -51,7 +51,7 @@ describe.runIf(needs("chromium"))("what happened to a thing", () => {
     await service.get("CreateProjectGrant", { ...granted, roleKeys: ["editor"] })
     browser = await openBrowser()
     page = await browser.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     await page.goto(`${service.url}/ui/console`)
     await page.fill('[name="loginName"]', owner.loginName)

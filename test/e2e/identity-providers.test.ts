@@ -41,7 +41,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     const context = await browser.newContext({ locale })
     contexts.push(context)
     const opened = await context.newPage()
-    opened.setDefaultTimeout(8000)
+    opened.setDefaultTimeout(60_000)
     opened.on("pageerror", (error) => complaints.push(error.message))
     return opened
   }

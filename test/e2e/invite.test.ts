@@ -37,7 +37,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
   async function opened(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ locale: "en", ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())

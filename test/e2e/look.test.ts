@@ -22,7 +22,7 @@ describe.runIf(needs("chromium"))("the look of an instance", () => {
     organizationId = (await service.get("ListOrganizations")).result[0].id
     browser = await openBrowser()
     page = await (await browser.newContext({ locale: "en", bypassCSP: true })).newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
     page.on("request", (request) => {
       authorization ||= request.headers().authorization ?? ""
     })

@@ -47,7 +47,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
   const opened = async (options: BrowserContextOptions = {}): Promise<Page> => {
     const context = await browser.newContext({ locale: "en", bypassCSP: true, ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
     return page
   }
 
@@ -65,7 +65,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
   /** The link and the code of the newest mail. */
   async function mailed(count: number, subject = "Your link to sign in") {
     const found = () => mails.received.filter(({ mail }) => mail.subject === subject)
-    await expect.poll(() => found().length, { timeout: 10_000 }).toBe(count)
+    await expect.poll(() => found().length, { timeout: 60_000 }).toBe(count)
     const [link = ""] = /https?:\S+#\S+/.exec(found().at(-1)?.mail.text ?? "") ?? []
     return { link, code: decodeURIComponent(link.split("#")[1] ?? "") }
   }

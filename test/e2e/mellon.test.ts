@@ -48,7 +48,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     apache = await startApache(folder.path, port, { module: "auth_mellon", settings })
     browser = await openBrowser()
     page = await (await browser.newContext()).newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
   })
   afterAll(async () => {
     await browser?.close()

@@ -20,7 +20,7 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
     page = await context.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())

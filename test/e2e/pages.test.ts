@@ -39,7 +39,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en", bypassCSP: true })
     page = await context.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
   })
   afterAll(async () => {
     await browser?.close()

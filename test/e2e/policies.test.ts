@@ -30,7 +30,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
   async function signedIn(person: Person): Promise<Page> {
     const context = await browser.newContext({ locale: "en" })
     const fresh = await context.newPage()
-    fresh.setDefaultTimeout(15_000)
+    fresh.setDefaultTimeout(60_000)
     fresh.on("pageerror", (error) => complaints.push(error.message))
     fresh.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())

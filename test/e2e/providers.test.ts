@@ -19,7 +19,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
     page = await context.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     await page.goto(`${service.url}/ui/console/providers`)
     await page.fill('[name="loginName"]', owner.loginName)

@@ -54,7 +54,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
   async function opened(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ locale: "en", ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())
@@ -83,7 +83,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
         const to = JSON.stringify(mail.to)
         return mail.subject === subject && to.includes(address)
       })
-    await expect.poll(found, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(found, { timeout: 60_000 }).toBeDefined()
     return found()?.mail.text ?? ""
   }
 

@@ -46,7 +46,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
   async function opened(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ locale: "en", ...options })
     const page = await context.newPage()
-    page.setDefaultTimeout(20_000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())
@@ -64,7 +64,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
   /** The link of the newest mail whose subject it is. */
   async function linkIn(subject: string, count = 1): Promise<string> {
     const found = () => mails.received.filter(({ mail }) => mail.subject === subject)
-    await expect.poll(() => found().length, { timeout: 10_000 }).toBe(count)
+    await expect.poll(() => found().length, { timeout: 60_000 }).toBe(count)
     const [link = ""] = /https?:\S+#\S+/.exec(found().at(-1)?.mail.text ?? "") ?? []
     return link
   }

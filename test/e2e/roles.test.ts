@@ -108,7 +108,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     const resource = resources[on]
     await get("CreateAdministrator", { userId, resource, roles: [role] })
     const page = await (await browser.newContext({ locale: "en" })).newPage()
-    page.setDefaultTimeout(30_000)
+    page.setDefaultTimeout(60_000)
     await page.goto(`${service.url}/ui/console?org=${organizationId}`)
     await page.fill('[name="loginName"]', username)
     await page.click('button[type="submit"]')

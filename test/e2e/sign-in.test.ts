@@ -20,7 +20,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     party = await relyingParty(await freePort())
     browser = await openBrowser()
     page = await browser.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) violations.push(message.text())
     })

@@ -90,7 +90,7 @@ describe.runIf(needs("chromium"))("the end of a session", () => {
       await page.getByRole("link", { name: "Continue" }).waitFor()
       await page.waitForLoadState("load")
     }
-    await page.waitForURL(/\/bye\?state=s/, { timeout: 15_000 })
+    await page.waitForURL(/\/bye\?state=s/, { timeout: 60_000 })
     expect(violations).toEqual([])
 
     const { sid, sub } = decodeJwt(id_token_hint)
@@ -98,7 +98,7 @@ describe.runIf(needs("chromium"))("the end of a session", () => {
     const forgotten = { path: `/forget?${expected}`, body: "" }
     await expect.poll(() => application.seen).toContainEqual(forgotten)
     const told = () => application.seen.find(({ path }) => path === "/backchannel")
-    await expect.poll(told, { timeout: 10_000 }).toBeDefined()
+    await expect.poll(told, { timeout: 60_000 }).toBeDefined()
     const token = new URLSearchParams(told()?.body).get("logout_token") ?? ""
     const keys = createRemoteJWKSet(new URL(`${service.url}/oauth/v2/keys`))
     const { payload } = await jwtVerify(token, keys, {

@@ -49,7 +49,7 @@ describe.runIf(present)("SimpleSAMLphp", () => {
 
   async function newPage(): Promise<Page> {
     const page = await (await browser.newContext({ locale: "en" })).newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     return page
   }
 

@@ -68,7 +68,7 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
       asked.push({ url: pathname + search, referer: request.headers().referer })
     })
     const page = await context.newPage()
-    page.setDefaultTimeout(8000)
+    page.setDefaultTimeout(60_000)
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) complaints.push(message.text())
     })

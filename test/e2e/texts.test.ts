@@ -18,7 +18,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
     page = await context.newPage()
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
     page.on("pageerror", (error) => complaints.push(error.message))
     await page.goto(`${service.url}/ui/console/texts`)
     await page.fill('[name="loginName"]', owner.loginName)

@@ -154,7 +154,7 @@ describe.runIf(mayMount)("on a full disk", () => {
     expect((await asked("/.well-known/openid-configuration"))[0]).toBe(200)
     expect(await written("Too soon")).toEqual([503, "temporarily_unavailable"])
     writeFileSync(free, "")
-    await expect.poll(() => asked("/debug/ready"), { timeout: 10_000 }).toEqual([200, "ok\n"])
+    await expect.poll(() => asked("/debug/ready"), { timeout: 60_000 }).toEqual([200, "ok\n"])
     expect(await written("In time")).toEqual([200, true])
     expect((await server.kill("SIGTERM")).code).toBe(0)
   }, 60_000)

@@ -158,7 +158,7 @@ async function refusedRequest(url: string, client_id: string): Promise<string> {
 /** A page of the console where the owner has just signed in on the way to an address. */
 export async function signedInAt(context: BrowserContext, address: string): Promise<Page> {
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(60_000)
   await page.goto(address)
   await page.fill('[name="loginName"]', owner.loginName)
   await page.click('button[type="submit"]')

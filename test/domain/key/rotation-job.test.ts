@@ -52,7 +52,7 @@ const job = (broken?: string, isWorking = true) =>
       instance === broken ? world.cx({ instance: "nowhere" }) : world.cx({ instance }),
   } as never)
 
-const patience = { timeout: 10_000 }
+const patience = { timeout: 60_000 }
 /** Until a round has ended: then the timer of the next one is set. */
 const settled = () => until(() => world.clock.pending() > idle)
 

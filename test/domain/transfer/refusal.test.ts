@@ -223,7 +223,7 @@ test("what is more than a body is refused with what to do", async () => {
     id: "transfer.too_large",
     message: expect.stringMatching(/org_ids.*latchkey export/),
   })
-}, 30_000)
+}, 120_000)
 
 test("a body has so many bytes, however few letters they are", async () => {
   const name = "長".repeat(190)
@@ -232,7 +232,7 @@ test("a body has so many bytes, however few letters they are", async () => {
   await take({ orgId: "long", org: { name: "Long" }, humanUsers: people })
   const asked = estate.as("owner", "exportData", { orgIds: ["long"] })
   await expect(asked).rejects.toMatchObject({ id: "transfer.too_large" })
-}, 30_000)
+}, 120_000)
 
 test.for([
   ["exportData", { gcsOutput: {} }, "transfer.no_bucket"],

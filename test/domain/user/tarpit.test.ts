@@ -22,7 +22,7 @@ import { callerOf, type World } from "../../support/world.ts"
 import { anna, human, openHousehold } from "./household.ts"
 
 /** For what comes in any case, however slow the machine is. */
-const patience = { timeout: 20_000 }
+const patience = { timeout: 60_000 }
 const right = "Correct-Horse-7"
 const wrong = "Battery-Staple-8"
 
@@ -112,7 +112,7 @@ describe.each(["anna", "nobody-here"])("failed tries of %s", (name) => {
       world.clock.advance(999)
       expect(await stillness(() => outcomes.length)).toBe(done - 1)
       world.clock.advance(1)
-      await expect.poll(() => outcomes.length, { timeout: 10_000 }).toBe(done)
+      await expect.poll(() => outcomes.length, { timeout: 60_000 }).toBe(done)
     }
     await all
   })
@@ -218,7 +218,7 @@ test.each([4, 20])(
         tick()
         return false
       }
-      await expect.poll(ended, { timeout: 20_000, interval: 5 }).toBe(true)
+      await expect.poll(ended, { timeout: 60_000, interval: 5 }).toBe(true)
     }
     // Until each of them has had one.
     for (let turns = 0; turns <= addresses; turns++) {
@@ -230,7 +230,7 @@ test.each([4, 20])(
     await turn(() => failures() > before)
     await turn(() => person.outcomes.length > 0)
     expect(person.outcomes).toEqual(["ok"])
-    await passTime(expect.poll(() => guessing.size, { timeout: 10_000 }).toBe(0))
+    await passTime(expect.poll(() => guessing.size, { timeout: 60_000 }).toBe(0))
   },
 )
 
@@ -262,7 +262,7 @@ test.each([
     isTold = true
   })
   const failures = () => attemptsOf(cx, id).failures
-  await expect.poll(failures, { timeout: 10_000, interval: 5 }).toBe(1)
+  await expect.poll(failures, { timeout: 60_000, interval: 5 }).toBe(1)
   await world.store.log.settle()
   world.clock.advance(499)
   await loopTurns()

@@ -154,6 +154,18 @@ describe("who signs in", () => {
     expect(messageIn(silent.page)).toContain("status:NoPassive")
   })
 
+  test.each(["valueOf", "__proto__", "toString"])(
+    "is not signed in by a comparison that SAML does not have: %s",
+    async (comparison) => {
+      const browser = await patsBrowser()
+      const context =
+        `<samlp:RequestedAuthnContext Comparison="${comparison}"><saml:AuthnContextClassRef>` +
+        `${protocol}:ac:classes:Password</saml:AuthnContextClassRef></samlp:RequestedAuthnContext>`
+      const { page } = await browser.go(asked(context))
+      expect(messageIn(page)).toContain("status:NoAuthnContext")
+    },
+  )
+
   test("gets no answer where they may not enter the project", async () => {
     const cx = provider.cx()
     const projectId = cx.ids.next()

@@ -47,13 +47,14 @@ export function wantedContexts(request: Element): readonly string[] | undefined 
   )
   const ranks = named.map((name) => known.indexOf(name)).filter((at) => at >= 0)
   const comparison = attributeOf(asked, "Comparison") ?? "exact"
-  const fits = comparisons[comparison]
+  const fits = comparisons.get(comparison)
   return ranks.length === 0 || !fits ? [] : known.filter((_, at) => fits(at, ranks))
 }
 
-const comparisons: Readonly<Record<string, (at: number, ranks: readonly number[]) => boolean>> = {
-  exact: (at, ranks) => ranks.includes(at),
-  minimum: (at, ranks) => at >= Math.min(...ranks),
-  better: (at, ranks) => at > Math.max(...ranks),
-  maximum: (at, ranks) => at <= Math.max(...ranks),
-}
+/** A map, because every object has other names of its own, such as `valueOf`. */
+const comparisons = new Map<string, (at: number, ranks: readonly number[]) => boolean>([
+  ["exact", (at, ranks) => ranks.includes(at)],
+  ["minimum", (at, ranks) => at >= Math.min(...ranks)],
+  ["better", (at, ranks) => at > Math.max(...ranks)],
+  ["maximum", (at, ranks) => at <= Math.max(...ranks)],
+])

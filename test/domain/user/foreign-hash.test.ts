@@ -49,6 +49,16 @@ test.each([
   expect(await foreignHash(hash)?.verify(plain)).toBe(true)
 })
 
+// Some libraries set bits that stand for nothing at the end of a salt or of an output.
+test.each([
+  "$2a$05$LhayLxezLhK1LhWvKxCyLPj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF6",
+  "$2y$05$LhayLxezLhK1LhWvKxCyLdj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF6",
+  "$2b$05$LhayLxezLhK1LhWvKxCyLOj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF9",
+])("bcrypt with spare bits is verified: %s", async (hash) => {
+  expect(await foreignHash(hash)?.verify("hashcat")).toBe(true)
+  expect(await foreignHash(hash)?.verify("hashcaT")).toBe(false)
+})
+
 test.each([
   "$2b$15$LhayLxezLhK1LhWvKxCyLOj0j1u.Kj0jZ0pEmm134uzrQlFvQJLF6",
   "$scrypt$ln=18,r=8,p=1$c2FsdHNhbHRzYWx0$cOXsVreGS9KwEZZRJWKqTGsYKMzbQQPihKfdomVsYj4",

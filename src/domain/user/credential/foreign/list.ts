@@ -32,14 +32,15 @@ const mostOf = {
 const forms: readonly Form[] = [
   {
     // Blowfish, of Niels Provos and David Mazières; $2y$ is PHP's name for what others call $2b$.
-    pattern: /^\$2([aby])\$(\d\d)\$([./A-Za-z0-9]{53})$/,
-    read: ([, cost = "", rest = ""]) =>
-      Number(cost) < 4 || Number(cost) > 31
-        ? undefined
-        : {
-            isTooCostly: Number(cost) > mostOf.bcryptCost,
-            verify: (plain) => Bun.password.verify(firstBytes(plain, 72), `$2b$${cost}$${rest}`),
-          },
+    pattern: /^\$2[aby]\$(\d\d)\$([./A-Za-z0-9]{22})([./A-Za-z0-9]{31})$/,
+    read: ([cost = "", salt = "", output = ""]) => {
+      if (Number(cost) < 4 || Number(cost) > 31) return undefined
+      const hash = `$2b$${cost}$${withoutSpareBits(salt, 4)}${withoutSpareBits(output, 2)}`
+      return {
+        isTooCostly: Number(cost) > mostOf.bcryptCost,
+        verify: (plain) => Bun.password.verify(firstBytes(plain, 72), hash),
+      }
+    },
   },
   {
     pattern: /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,3}),p=(\d{1,3})\$([^$]+)\$([^$]+)$/,
@@ -171,6 +172,18 @@ function portableOf(algorithm: "md5" | "sha512", hash: Portable): Foreign {
       return sameText(isCut ? text.slice(0, output.length) : text, output)
     },
   }
+}
+
+/** Six bits each, in the order of bcrypt; crypt(3) has another one. */
+const bcryptLetters = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+/**
+ * The last letter has bits that stand for nothing: four after the 128 bits of a salt, two after the
+ * 184 of an output. Some libraries wrote salts with random ones; the runtime would throw.
+ */
+function withoutSpareBits(text: string, count: number): string {
+  const last = bcryptLetters.indexOf(text.at(-1) ?? "")
+  return text.slice(0, -1) + (bcryptLetters[(last >> count) << count] ?? "")
 }
 
 /** bcrypt looks at 72 bytes; the runtime would hash what is longer beforehand, others don't. */

@@ -36,6 +36,7 @@ export async function xmlRootOf(text: string, reading: XmlReading): Promise<Elem
     if (holdsMore(text, sign, most)) throw refusedError(`${name} has more than ${most} ${what}`)
   }
   if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw refusedError(`${name} must not have a DOCTYPE`)
+  if (hasIllegalCharacter(text)) throw refusedError(`${name} is not well-formed XML`)
   const { DOMParser } = await loadParser()
   // Nobody asks in which line something stands, and to count lines takes long where there are many.
   const parser = new DOMParser({ onError: fail, locator: false, normalizeLineEndings })
@@ -51,6 +52,22 @@ const loadParser = lazily(() => import("@xmldom/xmldom"))
 /** XML 1.0 §2.11. The parser's own is that of XML 1.1, with which nobody signs. */
 const normalizeLineEndings = (text: string): string =>
   text.includes("\r") ? text.replaceAll(/\r\n?/g, "\n") : text
+
+/** XML 1.0 §2.2: the characters that a document can have. */
+const illegal = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u
+
+/**
+ * Whether a text has a character, or a reference to one (§4.1), that no document can have. The
+ * parser accepts them, also NUL and half of a surrogate pair, which other readers see differently.
+ */
+function hasIllegalCharacter(text: string): boolean {
+  if (illegal.test(text)) return true
+  for (const [, hex, decimal] of text.matchAll(/&#(?:x([\da-f]+)|(\d+));/gi)) {
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16)
+    if (code > 0x10_ffff || illegal.test(String.fromCodePoint(code))) return true
+  }
+  return false
+}
 
 function holdsMore(text: string, sign: string, most: number): boolean {
   let at = text.indexOf(sign)

@@ -40,3 +40,25 @@ test.each<[string, (at: number) => string]>([
   expect((await read(around(64))).localName).toBe("a")
   await expect(read(around(65))).rejects.toThrow("more than 64 attributes")
 })
+
+// XML 1.0 §2.2 and §4.1. The corpus of the target "svg" has the input that showed it.
+test.each<[string, string]>([
+  ["NUL", "<a>bob\0</a>"],
+  ["NUL in an attribute", "<a b='\0'/>"],
+  ["a control character", "<a>\u0001</a>"],
+  ["half of a surrogate pair", "<a>\ud800</a>"],
+  ["U+FFFF", "<a>\uffff</a>"],
+  ["a reference to NUL", "<a>bob&#0;</a>"],
+  ["a reference to a control character", "<a b='&#x1;'/>"],
+  ["a reference to half of a surrogate pair", "<a>&#xD800;</a>"],
+  ["a reference beyond Unicode", "<a>&#x110000;</a>"],
+  ["a reference with many digits", `<a>&#${"9".repeat(400)};</a>`],
+])("rejects %s", async (_, xml) => {
+  await expect(readLoosely(xml)).rejects.toThrow("not well-formed")
+  await expect(read(xml)).rejects.toThrow("not well-formed")
+})
+
+test("accepts characters and references that a document can have", async () => {
+  const root = await read("<a>\t\u0085\ud83e\udd8a&#9;&#65;&#x1F98A;</a>")
+  expect(textIn(root)).toBe("\t\u0085\ud83e\udd8a\tA\ud83e\udd8a")
+})

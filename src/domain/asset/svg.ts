@@ -38,11 +38,11 @@ const attributes: ReadonlySet<string> = new Set([
 ])
 
 /** What a picture may not have, and how one gets rid of it. */
-const refusals: Readonly<Record<string, string>> = {
-  style: 'export it with "presentation attributes" instead of a style sheet',
-  image: "draw it with shapes, or send a PNG",
-  filter: "export it without shadows and effects, or send a PNG",
-}
+const refusals: ReadonlyMap<string, string> = new Map([
+  ["style", 'export it with "presentation attributes" instead of a style sheet'],
+  ["image", "draw it with shapes, or send a PNG"],
+  ["filter", "export it without shadows and effects, or send a PNG"],
+])
 
 /** What may be drawn: a copy, a mask or a pattern counts as often as it is used. */
 const drawnMax = 20_000
@@ -88,7 +88,7 @@ function written(element: Element, depth: number): string {
   const { namespaceURI, localName } = element
   const name = localName ?? ""
   if (namespaceURI !== svgNs || name === "metadata") return ""
-  if (!elements.has(name)) throw forbiddenError(`<${name}>`, refusals[name])
+  if (!elements.has(name)) throw forbiddenError(`<${name}>`, refusals.get(name))
   if (depth > depthMax) throw refusedError(`the SVG is nested deeper than ${depthMax} elements`)
   const said = Object.entries(attributesOf(element))
     .map(([key, value]) => ` ${key}="${escaped(value)}"`)

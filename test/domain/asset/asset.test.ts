@@ -118,6 +118,11 @@ describe("an SVG", () => {
     refused(upload(svgWith(inside)), "asset.svg_forbidden"),
   )
 
+  test("with an element that is named like a member of every object is refused, too", async () => {
+    const sent = svgOf(svgWith("<constructor/>"))
+    await expect(sent).rejects.toThrow(/<constructor>, which is not allowed; remove it$/)
+  })
+
   test.each([
     ["itself", '<g id="a"><use href="#a"/></g>'],
     ["copies of copies", bomb(7)],

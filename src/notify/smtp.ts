@@ -90,7 +90,7 @@ async function converse(connection: SMTPConnection, { server, mail, steps }: Tal
     await step(connection, (done) => connection.login(login, done))
     steps.push({ name: "authenticated", detail: auth.user })
   }
-  const message = await built(mail)
+  const message = await mimeMessageOf(mail)
   const envelope = { from: mail.from.address, to: mail.to }
   const said = await new Promise<string>((resolve, reject) => {
     connection.once("error", reject)
@@ -117,7 +117,7 @@ async function loginOf({ kind, user, secret }: Exclude<MailServer["auth"], { kin
 }
 
 /** RFC 5322 and MIME: nothing of a mail's texts can end a header. */
-async function built(mail: Mail): Promise<Buffer> {
+export async function mimeMessageOf(mail: Mail): Promise<Buffer> {
   const { default: Composer } = await import("nodemailer/lib/mail-composer")
   const { from, to, replyTo, subject, text, html, messageId } = mail
   return new Composer({

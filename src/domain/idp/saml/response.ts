@@ -98,7 +98,10 @@ type Authenticated = {
 }
 
 /** Undefined where none of the keys has signed it. */
-async function authenticated(text: string, opening: Opening): Promise<Authenticated | undefined> {
+export async function authenticated(
+  text: string,
+  opening: Opening,
+): Promise<Authenticated | undefined> {
   const { keys } = opening
   const root = await readMessage(text, reading)
   if (!isNamed(root, "samlp", "Response")) throw new Error("a samlp:Response was expected")

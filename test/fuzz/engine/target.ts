@@ -1,0 +1,104 @@
+import type { Mutation } from "./mutation.ts"
+import { errorSignature, isExpectedError, type Outcome, shapeOf } from "./outcome.ts"
+
+export type Input = string | Uint8Array
+
+type Parse<Result, Context> = (input: Buffer, context: Context) => Result | Promise<Result>
+
+/** A parser of input from outside, and what must be true of it whatever it is given. */
+type Definition<Context, Result> = {
+  /** Names its folder below `corpus`. */
+  readonly name: string
+  /** Opens what the parser needs, once. */
+  readonly open?: () => Promise<Context>
+  readonly close?: (context: Context) => Promise<void>
+  /** Inputs that are valid, or nearly so. */
+  readonly seeds: (context: Context) => readonly Input[] | Promise<readonly Input[]>
+  /** Words of the format, for mutations to insert. */
+  readonly tokens?: readonly string[]
+  /** Mutations that only this format needs. */
+  readonly mutations?: readonly Mutation[]
+  readonly parse: Parse<Result, Context>
+  /** Whether an error rejects the input properly; by default a Fault or an OAuthError does. */
+  readonly isRejection?: (error: unknown) => boolean
+  /** Throws where a property of an accepted input does not hold. */
+  readonly check?: (result: Result, input: Buffer, context: Context) => void | Promise<void>
+}
+
+/** A target that is ready to run. */
+export type OpenTarget = {
+  readonly seeds: readonly Buffer[]
+  readonly run: (input: Buffer) => Promise<Outcome>
+  readonly close: () => Promise<void>
+}
+
+export type FuzzTarget = {
+  readonly name: string
+  readonly tokens: readonly string[]
+  readonly mutations: readonly Mutation[]
+  readonly open: () => Promise<OpenTarget>
+}
+
+/** A target whose parser can be replaced, for tests that put a fault into it. */
+type Replaceable<Result, Context> = FuzzTarget & {
+  readonly withParser: (
+    replace: (parse: Parse<Result, Context>) => Parse<Result, Context>,
+  ) => FuzzTarget
+}
+
+/** Makes a harness of a parser and its properties. */
+export function fuzzTarget<Result, Context = undefined>(
+  definition: Definition<Context, Result>,
+): Replaceable<Result, Context> {
+  const { name, tokens = [], mutations = [] } = definition
+  return {
+    ...{ name, tokens, mutations },
+    open: async () => {
+      const context = (await definition.open?.()) as Context
+      const seeds = await definition.seeds(context)
+      return {
+        seeds: seeds.map((seed) => Buffer.from(seed as Uint8Array)),
+        run: (input) => outcomeOf(definition, input, context),
+        close: async () => definition.close?.(context),
+      }
+    },
+    withParser: (replace) => fuzzTarget({ ...definition, parse: replace(definition.parse) }),
+  }
+}
+
+async function outcomeOf<Context, Result>(
+  { parse, check, isRejection = isExpectedError }: Definition<Context, Result>,
+  input: Buffer,
+  context: Context,
+): Promise<Outcome> {
+  let result: Result
+  try {
+    result = await parse(input, context)
+  } catch (error) {
+    if (isRejection(error)) return { kind: "rejected", signature: () => errorSignature(error) }
+    return faultOf("the parser threw", error)
+  }
+  try {
+    await check?.(result, input, context)
+  } catch (error) {
+    return faultOf("a property does not hold", error)
+  }
+  return { kind: "accepted", signature: () => shapeOf(result) }
+}
+
+function faultOf(what: string, error: unknown): Outcome {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+  const reason = `${what}: ${text.slice(0, 2000)}`
+  return { kind: "fault", reason, signature: () => errorSignature(error) }
+}
+
+/** Throws where a property does not hold. */
+export function must(holds: boolean, property: string): asserts holds {
+  if (!holds) throw new Error(property)
+}
+
+/** The same for two values that must be equal, compared as JSON. */
+export function mustEqual(actual: unknown, expected: unknown, property: string): void {
+  const [left, right] = [JSON.stringify(actual), JSON.stringify(expected)]
+  if (left !== right) throw new Error(`${property}: ${left}, not ${right}`)
+}

@@ -1,0 +1,220 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import * as z from "zod/mini"
+import { auth0 } from "../../../src/boot/people/format/auth0.ts"
+import { authelia } from "../../../src/boot/people/format/authelia.ts"
+import { authentik } from "../../../src/boot/people/format/authentik.ts"
+import { csv, csvHead, csvLine } from "../../../src/boot/people/format/csv.ts"
+import { keycloak } from "../../../src/boot/people/format/keycloak.ts"
+import { okta } from "../../../src/boot/people/format/okta.ts"
+import { own } from "../../../src/boot/people/format/own.ts"
+import { type Format, person, type Read } from "../../../src/boot/people/person.ts"
+import { jsonEntries } from "../../../src/boot/people/source/json.ts"
+import { Fault } from "../../../src/kernel/fault.ts"
+import { type Line, linesInOrder } from "../../../src/kernel/transfer/line.ts"
+import { pieceOf } from "../../../src/kernel/transfer/order.ts"
+import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+
+type Folder = { readonly path: string; readonly file: string }
+
+const folder = {
+  open: async (): Promise<Folder> => {
+    const path = mkdtempSync(join(tmpdir(), "latchkey-fuzz-"))
+    return { path, file: join(path, "input") }
+  },
+  close: async ({ path }: Folder) => rmSync(path, { recursive: true }),
+}
+
+/** What is read of one entry; undefined where the entry alone is rejected. */
+function readOr(source: Awaited<ReturnType<Format["open"]>>, value: unknown): Read | undefined {
+  try {
+    return source.read(value)
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+async function peopleIn(format: Format, file: string): Promise<readonly Read[]> {
+  const source = await format.open(file)
+  const people: Read[] = []
+  for await (const { value, wrong } of source.entries()) {
+    const read = wrong === undefined ? readOr(source, value) : undefined
+    if (read) people.push(read)
+  }
+  return people
+}
+
+/** A person as the server is handed them; undefined for what is rejected there. */
+const known = ({ lost: _, ...given }: Read) => z.safeParse(person, given).data
+
+const table =
+  "user name,Email,email verified,password hash,metadata team\n" +
+  'ada,ada@example.com,yes,"$2b$10$abc","a ""b"", c"\nbob,"b@example.com",no,,\n'
+
+/** People in a table. */
+export const csvImport = fuzzTarget<readonly Read[], Folder>({
+  name: "csv-import",
+  ...folder,
+  seeds: () => [
+    table,
+    table.replaceAll(",", ";"),
+    '\ufeffuser name\temail\r\n\'=1+1\t"a\r\nb"\r\n\r\n',
+    csvHead(["a"]),
+  ],
+  tokens: [
+    ...["user name", "email", "phone", "metadata ", "groups", "roles", "language", "state", "id"],
+    ...[
+      ",",
+      ";",
+      "\t",
+      '"',
+      '""',
+      "\r\n",
+      "'=",
+      "=cmd",
+      "yes",
+      "no",
+      "active",
+      "metadata __proto__",
+    ],
+  ],
+  parse: (input, { file }) => {
+    writeFileSync(file, input)
+    return peopleIn(csv, file)
+  },
+  check: async (people, _, { file }) => {
+    const given = people.flatMap((each) => known(each) ?? [])
+    if (given.length === 0) return
+    const keys = [...new Set(given.flatMap(({ metadata }) => Object.keys(metadata)))]
+    const lines = given.map((each) => csvLine(each, keys))
+    writeFileSync(file, [csvHead(keys), ...lines].map((line) => `${line}\r\n`).join(""))
+    const again = await peopleIn(csv, file)
+    mustEqual(again.map(known), given, "what an export writes is read as the same people")
+  },
+})
+
+const formats = [keycloak, auth0, authentik, okta, own]
+
+const samples = [
+  {
+    users: [
+      {
+        ...{ id: "1", username: "ada", email: "a@b", emailVerified: true, groups: ["/staff"] },
+        attributes: { locale: ["de"], phoneNumber: ["+4912345678"] },
+        credentials: [
+          {
+            type: "password",
+            secretData: '{"value":"AAAA","salt":"AAAA"}',
+            credentialData: '{"hashIterations":1,"algorithm":"pbkdf2-sha256"}',
+          },
+        ],
+      },
+    ],
+  },
+  [
+    {
+      ...{ user_id: "auth0|1", email: "a@b", email_verified: true },
+      custom_password_hash: {
+        algorithm: "sha256",
+        hash: { value: "00ff", encoding: "hex" },
+        salt: { value: "s", position: "suffix" },
+      },
+      mfa_factors: [{ totp: { secret: "AAAA" } }],
+      ...{ identities: [{ provider: "google", user_id: 1 }], user_metadata: { a: [1] } },
+    },
+  ],
+  [{ userName: "ada", email: { value: "a@b", verified: true }, metadata: { a: "b" } }],
+  [{ model: "authentik_core.user", attrs: { username: "ada", email: "a@b", password: "x" } }],
+  [{ id: "1", status: "ACTIVE", profile: { login: "a", email: "a@b", firstName: "A" } }],
+]
+
+/** People in JSON of other products, each of which is tried with every format. */
+export const jsonImport = fuzzTarget<
+  { readonly people: readonly (readonly Read[])[]; readonly entries: readonly unknown[] },
+  Folder
+>({
+  name: "json-import",
+  ...folder,
+  seeds: () => [
+    ...samples.map((each) => JSON.stringify(each)),
+    '{"userName":"a"}\n{"userName":"b"}\n\nnot json\n',
+    '{"other":[1],"users":[{"userName":"a"},2,null]}',
+  ],
+  tokens: [
+    ...["users", "userName", "username", "email", "attributes", "credentials", "metadata", "id"],
+    ...["secretData", "credentialData", "profile", "model", "attrs", "identities", "\n", "[", "{"],
+  ],
+  parse: async (input, { file }) => {
+    writeFileSync(file, input)
+    const entries = []
+    for await (const { value, wrong } of jsonEntries(file)) {
+      if (wrong === undefined) entries.push(value)
+    }
+    const people = []
+    for (const format of formats) people.push(await peopleIn(format, file))
+    return { people, entries }
+  },
+  check: ({ entries }, input) => {
+    const json = parsed(input.toString().replace(/^\ufeff/, ""))
+    if (!Array.isArray(json)) return
+    mustEqual(entries, json, "a list is read as JSON.parse reads it")
+  },
+})
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** People in YAML, as Authelia has them. */
+export const yamlImport = fuzzTarget<readonly Read[], Folder>({
+  name: "yaml-import",
+  ...folder,
+  seeds: () => [
+    "users:\n  ada:\n    displayname: 'Ada'\n" +
+      "    password: '$argon2id$v=19$m=1,t=1,p=1$AAAA$AAAA'\n    email: a@b\n    groups: [staff]\n",
+    "a: &a [1]\nusers: {b: {displayname: *a}}\n",
+  ],
+  tokens: ["users:", "&a", "*a", "<<: *a", "- ", "? ", "!!binary", "|", "---", "{}", "__proto__"],
+  parse: (input, { file }) => {
+    writeFileSync(file, input)
+    return peopleIn(authelia, file)
+  },
+  check: (people) => {
+    for (const each of people) must(typeof each.userName === "string", "a person has a name")
+  },
+})
+
+/** Lines of an export of organizations, in the order in which they can be imported. */
+export const transferLines = fuzzTarget<readonly Line[]>({
+  name: "transfer-lines",
+  seeds: () => [
+    '{"orgId":"1","org":{"name":"a"}}\n{"orgId":"1","humanUsers":[{"userId":"2"}]}\n',
+    '{"orgId":"1","human_users":[],"orgState":2}\n{"org_id":"1","org":{},"projects":[]}\nx\n\n',
+  ],
+  tokens: ["orgId", "org_id", "org", "orgState", "humanUsers", "projects", "userGrants", "\n", "1"],
+  parse: (input) => {
+    const lines = input.toString().split("\n")
+    return Array.fromAsync(
+      linesInOrder(async function* () {
+        yield* lines
+      }),
+    )
+  },
+  check: (lines, input) => {
+    const all = input.toString().split("\n")
+    const wanted = all.flatMap((text, at) => (text.trim() === "" ? [] : [at + 1]))
+    const numbers = new Set(lines.map(({ number }) => number))
+    for (const number of numbers) must(wanted.includes(number), "each line is of the file")
+    for (const at of wanted) {
+      const piece = pieceOf(parsed(all[at - 1] ?? ""))
+      const names = Object.keys(piece ?? {}).filter((name) => !/^(orgId|org_?state)$/i.test(name))
+      must((piece && names.length === 0) || numbers.has(at), `line ${at} is not lost`)
+    }
+  },
+})

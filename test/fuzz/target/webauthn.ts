@@ -1,0 +1,178 @@
+import { createHash, createPublicKey, sign } from "node:crypto"
+import { assertionOf, readAssertion, readNewKey } from "../../../src/domain/user/factor/webauthn.ts"
+import { edKey } from "../engine/keys.ts"
+import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
+
+const party = { id: "id.example.com", origins: ["https://id.example.com"] }
+const challenge = Buffer.alloc(32, 7).toString("base64url")
+const key = edKey("fuzz")
+const credentialId = Buffer.alloc(32, 9)
+
+/** RFC 8949 §3: what is in front of a value; lengths below 65536. */
+function head(major: number, length: number): Buffer {
+  if (length < 24) return Buffer.from([(major << 5) | length])
+  if (length < 256) return Buffer.from([(major << 5) | 24, length])
+  return Buffer.from([(major << 5) | 25, length >> 8, length & 0xff])
+}
+const int = (value: number) => (value < 0 ? head(1, -1 - value) : head(0, value))
+const bytes = (value: Buffer) => Buffer.concat([head(2, value.length), value])
+const text = (value: string) => Buffer.concat([head(3, value.length), Buffer.from(value)])
+const map = (...entries: readonly (readonly [Buffer, Buffer])[]) =>
+  Buffer.concat([head(5, entries.length), ...entries.flat()])
+
+/** RFC 9053 §7.2: an octet key pair of Ed25519. */
+const coseKey = (): Buffer => {
+  const { x = "" } = createPublicKey(key).export({ format: "jwk" })
+  const [kty, alg] = [int(1), int(-8)]
+  return map(
+    ...([
+      [int(1), kty],
+      [int(3), alg],
+      [int(-1), int(6)],
+      [int(-2), bytes(Buffer.from(x, "base64url"))],
+    ] as const),
+  )
+}
+
+const clientData = (type: string): Buffer =>
+  Buffer.from(JSON.stringify({ type, challenge, origin: party.origins[0], crossOrigin: false }))
+
+const dataOf = (flags: number, ...more: readonly Buffer[]): Buffer =>
+  Buffer.concat([
+    createHash("sha256").update(party.id).digest(),
+    Buffer.from([flags, 0, 0, 0, 1]),
+    ...more,
+  ])
+
+const encoded = (value: Buffer): string => value.toString("base64url")
+
+function creation(format: string, statement: Buffer): string {
+  const attested = [
+    Buffer.alloc(16),
+    Buffer.from([0, credentialId.length]),
+    credentialId,
+    coseKey(),
+  ]
+  const attestationObject = map(
+    [text("fmt"), text(format)],
+    [text("attStmt"), statement],
+    [text("authData"), bytes(dataOf(0x45, ...attested))],
+  )
+  return JSON.stringify({
+    id: encoded(credentialId),
+    response: {
+      clientDataJSON: encoded(clientData("webauthn.create")),
+      attestationObject: encoded(attestationObject),
+      transports: ["internal", "hybrid"],
+    },
+  })
+}
+
+function assertion(): string {
+  const client = clientData("webauthn.get")
+  const data = dataOf(0x05)
+  const hash = createHash("sha256").update(client).digest()
+  return JSON.stringify({
+    id: encoded(credentialId),
+    response: {
+      clientDataJSON: encoded(client),
+      authenticatorData: encoded(data),
+      signature: encoded(sign(null, Buffer.concat([data, hash]), key)),
+      userHandle: "AAAA",
+    },
+  })
+}
+
+const tokens = [
+  ...["id", "response", "clientDataJSON", "attestationObject", "authenticatorData", "signature"],
+  ...[
+    "transports",
+    "userHandle",
+    "fmt",
+    "attStmt",
+    "authData",
+    "none",
+    "packed",
+    "fido-u2f",
+    "tpm",
+  ],
+  ...["android-key", "android-safetynet", "apple", "alg", "sig", "x5c", "ver", "certInfo"],
+  ...["webauthn.get", "webauthn.create", "challenge", "origin", "tokenBinding", "crossOrigin"],
+]
+
+const jsonIn = (input: Buffer): unknown => JSON.parse(input.toString())
+const isNoJson = (error: unknown): boolean => error instanceof SyntaxError
+
+const packed = () =>
+  map(
+    [text("alg"), int(-8)],
+    [text("sig"), bytes(Buffer.alloc(64))],
+    [text("x5c"), Buffer.concat([head(4, 1), bytes(Buffer.alloc(20, 0x30))])],
+  )
+
+/** WebAuthn §7.1: what a browser answers about a new key, with CBOR inside. */
+export const webauthnRegistration = fuzzTarget({
+  name: "webauthn-registration",
+  seeds: () => [
+    creation("none", map()),
+    creation("packed", packed()),
+    creation("fido-u2f", packed()),
+    creation("tpm", packed()),
+    creation(
+      "android-safetynet",
+      map([text("ver"), text("1")], [text("response"), bytes(Buffer.from("a.b.c"))]),
+    ),
+    creation("apple", packed()),
+  ],
+  tokens,
+  isRejection: isNoJson,
+  parse: (input) => readNewKey(jsonIn(input), { challenge, party, isUserVerified: true }),
+  check: (made, input) => {
+    if (!made) return
+    const { response } = Object(jsonIn(input))
+    const client = JSON.parse(Buffer.from(response.clientDataJSON, "base64url").toString())
+    mustEqual(client.type, "webauthn.create", "the client data is of a registration")
+    mustEqual(client.challenge, challenge, "the challenge is ours")
+    mustEqual(client.origin, party.origins[0], "the page is ours")
+    const id = Buffer.from(made.credentialId, "base64url")
+    must(id.length > 0 && id.length <= 1023, "WebAuthn §4: an id has at most 1023 bytes")
+    must(made.publicKey !== "" && Number.isInteger(made.signCount), "there is a key and a count")
+    must(made.transports.length <= 8, "there are few transports")
+    must(/^[\da-f-]{36}$/.test(made.aaguid), "the model of the key is a UUID")
+  },
+})
+
+const known = {
+  ...{ credentialId: encoded(credentialId), publicKey: encoded(coseKey()), signCount: 0 },
+  ...{ state: "ready", transports: [], aaguid: "" },
+}
+
+const expected = {
+  ...{ key: known, challenge, party, isUserVerified: true },
+} as unknown as Parameters<typeof readAssertion>[1]
+
+/** What an assertion proves: the bytes that are signed, and the signature. */
+const provenIn = (json: string) => {
+  const { response } = Object(JSON.parse(json))
+  const decoded = ["clientDataJSON", "authenticatorData", "signature"].map((name) =>
+    Buffer.from(String(response[name]), "base64url").toString("hex"),
+  )
+  return decoded
+}
+
+/** WebAuthn §7.2: how a browser proves a key. */
+export const webauthnAssertion = fuzzTarget({
+  name: "webauthn-assertion",
+  seeds: () => [assertion(), assertion().replace("userHandle", "other")],
+  tokens,
+  isRejection: isNoJson,
+  parse: async (input) => {
+    const response = assertionOf(jsonIn(input))
+    return response && (await readAssertion(response, expected))
+  },
+  check: (proven, input) => {
+    if (!proven) return
+    mustEqual(provenIn(input.toString()), provenIn(assertion()), "only what was signed is proven")
+    must(proven.isUserVerified && proven.signCount === 1, "the flags and the count are as signed")
+  },
+})

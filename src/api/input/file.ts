@@ -28,9 +28,10 @@ async function partsOf(type: string, bytes: Uint8Array): Promise<FormData> {
   const boundary = quoted ?? plain
   if (boundary === undefined) throw malformedError("name its boundary in the Content-Type header")
   if (hasMore(bytes, `--${boundary}`)) throw malformedError(`have at most ${partsMax} parts`)
+  // The runtime may find another boundary in the header than the one that was counted by.
+  const headers = { "content-type": `multipart/form-data; boundary="${boundary}"` }
   try {
-    const body = new Uint8Array(bytes)
-    return await new Response(body, { headers: { "content-type": type } }).formData()
+    return await new Response(new Uint8Array(bytes), { headers }).formData()
   } catch (cause) {
     throw malformedError("be whole multipart/form-data", cause)
   }

@@ -364,6 +364,11 @@ describe("a form", () => {
     ["with a text in its place", `${part("file")}--b--\r\n`],
     ["with two files", `${part("file", file)}${part("file", file)}--b--\r\n`],
     ["of a thousand parts", `${part("note").repeat(1000).slice(0, 9000)}--b--\r\n`],
+    [
+      "of a hundred parts, with another boundary in a quoted text",
+      `${part("note").repeat(100)}${part("file", file)}--b--\r\n`,
+      'multipart/form-data; x="; boundary=a;"; boundary=b',
+    ],
   ])("%s is refused", async (_, body, contentType = type) => {
     await expect(read(body, contentType)).rejects.toMatchObject({ code: "invalid_argument" })
   })

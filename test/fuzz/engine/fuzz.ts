@@ -14,7 +14,7 @@ export type FuzzOptions = {
   readonly isOver: (runs: number) => boolean
   /** Called before each run, so that the input of one that never ends is known. */
   readonly beforeRun?: (input: Buffer) => void
-  /** Called with each input that did what no other had done, made small. */
+  /** Called with each made input that did what no other had done, after it was made small. */
   readonly onNew?: (input: Buffer, outcome: Outcome) => void
   readonly onFinding?: (finding: Finding) => void
 }
@@ -63,7 +63,7 @@ export async function fuzz(
       const finding = { input: small, reason: outcome.reason ?? "" }
       findings.push(finding)
       options.onFinding?.(finding)
-    } else options.onNew?.(small, outcome)
+    } else if (!isGiven) options.onNew?.(small, outcome)
   }
   const given = [...open.seeds, ...options.corpus]
   for (const input of given) await look(input, true)

@@ -65,6 +65,8 @@ export const multipart = fuzzTarget({
     `${type}\n${part(`${file}\r\nContent-Type: image/png`, "\x89PNG")}--${boundary}--\r\n`,
     `${type}\n${part(field, "1")}${part(file, "a\r\n--b")}--${boundary}--`,
     `multipart/form-data; boundary="a b"\n--a b\r\n${file}\r\n\r\nx\r\n--a b--\r\n`,
+    `multipart/form-data; x="; boundary=a;"; boundary=b\n--b\r\n${file}\r\n\r\nx\r\n--b--\r\n`,
+    `multipart/form-data; xboundary="; boundary=b\n--b\r\n${file}\r\n\r\nx\r\n--b--\r\n`,
     `${type}\n${part(file, "a")}${part(file, "b")}--${boundary}--\r\n`,
     `${type}\n${part('Content-Disposition: form-data; name="file"', "no file")}--${boundary}--`,
   ],

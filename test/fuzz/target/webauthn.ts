@@ -171,6 +171,7 @@ export const webauthnAssertion = fuzzTarget({
     return response && (await readAssertion(response, expected))
   },
   check: (proven, input) => {
+    must(proven !== undefined || input.toString() !== assertion(), "what was signed is accepted")
     if (!proven) return
     mustEqual(provenIn(input.toString()), provenIn(assertion()), "only what was signed is proven")
     must(proven.isUserVerified && proven.signCount === 1, "the flags and the count are as signed")

@@ -1,7 +1,7 @@
 // Loaded before each test file. A password costs 19 MiB and two passes in production; tests that
 // only need somebody to be signed in would spend half of their time on it. Here the library itself
-// is replaced: it hashes with the least cost, and still writes the production cost into the hash, so
-// that everything above it takes the same paths. Hashes that it did not make cost what they say.
+// is replaced: it hashes with the least cost and still writes the production cost into the hash, so
+// that everything above it takes the same paths. Hashes made elsewhere cost what they say.
 import { type Options, hash as realHash, verify as realVerify } from "@node-rs/argon2"
 
 const production = "$m=19456,t=2,p=1$"

@@ -3,7 +3,7 @@ import { authRequest, linkSession } from "../domain/grant/index.ts"
 import { deviceCookie, enterBrowser, type Proof, session } from "../domain/session/index.ts"
 import { user } from "../domain/user/index.ts"
 import type { Transaction } from "../store/index.ts"
-import { isHomeActive, type JustAnswered, presentOf, waitingRequest } from "./browser-context.ts"
+import { isHomeActive, presentOf, waitingRequest } from "./browser-context.ts"
 import { afterwards, type LoginContext } from "./context.ts"
 import { tellIfNew } from "./entered/new-device.ts"
 import { askedOnEntry } from "./entered/script.ts"
@@ -25,8 +25,8 @@ export type Completing<Refusal extends object> = {
 }
 
 /**
- * Signs a person in to the browser of the context and goes on from there: to the application at
- * once, where nothing else is to be done, since the request is then answered in the same step.
+ * Signs a person in to the browser of the context and goes on from there. Where nothing else is to
+ * be done, the request is answered in the same step.
  */
 export async function completeSignIn<Refusal extends object = never>(
   loginContext: LoginContext,
@@ -35,7 +35,8 @@ export async function completeSignIn<Refusal extends object = never>(
   const { cx, browserContext, waiting, answering } = loginContext
   const noted = await askedOnEntry(loginContext, { userId, first, method, proof })
   let isAnswered = false
-  let before: JustAnswered | undefined
+  // A double click has posted the form twice, and the other one was faster.
+  let wasAnswered = false
   const entered = await enterBrowser<Refusal>(cx, browserContext.browser.id, {
     userId,
     secure: browserContext.secure,
@@ -51,35 +52,18 @@ export async function completeSignIn<Refusal extends object = never>(
       const present = presentOf(id, tx.state(session, id))
       const goesOn = now !== undefined && stopAt?.() === undefined
       isAnswered = goesOn && answering.within(cx, tx, now, present)
-      // A double click has posted the form twice, and the other one was faster.
-      before = isHome && !isAnswered ? answeredBy(tx, waiting.id, id) : undefined
-      if (!isAnswered && !before) linkSession(tx, waiting.id, id)
+      wasAnswered = isHome && !isAnswered && isAnsweredBy(tx, waiting.id, id)
+      if (!isAnswered && !wasAnswered) linkSession(tx, waiting.id, id)
     },
   })
   if (typeof entered !== "string") return entered
-  const stop = before ? undefined : stopAt?.()
-  const answer = stop
-    ? goTo(stop, entered)
-    : await onward(loginContext, entered, { isAnswered, before })
-  answer.headers.append("set-cookie", deviceCookie(cx, browserContext, userId))
-  return answer
+  // What was kept while its person signed in has come to a good end.
+  if (isAnswered) cx.allowance?.refund("request")
+  const stop = isAnswered || wasAnswered ? undefined : stopAt?.()
+  return goTo(stop ?? afterwards(loginContext), entered, deviceCookie(cx, browserContext, userId))
 }
 
-type Outcome = { readonly isAnswered: boolean; readonly before: JustAnswered | undefined }
-
-function onward(
-  loginContext: LoginContext,
-  cookie: string,
-  { isAnswered, before }: Outcome,
-): Promise<Response> | Response {
-  const { waiting, answering } = loginContext
-  if (waiting && isAnswered) return answering.tell(loginContext, waiting, cookie)
-  return before
-    ? answering.again(loginContext, before, cookie)
-    : goTo(afterwards(loginContext), cookie)
-}
-
-function answeredBy(tx: Transaction, id: string, sessionId: string): JustAnswered | undefined {
+function isAnsweredBy(tx: Transaction, id: string, sessionId: string): boolean {
   const state = tx.state(authRequest, id)
-  return state.status === "answered" && state.sessionId === sessionId ? state : undefined
+  return state.status === "answered" && state.sessionId === sessionId
 }

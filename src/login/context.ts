@@ -1,5 +1,6 @@
 import type { Account, Application, Destination, Learnable, Target } from "../../ui/login/index.ts"
 import { applicationAskedFor } from "../domain/app/index.ts"
+import { requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { label, policyOf } from "../domain/policy/index.ts"
 import { csrfOf } from "../domain/session/index.ts"
@@ -17,6 +18,7 @@ import {
   waitingRequest,
   wantedOf,
 } from "./browser-context.ts"
+import { finishedRequest, showFinished } from "./finished.ts"
 import { nextStep, type Present, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"
@@ -41,18 +43,6 @@ export type LoginContext = {
 export type Answering = {
   /** Answers it as a part of the step that signs in; whether it did. */
   readonly within: (cx: Cx, tx: Transaction, waiting: Waiting, session: Present) => boolean
-  /** Tells the client after that step; the Set-Cookie line goes with it. */
-  readonly tell: (
-    loginContext: Pick<LoginContext, "cx" | "show">,
-    waiting: Waiting,
-    setCookie: string,
-  ) => Promise<Response>
-  /** Answers once more what was answered a moment ago, as it was asked and allowed then. */
-  readonly again: (
-    loginContext: Pick<LoginContext, "cx" | "show">,
-    answered: JustAnswered,
-    setCookie: string | undefined,
-  ) => Promise<Response>
 }
 
 /** What is known before the request that waits. */
@@ -66,7 +56,7 @@ export async function loginContextOf(
   if (requestId === "") return { ...pageContext, waiting: undefined }
   const waiting = waitingRequest(pageContext.cx, pageContext.browserContext, requestId)
   if (waiting) return { ...pageContext, waiting }
-  return trouble(pageContext, { problem: "expired" })
+  return showFinished(pageContext, requestId) ?? trouble(pageContext, { problem: "expired" })
 }
 
 /** The login context of a posted page, which must be one that we gave to this browser. */
@@ -77,10 +67,13 @@ export async function postedLoginContext(
   const { cx, browserContext, request } = pageContext
   const requestId = fields.get("authRequest")
   const answered = postedAgain(pageContext, fields)
-  if (answered)
-    return pageContext.answering.again(pageContext, answered, browserContext.browser.setCookie)
+  if (answered) return goTo(pageContext.onward({ id: requestId, asked: answered.asked }))
   const former = formerLoginContext(pageContext, fields)
   if (former) return former
+  // A second click, or Back and the button again: the page offers to continue.
+  const finishedId = requestId || fields.get("request")
+  if (finishedRequest(cx, browserContext, finishedId))
+    return goTo(withRequest(loginPaths.loginName, finishedId))
   if (isOwnForm(cx, browserContext, { request, csrf: fields.get("csrf") }))
     return loginContextOf(pageContext, requestId)
   // Another tab has signed in meanwhile and changed the cookie: nothing is lost by going on, but
@@ -139,12 +132,30 @@ function formerLoginContext(pageContext: PageContext, fields: Fields): LoginCont
   const before = { ...browserContext, browser, present: presentIn(cx, browser) }
   const isOwn = isOwnForm(cx, before, { request, csrf: fields.get("csrf") })
   const isAlone = browser.sessions.length === 1
-  const asked = postedAgain({ ...pageContext, browserContext: before }, fields)?.asked
-  if (!isOwn || !isAlone || !asked) return undefined
+  if (!isOwn || !isAlone) return undefined
   const id = fields.get("authRequest")
-  const rest = { loginHint: "", created: cx.clock.now(), sessionId: "" }
-  const waiting = { id, asked, loginHint: "", wanted: wantedOf(cx, asked, rest) }
-  return { ...pageContext, browserContext: { ...before, present: [] }, waiting }
+  const former = { ...pageContext, browserContext: { ...before, present: [] } }
+  const asked = postedAgain({ ...pageContext, browserContext: before }, fields)?.asked
+  if (asked) {
+    const rest = { loginHint: "", created: cx.clock.now(), sessionId: "" }
+    return { ...former, waiting: { id, asked, loginHint: "", wanted: wantedOf(cx, asked, rest) } }
+  }
+  if (!isJustSignedIn({ cx, browserContext: before }, fields.get("loginName"))) return undefined
+  const waiting = waitingRequest(cx, before, id)
+  return waiting || id === "" ? { ...former, waiting } : undefined
+}
+
+/** Whether the person of this name signed in here a moment ago, and proved only the password. */
+function isJustSignedIn(
+  { cx, browserContext }: Pick<PageContext, "cx" | "browserContext">,
+  loginName: string,
+): boolean {
+  const present = browserContext.present.filter(
+    ({ authTime, checks }) =>
+      cx.clock.now() < authTime + requestLifetimes.code &&
+      Object.keys(checks).every((kind) => kind === "password"),
+  )
+  return isPresent({ cx, browserContext: { ...browserContext, present } }, loginName)
 }
 
 type Troubled = PageContext & Partial<Pick<LoginContext, "waiting">>
@@ -200,7 +211,6 @@ export const optionsOf = (
 ): PageOptions => ({
   status,
   languages: waiting?.asked.languages ?? [],
-  target: waiting?.asked.redirectUri,
   orgId: lookOrgOf(cx, waiting?.asked, userId),
   cookies: [browserContext.browser.setCookie],
 })

@@ -1,4 +1,5 @@
 import { isRefusal } from "../domain/action/index.ts"
+import { isRequestOver } from "../domain/grant/index.ts"
 import { samlPathOf } from "../domain/idp/index.ts"
 import { originsOf } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
@@ -6,6 +7,7 @@ import type { Cx } from "../store/index.ts"
 import { browserContextOf } from "./browser-context.ts"
 import { askConsent, takeConsent } from "./consent.ts"
 import {
+  afterwards,
   type LoginContext,
   loginContextOf,
   type PageContext,
@@ -113,7 +115,14 @@ async function answer(
   const fields = await fieldsOf(pageContext.request)
   if (!fields) return troublePage(pageContext, { problem: "invalid_request" })
   const loginContext = await postedLoginContext(pageContext, fields)
-  return loginContext instanceof Response ? loginContext : post(loginContext, fields)
+  if (loginContext instanceof Response) return loginContext
+  try {
+    return await post(loginContext, fields)
+  } catch (cause) {
+    // The first of two clicks was faster: the request is answered.
+    if (!isRequestOver(cause)) throw cause
+    return goTo(afterwards(loginContext))
+  }
 }
 
 const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({

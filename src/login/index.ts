@@ -4,15 +4,18 @@ export {
   type BrowserContext,
   browserContextOf,
   isOwnForm,
+  justAnswered,
   presentBy,
   presentIn,
+  type Waiting,
   waitingRequest,
   wantedOf,
 } from "./browser-context.ts"
 export { type Answering, accountOf } from "./context.ts"
+export { showFinished } from "./finished.ts"
 export { nextStep, type Present, type Step, type Wanted } from "./flow.ts"
 export { type LoginParts, loginHandler } from "./handler.ts"
 export { lookOrgOf } from "./look/labelling.ts"
 export { notesFor } from "./note.ts"
-export { pagesWith, type ShowPage, showFault, showTrouble } from "./page.ts"
+export { pagesWith, type ShowPage, showContinue, showFault, showTrouble } from "./page.ts"
 export { loginPaths, stepPath } from "./path.ts"

@@ -18,10 +18,8 @@ export type PageOptions = {
   readonly status?: number
   /** Preferred before the browser's own, best first. */
   readonly languages?: readonly string[]
-  /** Where a form of the page may lead in the end, beside ourselves. */
-  readonly target?: string | undefined
-  /** Whether what takes the form may send the browser on to anywhere: nobody knows where to. */
-  readonly isOpenEnded?: boolean
+  /** Whether its form posts to another site, which may redirect the browser to any address. */
+  readonly postsElsewhere?: boolean
   /** Pages of others that this page loads in frames. */
   readonly frames?: readonly string[]
   /** Where the browser goes by itself after a few seconds, without any script. */
@@ -111,11 +109,40 @@ function embeddersOf(cx: Cx): readonly string[] {
   return security.enableIframeEmbedding ? security.allowedOrigins.flatMap(sourceOf) : []
 }
 
+/** What a page that continues by itself says, and where it leads. */
+export type Continuing = PageOptions & {
+  readonly href: string
+  readonly application: string
+  readonly why: "signed_in" | "refused" | "signed_out"
+}
+
+/**
+ * Sends the browser on from what a form of ours has led to. A redirect would be a part of the form,
+ * and blocked by its form-action (see `policy`); a page ends that.
+ */
+export const showContinue = (
+  show: ShowPage,
+  cx: Cx,
+  { href: location, application, why, ...options }: Continuing,
+): Promise<Response> =>
+  show(
+    cx,
+    (ui, shared, keep) => {
+      const href = asciiOf(location)
+      const props = { ...shared, application, why, href, isAutomatic: true }
+      const naming = (word: (text: string) => string) => ({ href: word(href) })
+      return keep({ page: ui.ContinuePage, props, own: [], naming })
+    },
+    options,
+  )
+
 const continueSeconds = 5
 
+const refreshTo = (address: string): string => `${continueSeconds};url=${asciiOf(address)}`
+
 /** RFC 3987 §3.1: a registered address may have characters that no header can carry. */
-const refreshTo = (address: string): string =>
-  `${continueSeconds};url=${address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent)}`
+const asciiOf = (address: string): string =>
+  address.toWellFormed().replace(/[^\x21-\x7e]+/g, encodeURIComponent)
 
 /** What went wrong, with the id that finds it in the log. */
 export type Trouble = PageOptions & {
@@ -166,12 +193,12 @@ const faultPages: Readonly<Partial<Record<Code, readonly [Problem, number]>>> = 
 }
 
 /**
- * Nothing inline, in frames of those alone who may, and from elsewhere only what a page names.
- * Browsers apply form-action to the redirect that answers a form as well, so it names the
- * application that waits at the end.
+ * Nothing inline, no frames but those that the instance allows, and from elsewhere only what a page
+ * names. Chromium applies form-action to every redirect that follows a form, so only pages that
+ * post to another site leave it out. Our own forms lead to pages of ours, see `ContinuePage`.
  */
 const policy = (
-  { target, isOpenEnded, frames = [] }: PageOptions,
+  { postsElsewhere = false, frames = [] }: PageOptions,
   embedders: readonly string[],
 ): string =>
   [
@@ -181,22 +208,13 @@ const policy = (
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
-    `form-action ${["'self'", ...targetOf(target), ...anywhere(isOpenEnded)].join(" ")}`,
+    ...(postsElsewhere ? [] : ["form-action 'self'"]),
     ...(frames.length > 0 ? [`frame-src ${[...new Set(frames.flatMap(sourceOf))].join(" ")}`] : []),
     `frame-ancestors ${embedders.join(" ") || "'none'"}`,
     "base-uri 'none'",
   ].join("; ")
 
-const anywhere = (isOpenEnded = false): readonly string[] =>
-  isOpenEnded ? ["https:", "http:"] : []
-
-/** CSP 3 §2.3.1: a source can't be an IPv6 address, so for one of these its scheme stands. */
-function targetOf(target: string | undefined): readonly string[] {
-  return sourceOf(target).map((source) => source.replace(/^(https?:)\/\/\[.*$/, "$1"))
-}
-
-function sourceOf(target: string | undefined): readonly string[] {
-  if (target === undefined) return []
+function sourceOf(target: string): readonly string[] {
   const known = sources.get(target) ?? readSource(target)
   sources.set(target, known)
   return known

@@ -10,7 +10,7 @@ import { pause } from "../support/wait.ts"
 const ownScheme = "com.example.app:/callback"
 const elsewhere = "https://app.example.com/callback"
 
-/** The form of the password is answered by the application's address, whatever that is. */
+/** The form of the password leads to the application's address, whatever that is. */
 describe.runIf(needs("chromium"))("the way from the password straight back", () => {
   let service: Service
   let browser: Browser
@@ -104,11 +104,11 @@ describe.runIf(needs("chromium"))("the way from the password straight back", () 
     test("leads to an application that has a scheme of its own", async () => {
       const page = await opened(ownScheme, script)
       // No program here is for such addresses: what is seen is that the browser goes there.
-      const network = await page.context().newCDPSession(page)
-      await network.send("Network.enable")
+      const frames = await page.context().newCDPSession(page)
+      await frames.send("Page.enable")
       const left = new Promise<string>((done) => {
-        network.on("Network.responseReceivedExtraInfo", ({ statusCode, headers }) => {
-          if (statusCode === 303) done(headers.location ?? headers.Location ?? "")
+        frames.on("Page.frameRequestedNavigation", ({ url }) => {
+          if (!url.startsWith("http")) done(url)
         })
       })
       await page.click('button[type="submit"]')

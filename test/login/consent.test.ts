@@ -44,8 +44,10 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
     const asked = await browser.signIn(asking())
     const { error, state, iss } = answerOf(await browser.post(asked, { answer: "cancel" }))
     expect([error, state, iss]).toEqual(["access_denied", "s-1", issuer])
+    // Back in the browser: there is nothing left to decide.
     const again = await browser.go(asked.path)
-    expect(again.response.status).toBe(400)
+    expect(again.page).toContain("This sign-in is finished")
+    expect(again.page).not.toContain("<form")
   })
 
   test("asks each time", async () => {

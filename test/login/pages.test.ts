@@ -80,17 +80,8 @@ describe("the login pages", () => {
     expect(policy).toContain("default-src 'none'")
     expect(policy).toContain("frame-ancestors 'none'")
     expect(policy).not.toContain("unsafe")
-    expect(policy).toContain("form-action 'self' https://app.example.com;")
+    expect(policy).toContain("form-action 'self';")
     expect(response.headers.get("cache-control")).toBe("no-store")
-  })
-
-  test("let a form lead to an application at an IPv6 address, too", async () => {
-    const redirectUris = ["http://[::1]/callback"]
-    const native = await provider.addClient({ appType: "native", redirectUris })
-    const redirect_uri = "http://[::1]:49152/callback"
-    const { response } = await browserOf(provider).go(authorizePath(native.id, { redirect_uri }))
-    const policy = response.headers.get("content-security-policy") ?? ""
-    expect(policy).toContain("form-action 'self' http:;")
   })
 
   test("speak the language that the application or the browser asks for", async () => {
@@ -231,11 +222,11 @@ describe("the browser's session", () => {
     expect(answerOf(silent).error).toBe("account_selection_required")
     const sessions = [...choice.page.matchAll(/<button[^>]*value="(\d+)"/g)].map(([, s]) => s)
     expect(sessions).toHaveLength(2)
+    const foreign = await browser.post(choice, { session: id })
+    expect(foreign.path).toMatch(/^\/ui\/login\/accounts/)
     expect(answerOf(await browser.post(choice, { session: sessions[1] ?? "" }))).toHaveProperty(
       "code",
     )
-    const foreign = await browser.post(choice, { session: id })
-    expect(foreign.response.status).toBe(400)
   })
 
   test("is marked Secure, HttpOnly and __Host-", async () => {

@@ -132,8 +132,8 @@ describe("authorize", () => {
     const page = await browser.go(authorizePath(web.id, { response_mode: "form_post" }))
     expect(page.page).toContain(`action="${redirectUri}"`)
     expect(page.page).toMatch(/name="code" value="[^"]+"/)
-    const policy = page.response.headers.get("content-security-policy")
-    expect(policy).toContain("form-action 'self' https://app.example.com;")
+    // Chromium applies form-action to where the application redirects, which only that knows.
+    expect(page.response.headers.get("content-security-policy")).not.toContain("form-action")
   })
 })
 

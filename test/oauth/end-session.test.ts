@@ -5,6 +5,7 @@ import {
   authorizePath,
   browserOf,
   codeFields,
+  hiddenFields,
   type NewClient,
   openProvider,
   type Provider,
@@ -77,6 +78,28 @@ describe("end session", () => {
     expect(await isIn()).toBe(true)
     expect((await browser.post(asked, {})).path).toBe(signedOutUri)
     expect(await isIn()).toBe(false)
+  })
+
+  test("leads back after a double click, and after Back", async () => {
+    const asked = await leave({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
+    expect((await browser.post(asked, {})).path).toBe(signedOutUri)
+    expect((await browser.post(asked, {})).path).toBe(signedOutUri)
+    expect((await browser.go(asked.path)).path).toBe(signedOutUri)
+    // A browser that has lost its cookie meanwhile has nothing left to end.
+    expect((await browserOf(provider).post(asked, {})).path).toBe(signedOutUri)
+  })
+
+  test("answers the question by an address, which leads nobody else anywhere", async () => {
+    const asked = await leave({ client_id: client.id, post_logout_redirect_uri: signedOutUri })
+    const { csrf = "" } = hiddenFields(asked.page)
+    const posted = await provider.send(asked.path, {
+      ...{ method: "POST", headers: { cookie: browser.cookie() } },
+      body: new URLSearchParams({ csrf }),
+    })
+    const next = posted.headers.get("location") ?? ""
+    expect(next).toMatch(/^\/oidc\/v1\/endsession\?as=/)
+    expect((await browser.go(next)).path).toBe(signedOutUri)
+    expect((await browserOf(provider).go(next)).path).toBe("/ui/login/signedout")
   })
 
   test("ignores a redirect that no client is known for", async () => {

@@ -28,6 +28,7 @@ import { apiCaller, oauthHandler } from "../../src/oauth/index.ts"
 import { answering, onward, samlHandler } from "../../src/saml/index.ts"
 import type { AnyAggregate } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import { continuedTo } from "../support/visitor.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { keepWorld } from "../support/world-log.ts"
 
@@ -224,9 +225,10 @@ export function browserOf(provider: Pick<Provider, "send">) {
     const headers = { ...Object.fromEntries(new Headers(init.headers)), cookie: cookie() }
     const response = await provider.send(path, { ...init, headers })
     for (const line of response.headers.getSetCookie()) keep(line)
-    const location = response.headers.get("location")
-    if (location === null) {
-      const page = await response.text()
+    const found = response.headers.get("location")
+    const page = found === null ? await response.text() : ""
+    const location = found ?? continuedTo(page)
+    if (location === undefined) {
       if (init.method === "POST") mustBeNoStep(path, page)
       return { path, response, page }
     }

@@ -172,6 +172,15 @@ const applications = ({ base, known, application, account, named }: Ground): Sam
     ...{ ...base, action: "https://app.example.org/callback" },
     ...{ fields: { code: named }, application: named },
   }),
+  continue: createElement(login.ContinuePage, {
+    ...{ ...base, application: named, why: "signed_in", href: "claude://callback" },
+  }),
+  continueRefused: createElement(login.ContinuePage, {
+    ...{ ...base, application: named, why: "refused", href: "claude://callback" },
+  }),
+  continueFinished: createElement(login.ContinuePage, {
+    ...{ ...base, application: named, why: "finished" },
+  }),
   tested: createElement(login.TestPage, {
     ...{ ...base, application: named, backHref: "/ui/console/" },
     result: { account, roles: [named], told: { id_token: { name: named }, userinfo: {} } },

@@ -9,6 +9,11 @@ export const prerequisites = {
     why: "the browser tests",
     remedy: "apt-get install chromium-headless-shell",
   },
+  firefox: {
+    names: ["firefox-esr", "firefox"],
+    why: "the browser tests of what browsers do differently",
+    remedy: "apt-get install firefox-esr",
+  },
   apache: {
     names: ["apache2"],
     beside: "/usr/lib/apache2/modules/mod_auth_openidc.so",

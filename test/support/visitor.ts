@@ -18,8 +18,9 @@ export function visit(send: Send = fetch) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? []
       cookies.set(name, value)
     }
-    const location = response.headers.get("location")
-    if (location === null) return { url, text: await response.text() }
+    const text = await response.text()
+    const location = response.headers.get("location") ?? continuedTo(text)
+    if (location === undefined) return { url, text }
     const next = new URL(location, url)
     return next.origin === new URL(url).origin ? go(next.href) : { url: next.href, text: "" }
   }
@@ -34,6 +35,14 @@ export function visit(send: Send = fetch) {
     },
   }
 }
+
+/** Where a page continues by itself; undefined for a page that waits for its reader. */
+export const continuedTo = (page: string): string | undefined =>
+  /<meta http-equiv="refresh" content="0;url=([^"]*)"/
+    .exec(page)?.[1]
+    ?.replaceAll("&quot;", '"')
+    .replaceAll("&#x27;", "'")
+    .replaceAll("&amp;", "&")
 
 /** The first form of a page: where it goes, and what its inputs hold. */
 export function formIn({ url, text }: Page): { readonly action: string; readonly fields: Fields } {

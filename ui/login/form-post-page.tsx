@@ -29,11 +29,9 @@ export function FormPostPage(props: FormPostPageProps) {
         {Object.entries(fields).map(([name, value]) => (
           <input type="hidden" key={name} name={name} value={value} />
         ))}
-        <noscript>
-          <Button kind="primary" type="submit" wide>
-            {t("form_post.submit")}
-          </Button>
-        </noscript>
+        <Button type="submit" wide>
+          {t("form_post.submit")}
+        </Button>
       </form>
     </Frame>
   )

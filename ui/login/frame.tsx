@@ -49,11 +49,13 @@ type FrameProps = PageProps & {
   readonly children: ReactNode
   readonly foot?: ReactNode
   readonly wide?: boolean
+  /** The address that the browser opens next, by itself. */
+  readonly refreshTo?: string | undefined
 }
 
 /** The document around one card: the same head, sign and foot for every page. */
 export function Frame(props: FrameProps) {
-  const { t, language, assets, look = {}, title, children, foot, wide } = props
+  const { t, language, assets, look = {}, title, children, foot, wide, refreshTo } = props
   const { brand = "Latchkey", sheet, icon, links = [] } = look
   return (
     <html lang={language}>
@@ -64,6 +66,7 @@ export function Frame(props: FrameProps) {
         <meta name="color-scheme" content="light dark" />
         <meta name="referrer" content="no-referrer" />
         <meta name="robots" content="noindex" />
+        {refreshTo && <meta httpEquiv="refresh" content={`0;url=${refreshTo}`} />}
         <link rel="stylesheet" href={assets.css} />
         {sheet && <link rel="stylesheet" href={sheet} />}
         {icon ? <Icon {...icon} /> : <link rel="icon" href={assets.icon} type="image/svg+xml" />}

@@ -3,6 +3,7 @@ export { initialsOf } from "../kit/person.tsx"
 export { AccountPage, type AccountPageProps, type KnownAccount } from "./account-page.tsx"
 export { BarredPage, type BarredPageProps } from "./barred-page.tsx"
 export { ConsentPage, type ConsentPageProps } from "./consent-page.tsx"
+export { ContinuePage, type ContinuePageProps } from "./continue-page.tsx"
 export {
   DeviceDonePage,
   type DeviceDonePageProps,

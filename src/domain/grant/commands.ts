@@ -100,10 +100,16 @@ function openRequest(tx: Transaction, id: string): Requested {
   }
   throw new Fault(
     "failed_precondition",
-    "auth_request.over",
+    requestOver,
     "this sign-in is over; go back to the application and start again",
   )
 }
+
+const requestOver = "auth_request.over"
+
+/** Whether something failed because the request was answered meanwhile, or has expired. */
+export const isRequestOver = (cause: unknown): boolean =>
+  cause instanceof Fault && cause.id === requestOver
 
 /** What a person allows a client, and for how long. */
 export type NewGrant = {

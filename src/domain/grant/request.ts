@@ -114,10 +114,18 @@ type Open = {
   readonly isDenied?: boolean
 }
 
+/** What is kept of a finished request, so that its browser can be led to the application. */
+export type FinishedRequest = Pick<Open, "agentId"> &
+  Pick<Requested, "clientId" | "appId" | "redirectUri" | "languages">
+
 /** `answered`: a code is under way, since `codeAt`. `exchanged`: it has become a grant. */
 export type AuthRequest =
   | { readonly status: "absent" }
-  | { readonly status: "failed"; readonly created: number }
+  | {
+      readonly status: "failed"
+      readonly created: number
+      readonly finished?: FinishedRequest
+    }
   | (Open & { readonly status: "open" })
   | (Open & { readonly status: "answered"; readonly codeAt: number })
   | {
@@ -125,6 +133,8 @@ export type AuthRequest =
       readonly created: number
       readonly clientId: string
       readonly grantId: string
+      /** Absent where nothing was kept of the request before its code was used. */
+      readonly finished?: FinishedRequest
     }
 
 const absent: AuthRequest = { status: "absent" }
@@ -137,7 +147,7 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
   stream: "auth_request",
   retention: "transient",
   expires: (state) => (state.status === "absent" ? undefined : state.created + kept),
-  revision: 3,
+  revision: 4,
   initial: absent,
   evolve: {
     "auth_request.added": (_, { data: { agentId, asked }, private: secret, time }) => {
@@ -162,12 +172,21 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
           created: state.created,
           clientId: state.asked.clientId,
           grantId,
+          finished: finishedOf(state),
         }
       }
       return clientId === undefined
         ? state
         : { status: "exchanged", created: time, clientId, grantId }
     },
-    "auth_request.failed": (_, { time }) => ({ status: "failed", created: time }),
+    "auth_request.failed": (state, { time }) =>
+      state.status === "open" && state.asked.testedBy === undefined
+        ? { status: "failed", created: time, finished: finishedOf(state) }
+        : { status: "failed", created: time },
   },
 })
+
+function finishedOf({ agentId, asked }: Open): FinishedRequest {
+  const { clientId, appId, redirectUri, languages } = asked
+  return { agentId, clientId, appId, redirectUri, languages }
+}

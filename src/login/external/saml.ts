@@ -74,7 +74,7 @@ async function start(pageContext: PageContext, id: string): Promise<Response> {
     return await show(
       cx,
       (ui, shared) => ui.FormPostPage({ ...shared, action: url, fields, provider }),
-      { target: url, isOpenEnded: true, orgId: found.place },
+      { postsElsewhere: true, orgId: found.place },
     )
   } catch (cause) {
     return failed(pageContext, cause)

@@ -1,5 +1,5 @@
 import type { Requested } from "../../domain/grant/index.ts"
-import type { BrowserContext, ShowPage } from "../../login/index.ts"
+import { type BrowserContext, type ShowPage, showContinue } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { redirect } from "../response.ts"
@@ -21,6 +21,8 @@ export type Answer = {
   readonly here?: BrowserContext["present"]
   /** Set-Cookie lines. */
   readonly cookies: readonly (string | undefined)[]
+  /** Whether a form of ours may have led here: then a page sends the browser on. */
+  readonly isAfterForm?: boolean
 }
 
 /**
@@ -42,26 +44,27 @@ export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Prom
   if (back.responseMode === "form_post") {
     return postAnswer(cx, show, { redirectUri: back.redirectUri, fields, application, cookies })
   }
-  return redirect(joined(back, fields), ...cookies)
+  const href = joined(back, fields)
+  if (!answer.isAfterForm) return redirect(href, ...cookies)
+  const why = isRefused ? "refused" : "signed_in"
+  return showContinue(show, cx, { href, application, why, cookies })
 }
 
 type Posting = Pick<Answer, "fields" | "application"> & {
   readonly redirectUri: string
   readonly cookies?: Answer["cookies"]
-  /** See `PageOptions`. */
-  readonly isOpenEnded?: boolean
 }
 
 /** OAuth 2.0 Form Post Response Mode: a page has the browser post the answer. */
 export const postAnswer = (
   cx: Cx,
   show: ShowPage,
-  { redirectUri, fields, application, cookies = [], isOpenEnded = false }: Posting,
+  { redirectUri, fields, application, cookies = [] }: Posting,
 ): Promise<Response> =>
   show(
     cx,
     (ui, shared) => ui.FormPostPage({ ...shared, action: redirectUri, fields, application }),
-    { target: redirectUri, cookies, isOpenEnded },
+    { postsElsewhere: true, cookies },
   )
 
 /**

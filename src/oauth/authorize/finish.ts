@@ -1,15 +1,16 @@
 import { applicationName, type ShowPage, showTrouble } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { answerClient } from "./answer.ts"
+import { type Answer, answerClient } from "./answer.ts"
 import { complete, type Ready } from "./complete.ts"
 import { showTested } from "./tested.ts"
 
 /** `cookies` are Set-Cookie lines. */
-type Finishing = { readonly ready: Ready; readonly cookies: readonly (string | undefined)[] }
+type Finishing = Pick<Answer, "cookies" | "isAfterForm"> & { readonly ready: Ready }
 
 /** Answers a request whose person may have it answered: the client, or who tries it out. */
 export async function finish(cx: Cx, show: ShowPage, finishing: Finishing): Promise<Response> {
-  const { ready, cookies } = finishing
+  const { ready, ...sent } = finishing
+  const { cookies } = sent
   const { asked, keep } = ready
   const expired = () => showTrouble(show, cx, { problem: "expired", cookies })
   if (asked.testedBy !== undefined) return (await showTested(cx, show, finishing)) ?? expired()
@@ -18,5 +19,5 @@ export async function finish(cx: Cx, show: ShowPage, finishing: Finishing): Prom
   // What was kept while its person signed in has come to a good end.
   if (!keep) cx.allowance?.refund("request")
   const application = applicationName(cx, asked.clientId)
-  return answerClient(cx, show, { back: asked, application, cookies, fields })
+  return answerClient(cx, show, { back: asked, application, fields, ...sent })
 }

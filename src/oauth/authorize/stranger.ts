@@ -35,6 +35,6 @@ export function showStranger(cx: Cx, show: ShowPage, stranger: Stranger): Promis
   const { cookies, ...said } = stranger
   const { host } = new URL(said.href)
   return show(cx, (ui, shared) => ui.StrangerPage({ ...shared, ...said, host }), {
-    ...{ target: said.href, cookies },
+    ...{ postsElsewhere: said.fields !== undefined, cookies },
   })
 }

@@ -1,12 +1,15 @@
-import { failRequest } from "../../domain/grant/index.ts"
+import { failRequest, isRequestOver } from "../../domain/grant/index.ts"
 import {
   applicationName,
   type BrowserContext,
   browserContextOf,
+  justAnswered,
   nextStep,
   type ShowPage,
+  showFinished,
   showTrouble,
   stepPath,
+  type Waiting,
   waitingRequest,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -15,9 +18,10 @@ import { goneSince } from "../authorize/client.ts"
 import { finish } from "../authorize/finish.ts"
 import { inLanguages, shownFor } from "../authorize/language.ts"
 import { isTester } from "../authorize/tested.ts"
+import { writeCode } from "../code.ts"
 import { readPosted } from "../handed/posted.ts"
 import { redirect } from "../response.ts"
-import type { Endpoint } from "./endpoint.ts"
+import type { Asking, Endpoint } from "./endpoint.ts"
 
 /** Where the login pages hand back to: answers the client, or shows what is still to be done. */
 export const callback: Endpoint = {
@@ -26,31 +30,77 @@ export const callback: Endpoint = {
   answer: async ({ cx, request, url, show: showAny }) => {
     const answer = url.searchParams.get("answer")
     const browserContext = await browserContextOf(cx, request)
-    const cookies = [browserContext.browser.setCookie]
     if (answer !== null) return post(cx, showAny, { answer, browserContext })
-    const waiting = waitingRequest(cx, browserContext, url.searchParams.get("id") ?? "")
-    if (!waiting) return showTrouble(showAny, cx, { problem: "expired", cookies })
-
-    const { id, asked } = waiting
-    const show = shownFor(showAny, asked)
-    const gone = goneSince(cx, asked)
-    if (gone) return showTrouble(show, cx, { ...gone, cookies })
-    if (!isTester(browserContext, asked)) {
-      return showTrouble(show, cx, { problem: "other_tester", cookies })
+    const id = url.searchParams.get("id") ?? ""
+    const context = { cx, show: showAny, browserContext }
+    const waiting = waitingRequest(cx, browserContext, id)
+    try {
+      return await (waiting ? answerOpen(context, waiting) : answerAgain(context, id))
+    } catch (cause) {
+      // A double click has the browser come twice, and the other one was faster.
+      if (!isRequestOver(cause)) throw cause
+      return answerAgain(context, id)
     }
-    const told = { back: asked, application: applicationName(cx, asked.clientId), cookies }
-    const step = nextStep(waiting.wanted, browserContext.present, cx.clock.now())
-    if (step.kind === "refuse") {
-      const fields = refusals[step.why]
-      await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
-      return answerClient(cx, show, { ...told, fields, here: browserContext.present })
-    }
-    if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
-    return finish(cx, show, { ready: { id, asked, sessionId: step.sessionId }, cookies })
   },
 }
 
-type Posting = { readonly answer: string; readonly browserContext: BrowserContext }
+type Context = Pick<Asking, "cx" | "show"> & { readonly browserContext: BrowserContext }
+
+/** Answers a request that waits, or shows what is still to be done. */
+async function answerOpen(
+  { cx, show: showAny, browserContext }: Context,
+  waiting: Waiting,
+): Promise<Response> {
+  const cookies = [browserContext.browser.setCookie]
+  const { id, asked } = waiting
+  const show = shownFor(showAny, asked)
+  const gone = goneSince(cx, asked)
+  if (gone) return showTrouble(show, cx, { ...gone, cookies })
+  if (!isTester(browserContext, asked)) {
+    return showTrouble(show, cx, { problem: "other_tester", cookies })
+  }
+  const step = nextStep(waiting.wanted, browserContext.present, cx.clock.now())
+  if (step.kind === "refuse") {
+    const fields = refusals[step.why]
+    await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
+    const application = applicationName(cx, asked.clientId)
+    const told = { back: asked, application, cookies, isAfterForm }
+    return answerClient(cx, show, { ...told, fields, here: browserContext.present })
+  }
+  if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
+  const ready = { id, asked, sessionId: step.sessionId }
+  return finish(cx, show, { ready, cookies, isAfterForm })
+}
+
+/** The login pages post forms to us, and their answers lead here. */
+const isAfterForm = true
+
+/**
+ * Answers a request that was answered a moment ago, in this very browser, which has lost the answer
+ * by a double click: with the same code, while it was not used. Later the browser is offered to
+ * continue, without a code.
+ */
+async function answerAgain(
+  { cx, show: showAny, browserContext }: Context,
+  id: string,
+): Promise<Response> {
+  const cookies = [browserContext.browser.setCookie]
+  const answered = justAnswered(cx, browserContext, id)
+  if (!answered) {
+    const finished = showFinished({ cx, show: showAny, browserContext }, id)
+    return finished ?? showTrouble(showAny, cx, { problem: "expired", cookies })
+  }
+  const { asked } = answered
+  const show = shownFor(showAny, asked)
+  const gone = goneSince(cx, asked)
+  if (gone) return showTrouble(show, cx, { ...gone, cookies })
+  const application = applicationName(cx, asked.clientId)
+  // RFC 8628 §3.3: the device gets its answer by itself.
+  const fields = asked.device ? {} : { code: writeCode(cx, { id }) }
+  return answerClient(cx, show, { back: asked, application, fields, cookies, isAfterForm })
+}
+
+type Posting = Pick<Context, "browserContext"> & { readonly answer: string }
 
 /** Hands on what a login page of somebody else has answered, the way the client asked for. */
 function post(cx: Cx, showAny: ShowPage, { answer, browserContext }: Posting): Promise<Response> {

@@ -8,6 +8,8 @@ import {
   isOwnForm,
   loginPaths,
   lookOrgOf,
+  notesFor,
+  showContinue,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { isStranger, showStranger } from "../authorize/stranger.ts"
@@ -29,15 +31,17 @@ export const endSession: Endpoint = {
     const search = posted ? await asking.form() : new URLSearchParams()
     const parameters = parametersOf(new URLSearchParams([...url.searchParams, ...search]))
     const browserContext = await browserContextOf(cx, request)
+    const left = departures.of({ cx, request, browserContext })
+    if (!posted && left) return leave(asking, browserContext, { ...left, isAfterForm: true })
+    const csrf = parameters.get("csrf")
+    const isAfterForm = posted && csrf !== undefined
     // A form from another site comes without our cookie (SameSite=Lax); a GET brings it.
-    if (posted && browserContext.browser.setCookie !== undefined) {
+    if (posted && !isAfterForm && browserContext.browser.setCookie !== undefined) {
       return redirect(withParameters(paths.endSession, parameters))
     }
     const named = logoutOf(cx, parameters)
     const { asked, stranger } = strangerApart(cx, browserContext, named)
-    const csrf = parameters.get("csrf")
-    const confirmed =
-      posted && csrf !== undefined && isOwnForm(cx, browserContext, { request, csrf })
+    const confirmed = isAfterForm && isOwnForm(cx, browserContext, { request, csrf })
     const handed = handedSession(cx, asked)
     const page = handed ? undefined : logoutPage(cx, asked, parameters)
     if (page !== undefined) return redirect(page, browserContext.browser.setCookie)
@@ -49,10 +53,16 @@ export const endSession: Endpoint = {
       })
     }
     const next = await ended(cx, sessions, asked.location)
-    const frames = logoutFrames(cx, sessions)
-    return leave(asking, browserContext, { ...asked, next, frames, stranger })
+    const { application, clientId, languages, location } = asked
+    const leaving = { application, clientId, languages, location, next, sessions, stranger }
+    return isAfterForm
+      ? departures.next({ cx, request, browserContext }, leaving)
+      : leave(asking, browserContext, { ...leaving, isAfterForm })
   },
 }
+
+/** Where the browser goes once its person has confirmed: to a page, which no form has led to. */
+const departures = notesFor<Departure>(paths.endSession)
 
 type Apart = { readonly asked: Logout; readonly stranger?: string }
 
@@ -139,8 +149,10 @@ function withParameters(path: string, parameters: Parameters): string {
   return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept)}`
 }
 
-type Leaving = Logout & {
-  readonly frames: readonly string[]
+/** How a browser leaves when its sessions have ended. */
+type Departure = Pick<Logout, "application" | "clientId" | "languages" | "location"> & {
+  /** Those that ended. */
+  readonly sessions: readonly string[]
   /** Where the browser goes first; else to the location. */
   readonly next: string
   /** Where the application wants it to go, that nobody vouches for. */
@@ -151,22 +163,23 @@ type Leaving = Logout & {
 function leave(
   { cx, show }: Asking,
   browserContext: BrowserContext,
-  asked: Leaving,
+  left: Departure & { readonly isAfterForm: boolean },
 ): Promise<Response> | Response {
-  const { location, next, frames, stranger, application = "" } = asked
+  const { location, next, sessions, stranger, application = "", isAfterForm } = left
+  const frames = logoutFrames(cx, sessions)
   const cookies = [browserContext.browser.setCookie]
-  if (frames.length === 0 && next === location && stranger !== undefined) {
+  if (frames.length > 0 || next !== location) {
+    return show(cx, (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: next }), {
+      ...lookedAt(cx, left),
+      ...{ frames, continueTo: next, cookies },
+    })
+  }
+  if (stranger !== undefined) {
     return showStranger(cx, show, { application, why: "signed_out", href: stranger, cookies })
   }
-  // Browsers would hold an answer to our form to where that may lead, and so would end here.
-  if (frames.length === 0 && next === location) return redirect(location, ...cookies)
-  return show(cx, (ui, shared) => ui.SigningOutPage({ ...shared, frames, continueHref: next }), {
-    ...lookedAt(cx, asked),
-    target: location,
-    frames,
-    continueTo: next,
-    cookies,
-  })
+  if (!isAfterForm || location === loginPaths.signedOut) return redirect(location, ...cookies)
+  const signedOut = { href: location, application, why: "signed_out", cookies } as const
+  return showContinue(show, cx, { ...lookedAt(cx, left), ...signedOut })
 }
 
 type Question = Logout & { readonly again: string }
@@ -177,7 +190,7 @@ function askFirst(
   browserContext: BrowserContext,
   asked: Question,
 ): Promise<Response> {
-  const { application, again, location } = asked
+  const { application, again } = asked
   const form = { action: again, csrf: csrfOf(cx, browserContext.browser) }
   const accounts = meantOf(browserContext, asked).map(({ userId }) => accountOf(cx, userId))
   const cancelHref = loginPaths.signedIn
@@ -186,14 +199,13 @@ function askFirst(
     (ui, shared) => ui.LogoutPage({ ...shared, form, accounts, application, cancelHref }),
     {
       ...lookedAt(cx, asked),
-      target: location,
       cookies: [browserContext.browser.setCookie],
     },
   )
 }
 
 /** In what languages it is asked, and with whose look. */
-const lookedAt = (cx: Cx, { clientId, languages }: Logout) => ({
+const lookedAt = (cx: Cx, { clientId, languages }: Pick<Logout, "clientId" | "languages">) => ({
   languages,
   orgId: lookOrgOf(cx, clientId === undefined ? undefined : { clientId }),
 })

@@ -3,7 +3,7 @@ import { type MessageKind, toAddress, toFields } from "../../kernel/saml/binding
 import type { Binding, Status } from "../../kernel/saml/names.ts"
 import { signed, type XmlSigner } from "../../kernel/saml/sign.ts"
 import { type Written, write } from "../../kernel/saml/write.ts"
-import type { ShowPage } from "../../login/index.ts"
+import { type ShowPage, showContinue } from "../../login/index.ts"
 import { postAnswer, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Back } from "../request/back.ts"
@@ -43,19 +43,21 @@ export type Showing = {
   readonly application: string
   /** Set-Cookie lines. */
   readonly cookies: readonly (string | undefined)[]
+  /** Present where a form of ours may have led here: then a page sends the browser on. */
+  readonly afterForm?: "signed_in" | "refused"
 }
 
 /** Has the browser take a message on. */
 export async function send(cx: Cx, way: Way, showing: Showing): Promise<Response> {
   const sending = await sendingOf(cx, way)
-  const { show, application, cookies } = showing
-  return "fields" in sending
-    ? postAnswer(cx, show, {
-        ...{ redirectUri: sending.url, fields: sending.fields },
-        // The page that the person wanted is often at another address than what takes the answer.
-        ...{ application, cookies, isOpenEnded: true },
-      })
-    : redirect(sending.url, ...cookies)
+  const { show, application, cookies, afterForm } = showing
+  const { url } = sending
+  if ("fields" in sending) {
+    const { fields } = sending
+    return postAnswer(cx, show, { redirectUri: url, fields, application, cookies })
+  }
+  if (afterForm === undefined) return redirect(url, ...cookies)
+  return showContinue(show, cx, { href: url, application, cookies, why: afterForm })
 }
 
 /** An answer that signs nobody in: the service provider learns why. */

@@ -1,0 +1,68 @@
+import { applicationAskedFor, isSelfRegistered } from "../domain/app/index.ts"
+import { type AuthRequest, authRequest, type FinishedRequest } from "../domain/grant/index.ts"
+import { isOnDevice } from "../kernel/net/redirect-uri.ts"
+import type { Cx } from "../store/index.ts"
+import { askedName, type BrowserContext, justAnswered } from "./browser-context.ts"
+import type { PageContext } from "./context.ts"
+import { lookOrgOf } from "./look/labelling.ts"
+
+/** A request of this browser that was answered or refused; undefined for every other. */
+export function finishedRequest(
+  cx: Cx,
+  { browser }: BrowserContext,
+  id: string,
+): FinishedRequest | undefined {
+  const state = cx.store.state(cx, authRequest, id)
+  const finished = finishedOf(state)
+  // A browser that lost the cookie of its sign-in learns no more here than it knew before.
+  const isOwn = finished && [browser.id, browser.former?.id].includes(finished.agentId)
+  return isOwn ? finished : undefined
+}
+
+function finishedOf(state: AuthRequest): FinishedRequest | undefined {
+  if (state.status === "answered") return { ...state.asked, agentId: state.agentId }
+  if (state.status === "exchanged" || state.status === "failed") return state.finished
+  return undefined
+}
+
+/**
+ * Shows that a sign-in is finished, and offers to continue to the application: to people who went
+ * back in their browser. Undefined where the request is not finished, or another browser's.
+ */
+export function showFinished(
+  {
+    cx,
+    show,
+    browserContext,
+    onward,
+  }: Pick<PageContext, "cx" | "show" | "browserContext"> & Partial<Pick<PageContext, "onward">>,
+  id: string,
+): Promise<Response> | undefined {
+  const finished = finishedRequest(cx, browserContext, id)
+  if (!finished) return undefined
+  // An answer that was not used yet is sent again, once the person asks for it.
+  const answered = justAnswered(cx, browserContext, id)
+  const href = answered && onward ? onward({ id, asked: answered.asked }) : startOf(cx, finished)
+  const application = askedName(cx, finished)
+  return show(
+    cx,
+    (ui, shared) => ui.ContinuePage({ ...shared, application, href, why: "finished" }),
+    {
+      languages: finished.languages,
+      orgId: lookOrgOf(cx, finished),
+      cookies: [browserContext.browser.setCookie],
+    },
+  )
+}
+
+/**
+ * The first page of an application. A native application has none, and to an application that
+ * registered itself no page leads without a sign-in (RFC 9700 §4.11.2).
+ */
+function startOf(cx: Cx, finished: FinishedRequest): string | undefined {
+  const { appId, redirectUri } = finished
+  if (!/^https?:/.test(redirectUri) || isSelfRegistered(cx, appId)) return undefined
+  const application = applicationAskedFor(cx, finished)
+  const isNative = application?.kind === "oidc" && application.oidc.appType === "native"
+  return isNative && isOnDevice(redirectUri) ? undefined : `${new URL(redirectUri).origin}/`
+}

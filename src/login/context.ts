@@ -3,7 +3,7 @@ import { applicationAskedFor } from "../domain/app/index.ts"
 import { requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { label, policyOf } from "../domain/policy/index.ts"
-import { csrfOf } from "../domain/session/index.ts"
+import { browserOfForm, csrfOf } from "../domain/session/index.ts"
 import { avatarPath, findByLoginName, homeOf, profile, shownNames } from "../domain/user/index.ts"
 import { isOnDevice } from "../kernel/net/redirect-uri.ts"
 import type { Cx, Transaction } from "../store/index.ts"
@@ -56,7 +56,9 @@ export async function loginContextOf(
   if (requestId === "") return { ...pageContext, waiting: undefined }
   const waiting = waitingRequest(pageContext.cx, pageContext.browserContext, requestId)
   if (waiting) return { ...pageContext, waiting }
-  return showFinished(pageContext, requestId) ?? trouble(pageContext, { problem: "expired" })
+  return (
+    showFinished(pageContext, { id: requestId }) ?? trouble(pageContext, { problem: "expired" })
+  )
 }
 
 /** The login context of a posted page, which must be one that we gave to this browser. */
@@ -72,7 +74,7 @@ export async function postedLoginContext(
   if (former) return former
   // A second click, or Back and the button again: the page offers to continue.
   const finishedId = requestId || fields.get("request")
-  if (finishedRequest(cx, browserContext, finishedId))
+  if (finishedRequest(cx, browserContext, { id: finishedId }))
     return goTo(withRequest(loginPaths.loginName, finishedId))
   if (isOwnForm(cx, browserContext, { request, csrf: fields.get("csrf") }))
     return loginContextOf(pageContext, requestId)
@@ -88,7 +90,10 @@ export async function postedLoginContext(
   }
   // The client has its answer already: what is left is to say that it has worked.
   if (isPresent(pageContext, fields.get("loginName"))) return goTo(loginPaths.signedIn)
-  return troublePage(pageContext, { problem: "other_browser", status: 403 })
+  const { secure, header } = browserContext
+  const formOf = browserOfForm(cx, { secure, header, csrf: fields.get("csrf") })
+  const lost = showFinished(pageContext, { id: finishedId, formOf })
+  return lost ?? troublePage(pageContext, { problem: "other_browser", status: 403 })
 }
 
 /**

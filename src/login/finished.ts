@@ -10,14 +10,16 @@ import { lookOrgOf } from "./look/labelling.ts"
 export function finishedRequest(
   cx: Cx,
   { browser }: BrowserContext,
-  id: string,
+  { id, formOf }: Named,
 ): FinishedRequest | undefined {
-  const state = cx.store.state(cx, authRequest, id)
-  const finished = finishedOf(state)
+  const finished = finishedOf(cx.store.state(cx, authRequest, id))
   // A browser that lost the cookie of its sign-in learns no more here than it knew before.
-  const isOwn = finished && [browser.id, browser.former?.id].includes(finished.agentId)
+  const isOwn = finished && [browser.id, browser.former?.id, formOf].includes(finished.agentId)
   return isOwn ? finished : undefined
 }
+
+/** A request, and the browser that a posted form was made for; see `browserOfForm`. */
+type Named = { readonly id: string; readonly formOf?: string | undefined }
 
 function finishedOf(state: AuthRequest): FinishedRequest | undefined {
   if (state.status === "answered") return { ...state.asked, agentId: state.agentId }
@@ -30,15 +32,11 @@ function finishedOf(state: AuthRequest): FinishedRequest | undefined {
  * back in their browser. Undefined where the request is not finished, or another browser's.
  */
 export function showFinished(
-  {
-    cx,
-    show,
-    browserContext,
-    onward,
-  }: Pick<PageContext, "cx" | "show" | "browserContext"> & Partial<Pick<PageContext, "onward">>,
-  id: string,
+  { cx, show, browserContext, onward }: FinishedContext,
+  named: Named,
 ): Promise<Response> | undefined {
-  const finished = finishedRequest(cx, browserContext, id)
+  const { id } = named
+  const finished = finishedRequest(cx, browserContext, named)
   if (!finished) return undefined
   // An answer that was not used yet is sent again, once the person asks for it.
   const answered = justAnswered(cx, browserContext, id)
@@ -54,6 +52,10 @@ export function showFinished(
     },
   )
 }
+
+/** Without `onward` no answer is sent again. */
+type FinishedContext = Pick<PageContext, "cx" | "show" | "browserContext"> &
+  Partial<Pick<PageContext, "onward">>
 
 /**
  * The first page of an application. A native application has none, and to an application that

@@ -141,6 +141,7 @@ const kinds: Readonly<Record<string, readonly [url: () => string, hop: RegExp, E
 describe.each<Engine>(["chromium", "firefox"])("what a form leads to, in %s", (engine) => {
   describe.runIf(needs(engine))("with this browser", () => {
     let browser: Browser
+    const violations: string[] = []
     beforeAll(async () => {
       browser = await openEngine(engine)
     }, 90_000)
@@ -151,6 +152,9 @@ describe.each<Engine>(["chromium", "firefox"])("what a form leads to, in %s", (e
       const context = await browser.createBrowserContext()
       const page = await context.newPage()
       page.setDefaultTimeout(8000)
+      page.on("console", (message) => {
+        if (/content security policy/i.test(message.text())) violations.push(message.text())
+      })
       if (scripts) return { context, page }
       if (engine === "chromium") await page.setJavaScriptEnabled(false)
       else {
@@ -185,6 +189,7 @@ describe.each<Engine>(["chromium", "firefox"])("what a form leads to, in %s", (e
           expect(await page.$(passwordButton)).toBeNull()
           expect(await page.$(`main a[href^="${app.url}"], ${submit}`)).not.toBeNull()
         }
+        expect(violations.splice(0)).toEqual([])
         await context.close()
       })
 

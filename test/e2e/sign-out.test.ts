@@ -58,7 +58,7 @@ describe.runIf(needs("chromium"))("the end of a session", () => {
     await page.click('button[type="submit"]')
     await page.fill('[name="password"]', owner.password)
     await page.click('button[type="submit"]')
-    await page.waitForURL(/\/callback\?/)
+    await page.waitForURL((url) => url.pathname === "/callback")
     const code = new URL(page.url()).searchParams.get("code") ?? ""
     const response = await fetch(`${service.url}/oauth/v2/token`, {
       method: "POST",

@@ -85,51 +85,6 @@ async function claimsOf(code: string): Promise<any> {
   return JSON.parse(Buffer.from(`${answer.id_token}`.split(".")[1] ?? "", "base64url").toString())
 }
 
-describe("a double click", () => {
-  /** The page that asks for the code, and the cookie of the page before it. */
-  async function asked() {
-    const secret = await withTotp()
-    const browser = browserOf(provider)
-    const typed = await browser.post(await browser.go(path()), { loginName: name })
-    const before = browser.cookie()
-    const given = { loginName: name, password }
-    return { secret, browser, typed, before, given, page: await browser.post(typed, given) }
-  }
-
-  test("on the password leads to the second factor, also where its cookie was lost", async () => {
-    const { secret, browser, typed, before, given, page } = await asked()
-    expect((await browser.post(typed, given)).path).toBe(page.path)
-    browser.setCookie(before)
-    const again = await browser.post(typed, given)
-    expect(again.path).toBe(page.path)
-    expect(answerOf(await browser.post(again, { code: codeOf(secret) }))).toHaveProperty("code")
-  })
-
-  test("by the cookie of before opens nothing once the second factor was proved", async () => {
-    const { secret, browser, typed, before, given, page } = await asked()
-    await browser.post(page, { code: codeOf(secret) })
-    provider.clock.advance(60_000)
-    browser.setCookie(before)
-    const again = await browser.post(typed, given)
-    expect(again.page).toContain("This sign-in is finished")
-    expect(again.response.headers.get("location")).toBeNull()
-  })
-
-  test("on the code leads to a page that continues, or offers to", async () => {
-    const { secret, browser, page } = await asked()
-    const before = browser.cookie()
-    const code = codeOf(secret)
-    await browser.post(page, { code })
-    const again = await browser.post(page, { code })
-    const [, href = ""] = /<a href="(\/oauth[^"]*)">Continue/.exec(again.page) ?? []
-    expect(answerOf(await browser.go(href))).toHaveProperty("code")
-    browser.setCookie(before)
-    const lost = await browser.post(page, { code })
-    expect(lost.page).toContain("This sign-in is finished")
-    expect(lost.page).toContain('href="https://app.example.com/"')
-  })
-})
-
 describe("an authenticator app", () => {
   test("is asked for after the password, and the tokens say so", async () => {
     const secret = await withTotp()

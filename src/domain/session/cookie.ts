@@ -90,6 +90,19 @@ export const csrfOf = (cx: Cx, { cookie }: KnownBrowser): string => cx.secrets.h
 export const csrfMatches = (cx: Cx, { cookie }: KnownBrowser, token: string): boolean =>
   cx.secrets.matches(token, cookie, "csrf")
 
+/**
+ * The id of the browser that a form was made for, whose cookie may have been replaced since. It
+ * opens nothing. Undefined for a form that is not ours.
+ */
+export function browserOfForm(
+  cx: Cx,
+  { secure, header, csrf }: { secure: boolean; header: string | null; csrf: string },
+): string | undefined {
+  const cookie = cookieIn(header ?? "", nameOf(secure))
+  const isOurs = cx.secrets.matches(csrf, cookie, "csrf")
+  return isOurs ? partsOf(cookie)[0] : undefined
+}
+
 /** Without a store behind it: the id is authenticated by its own keyed hash. */
 function newBrowser(cx: Cx, secure: boolean): KnownBrowser {
   const id = cx.ids.next()

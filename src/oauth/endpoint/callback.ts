@@ -87,7 +87,7 @@ async function answerAgain(
   const cookies = [browserContext.browser.setCookie]
   const answered = justAnswered(cx, browserContext, id)
   if (!answered) {
-    const finished = showFinished({ cx, show: showAny, browserContext }, id)
+    const finished = showFinished({ cx, show: showAny, browserContext }, { id })
     return finished ?? showTrouble(showAny, cx, { problem: "expired", cookies })
   }
   const { asked } = answered

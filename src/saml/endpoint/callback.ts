@@ -80,7 +80,9 @@ async function answerAgain(context: Context, id: string): Promise<Response> {
   const cookies = [browserContext.browser.setCookie]
   const answered = justAnswered(cx, browserContext, id)
   if (!answered?.asked.saml) {
-    return showFinished(context, id) ?? showTrouble(showAny, cx, { problem: "expired", cookies })
+    return (
+      showFinished(context, { id }) ?? showTrouble(showAny, cx, { problem: "expired", cookies })
+    )
   }
   const { asked, sessionId } = answered
   const show = shownFor(showAny, asked)

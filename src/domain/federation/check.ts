@@ -5,6 +5,8 @@ import {
   type Intent,
   idpById,
   intentByToken,
+  type SignInTimes,
+  signInTimesOf,
   type UpstreamSession,
 } from "../idp/index.ts"
 import { linkedUserIn, vouchedUser } from "../user/index.ts"
@@ -18,7 +20,7 @@ export type CheckedIntent = {
   readonly upstream?: UpstreamSession | undefined
   /** Refuses where it was used meanwhile, or the link is gone. */
   readonly use: (tx: Transaction) => void
-}
+} & SignInTimes
 
 /** Who has begun an intent is the only one who may ask what came of it. */
 export function ownIntent(cx: Cx, id: string, token: string): Intent {
@@ -42,6 +44,7 @@ export function intentChecked(cx: Cx, id: string, token: string): CheckedIntent 
   if (userId === undefined || !found) throw unlinkedError()
   return {
     ...{ userId, idpId, idpOrg: found.place ?? "", upstream: answered.upstream },
+    ...signInTimesOf(found.idp, answered),
     use: (tx) => {
       if (linkedUserIn(tx, external) !== userId) throw unlinkedError()
       consumeIntent(tx, intent)

@@ -41,7 +41,9 @@ export async function answeredByDirectory(
   if (!known || !isTheirs) throw wrongError()
   cx.allowance?.refund("guess")
   const { identity, raw } = known
-  return answeredBy(cx, found, { identity, raw, accessToken: "", idToken: "" })
+  // The password was typed just now.
+  const authenticatedAt = cx.clock.now()
+  return answeredBy(cx, found, { identity, raw, accessToken: "", idToken: "", authenticatedAt })
 }
 
 const wrongError = () =>

@@ -1,13 +1,28 @@
 import { createPrivateKey } from "node:crypto"
+import { Fault } from "../../kernel/fault.ts"
 import { checkDirectory } from "./check-directory.ts"
 import { refusedError, shortText } from "./field.ts"
-import type { Said, Settings } from "./model.ts"
+import type { Options, Said, Settings } from "./model.ts"
 
 /** Refuses what nobody could sign in with, each with what is wanted instead. */
 export function checkIdp({ name, settings }: Said): void {
   shortText("name", name)
   if (settings.kind === "ldap") checkDirectory(settings)
   else checks[settings.kind](settings)
+}
+
+/**
+ * Refuses what only the instance can decide: whoever administers an organization would else lower
+ * what applications of others require.
+ */
+export function checkOptions(orgId: string | undefined, { acceptAsFresh }: Options): void {
+  if (orgId === undefined || !acceptAsFresh) return
+  throw new Fault(
+    "permission_denied",
+    "idp.accept_as_fresh_refused",
+    "accept_as_fresh can be set only for identity providers of the instance, by an administrator " +
+      "of the instance",
+  )
 }
 
 /** Refuses a secret that could not be used; empty where there is none. */

@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from "../../store/index.ts"
 import { addPolicy, findPolicy, login } from "../policy/index.ts"
-import { checkIdp, checkSecret, mustHaveSecret } from "./check.ts"
+import { checkIdp, checkOptions, checkSecret, mustHaveSecret } from "./check.ts"
 import {
   type Idp,
   type IdpEvent,
@@ -23,6 +23,7 @@ import {
 } from "./model.ts"
 import { forgetMetadata, keepMetadata } from "./saml/keep.ts"
 import { type Answer, type Answered, upstreamError } from "./upstream/identity.ts"
+import { timeByNow } from "./upstream/sign-in-time.ts"
 
 type Of<Kind extends IdpKind> = Extract<Settings, { kind: Kind }>
 
@@ -50,6 +51,7 @@ export type Wish = Said & {
 export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: string }) {
   const { id = cx.ids.next(), secret = "", metadata = "", ...said } = wish
   checkIdp(said)
+  checkOptions(place, said.options)
   checkSecret(said.settings, secret)
   mustHaveSecret(said.settings, secret)
   return step(cx, place, id, (tx, { all }) => {
@@ -76,6 +78,7 @@ export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: 
 export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish) {
   const { secret = "", metadata = "", ...said } = wish
   checkIdp(said)
+  checkOptions(place, said.options)
   checkSecret(said.settings, secret)
   const { kind } = said.settings
   return step(cx, place, id, (tx, state) => {
@@ -95,6 +98,7 @@ export async function migrateIdp(cx: Cx, place: Place, id: string, { secret = ""
   const { kind } = said.settings
   if (kind !== "azure" && kind !== "google") throw wrongKindError()
   checkIdp(said)
+  checkOptions(place, said.options)
   return step(cx, place, id, (tx, state) => {
     idpIn(state, id, "oidc")
     if (secret === "") forgetSecret(tx, id)
@@ -251,7 +255,14 @@ export const isIdpThere = (
 /** Notes who has answered; refuses where the provider was set up as another one meanwhile. */
 export function answeredBy(cx: Cx, { idp }: Pick<Found, "idp">, answer: Answer): Answered {
   mustBeSame(cx, idp)
-  return { ...answer, authority: authorityOf(idp.settings) }
+  const { authenticatedAt: stated, ...rest } = answer
+  const now = cx.clock.now()
+  const authenticatedAt = timeByNow(stated, now)
+  return {
+    ...rest,
+    ...(authenticatedAt !== undefined && { authenticatedAt }),
+    ...{ authority: authorityOf(idp.settings), answeredAt: now },
+  }
 }
 
 /** Refuses a provider that is set up as another one than it was found. */

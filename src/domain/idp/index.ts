@@ -53,6 +53,7 @@ export { finishSaml } from "./saml/response.ts"
 export { type SamlPart, samlMetadata, samlPathOf, samlSelf } from "./saml/self.ts"
 export { findInDirectory, isProvedByDirectory } from "./upstream/directory.ts"
 export { finish as finishUpstream } from "./upstream/finish.ts"
+export type { RequestedSignIn } from "./upstream/forward.ts"
 export {
   type Answered,
   type Identity,
@@ -60,6 +61,7 @@ export {
   type UpstreamSession,
   unscripted,
 } from "./upstream/identity.ts"
+export { type SignInTimes, signInTimesOf } from "./upstream/sign-in-time.ts"
 export { callbackPath, redirectUriOf } from "./upstream/start.ts"
 export { tokenPath, tokenState } from "./upstream/token.ts"
 export { entranceOf } from "./upstream/vendor.ts"

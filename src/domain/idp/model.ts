@@ -117,6 +117,13 @@ export type Options = {
   /** Whether the profile follows what the provider says. */
   readonly isAutoUpdate: boolean
   readonly autoLinking: AutoLinking
+  /**
+   * Whether an answer without the time of the sign-in passes for a fresh one; set for providers of
+   * the instance only. Absent means no, as in providers from before.
+   */
+  readonly acceptAsFresh?: boolean
+  /** Whether the `acr_values` of an application are sent on; absent means no. */
+  readonly forwardAcrValues?: boolean
 }
 
 /** What is said of a provider, but for its secret. */

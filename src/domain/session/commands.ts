@@ -90,11 +90,15 @@ function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {
 
 /** Notes that a provider has vouched for the person of a session. */
 export const vouchedBy = (
-  { idpId, idpOrg, upstream }: Vouched,
+  { idpId, idpOrg, upstream, authTime, freshAt }: Vouched,
   passwordVersion: number,
 ): Draft<SessionEvent> => ({
   type: "session.intent.checked",
-  data: { passwordVersion, idpId, idpOrg },
+  data: {
+    ...{ passwordVersion, idpId, idpOrg },
+    ...(authTime !== undefined && { authTime }),
+    ...(freshAt !== undefined && { freshAt }),
+  },
   private: { upstream },
 })
 

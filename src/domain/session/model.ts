@@ -1,6 +1,7 @@
 import { aggregate, type Event } from "../../store/index.ts"
-import type { UpstreamSession } from "../idp/index.ts"
+import type { SignInTimes, UpstreamSession } from "../idp/index.ts"
 import type { Challenge } from "../user/index.ts"
+import { pairTimeOf } from "./freshness.ts"
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -111,7 +112,7 @@ export type SessionEvent =
         readonly idpId?: string
         /** Of the organisation whose provider it is; empty for the instance. */
         readonly idpOrg?: string
-      },
+      } & SignInTimes,
       { readonly upstream?: UpstreamSession | undefined }
     >
   /** By the code that a mail brought to a verified address. */
@@ -170,7 +171,10 @@ export type Session = {
   readonly vouched?: Vouched
   /** Whether a passkey verified who holds it, too. */
   readonly userVerified: boolean
-  /** When the person last proved who they are by a first factor, ms UTC; 0 before. */
+  /**
+   * When the person last signed in by a first factor, ms UTC; 0 before. Through a provider it is
+   * the time that the provider states, else that of its answer: see `evidenceOf`.
+   */
   readonly authTime: number
   /** RFC 8176 names of what they proved it with. */
   readonly methods: readonly string[]
@@ -192,7 +196,7 @@ export type Vouched = {
   /** Empty for the instance. */
   readonly idpOrg: string
   readonly upstream?: UpstreamSession | undefined
-}
+} & SignInTimes
 
 type Check = {
   readonly kind: keyof SessionChecks
@@ -200,7 +204,20 @@ type Check = {
   /** Of a first factor, what its person signs in under. */
   readonly first?: number
   readonly userVerified?: boolean
+  /** When the user signed in at a provider, as far as that is known, ms UTC. */
+  readonly authTime?: number
 }
+
+/**
+ * The `amr` of a sign-in through a provider. RFC 8176 registers no name for it; Microsoft Entra ID
+ * calls it so.
+ */
+export const federated = "fed"
+
+const timesIn = ({ authTime, freshAt }: SignInTimes): SignInTimes => ({
+  ...(authTime !== undefined && { authTime }),
+  ...(freshAt !== undefined && { freshAt }),
+})
 
 /** Notes a check. Since a first factor its person is signed in. */
 function checked(state: Session, { time }: { readonly time: number }, check: Check): Session {
@@ -215,9 +232,12 @@ function checked(state: Session, { time }: { readonly time: number }, check: Che
   const before = state.methods.filter((name) => name !== "mfa")
   const all = [...new Set([...before, ...methods, ...several])]
   const next = { ...state, checks, userVerified, methods: all }
-  if (first === undefined) return next
+  // With a second factor, a provider's answer becomes a sign-in of its own.
+  if (first === undefined) return { ...next, authTime: Math.max(state.authTime, pairTimeOf(next)) }
   const expires = state.isFixed ? state.expires : time + lifetimes.session
-  return { ...next, authTime: time, passwordVersion: first, expires }
+  const { authTime: stated } = check
+  const authTime = stated === undefined ? time : Math.max(state.authTime, Math.min(stated, time))
+  return { ...next, authTime, passwordVersion: first, expires }
 }
 
 const second =
@@ -238,7 +258,7 @@ export const session = aggregate<SessionEvent, Session>({
   retention: "transient",
   // Longer than the tokens that hang from it. What is gone counts as ended.
   expires: ({ expires }) => expires + 13 * hour,
-  revision: 3,
+  revision: 4,
   initial: {
     status: "absent",
     userId: "",
@@ -279,8 +299,12 @@ export const session = aggregate<SessionEvent, Session>({
     "session.intent.checked": (state, event) => {
       const { passwordVersion: first, idpId, idpOrg = "" } = event.data
       const { upstream } = event.private ?? {}
-      const next = checked(state, event, { kind: "intent", methods: [], first })
-      return idpId === undefined ? next : { ...next, vouched: { idpId, idpOrg, upstream } }
+      const times = timesIn(event.data)
+      const check = { kind: "intent", methods: [federated], first, ...times } as const
+      const next = checked(state, event, check)
+      return idpId === undefined
+        ? next
+        : { ...next, vouched: { idpId, idpOrg, upstream, ...times } }
     },
     "session.magic_link.checked": (state, event) =>
       checked(state, event, {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { activeIdps, idpById, secretOf } from "../../../src/domain/idp/index.ts"
 import { removeOrganizationWithAll } from "../../../src/domain/org-cascade/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
+import { type IdpForm, idpForms } from "../../support/idps.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -23,6 +24,15 @@ const asManager = (
 ) => estate.as(person, name, request, { of: "management.v1" })
 const addOidc = async (more = {}) =>
   (await asOwner("addGenericOIDCProvider", { ...oidc, ...more })).id as string
+
+/** A form as a message has it: what it says in base64 is bytes there. */
+function bodyOf({ name, body }: IdpForm): object {
+  const bytes = (field: string) => Buffer.from(String(body[field] ?? ""), "base64")
+  if (name === "Apple") return { ...body, privateKey: bytes("privateKey") }
+  if (name !== "SAML") return body
+  const metadata = { case: "metadataXml", value: bytes("metadataXml") }
+  return { ...body, metadataXml: undefined, metadata }
+}
 
 describe("a secret", () => {
   test("never comes back, and is kept sealed", async () => {
@@ -85,6 +95,35 @@ describe("who may see and change one", () => {
     const { id } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
     await removeOrganizationWithAll(estate.cx(), "org2")
     expect(idpById(estate.cx(), id)).toBeUndefined()
+  })
+})
+
+describe("what passes for a fresh sign-in", () => {
+  const optionsOf = async (id: string) =>
+    (await asOwner("getProviderByID", { id })).idp.config.options
+  const providerOptions = { acceptAsFresh: true, forwardAcrValues: true }
+
+  test("is off, and set for a provider of the instance", async () => {
+    const id = await addOidc()
+    expect(await optionsOf(id)).toMatchObject({ acceptAsFresh: false, forwardAcrValues: false })
+    await asOwner("updateGenericOIDCProvider", { ...oidc, id, providerOptions })
+    expect(await optionsOf(id)).toMatchObject(providerOptions)
+  })
+
+  test.each(idpForms)("is set with $name, as an administrator of the instance", async (form) => {
+    const { id } = await asOwner(`add${form.name}Provider`, { ...bodyOf(form), providerOptions })
+    expect(await optionsOf(id)).toMatchObject(providerOptions)
+  })
+
+  test.each(idpForms)("is refused for $name of an organization", async (form) => {
+    const body = bodyOf(form)
+    const refused = { code: "permission_denied", id: "idp.accept_as_fresh_refused" }
+    const add = (options: object) =>
+      asManager(`add${form.name}Provider`, { ...body, providerOptions: options })
+    await expect(add(providerOptions)).rejects.toMatchObject(refused)
+    const { id } = await add({ forwardAcrValues: true })
+    const change = asManager(`update${form.name}Provider`, { ...body, id, providerOptions })
+    await expect(change).rejects.toMatchObject(refused)
   })
 })
 

@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import {
   browser,
   enterBrowser,
+  freshTimeOf,
   lifetimes,
   readBrowser,
+  type Session,
   session,
 } from "../../../src/domain/session/index.ts"
 import { sessionsIn } from "../../../src/domain/session/view.ts"
@@ -165,5 +167,58 @@ describe("a browser's session", () => {
     })
     await expect(failed).rejects.toThrow("no")
     expect(provider.store.state(provider.cx(), browser, stranger.id).status).toBe("absent")
+  })
+})
+
+describe("a sign-in through a provider", () => {
+  const provided = { type: "session.intent.checked" } as const
+  const added = {
+    ...{ type: "session.added", data: { userId: "u1", agentId: "" }, time: 100 },
+    private: { userAgent: {} },
+  } as const
+  const stateAfter = (...events: readonly object[]) =>
+    [added, ...events].reduce<Session>(
+      (state, event) => Reflect.get(session.evolve, Reflect.get(event, "type"))(state, event),
+      session.initial,
+    )
+  const data = { passwordVersion: 1, idpId: "acme", idpOrg: "" }
+  const checked = (more: object = {}) => ({
+    ...{ ...provided, private: {}, time: 5000 },
+    data: { ...data, ...more },
+  })
+
+  test.each([
+    ["an older version", checked(), 5000, 0],
+    ["before providers were noted", { ...checked(), data: { passwordVersion: 1 } }, 5000, 0],
+    ["with a time that it stated", checked({ authTime: 700, freshAt: 700 }), 700, 700],
+    ["with none", checked({ authTime: 4000 }), 4000, 0],
+    ["with a time in the future", checked({ authTime: 9000, freshAt: 9000 }), 5000, 9000],
+  ])("stays usable: %s", (_, event, authTime, freshAt) => {
+    const state = stateAfter(event)
+    expect(state).toMatchObject({ authTime, methods: ["fed"], passwordVersion: 1 })
+    expect(freshTimeOf(state)).toBe(freshAt)
+  })
+
+  test("of an older version becomes fresh with the next password", () => {
+    const password = {
+      ...{ type: "session.password.checked", data: { passwordVersion: 1 }, time: 6000 },
+    }
+    const state = stateAfter(checked(), password)
+    expect([state.authTime, freshTimeOf(state)]).toEqual([6000, 6000])
+  })
+
+  test("is not dated back by a later answer about an older sign-in", () => {
+    const password = {
+      ...{ type: "session.password.checked", data: { passwordVersion: 1 }, time: 2000 },
+    }
+    const state = stateAfter(password, checked({ authTime: 700, freshAt: 700 }))
+    expect([state.authTime, freshTimeOf(state)]).toEqual([2000, 2000])
+  })
+
+  test("becomes fresh with a second factor that was checked after it", () => {
+    const totp = { type: "session.totp.checked", data: { methods: ["otp"] }, time: 6000 }
+    const state = stateAfter(checked({ authTime: 4000 }), totp)
+    expect(state).toMatchObject({ authTime: 5000, methods: ["fed", "otp", "mfa"] })
+    expect(freshTimeOf(state)).toBe(5000)
   })
 })

@@ -87,7 +87,7 @@ function KindForm({ place, provider, close }: IdpFormProps) {
           onChange={(on) => change({ [name]: on })}
         />
       ))}
-      <Options form={form} />
+      <Options {...{ form, place }} />
     </DialogForm>
   )
 }
@@ -148,12 +148,16 @@ function Text({ form, name, isNew }: TextProps) {
 
 const hasBrand = ({ values }: Form<Values>): boolean => kindOf(values.kind).brand !== undefined
 
+type OptionsProps = { readonly form: Form<Values>; readonly place: Place }
+
 /** What may come of a sign-in. */
-function Options({ form: { values, change } }: { readonly form: Form<Values> }) {
+function Options({ form: { values, change }, place }: OptionsProps) {
+  // Only the instance decides what passes for a fresh sign-in.
+  const shown = optionNames.filter((name) => place === undefined || name !== "acceptAsFresh")
   return (
     <fieldset className="checks">
       <legend className="field-label choice-legend">{t("idps.options")}</legend>
-      {optionNames.map((name) => (
+      {shown.map((name) => (
         <Check
           key={name}
           label={t(`idps.option.${name}`)}

@@ -60,6 +60,7 @@ const fresh = {
   ...{ isCreationAllowed: true, isAutoCreation: true, isLinkingAllowed: true, isAutoUpdate: false },
   ...{ usePkce: true, isIdTokenMapping: false, emailVerified: false, startTls: false },
   ...{ withSignedRequest: true, federatedLogoutEnabled: false },
+  ...{ forwardAcrValues: false, acceptAsFresh: false },
 } as const
 
 const usual: Partial<Readonly<Record<FieldName, string>>> = {
@@ -91,6 +92,8 @@ export function valuesOf(provider: Provider | undefined): Values {
     isAutoCreation: is(options, "isAutoCreation"),
     isLinkingAllowed: is(options, "isLinkingAllowed"),
     isAutoUpdate: is(options, "isAutoUpdate"),
+    forwardAcrValues: is(options, "forwardAcrValues"),
+    acceptAsFresh: is(options, "acceptAsFresh"),
     autoLinking: autoLinkings.find((name) => autoLinkingNumbers[name] === number) ?? "off",
   }
 }

@@ -2,6 +2,7 @@ import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { authorityOfIdp, authorityWithin, type Found } from "../commands.ts"
+import type { RequestedSignIn } from "../upstream/forward.ts"
 import type { Answered, Scripted } from "../upstream/identity.ts"
 import { authorizationUrl } from "../upstream/start.ts"
 import { type Kept, newKept } from "./kept.ts"
@@ -9,17 +10,23 @@ import { type Back, type Begun, type Intent, type IntentEvent, intent } from "./
 
 export type Started = { readonly id: string; readonly authUrl: string }
 
+type NewIntent = Omit<Begun, "idpId"> &
+  Back & {
+    /** What the request that it is for requires; absent for none. */
+    readonly requested?: RequestedSignIn
+  }
+
 /** Begins a sign-in with a provider; answers where the browser has to go. */
 export async function startIntent(
   cx: Cx,
   found: Found,
-  { successUrl, failureUrl, ...begun }: Omit<Begun, "idpId"> & Back,
+  { successUrl, failureUrl, requested = {}, ...begun }: NewIntent,
 ): Promise<Started> {
   cx.allowance?.spend("request")
   const id = cx.ids.next()
   const token = randomToken(cx.random)
-  const kept = newKept(cx)
-  const authUrl = await authorizationUrl(cx, found, { state: `${id}.${token}`, kept })
+  const kept = newKept(cx, requested)
+  const authUrl = await authorizationUrl(cx, found, { state: `${id}.${token}`, kept, requested })
   const started: Draft<IntentEvent> = {
     type: "idpintent.started",
     data: { ...begun, idpId: found.idp.id },

@@ -53,6 +53,8 @@ export type Subject = {
   readonly nameId: NameId
   /** Empty where the provider has none. */
   readonly sessionIndex: string
+  /** AuthnInstant, ms UTC; undefined where it is no time. */
+  readonly authenticatedAt: number | undefined
   /** Values by the name of the attribute, and by its friendly name. */
   readonly attributes: Attributes
 }
@@ -83,7 +85,7 @@ export function subjectOf(assertion: Element, { expected, reading }: Checking): 
   if (!nameId) throw new Error("there is no NameID; one that is encrypted is not read")
   return {
     nameId: nameIdOf(nameId, reading),
-    sessionIndex: sessionIndexOf(assertion, expected),
+    ...sessionIn(assertion, expected),
     attributes: attributesOf(assertion),
   }
 
@@ -134,14 +136,18 @@ function mustHold(conditions: Element | undefined, { expected, reading }: Checki
 }
 
 /** SAML Core §2.7.2: that somebody has signed in, which must go on still. */
-function sessionIndexOf(assertion: Element, { now }: Expected): string {
+function sessionIn(
+  assertion: Element,
+  { now }: Expected,
+): Pick<Subject, "sessionIndex" | "authenticatedAt"> {
   const statements = childrenOf(assertion, "saml", "AuthnStatement")
   const lasting = statements.find((each) => {
     const text = attributeOf(each, "SessionNotOnOrAfter")
     return text === undefined || now < (timeOf(text) ?? 0) + skew
   })
   if (!lasting) throw new Error("there is no AuthnStatement of a session that goes on")
-  return attributeOf(lasting, "SessionIndex") ?? ""
+  const authenticatedAt = timeOf(attributeOf(lasting, "AuthnInstant"))
+  return { sessionIndex: attributeOf(lasting, "SessionIndex") ?? "", authenticatedAt }
 }
 
 /** SAML Core §2.7.3; values that are more than a text are left out. */

@@ -40,7 +40,7 @@ const names = {
 
 /** Who a subject is, and what is known of them. */
 export function samlIdentity(found: Found, subject: Subject, assertion: string): Answer {
-  const { nameId, attributes, sessionIndex } = subject
+  const { nameId, attributes, sessionIndex, authenticatedAt } = subject
   const first = firstOf(attributes)
   const isAddress = nameId.format === nameIdFormats.email
   const said = Object.fromEntries(
@@ -50,7 +50,8 @@ export function samlIdentity(found: Found, subject: Subject, assertion: string):
   const identity = oidcProfile({ ...said, email, sub: idOf(found, subject) })
   const raw = { id: nameId.value, format: nameId.format, attributes }
   const upstream = { ...nameId, sessionIndex }
-  return { identity, raw, accessToken: "", idToken: "", assertion, upstream }
+  const stated = authenticatedAt !== undefined && { authenticatedAt }
+  return { identity, raw, accessToken: "", idToken: "", assertion, upstream, ...stated }
 }
 
 /** SAML Core §8.3.8: a transient name is another one each time: an attribute says who it is. */

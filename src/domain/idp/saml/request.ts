@@ -70,6 +70,7 @@ function requestTo(cx: Cx, found: Found, { asked, service }: Requesting): Writte
       Destination: service.url,
       AssertionConsumerServiceURL: acs,
       ProtocolBinding: bindingNames.post,
+      ...(asked.kept.forceAuthn && { ForceAuthn: "true" }),
     },
     element("saml:Issuer", {}, entityId),
     element("samlp:NameIDPolicy", { AllowCreate: "true", Format }),

@@ -9,6 +9,7 @@ import { appleSecret } from "./apple.ts"
 import { type Raw, rawOf } from "./dialect.ts"
 import { type Answer, type Answered, upstreamError } from "./identity.ts"
 import { loadOauth, outgoing, serverOf, waysOut } from "./server.ts"
+import { statedIn } from "./sign-in-time.ts"
 import { redirectUriOf } from "./start.ts"
 import { tokenAnswer } from "./token.ts"
 import { type OauthUpstream, type OidcUpstream, type Upstream, upstreamOf } from "./vendor.ts"
@@ -140,7 +141,8 @@ async function oidcAnswer(
   // What is signed for us counts before what a bearer is told.
   const raw = { ...asked, ...claims }
   const { access_token: accessToken, id_token: idToken = "" } = tokens
-  return { identity: upstream.profile(raw), raw, accessToken, idToken }
+  const identity = upstream.profile(raw)
+  return { identity, raw, accessToken, idToken, ...statedIn(claims) }
 }
 
 /**

@@ -46,6 +46,8 @@ export type Answer = {
   /** As it was signed, in XML; absent where the provider doesn't speak SAML, as is `upstream`. */
   readonly assertion?: string
   readonly upstream?: UpstreamSession
+  /** When the provider says that the user signed in there, ms UTC; absent where it does not. */
+  readonly authenticatedAt?: number
   /** Absent where no script was asked. */
   readonly scripted?: Scripted
 }
@@ -54,7 +56,11 @@ export type Answer = {
  * The same with who has said it; see `authorityOfIdp`. Whoever may set a provider up could else
  * have a service of their own answer, and turn the provider back before the answer is used.
  */
-export type Answered = Answer & { readonly authority: string }
+export type Answered = Answer & {
+  readonly authority: string
+  /** ms UTC; absent in answers that an older version stored. */
+  readonly answeredAt?: number
+}
 
 /** The same as the provider has said it, whatever scripts have made of it. */
 export const unscripted = ({ scripted, ...answered }: Answered): Answered => ({

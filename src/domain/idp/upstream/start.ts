@@ -5,6 +5,7 @@ import type { Found } from "../commands.ts"
 import type { Asked } from "../intent/kept.ts"
 import { signOnUrl } from "../saml/request.ts"
 import { samlSelf } from "../saml/self.ts"
+import { forwardedParameters } from "./forward.ts"
 import { upstreamError } from "./identity.ts"
 import { serverOf } from "./server.ts"
 import { tokenPath, tokenUrl } from "./token.ts"
@@ -30,7 +31,7 @@ export function redirectUriOf(cx: Cx, { idp, place }: Found): string {
 export async function authorizationUrl(
   cx: Cx,
   found: Found,
-  { state, kept }: Asked,
+  { state, kept, requested = {} }: Asked,
 ): Promise<string> {
   const { settings } = found.idp
   if (settings.kind === "saml") return signOnUrl(cx, found, { state, kept })
@@ -52,6 +53,7 @@ export async function authorizationUrl(
       code_challenge: createHash("sha256").update(kept.verifier).digest("base64url"),
       code_challenge_method: "S256",
     }),
+    ...forwardedParameters(found.idp, requested),
   }
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
   return url.href

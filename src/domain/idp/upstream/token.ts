@@ -7,6 +7,7 @@ import type { Settings } from "../model.ts"
 import { oidcProfile, rawOf } from "./dialect.ts"
 import { type Answer, upstreamError } from "./identity.ts"
 import { outgoing } from "./server.ts"
+import { statedIn } from "./sign-in-time.ts"
 
 type Signing = Extract<Settings, { kind: "jwt" }>
 
@@ -53,7 +54,8 @@ export async function tokenAnswer(cx: Cx, settings: Signing, headers: Headers): 
   if (names.length > 0 && !names.includes(requireInstance(cx).publicUrl)) {
     throw new Error("the token is for somebody else")
   }
-  return { identity: oidcProfile(payload), raw: payload, accessToken: "", idToken: token }
+  const identity = oidcProfile(payload)
+  return { identity, raw: payload, accessToken: "", idToken: token, ...statedIn(payload) }
 }
 
 const algorithms = [

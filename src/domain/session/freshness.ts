@@ -1,0 +1,38 @@
+import type { SignInEvidence } from "../../kernel/context.ts"
+import type { SessionChecks, Vouched } from "./model.ts"
+
+type Checked = {
+  readonly checks: SessionChecks
+  readonly userVerified: boolean
+  readonly vouched?: Vouched | undefined
+}
+
+/**
+ * When a provider and a second factor together have proved who somebody is, ms UTC: with a factor
+ * that was checked here, an answer counts as fresh that does not say so itself. 0 where one of the
+ * two is missing.
+ */
+export function pairTimeOf({ checks, userVerified }: Checked): number {
+  const { intent = 0, totp = 0, otpSms = 0, otpEmail = 0, recoveryCode = 0, webAuthN = 0 } = checks
+  const key = userVerified ? 0 : webAuthN
+  return Math.min(intent, Math.max(totp, otpSms, otpEmail, recoveryCode, key))
+}
+
+/**
+ * What is known of when the person of a session signed in. The time of a provider is the one that
+ * it states: its answer alone proves no fresh sign-in, nor does one that an older version stored.
+ */
+export function evidenceOf(session: Checked & { readonly authTime: number }): SignInEvidence {
+  const { checks, userVerified, vouched, authTime } = session
+  const { intent, password = 0, magicLink = 0, webAuthN = 0 } = checks
+  if (intent === undefined) return { localAt: authTime }
+  const passkey = userVerified ? webAuthN : 0
+  const localAt = Math.max(password, magicLink, passkey, pairTimeOf(session))
+  return { localAt, providerAt: vouched?.freshAt ?? 0, answeredAt: intent }
+}
+
+/** When the person of a session last signed in for certain, ms UTC; 0 where nobody knows. */
+export function freshTimeOf(session: Checked & { readonly authTime: number }): number {
+  const { localAt, providerAt = 0 } = evidenceOf(session)
+  return Math.max(localAt, providerAt)
+}

@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf"
 import type { Access as AccessOption } from "../gen/core/options_pb.ts"
-import { type Call, freshSeconds } from "../kernel/context.ts"
+import { type Call, freshSeconds, isFreshSignIn } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import { nameOf } from "./method.ts"
 import { isChange, type Rank } from "./rank.ts"
@@ -33,7 +33,9 @@ export function mustBeFresh(
 ): void {
   if (caller.kind !== "user" || caller.authTime === undefined) return
   if (rank?.isProven(request)) return
-  if (clock.now() - caller.authTime < freshSeconds * 1000) return
+  const now = clock.now()
+  const required = { mustSignIn: true, since: now - freshSeconds * 1000 }
+  if (isFreshSignIn({ localAt: caller.authTime }, required, now)) return
   throw new Fault(
     "unauthenticated",
     "session.sign_in_too_old",

@@ -1,7 +1,7 @@
 import type { Requested } from "../domain/grant/index.ts"
 import type { Session } from "../domain/session/index.ts"
-import { freshSeconds } from "../kernel/context.ts"
-import { cameBy, type Factor, isProved, type Need } from "./factor/need.ts"
+import type { Factor, Need } from "./factor/need.ts"
+import { type Bar, missingFrom, type Requirement } from "./sufficiency.ts"
 
 /** What the flow must know of a request to sign somebody in. */
 export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "foreign"> & {
@@ -25,12 +25,6 @@ export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "fore
   readonly created: number
 }
 
-/**
- * The request is for users of another organisation; the project wants people to have roles on it,
- * or their organisation to have the project.
- */
-export type Bar = "organisation" | "roles" | "project"
-
 /** A person who is signed in to this browser. */
 export type Present = {
   readonly id: string
@@ -45,7 +39,8 @@ export type Step =
   | { readonly kind: "choose" }
   | { readonly kind: "login name" }
   | { readonly kind: "register" }
-  | { readonly kind: "password"; readonly userId: string }
+  /** `isLocal`: a provider does not help, see `Missing`. */
+  | { readonly kind: "password"; readonly userId: string; readonly isLocal?: true }
   | { readonly kind: "factor"; readonly userId: string; readonly factors: readonly Factor[] }
   | {
       readonly kind: "set up"
@@ -56,8 +51,10 @@ export type Step =
   | { readonly kind: "consent"; readonly sessionId: string }
   | { readonly kind: "barred"; readonly sessionId: string; readonly bar: Bar }
   | { readonly kind: "refuse"; readonly why: "other person" | "denied" }
+  /** `idpId`: the provider that has not signed the user in again. */
+  | { readonly kind: "refuse"; readonly why: "not fresh"; readonly idpId: string }
 
-/** The one rule that decides what a browser's sessions are good for, at every entrance. */
+/** Decides what must happen next for a request, by the sessions of a browser. */
 export function nextStep(wanted: Wanted, present: readonly Present[], now: number): Step {
   const { hintedUser, prompts, barOf } = wanted
   if (wanted.isDenied) return { kind: "refuse", why: "denied" }
@@ -85,96 +82,23 @@ export function nextStep(wanted: Wanted, present: readonly Present[], now: numbe
 /** What is still to be done once it is clear who it will be. */
 function stepWith(wanted: Wanted, session: Present, now: number): Step {
   const { id: sessionId, userId } = session
-  const bar = wanted.barOf?.(userId)
-  if (bar !== undefined) return { kind: "barred", sessionId, bar }
-  if (!isRecent(wanted, session, now)) return { kind: "password", userId }
-  const second = secondStep(wanted, session, now)
-  // What lets somebody in from then on is set up by who has just shown who they are.
-  if (second?.kind === "set up" && !isFresh(wanted, session, now))
-    return { kind: "password", userId }
-  if (second) return second
+  const missing = missingFrom(session, requirementOf(wanted, userId), now)
+  if (missing?.kind === "barred") return { ...missing, sessionId }
+  if (missing?.kind === "not fresh")
+    return { kind: "refuse", why: "not fresh", idpId: missing.idpId }
+  if (missing) return { ...missing, userId }
   // Consent is given last, and by exactly who will be signed in.
   const { prompts, foreign = [], isUnvouched = false } = wanted
   const asks = prompts.includes("consent") || foreign.length > 0 || isUnvouched
   return { kind: asks && wanted.consent !== sessionId ? "consent" : "done", sessionId }
 }
 
-/** Whether who signed in still sits there; ahead of this request only for a quarter of an hour. */
-const isFresh = ({ created }: Wanted, { authTime }: Present, now: number): boolean =>
-  authTime > created || now - authTime < freshSeconds * 1000
-
-/** What has to be proved beside a password, or set up for that. */
-function secondStep(wanted: Wanted, session: Present, now: number): Step | undefined {
-  const { userId } = session
-  const need = wanted.needOf?.(userId)
-  if (!need) return undefined
-  const isEnough = isProved(need, session, { since: wanted.created, now })
-  const { isDue } = need
-  const factors = beside(session, need.factors)
-  const offered = beside(session, need.offered)
-  if (!isEnough && factors.length > 0) return { kind: "factor", userId, factors }
-  // What they have proves nothing beside a link: the other way in is what is left.
-  if (!isEnough && need.factors.length > 0 && need.hasPassword) return { kind: "password", userId }
-  const passkey = passkeyStep(need, session)
-  if (passkey || isEnough) return passkey
-  const isForced = isForcedFor(need, session)
-  if (isForced) return { kind: "set up", userId, factors: offered, isForced }
-  // Only who has just typed something is stopped on their way.
-  const isOffered = isDue && offered.length > 0 && session.authTime > wanted.created
-  return isOffered ? { kind: "set up", userId, factors: offered, isForced } : undefined
-}
-
-/** Whether somebody who has no factor must set one up. */
-const isForcedFor = ({ isForced, isLocalOnly }: Need, session: Present): boolean =>
-  isForced && !(isLocalOnly && cameByProvider(session))
-
-/** Whether they came by a provider that lets nobody of their organisation in any more. */
-const isShutOut = ({ isLetInBy }: Need, session: Present): boolean =>
-  cameByProvider(session) && isLetInBy?.(session.vouched?.idpId ?? "") === false
-
-/** Whether a session has all that lets its person in now, for whatever that is. */
-export function isWhole(need: Need, session: Present, now: number): boolean {
-  const isEnough = isProved(need, session, { since: now, now })
-  if (!isEnough && (need.factors.length > 0 || isForcedFor(need, session))) return false
-  return !isShutOut(need, session) && passkeyStep(need, session) === undefined
-}
-
-/** What proves something beside what somebody came in by: one mailbox read twice is one factor. */
-function beside(session: Present, factors: readonly Factor[]): readonly Factor[] {
-  if (cameBy(session) !== "link") return factors
-  const others = factors.filter((factor) => factor !== "otp_email")
-  return others.some((factor) => factor !== "recovery_codes") ? others : []
-}
-
-/** Whether a provider vouched for them last, and no password. */
-const cameByProvider = (session: Present): boolean => cameBy(session) === "provider"
-
-/**
- * Where passwords alone let nobody in, they are only good to set up a passkey with, by who has none
- * yet; whatever else that person has to prove comes before.
- */
-function passkeyStep({ passkeyAlone }: Need, session: Present): Step | undefined {
-  const { userId, userVerified, checks } = session
-  if (!passkeyAlone || cameByProvider(session)) return undefined
-  if (userVerified && checks.webAuthN !== undefined) return undefined
-  const { isThere, canBeMade, orLink } = passkeyAlone
-  if (orLink && cameBy(session) === "link") return undefined
-  if (isThere) return { kind: "factor", userId, factors: ["passkey"] }
-  return { kind: "set up", userId, factors: canBeMade ? ["passkey"] : [], isForced: true }
-}
-
-/**
- * OpenID Connect Core §3.1.2.1: prompt=login and max_age ask for a sign-in that is recent; so does
- * the policy, of whoever asks.
- */
-function isRecent(wanted: Wanted, session: Present, now: number): boolean {
-  const { userId, authTime } = session
-  const { prompts, maxAge = Infinity, created, needOf } = wanted
-  const need = needOf?.(userId)
-  if (need && isShutOut(need, session)) return false
-  if (authTime > created) return true
-  if (prompts.includes("login")) return false
-  const { firstLifetime = Infinity, externalLifetime = Infinity } = need ?? {}
-  const lifetime = cameByProvider(session) ? externalLifetime : firstLifetime
-  return now - authTime <= Math.min(maxAge, lifetime) * 1000
-}
+/** What a request requires of the session of a person. */
+const requirementOf = (wanted: Wanted, userId: string): Requirement => ({
+  bar: wanted.barOf?.(userId),
+  need: wanted.needOf?.(userId),
+  since: wanted.created,
+  // OpenID Connect Core §3.1.2.1.
+  mustSignIn: wanted.prompts.includes("login"),
+  maxAgeSeconds: wanted.maxAge,
+})

@@ -207,7 +207,9 @@ function passwordPage(
     : undefined
   const application = applicationOf(loginContext)
   const known = knownUser(loginContext, account)
-  const providers = known === undefined ? [] : linkedProvidersOf(loginContext, known)
+  // A provider that has just answered would only answer the same once more.
+  const isLocal = known !== undefined && isLocalOnly(loginContext)
+  const providers = known === undefined || isLocal ? [] : linkedProvidersOf(loginContext, known)
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return loginContext.show(
     loginContext.cx,
@@ -247,6 +249,12 @@ function knownUser(loginContext: LoginContext, { loginName }: Account): string |
   const isMeant =
     step.kind === "password" && accountOf(loginContext.cx, step.userId).loginName === loginName
   return isMeant ? step.userId : undefined
+}
+
+/** Whether a factor of ours is missing, since a provider has not signed the user in again. */
+function isLocalOnly(loginContext: LoginContext): boolean {
+  const step = stepOf(loginContext)
+  return step.kind === "password" && step.isLocal === true
 }
 
 /** RFC 6585 §4 for who tries too often; a field that must be filled in otherwise for the rest. */

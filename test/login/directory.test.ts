@@ -233,3 +233,13 @@ test("a directory that becomes another one knows nobody here, and gets no passwo
   expect(end.page).toContain("I have an account here")
   expect(directory.searched.at(-1)?.bindPassword).toBe("")
 })
+
+test("who has typed their password there has signed in freshly", async () => {
+  const browser = newBrowser()
+  const first = await browser.go(authorizePath(client.id, { prompt: "login", max_age: "0" }))
+  const [, href = ""] = /href="([^"]*login\/ldap[^"]*)"/.exec(first.page) ?? []
+  provider.clock.advance(1000)
+  const at = await browser.go(href.replaceAll("&amp;", "&"))
+  const end = await browser.post(at, { loginName: "ada", password: ada.password })
+  expect(answerOf(end)).toHaveProperty("code")
+})

@@ -1,4 +1,5 @@
 // Signing in with a certified provider that is not ours: over sockets, by the guarded way out.
+import { decodeJwt } from "jose"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
@@ -9,8 +10,10 @@ import { outboundAllowedOf } from "../../src/kernel/net/outbound.ts"
 import { outboundOf } from "../../src/notify/outbound.ts"
 import {
   answerOf,
+  askToken,
   authorizePath,
   browserOf,
+  codeFields,
   type NewClient,
   openProvider,
   issuer as own,
@@ -84,8 +87,12 @@ const newBrowser = ({ provider }: Opened) =>
 type Browser = ReturnType<typeof newBrowser>
 
 /** Chooses the provider; answers where the browser then is. */
-async function chosen({ client }: Opened, browser: Browser): Promise<Visited> {
-  const first = await browser.go(authorizePath(client.id))
+async function chosen(
+  { client }: Opened,
+  browser: Browser,
+  asking: Readonly<Record<string, string>> = {},
+): Promise<Visited> {
+  const first = await browser.go(authorizePath(client.id, asking))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
   return browser.go(href.replaceAll("&amp;", "&"))
 }
@@ -237,4 +244,47 @@ test("a provider that is down has a page, and the rest goes on", async () => {
   expect([there.response.status, there.page.includes("reached")]).toEqual([503, true])
   expect(answerOf(await browser.signIn(authorizePath(at.client.id)))).toHaveProperty("code")
   await at.provider.close()
+})
+
+describe("a fresh sign-in that an application requires, by a certified provider,", () => {
+  const [, settings] = kinds[0] ?? []
+  let at: Opened
+  beforeAll(async () => {
+    if (!settings) throw new Error("no kind speaks OpenID Connect")
+    at = await opened(settings())
+  })
+  afterAll(() => at?.provider.close())
+
+  const threeHours = 3 * 3600
+
+  /** Signs in to the provider three hours ago, then through it; answers the ID token's claims. */
+  async function signInLater(asking: Readonly<Record<string, string>>) {
+    const { provider, client } = at
+    const cookies = new Map<string, string>()
+    const before = await chosen(at, newBrowser(at))
+    await peer.signIn(before.path, cookies)
+    await peer.say({ ageSeconds: threeHours })
+    const browser = newBrowser(at)
+    const follow = () => provider.clock.advance(Date.now() - provider.clock.now())
+    follow()
+    const { path } = await chosen(at, browser, asking)
+    const back = new URL(await peer.signIn(path, cookies))
+    follow()
+    const end = await browser.go(back.pathname + back.search)
+    const { code = "" } = answerOf(end)
+    const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+    return { path, authTime: Number(decodeJwt(String(answer.id_token)).auth_time) }
+  }
+
+  test("happens there for prompt=login and for a max_age that has passed", async () => {
+    const seconds = Math.floor(Date.now() / 1000)
+    for (const asking of [{ prompt: "login" }, { max_age: "3600" }]) {
+      const { authTime, path } = await signInLater(asking)
+      const { searchParams } = new URL(path)
+      expect(Object.fromEntries(searchParams)).toMatchObject(asking)
+      expect(Math.abs(Math.floor(Date.now() / 1000) - authTime)).toBeLessThan(60)
+    }
+    const kept = await signInLater({ max_age: String(4 * 3600) })
+    expect(seconds - kept.authTime).toBeGreaterThan(threeHours - 60)
+  })
 })

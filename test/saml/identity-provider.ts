@@ -85,6 +85,8 @@ export type Said = {
   readonly sessionEnds?: number
   readonly status?: string
   readonly assertionId?: string
+  /** ms UTC; without a word now. */
+  readonly authnInstant?: number
 }
 
 const bearer = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
@@ -126,7 +128,8 @@ export function assertionFor(asked: Asked, now: number, said: Said = {}): string
       `<saml:Conditions NotBefore="${begin}" NotOnOrAfter="${end}"><saml:AudienceRestriction>` +
         `<saml:Audience>${said.audience ?? asked.issuer}</saml:Audience>` +
         "</saml:AudienceRestriction></saml:Conditions>") +
-    `<saml:AuthnStatement AuthnInstant="${time(now)}" SessionIndex="_session1"` +
+    `<saml:AuthnStatement AuthnInstant="${time(said.authnInstant ?? now)}"` +
+    ' SessionIndex="_session1"' +
     `${said.sessionEnds === undefined ? "" : ` SessionNotOnOrAfter="${time(said.sessionEnds)}"`}>` +
     "<saml:AuthnContext><saml:AuthnContextClassRef>" +
     "urn:oasis:names:tc:SAML:2.0:ac:classes:Password</saml:AuthnContextClassRef>" +

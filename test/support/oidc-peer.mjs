@@ -12,6 +12,35 @@ const newKey = async () => {
   return { ...(await exportJWK(privateKey)), kid: `k${Date.now()}`, alg: "RS256", use: "sig" }
 }
 
+/** What the provider keeps, by its kind and id. */
+const kept = new Map()
+
+/** As the memory adapter of the package, which nobody can look into. */
+class Adapter {
+  constructor(kind) {
+    this.kind = kind
+  }
+  keyOf = (id) => `${this.kind}:${id}`
+  upsert = async (id, payload) => void kept.set(this.keyOf(id), { payload })
+  find = async (id) => kept.get(this.keyOf(id))?.payload
+  findByUid = async (uid) =>
+    [...kept].find(
+      ([key, { payload }]) => key.startsWith(`${this.kind}:`) && payload.uid === uid,
+    )?.[1].payload
+  findByUserCode = async () => undefined
+  destroy = async (id) => void kept.delete(this.keyOf(id))
+  consume = async (id) => {
+    const found = kept.get(this.keyOf(id))
+    if (found) found.payload.consumed = Math.floor(Date.now() / 1000)
+  }
+  revokeByGrantId = async () => undefined
+}
+
+/** A session as it is when its person has signed in so long ago. */
+function age(payload, seconds) {
+  if (payload.kind === "Session" && payload.loginTs) payload.loginTs -= seconds
+}
+
 let person = {}
 let lie = {}
 let key = await newKey()
@@ -19,6 +48,7 @@ let handle = handlerOf()
 
 function handlerOf() {
   const provider = new Provider(issuer, {
+    adapter: Adapter,
     clients: [
       ["client", "client_secret_basic"],
       ["client-post", "client_secret_post"],
@@ -90,6 +120,7 @@ async function control(request, response) {
   const wanted = JSON.parse(Buffer.concat(chunks).toString())
   if (wanted.person) person = wanted.person
   lie = wanted.lie ?? {}
+  if (wanted.ageSeconds) for (const { payload } of kept.values()) age(payload, wanted.ageSeconds)
   if (wanted.rotate) {
     key = await newKey()
     handle = handlerOf()

@@ -15,9 +15,14 @@ export type OidcPeer = {
     readonly person?: Claims
     readonly lie?: PeerLies
     readonly rotate?: boolean
+    /** How long ago everybody who is signed in there has done so. */
+    readonly ageSeconds?: number
   }) => Promise<void>
-  /** Goes where a browser is sent; answers the address that it is sent back to. */
-  readonly signIn: (authUrl: string) => Promise<string>
+  /**
+   * Goes where a browser is sent; answers the address that it is sent back to. With the cookies of
+   * a browser it goes on with the session that is kept in them.
+   */
+  readonly signIn: (authUrl: string, cookies?: Map<string, string>) => Promise<string>
   readonly stop: () => Promise<void>
 }
 
@@ -41,8 +46,7 @@ export async function startOidcPeer(redirectUris: readonly string[]): Promise<Oi
     say: async (wanted) => {
       await fetch(`${issuer}/lie`, { method: "POST", body: JSON.stringify(wanted) })
     },
-    signIn: async (authUrl) => {
-      const cookies = new Map<string, string>()
+    signIn: async (authUrl, cookies = new Map<string, string>()) => {
       let at = authUrl
       for (let steps = 0; steps < 10; steps++) {
         const cookie = [...cookies].map((pair) => pair.join("=")).join("; ")

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Draft, Transaction } from "../../store/index.ts"
-import { noteClient, type Session } from "../session/index.ts"
+import { freshTimeOf, noteClient, type Session } from "../session/index.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
@@ -13,6 +13,19 @@ import {
   type RequestedClaims,
 } from "./request.ts"
 import { noteUse } from "./use.ts"
+
+/** Whether a request requires a fresh sign-in. */
+const asksForFresh = ({ prompts, maxAge }: Pick<Requested, "prompts" | "maxAge">): boolean =>
+  prompts.includes("login") || maxAge !== undefined
+
+/**
+ * The `auth_time` or AuthnInstant of an answer, ms UTC: where the request requires a fresh sign-in,
+ * the one that satisfied it, not a later answer of a provider that states no time.
+ */
+export const authTimeFor = (
+  requested: Pick<Requested, "prompts" | "maxAge">,
+  session: SignedIn,
+): number => (asksForFresh(requested) ? freshTimeOf(session) : session.authTime)
 
 const minute = 60_000
 
@@ -111,6 +124,9 @@ const requestOver = "auth_request.over"
 export const isRequestOver = (cause: unknown): boolean =>
   cause instanceof Fault && cause.id === requestOver
 
+type SignedIn = Pick<Session, "userId" | "methods" | "passwordVersion"> &
+  Parameters<typeof freshTimeOf>[0]
+
 /** What a person allows a client, and for how long. */
 export type NewGrant = {
   readonly clientId: string
@@ -121,7 +137,9 @@ export type NewGrant = {
   readonly consented?: readonly string[] | undefined
   readonly claims?: RequestedClaims | undefined
   readonly sessionId: string
-  readonly session: Pick<Session, "userId" | "authTime" | "methods" | "passwordVersion">
+  readonly session: SignedIn
+  /** The `auth_time` of its ID tokens, ms UTC. */
+  readonly authTime: number
   readonly accessLifetimeSeconds: number
   /** By which grant of OAuth; for the audit. */
   readonly grantType: string
@@ -136,8 +154,8 @@ export type NewGrant = {
 
 /** Adds a grant for the person of a session; every token for them hangs from one. */
 export function addGrant(tx: Transaction, given: NewGrant): string {
-  const { session, offline, consented, leftOut, claims, grantType, ...rest } = given
-  const { userId, authTime, methods, passwordVersion } = session
+  const { session, authTime, offline, consented, leftOut, claims, grantType, ...rest } = given
+  const { userId, methods, passwordVersion } = session
   const id = tx.ids.next()
   const added: Draft<GrantEvent> = {
     type: "oidc_session.added",
@@ -146,7 +164,7 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
       ...(leftOut && { leftOut }),
       ...(consented && { consented }),
       ...(claims && { claims }),
-      ...{ userId, authTime, methods },
+      ...{ userId, authTime, methods, freshAt: freshTimeOf(session) },
     },
   }
   tx.begin(grant, id)
@@ -179,7 +197,7 @@ export function requestOf(read: Pick<Transaction, "state">, { id, atOnce }: Answ
 export function exchangeCode(
   tx: Transaction,
   answered: Answered,
-  given: Omit<NewGrant, "sessionId" | "grantType">,
+  given: Omit<NewGrant, "sessionId" | "grantType" | "authTime">,
 ): string {
   const { id, atOnce } = answered
   const state = requestOf(tx, answered)
@@ -187,7 +205,8 @@ export function exchangeCode(
   const { sessionId, asked } = state
   const isForCode = (asked.responseType ?? "code") === "code"
   const grantType = isForCode ? "authorization_code" : "implicit"
-  const grantId = addGrant(tx, { ...given, sessionId, grantType })
+  const authTime = authTimeFor(asked, given.session)
+  const grantId = addGrant(tx, { ...given, sessionId, grantType, authTime })
   const exchanged: Draft<AuthRequestEvent> = {
     type: "auth_request.code.exchanged",
     data: { grantId, ...(atOnce && { clientId: asked.clientId }) },

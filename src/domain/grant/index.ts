@@ -17,6 +17,7 @@ export {
   addAuthRequest,
   addGrant,
   answerRequest,
+  authTimeFor,
   denyConsent,
   endGrant,
   exchangeCode,

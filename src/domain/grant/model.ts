@@ -22,6 +22,8 @@ type Proven = {
   /** ms UTC. */
   readonly authTime?: number
   readonly methods?: readonly string[]
+  /** When they last signed in for certain, ms UTC; 0 where nobody knew. */
+  readonly freshAt?: number
 }
 
 /** How long the access tokens count that are issued now; absent in grants from before. */
@@ -90,13 +92,15 @@ export const grant = aggregate<GrantEvent, Grant>({
     const idle = offline && status === "active" ? offlineUntil(offline) : 0
     return Math.max(until, idle) + 3_600_000
   },
-  revision: 2,
+  revision: 3,
   initial: absent,
   evolve: {
     "oidc_session.added": (_, { data, time }) => {
       const { accessLifetimeSeconds: _seconds, ...given } = data
       const { authTime = time, methods = [] } = given
-      return { ...given, status: "active", authTime, methods, until: untilOf(data, time) }
+      // An older version took each answer of a provider for a sign-in, and named no method for it.
+      const { freshAt = methods.length > 0 ? authTime : 0 } = given
+      return { ...given, status: "active", authTime, methods, freshAt, until: untilOf(data, time) }
     },
     "oidc_session.refresh_token.added": (state, { data, time }) => {
       if (state.status === "absent") return state

@@ -39,6 +39,8 @@ export type Requested = {
   readonly claims?: RequestedClaims
   /** Values of `acr` that are wished for; any where there are none, absent where none is. */
   readonly acr?: readonly string[]
+  /** `acr_values` as they were sent, for providers that know others than we do; best first. */
+  readonly acrValues?: readonly string[]
   /** Whether it is worth nothing without more than one factor. */
   readonly needsFactor?: boolean
   /** RFC 9449 §10: thumbprint of the key that the code is bound to. */

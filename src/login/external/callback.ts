@@ -8,6 +8,7 @@ import {
   idpById,
   type OpenIntent,
   openIntent,
+  type RequestedSignIn,
   redirectUriOf,
   startIntent,
   succeedIntent,
@@ -18,6 +19,7 @@ import { linkedUser } from "../../domain/user/index.ts"
 import { formWithin } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
+import type { Waiting } from "../browser-context.ts"
 import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"
 import { askedOfExternal } from "../entered/script.ts"
 import { goTo } from "../form.ts"
@@ -35,12 +37,19 @@ export async function startExternal(loginContext: LoginContext): Promise<Respons
     const { authUrl } = await startIntent(cx, found, {
       ...{ agentId: browserContext.browser.id, requestId: waiting?.id ?? "", creatorId: "" },
       ...{ successUrl: "", failureUrl: "" },
+      ...(waiting && { requested: requestedOf(waiting) }),
     })
     return goTo(authUrl, browserContext.browser.setCookie)
   } catch (cause) {
     return failed(loginContext, cause)
   }
 }
+
+/** What the request that waits requires of a sign-in, wherever that happens. */
+const requestedOf = ({ asked, loginHint }: Waiting): RequestedSignIn => ({
+  mustSignIn: asked.prompts.includes("login"),
+  ...{ maxAgeSeconds: asked.maxAge, loginHint, acrValues: asked.acrValues },
+})
 
 /** Whether a path is one that providers send people back to. */
 export const isCallback = (path: string): boolean =>

@@ -6,7 +6,7 @@ import {
   noteScripted,
   shownNew,
 } from "../../domain/action/index.ts"
-import { consumeIntent, useAnswer } from "../../domain/idp/index.ts"
+import { consumeIntent, signInTimesOf, useAnswer } from "../../domain/idp/index.ts"
 import { standingNow, standingOf } from "../../domain/session/index.ts"
 import { linkedUserIn, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -41,9 +41,10 @@ export async function enter(
   return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
 }
 
-/** Which provider says who they are. */
+/** Which provider says who they are, and when they signed in there. */
 const vouchedBy = ({ found: { idp, place = "" }, intent }: Newcomer) => ({
   ...{ idpId: idp.id, idpOrg: place, upstream: intent.answered.upstream },
+  ...signInTimesOf(idp, intent.answered),
 })
 
 /** What scripts have noted of who came; about people of their own organisation alone. */

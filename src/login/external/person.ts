@@ -30,7 +30,8 @@ import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
 import { newcomersHome } from "../entered/script.ts"
 import { needOf } from "../factor/need.ts"
-import { isWhole, type Present } from "../flow.ts"
+import type { Present } from "../flow.ts"
+import { missingFrom } from "../sufficiency.ts"
 import { type Candidate, type Verdict, verdictOn } from "./rule.ts"
 
 /** Somebody who has come from a provider, and the provider. */
@@ -105,7 +106,7 @@ export function newcomerOf(
 }
 
 /** The sign-in was fresh when it began; so long it may take to go there and come back. */
-const recentMs = 2 * freshSeconds * 1000
+const recentSeconds = 2 * freshSeconds - 1
 
 /**
  * Who has signed in here lately, with all that is asked of them: that is proof enough to link them.
@@ -114,8 +115,12 @@ const recentMs = 2 * freshSeconds * 1000
 export function provenHere({ cx, browserContext }: LoginContext, found: Found): readonly Present[] {
   const now = cx.clock.now()
   return browserContext.present.filter((session) => {
-    const { userId, authTime } = session
-    if (now - authTime >= recentMs || !isWhole(needOf(cx, userId), session, now)) return false
+    const { userId } = session
+    // How long a first factor may be used again does not matter: half an hour is less.
+    const lifetimes = { firstLifetime: Infinity, externalLifetime: Infinity }
+    const need = { ...needOf(cx, userId), ...lifetimes }
+    const required = { need, maxAgeSeconds: recentSeconds, since: now }
+    if (missingFrom(session, required, now)) return false
     const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
     return letsIn(cx, found.idp.id, home)
   })

@@ -1,4 +1,4 @@
-import type { Requested } from "../../domain/grant/index.ts"
+import { authTimeFor, type Requested } from "../../domain/grant/index.ts"
 import type { Session } from "../../domain/session/index.ts"
 import { acrFor } from "../token/claims/acr.ts"
 import type { Identity } from "../token/issue.ts"
@@ -19,7 +19,7 @@ export function identityOf(asked: Requested, signedIn: SignedIn): Identity {
     audience: [clientId, ...projects],
     nonce,
     sessionId,
-    authTime: session.authTime,
+    authTime: authTimeFor(asked, session),
     methods: session.methods,
     acr: acr && acrFor(acr, session.methods),
     withUserClaims,

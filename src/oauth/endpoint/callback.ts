@@ -5,8 +5,10 @@ import {
   browserContextOf,
   justAnswered,
   nextStep,
+  notFreshReason,
   type ShowPage,
   showFinished,
+  type Step,
   showTrouble,
   stepPath,
   type Waiting,
@@ -61,7 +63,7 @@ async function answerOpen(
   }
   const step = nextStep(waiting.wanted, browserContext.present, cx.clock.now())
   if (step.kind === "refuse") {
-    const fields = refusals[step.why]
+    const fields = refusalOf(cx, step)
     await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
     const application = applicationName(cx, asked.clientId)
     const told = { back: asked, application, cookies, isAfterForm }
@@ -117,6 +119,12 @@ function post(cx: Cx, showAny: ShowPage, { answer, browserContext }: Posting): P
     here,
     cookies,
   })
+}
+
+/** RFC 6749 §4.1.2.1: what a client is told of a request that ends without a sign-in. */
+function refusalOf(cx: Cx, step: Extract<Step, { kind: "refuse" }>) {
+  if (step.why !== "not fresh") return refusals[step.why]
+  return { error: "login_required", error_description: notFreshReason(cx, step.idpId) }
 }
 
 /** OpenID Connect Core §3.1.2.6 and RFC 6749 §4.1.2.1. */

@@ -79,6 +79,7 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed {
   const offline = offlineFor({ client, scopes, proof, lifetimes })
   const grantId = addGrant(tx, {
     ...{ clientId, appId, scopes, leftOut, audience, sessionId, session },
+    authTime: session.authTime,
     consented: consentedAmong(cx, session.userId, foreign),
     accessLifetimeSeconds: lifetimes.access,
     grantType: deviceCode.name,

@@ -1,7 +1,13 @@
 import { isSelfRegistered } from "../../domain/app/index.ts"
 import type { Requested } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { nextStep, type Present, type Step, type Wanted } from "../../login/index.ts"
+import {
+  nextStep,
+  notFreshReason,
+  type Present,
+  type Step,
+  type Wanted,
+} from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 
 /**
@@ -17,7 +23,7 @@ export function mustBeDone(
   if (step.kind === "done") return { isConsented: false }
   // OpenID Connect Core §3.1.2.1: then nobody can have been asked.
   if (step.kind === "consent" && !wanted.prompts.includes("none")) return { isConsented: true }
-  throw stepError(step)
+  throw stepError(cx, step)
 }
 
 /**
@@ -35,9 +41,16 @@ export function wantsConsent(cx: Cx, { appId, prompts, foreign = [] }: Requested
 
 type Missing = Exclude<Step["kind"], "done">
 
-function stepError(step: Extract<Step, { kind: Missing }>): Fault {
+function stepError(cx: Cx, step: Extract<Step, { kind: Missing }>): Fault {
   if (step.kind === "barred") {
     return new Fault("permission_denied", "auth_request.barred", bars[step.bar])
+  }
+  if (step.kind === "refuse" && step.why === "not fresh") {
+    return new Fault(
+      "failed_precondition",
+      "auth_request.not_fresh",
+      notFreshReason(cx, step.idpId),
+    )
   }
   return new Fault("failed_precondition", ...missing[step.kind])
 }

@@ -2,7 +2,7 @@ import { appChain, isAppActive } from "../../domain/app/index.ts"
 import { mayEnter } from "../../domain/authorization/index.ts"
 import { exchange, grant, type Party, revocation } from "../../domain/grant/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
-import { session, sessionNow } from "../../domain/session/index.ts"
+import { freshTimeOf, session, sessionNow } from "../../domain/session/index.ts"
 import { isUserActive, passwordVersion, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { mayActAs } from "./impersonation.ts"
@@ -41,22 +41,22 @@ export const orgOf = (cx: Cx, userId: string): string =>
   cx.store.receipt(cx, user, userId)?.owner ?? ""
 
 /**
- * When a person last proved who they are, in the sign-in that their token hangs from, ms UTC: 0
+ * When a person last signed in for certain, in the sign-in that their token hangs from, ms UTC: 0
  * where nobody knows. Undefined for service users, who sign in by what they have.
  */
-export function authTimeOf(cx: Cx, userId: string, anchor: string): number | undefined {
+export function freshTimeOfToken(cx: Cx, userId: string, anchor: string): number | undefined {
   const state = cx.store.state(cx, user, userId)
   if ("kind" in state && state.kind === "machine") return undefined
   const [kind = "", ...rest] = anchor.split("/")
   const id = rest.join("/")
-  if (kind === "session") return cx.store.state(cx, session, rest[0] ?? "").authTime
+  if (kind === "session") return freshTimeOf(cx.store.state(cx, session, rest[0] ?? ""))
   if (kind === "exchange") {
     const given = cx.store.state(cx, exchange, id)
     const before = given.status === "absent" ? undefined : given.anchor
-    return before === undefined ? 0 : authTimeOf(cx, userId, before)
+    return before === undefined ? 0 : freshTimeOfToken(cx, userId, before)
   }
   const given = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
-  return given.status === "absent" ? 0 : given.authTime
+  return given.status === "absent" ? 0 : given.freshAt
 }
 
 function parentUntil(cx: Cx, userId: string, anchor: string): number {

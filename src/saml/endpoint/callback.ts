@@ -5,6 +5,8 @@ import {
   browserContextOf,
   justAnswered,
   nextStep,
+  notFreshReason,
+  type Step,
   showFinished,
   showTrouble,
   stepPath,
@@ -12,6 +14,7 @@ import {
   waitingRequest,
 } from "../../login/index.ts"
 import { isTester, redirect } from "../../oauth/index.ts"
+import type { Cx } from "../../store/index.ts"
 import { backOf, isGone } from "../request/back.ts"
 import { finish } from "../response/finish.ts"
 import { refusalOf, send } from "../response/send.ts"
@@ -56,13 +59,13 @@ async function answerOpen(
   }
   const step = nextStep(wanted, browserContext.present, cx.clock.now())
   if (step.kind === "refuse") {
-    await cx.store.transact(cx, (tx) => failRequest(tx, id, "denied"))
-    const why = "the person did not allow it"
+    const { status, why } = reasonOf(cx, step)
+    await cx.store.transact(cx, (tx) => failRequest(tx, id, status))
     if (asked.testedBy !== undefined) {
-      const refusal = { error: "requestDenied", description: why }
+      const refusal = { error: status, description: why }
       return showPage(cx, show, { asked, cookies, refusal })
     }
-    const way = refusalOf(cx, backOf(asked), "requestDenied", why)
+    const way = refusalOf(cx, backOf(asked), status, why)
     return send(cx, way, { show, application, cookies, afterForm: "refused" })
   }
   if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
@@ -93,3 +96,9 @@ async function answerAgain(context: Context, id: string): Promise<Response> {
   const showing = { show, application, cookies, afterForm: "signed_in" } as const
   return finish(cx, showing, { asked, sessionId })
 }
+
+/** SAML Core §3.2.2.2: what a service provider is told of a request that ends without a sign-in. */
+const reasonOf = (cx: Cx, step: Extract<Step, { kind: "refuse" }>) =>
+  step.why === "not fresh"
+    ? ({ status: "noAuthnContext", why: notFreshReason(cx, step.idpId) } as const)
+    : ({ status: "requestDenied", why: "the person did not allow it" } as const)

@@ -3,6 +3,7 @@ import { serviceProviderOf } from "../../domain/app/index.ts"
 import {
   addSamlAssertion,
   answerRequest,
+  authTimeFor,
   failRequest,
   type Requested,
 } from "../../domain/grant/index.ts"
@@ -128,7 +129,8 @@ async function responseOf(cx: Cx, answer: Answer): Promise<Written> {
 /** The assertion, before anybody signs it. */
 export function statementOf(cx: Cx, { ready, back, session, told }: Answer): Written {
   const { asked, sessionId } = ready
-  const { userId, authTime, expires: sessionEnds } = session
+  const { userId, expires: sessionEnds } = session
+  const authTime = authTimeFor(asked, session)
   const { entityId: issuer } = selfOf(cx)
   const user = profile(cx, userId)
   if (!user) throw new Error("a person was removed within one step")

@@ -26,7 +26,10 @@ const given = {
   scopes: ["openid"],
   audience: ["client"],
   accessLifetimeSeconds: 60,
-  session: { userId: "ann", authTime: 5, methods: ["pwd"], passwordVersion: 1 },
+  session: {
+    ...{ userId: "ann", authTime: 5, methods: ["pwd"], passwordVersion: 1 },
+    ...{ checks: { password: 5 }, userVerified: false },
+  },
 } as const
 
 const step = <T>(run: (tx: Transaction) => T) => world.cx().store.transact(world.cx(), run)

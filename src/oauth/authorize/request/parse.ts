@@ -53,6 +53,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
       dpopJkt: dpopJktOf(parameters),
       maxAge: maxAgeOf(parameters),
       home: orgRestriction(cx, scopes),
+      acrValues: acrValuesOf(parameters),
       ...personOf(cx, parameters),
     }),
   }
@@ -139,6 +140,14 @@ function promptsOf(parameters: Parameters): readonly Prompt[] {
   }
   return prompts
 }
+
+/** As they were sent: a provider that people come by can know others than we do. */
+function acrValuesOf(parameters: Parameters): readonly string[] | undefined {
+  const values = wordsOf(parameters.get("acr_values")).slice(0, acrValuesMax)
+  return values.length > 0 && values.every(({ length }) => length <= 200) ? values : undefined
+}
+
+const acrValuesMax = 10
 
 function maxAgeOf(parameters: Parameters): number | undefined {
   const text = parameters.get("max_age")

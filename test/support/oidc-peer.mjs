@@ -16,24 +16,23 @@ const newKey = async () => {
 const kept = new Map()
 
 /** As the memory adapter of the package, which nobody can look into. */
-class Adapter {
-  constructor(kind) {
-    this.kind = kind
+const adapterOf = (kind) => {
+  const find = async (id) => kept.get(`${kind}:${id}`)?.payload
+  return {
+    find,
+    upsert: async (id, payload) => void kept.set(`${kind}:${id}`, { payload }),
+    findByUid: async (uid) => {
+      const own = [...kept].filter(([key]) => key.startsWith(`${kind}:`))
+      return own.find(([, { payload }]) => payload.uid === uid)?.[1].payload
+    },
+    findByUserCode: async () => undefined,
+    destroy: async (id) => void kept.delete(`${kind}:${id}`),
+    consume: async (id) => {
+      const found = await find(id)
+      if (found) found.consumed = Math.floor(Date.now() / 1000)
+    },
+    revokeByGrantId: async () => undefined,
   }
-  keyOf = (id) => `${this.kind}:${id}`
-  upsert = async (id, payload) => void kept.set(this.keyOf(id), { payload })
-  find = async (id) => kept.get(this.keyOf(id))?.payload
-  findByUid = async (uid) =>
-    [...kept].find(
-      ([key, { payload }]) => key.startsWith(`${this.kind}:`) && payload.uid === uid,
-    )?.[1].payload
-  findByUserCode = async () => undefined
-  destroy = async (id) => void kept.delete(this.keyOf(id))
-  consume = async (id) => {
-    const found = kept.get(this.keyOf(id))
-    if (found) found.payload.consumed = Math.floor(Date.now() / 1000)
-  }
-  revokeByGrantId = async () => undefined
 }
 
 /** A session as it is when its person has signed in so long ago. */
@@ -48,7 +47,7 @@ let handle = handlerOf()
 
 function handlerOf() {
   const provider = new Provider(issuer, {
-    adapter: Adapter,
+    adapter: adapterOf,
     clients: [
       ["client", "client_secret_basic"],
       ["client-post", "client_secret_post"],

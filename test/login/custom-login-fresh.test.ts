@@ -99,3 +99,27 @@ test.each([
   expect(claims.auth_time).toBe(seconds(provider.clock.now()))
   expect(name).not.toBe("")
 })
+
+test("what the application requires is forwarded where the page says so", async () => {
+  const { sub } = await addLinked()
+  const signIn = {
+    ...{ forceLogin: true, maxAge: { seconds: 600n, nanos: 0 }, loginHint: "fay@example.com" },
+    acrValues: ["gold"],
+  }
+  const { authUrl } = await byProvider(sub, undefined, { signIn })
+  const { searchParams } = new URL(authUrl)
+  expect(Object.fromEntries(searchParams)).toMatchObject({
+    ...{ prompt: "login", max_age: "600", login_hint: "fay@example.com" },
+  })
+  expect(searchParams.has("acr_values")).toBe(false)
+})
+
+test.each([
+  ["max_age", { maxAge: { seconds: -1n, nanos: 0 } }],
+  ["login_hint", { loginHint: "x".repeat(201) }],
+  ["acr_values", { acrValues: ["two words"] }],
+])("a %s that could not be forwarded is refused", async (field, signIn) => {
+  await expect(byProvider("nobody", undefined, { signIn })).rejects.toMatchObject({
+    violation: { field: `sign_in.${field}` },
+  })
+})

@@ -17,6 +17,7 @@ import {
   intentStand,
   missingError,
   noteAnswered,
+  type RequestedSignIn,
   startIntent,
 } from "../idp/index.ts"
 import { linkedUser, usableLinks } from "../user/index.ts"
@@ -33,7 +34,7 @@ export const v2 = share<Cx>()(UserService, {
     const begun = { agentId: "", requestId: "", creatorId }
     return entranceOf(found.idp.settings) === "directory"
       ? askDirectory(cx, found, { ...begun, ...credentialsOf(req) })
-      : sendThere(cx, found, { ...begun, ...urlsOf(req) })
+      : sendThere(cx, found, { ...begun, ...urlsOf(req), ...requestedIn(req) })
   },
   retrieveIdentityProviderIntent: ({ idpIntentId: id, idpIntentToken: token }, cx) => {
     const intent = ownIntent(cx, id, token)
@@ -79,10 +80,31 @@ export const v2 = share<Cx>()(UserService, {
 type Begun = { readonly agentId: string; readonly requestId: string; readonly creatorId: string }
 
 /** Sends the browser to a provider that has pages of its own. */
-async function sendThere(cx: Cx, found: Found, begun: Begun & ReturnType<typeof urlsOf>) {
+async function sendThere(
+  cx: Cx,
+  found: Found,
+  begun: Begun & ReturnType<typeof urlsOf> & ReturnType<typeof requestedIn>,
+) {
   const { id, authUrl } = await startIntent(cx, found, begun)
   const nextStep = { case: "authUrl", value: authUrl } as const
   return { details: details(intentStand(cx, id)), nextStep }
+}
+
+/** What the request of an application requires of the sign-in. */
+function requestedIn({ signIn }: StartIdentityProviderIntentRequest): {
+  readonly requested?: RequestedSignIn
+} {
+  if (!signIn) return {}
+  const { forceLogin, maxAge, loginHint, acrValues } = signIn
+  const refuse = (field: string, wanted: string) =>
+    fieldError("request.field_invalid", `sign_in.${field}`, wanted)
+  if (maxAge && maxAge.seconds < 0n) throw refuse("max_age", "must not be negative")
+  if (loginHint.length > 200) throw refuse("login_hint", "must have 200 characters at most")
+  if (acrValues.length > 10 || acrValues.some((value) => !/^[^\s]{1,200}$/.test(value))) {
+    throw refuse("acr_values", "must be 10 words of 200 characters at most")
+  }
+  const maxAgeSeconds = maxAge && Number(maxAge.seconds)
+  return { requested: { mustSignIn: forceLogin, maxAgeSeconds, loginHint, acrValues } }
 }
 
 /** A directory is asked at once, with what the person has typed on the page of whoever asks. */

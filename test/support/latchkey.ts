@@ -53,9 +53,15 @@ export function freePort(): Promise<number> {
 /** Runs the binary to its end, with an empty environment. */
 export function run(
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly cwd?: string
+    readonly env?: Readonly<Record<string, string>>
+    /** Another executable than `binary`. */
+    readonly program?: string
+  } = {},
 ): Promise<{ readonly code: number | null; readonly output: string }> {
-  const child = spawn(binary, [...args], { env: {}, ...options })
+  const { program = binary, ...rest } = options
+  const child = spawn(program, [...args], { env: {}, ...rest })
   let output = ""
   child.stdout.on("data", (chunk) => (output += chunk))
   child.stderr.on("data", (chunk) => (output += chunk))
@@ -66,16 +72,17 @@ export function run(
 }
 
 /** Sets an empty folder up without a person; answers the key of the service user it made. */
-export async function setUp(data: string, url: string): Promise<ServiceKey> {
+export async function setUp(data: string, url: string, program = binary): Promise<ServiceKey> {
   const passwordFile = join(data, "..", `${process.pid}-${Math.random()}.password`)
   const keyFile = `${passwordFile}.key.json`
   writeFileSync(passwordFile, `${owner.password}\n`, { mode: 0o600 })
   try {
-    const { code, output } = await run([
+    const args = [
       ...["setup", "--data", data, "--public-url", url, "--org", "Acme"],
       ...["--owner", owner.loginName, "--owner-email", owner.email],
       ...["--owner-password-file", passwordFile, "--service-key-file", keyFile],
-    ])
+    ]
+    const { code, output } = await run(args, { program })
     if (code !== 0) throw new Error(`set-up ended with ${code}: ${output}`)
     return JSON.parse(readFileSync(keyFile, "utf8"))
   } finally {
@@ -90,11 +97,13 @@ export async function start(options: {
   readonly port: number
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Another executable than `binary`. */
+  readonly program?: string
 }): Promise<Running> {
-  const { data, port } = options
+  const { data, port, program = binary } = options
   const grpcPort = await freePort()
   const child = spawn(
-    binary,
+    program,
     [
       ...["serve", "--data", data, "--listen", `127.0.0.1:${port}`],
       ...["--grpc-listen", `127.0.0.1:${grpcPort}`, ...(options.args ?? [])],

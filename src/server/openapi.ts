@@ -16,32 +16,41 @@ export type ReaderFiles = { readonly readerJs: string; readonly readerCss: strin
  * somebody asks: most servers are never asked.
  */
 export function openApiPages(entries: readonly Entry[], files: ReaderFiles): OpenApi {
-  const plugin = lazily(() => load(entries, files))
-  const documents = new Map<string, () => Promise<Document>>(
-    pages.map((page) => [page, lazily(async () => documentOf(await plugin(), page))]),
-  )
+  // Both at once: what they are made of takes megabytes, and is not kept.
+  const documents = lazily(async () => {
+    const served = await load(entries, files)
+    const all = new Map<string, Document>()
+    for (const page of pages) all.set(page, await documentOf(served, page))
+    return all
+  })
   return ({ method, headers }, pathname) => {
     const page = pathname === "/openapi/" ? "/openapi" : pathname
-    const document = method === "GET" || method === "HEAD" ? documents.get(page) : undefined
-    return document?.().then((made) => answer(made, headers))
+    const isRead = method === "GET" || method === "HEAD"
+    if (!isRead || !pages.some((each) => each === page)) return undefined
+    return documents().then((all) => answer(all, page, headers))
   }
 }
 
-/** What stands at a path, made once: it says nothing of who asks, nor when. */
+/**
+ * What a path answers, made once: it does not depend on the caller. Only the compressed text is
+ * kept, which is a twentieth of the plain one.
+ */
 type Document = {
-  readonly plain: string
   readonly packed: Uint8Array<ArrayBuffer>
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
 }
 
 /** RFC 9110 §13.1.2: who has it already is told just that. */
-function answer({ plain, packed, headers }: Document, requested: Headers): Response {
+function answer(all: ReadonlyMap<string, Document>, page: string, requested: Headers): Response {
+  const document = all.get(page)
+  if (!document) throw new Error(`no document was made for ${page}`)
+  const { packed, headers } = document
   const known = requested.get("if-none-match") ?? ""
   if (known === "*" || known.includes(headers.etag)) {
     return new Response(null, { status: 304, headers })
   }
   if (!/\bgzip\b/.test(requested.get("accept-encoding") ?? ""))
-    return new Response(plain, { headers })
+    return new Response(Bun.gunzipSync(packed), { headers })
   return new Response(packed, { headers: { ...headers, "content-encoding": "gzip" } })
 }
 
@@ -78,7 +87,7 @@ async function documentOf(
   // RFC 9110 §8.8.1: weak, since packed it is the same in other bytes.
   const etag = `W/"${createHash("sha256").update(plain).digest("base64url")}"`
   const headers = page === "/openapi" ? pageHeaders(plain) : documentHeaders
-  return { plain, packed: Bun.gzipSync(plain), headers: { ...always, ...headers, etag } }
+  return { packed: Bun.gzipSync(plain), headers: { ...always, ...headers, etag } }
 }
 
 const always = { "cache-control": "no-cache", vary: "accept-encoding" }

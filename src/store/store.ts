@@ -326,6 +326,11 @@ export class Store implements Upkeep {
     return this.#views.rebuilt()
   }
 
+  /** Ends the thread that answers searches, once none waits; the next one starts another. */
+  endIdleThread(): Promise<void> {
+    return this.#reader.endIdleThread()
+  }
+
   /** From memory where it is there. */
   #row(instance: string, kind: AnyAggregate, id: string): StateRow {
     const undone = this.log.changes() - this.log.durable()

@@ -15,7 +15,7 @@ declare const self: Worker
 // Who signs in waits for nobody's list.
 stepBack(5)
 
-type Request = Exclude<ReadRequest, { close: true }>
+type Request = Exclude<ReadRequest, { close: true } | { endIfIdle: true }>
 type Search = Extract<Request, { limit: number }>
 type Query = Search["plan"]["keys"]
 type Connected = ReturnType<typeof connect>
@@ -26,13 +26,20 @@ let resting: { readonly stop: () => void } | undefined
 const restMs = 2000
 
 self.onmessage = (event: MessageEvent<ReadRequest>) => {
-  if ("close" in event.data) {
-    reading?.close()
-    process.exit(0)
+  if ("close" in event.data) return end()
+  if ("endIfIdle" in event.data) {
+    if (reading?.hasIndex()) self.postMessage({ isBehind: false } satisfies ReadAnswer)
+    else end()
+    return
   }
   resting?.stop()
   self.postMessage(answer(event.data))
   resting = systemClock.after(restMs, () => reading?.rest())
+}
+
+function end(): void {
+  reading?.close()
+  process.exit(0)
 }
 
 function answer(request: Request): ReadAnswer {
@@ -130,6 +137,7 @@ function connect({ file, own, rowsMin }: Request) {
       // Blocks of texts are large, as are statements, and nobody waits now.
       Bun.gc(true)
     },
+    hasIndex: () => index.hasBlocks() || events.hasBlocks(),
     close: () => {
       index.close()
       events.close()

@@ -62,6 +62,8 @@ type How = {
 /** What the thread is sent. */
 export type ReadRequest =
   | { readonly close: true }
+  /** Ends the thread unless it has an index, which the next thread would have to make again. */
+  | { readonly endIfIdle: true }
   | (Work & { readonly events: EventWindow })
   | (Work & { readonly follows: "events" })
   | (Work & { readonly plan?: undefined; readonly purge: boolean })
@@ -99,6 +101,11 @@ export type Reader = {
   readonly scrub: (tables: Tables) => Promise<void>
   /** Resolves when nothing is being read, with what lets those read on who have to wait. */
   readonly pause: () => Promise<() => void>
+  /**
+   * Ends the thread, which has a JavaScript engine of its own, once all waiting requests are
+   * answered. A thread that keeps an index stays. The next request starts a new thread.
+   */
+  readonly endIdleThread: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -170,6 +177,15 @@ export function readerOf(parts: ReaderParts): Reader {
       await follow(tables, true)
     },
     pause: queue,
+    endIdleThread: async () => {
+      if (!isRunning()) return
+      const end = await queue()
+      try {
+        if (isRunning()) await ask({ endIfIdle: true })
+      } finally {
+        end()
+      }
+    },
     close: () => {
       isClosed = true
       return close()

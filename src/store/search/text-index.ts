@@ -28,6 +28,8 @@ export type TextIndex = {
   readonly work: (tables: readonly TextTable[]) => boolean
   /** Whether there may be something to be done. */
   readonly isBehind: (tables: readonly TextTable[]) => boolean
+  /** Whether there is anything that another thread would have to make again. */
+  readonly hasBlocks: () => boolean
   /** Lets go of instances that have no rows any more. */
   readonly purge: () => void
   /**
@@ -143,6 +145,7 @@ export function textIndexOf({ database, file, rowsMin }: TextIndexParts): TextIn
         const found = indexed.get(table)
         return found ? lacks(found) : isDue(table)
       }),
+    hasBlocks: () => blocks !== undefined,
     purge: () => {
       for (const table of indexed.values()) if (blocks) purge(database, blocks, table)
     },

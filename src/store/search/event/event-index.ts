@@ -20,6 +20,8 @@ export type EventIndex = {
   readonly work: () => boolean
   /** Whether so much has been written since that a search would be slow. */
   readonly isBehind: () => boolean
+  /** Whether there is anything that another thread would have to make again. */
+  readonly hasBlocks: () => boolean
   /** It knows all that is written up to here. */
   readonly upTo: () => number
   /** The first candidates of a window that it knows, in its order. */
@@ -87,6 +89,7 @@ export function eventIndexOf({ database, file, rowsMin }: EventIndexParts): Even
       }
     },
     isBehind: () => head() - upTo > behindMax && (upTo > 0 || isLong()),
+    hasBlocks: () => blocks !== undefined,
     upTo: () => upTo,
     candidates: (window) => {
       const tests = testsOf(database, window)

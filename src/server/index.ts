@@ -14,6 +14,7 @@ import { watchOwners } from "./background/owner-watch.ts"
 import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
 import { keepShrinking } from "./background/shrinking.ts"
+import { keepTrimming } from "./background/trimming.ts"
 import { openEdge } from "./edge/http.ts"
 import { type Listener, listenGrpc, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
@@ -150,6 +151,7 @@ const rounds = ({ folder }: Start, services: ServerServices, passed: () => numbe
   keepInspecting(services),
   keepPurging(services, passed),
   keepShrinking(services),
+  keepTrimming(services),
   keepDroppingBefore(services, folder.database),
 ]
 

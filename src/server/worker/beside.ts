@@ -12,6 +12,7 @@ import {
   writerAt,
 } from "../../store/index.ts"
 import { type App, appOf } from "../app.ts"
+import { keepTrimming } from "../background/trimming.ts"
 import { openEdge } from "../edge/http.ts"
 import type { Meters } from "../metrics/meters.ts"
 import { cameBy, seen } from "../operator/doctor.ts"
@@ -131,10 +132,11 @@ async function answeringFor(
   const own = { ...start, config: { ...config, redirectListen: undefined } }
   const files = readCertificates(config)
   const edge = await openEdge(services, own, { app, files, sharing: "another" })
+  const working = [...edge.working, keepTrimming(services)]
   return {
     ...{ services, meters },
     stop: async () => {
-      await Promise.all([...edge.listeners, ...edge.working].map((each) => each.stop()))
+      await Promise.all([...edge.listeners, ...working].map((each) => each.stop()))
       await services.store.close()
       await services.tracing?.stop()
     },

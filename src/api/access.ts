@@ -5,7 +5,14 @@ import { Fault } from "../kernel/fault.ts"
 import { fieldsOf, type Reader, readerOf } from "./field.ts"
 import { freshOf, mustBeFresh } from "./fresh.ts"
 import { nameOf } from "./method.ts"
-import { isChange, mustOutrank, type Rank, type Ranking, rankOf } from "./rank.ts"
+import {
+  instanceTooHighError,
+  isChange,
+  mustOutrank,
+  type Rank,
+  type Ranking,
+  rankOf,
+} from "./rank.ts"
 
 /** Who owns a resource, from the instance down. `user` is set where the resource is a user. */
 export type Chain = {
@@ -41,6 +48,8 @@ export type Authority<C> = Ranking<C> & {
   /** Whether a text is the key to a resource that its maker was given; for kinds that have one. */
   readonly keys: Readonly<Record<string, (cx: C, id: string, key: string) => boolean>>
   readonly memberships: (cx: C, userId: string) => readonly Membership[]
+  /** Whether a user is neither deactivated nor removed, nor locked by an administrator. */
+  readonly isActive: (cx: C, userId: string) => boolean
   /** What a role permits in the instance of the call; roles may be its own. */
   readonly permissions: (role: string, cx: C) => ReadonlySet<string>
 }
@@ -209,7 +218,8 @@ export function authorise<C extends Call>(
   if (access.kind === "system") throw deniedError(access.system?.permission ?? "of the system")
   const outranks = (userId: string, reach: "anywhere" | "home" = "anywhere") =>
     authority.outranks(cx, userId, reach)
-  const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks }
+  const outranksInstance = () => authority.outranksInstance(cx)
+  const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks, outranksInstance }
   if (access.kind === "authenticated") {
     if (access.fresh) mustBeFresh(placed, access.rank, request)
     return placed
@@ -318,11 +328,11 @@ function unlock<C extends Call>(
 const isOneself = ({ caller }: Call, { id }: Rule, { user }: Chain): boolean =>
   id === "home" || (caller.kind === "user" && caller.userId === user)
 
-const isNamed = ({ id }: Rule, request: Message): boolean =>
+export const isNamed = ({ id }: Rule, request: Message): boolean =>
   typeof id === "object" && Boolean(id.read(request))
 
 /** The rule whose resource the request names. */
-function chosenOf(rules: readonly Rule[], request: Message): Rule {
+export function chosenOf(rules: readonly Rule[], request: Message): Rule {
   const chosen = rules.find((rule) => isNamed(rule, request))
   if (chosen) return chosen
   const fields = rules.map(({ id }) => (typeof id === "object" ? id.field : "")).join(", ")
@@ -336,7 +346,7 @@ function chosenOf(rules: readonly Rule[], request: Message): Rule {
 type Door = Pick<Entrance, "holder" | "request"> & Pick<Access, "changes"> & { readonly rule: Rule }
 
 /** The owners of what the request is about; a fault where the rule doesn't open it. */
-function open<C extends Call>(
+export function open<C extends Call>(
   authority: Authority<C>,
   cx: C,
   { rule, holder, request, changes }: Door,
@@ -346,8 +356,9 @@ function open<C extends Call>(
   const held = memberships.filter((membership) => holds(membership, rule.permission))
   if (chain && held.some((membership) => covers(membership, chain))) {
     // Applications of the instance's own project, and the console, act for whoever signs in.
-    const isOpen = !(changes && chain.internal) || holdsOn(holder, here, ownPermission)
-    return isOpen ? chain : deniedError(ownPermission)
+    if (!(changes && chain.internal)) return chain
+    if (!holdsOn(holder, here, ownPermission)) return deniedError(ownPermission)
+    return authority.outranksInstance(cx) ? chain : instanceTooHighError()
   }
   if (chain && chain.user === holder.userId && passesAsSelf(holder, rule.self, chain)) return chain
   return held.length === 0 ? deniedError(rule.permission) : absentError(rule.resource)
@@ -403,7 +414,11 @@ export function covers({ level, id }: Membership, chain: Chain): boolean {
 const passesAsSelf = (holder: Holder, self: string, chain: Chain): boolean =>
   self === "authenticated" || (self !== "" && holdsOn(holder, chain, self))
 
-const holdsOn = ({ memberships, holds }: Holder, chain: Chain, permission: string): boolean =>
+export const holdsOn = (
+  { memberships, holds }: Holder,
+  chain: Chain,
+  permission: string,
+): boolean =>
   memberships.some((membership) => covers(membership, chain) && holds(membership, permission))
 
 /** Which rows of a search the caller may see. */

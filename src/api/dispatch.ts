@@ -11,6 +11,7 @@ import type { Call, Operate } from "../kernel/context.ts"
 import { type Code, Fault, lateError } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { type Access, type Authority, accessOf, authorise, tokenMissingError } from "./access.ts"
+import { mayAnswer, permitAuthors } from "./author.ts"
 import { noticeOf } from "./deprecation.ts"
 import { explain, type Rules } from "./explain.ts"
 import { bodyBytesMax, fileBytesMax, strangerBytesMax } from "./input/bounds.ts"
@@ -226,9 +227,11 @@ async function perform<C extends Call>(
   const { authority, say } = pipeline
   const { cx, request, progress, deadline, isTrial = false } = performing
   const rules: Rules = (each) => lines.get(each)?.access
-  const operate = operating(pipeline, lines, performing)
-  const admit = (asked: Message) => {
-    const authorised = authorise(authority, access, cx, asked)
+  const admit = (asked: Message, authors: readonly string[]) => {
+    const called = authors.length === 0 ? cx : { ...cx, authors }
+    const own = authorise(authority, access, called, asked)
+    const authorised = authors.length === 0 ? own : permitAuthors(authority, access, own, asked)
+    const operate = operating(pipeline, lines, { ...performing, cx: called })
     const answer: Call["explain"] = (question) => explain(authority, cx, rules, question)
     const admitted: C =
       deadline === undefined
@@ -237,11 +240,11 @@ async function perform<C extends Call>(
     progress.cx = admitted
     return admitted
   }
-  const admitted = admit(request)
+  const admitted = admit(request, cx.authors ?? [])
   const isAsked = access.kind !== "public" && !isTrial
   const said = isAsked ? say?.(admitted, { name, changes: access.changes }) : undefined
   return said
-    ? await answerWith(said, { operation, request, admitted, admit, progress })
+    ? await answerWith(said, { authority, operation, request, admitted, admit, progress })
     : create(operation.method.output, Object(await operation.handler(request, admitted)))
 }
 
@@ -265,20 +268,22 @@ const operating =
   }
 
 type Admitted<C> = {
+  readonly authority: Authority<C>
   readonly operation: Operation<C>
   readonly request: Message
   readonly admitted: C
-  readonly admit: (asked: Message) => C
+  readonly admit: (asked: Message, authors: readonly string[]) => C
   readonly progress: Progress<C>
 }
 
 /**
- * Answers a call in which others have a say. What they make of a request is a request of the same
- * caller: whether it may be asked is decided anew.
+ * Answers a call in which others have a say. What they make of a request must be permitted to the
+ * same caller, and to those who decided what is made of it: both are decided anew. What they make
+ * of an answer does not reach a caller who outranks them, who may go by it next.
  */
-async function answerWith<C>(
+async function answerWith<C extends Call>(
   { passedOver, request: before, response: after }: Say,
-  { operation, request, admitted, admit, progress }: Admitted<C>,
+  { authority, operation, request, admitted, admit, progress }: Admitted<C>,
 ): Promise<Message> {
   const { input, output } = operation.method
   const note = (ids: readonly string[]) => {
@@ -288,11 +293,15 @@ async function answerWith<C>(
   const changed = await before?.(request, formOf(input))
   note(changed?.passedOver ?? [])
   const asked = changed?.message ?? request
-  const cx = asked === request ? admitted : admit(asked)
+  const authors = [...new Set([...(admitted.authors ?? []), ...(changed?.authors ?? [])])]
+  const cx = asked === request ? admitted : admit(asked, authors)
   const answer = create(output, Object(await operation.handler(asked, cx)))
   const told = await after?.(answer, formOf(output), formOf(input).shown(asked))
-  note(told?.passedOver ?? [])
-  return told?.message ?? answer
+  if (!told) return answer
+  note(told.passedOver)
+  if (told.message === answer || mayAnswer(authority, cx, told.authors)) return told.message
+  note(told.changedBy)
+  return answer
 }
 
 /** Until when a caller waits who says how long. */

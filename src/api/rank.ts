@@ -16,11 +16,13 @@ export type Ranking<C> = {
   readonly outranksStoppers: (cx: C, userId: string) => boolean
   /** The same, "home", of everybody who belongs to an organisation, and of who stopped it. */
   readonly outranksAll: (cx: C, orgId: string) => boolean
+  /** Whether the caller holds all that anybody on the instance holds. */
+  readonly outranksInstance: (cx: C) => boolean
 }
 
 /** Whom a method touches who must not be able to do more than the caller. */
 export type Rank = {
-  readonly of: "user" | "stopped" | "acting" | "org" | "roles"
+  readonly of: "user" | "stopped" | "acting" | "org" | "instance" | "roles"
   /** Whether the request holds what proves that it is the user themself who asks. */
   readonly isProven: (request: Message) => boolean
 }
@@ -31,6 +33,7 @@ const resources: Readonly<Record<Rank["of"], readonly string[] | undefined>> = {
   stopped: ["user"],
   acting: ["user"],
   org: ["org"],
+  instance: ["instance"],
   roles: undefined,
 }
 
@@ -64,7 +67,8 @@ export function rankOf(method: DescMethod, option: AccessOption): Rank | undefin
   }
   if (!isKnown(rank)) throw refuse(`its rank "${rank}" does not exist`)
   const about = resources[rank]
-  if (about && !about.includes(option.resource))
+  const resource = option.resource || option.either.at(-1)?.resource || ""
+  if (about && !about.includes(resource))
     throw refuse(`its rank "${rank}" is of a resource "${about.join('" or "')}"`)
   const reads = proof.map((path) => proofOf(method, path))
   return { of: rank, isProven: (request) => reads.some((read) => Boolean(read(request))) }
@@ -86,7 +90,7 @@ type Touched = { readonly org?: string; readonly user?: string }
  * before. What is given and taken is compared where it is decided.
  */
 export function mustOutrank<C extends Call>(
-  { outranks, outranksStoppers, outranksAll }: Ranking<C>,
+  { outranks, outranksStoppers, outranksAll, outranksInstance }: Ranking<C>,
   cx: C,
   { of, isProven }: Rank,
   { request, touched }: { readonly request: Message; readonly touched: Touched },
@@ -94,6 +98,11 @@ export function mustOutrank<C extends Call>(
   if (of === "roles" || isProven(request)) return
   if (of === "org") {
     if (!outranksAll(cx, touched.org ?? "")) throw orgTooHighError()
+    return
+  }
+  if (of === "instance") {
+    // What an organization says for itself does not apply to those who outrank whoever said it.
+    if (touched.org === undefined && !outranksInstance(cx)) throw instanceTooHighError()
     return
   }
   const userId = touched.user ?? ""
@@ -132,4 +141,12 @@ const orgTooHighError = () =>
     "org.outranks_you",
     "somebody in this organisation, or who stopped it, may do more than you; " +
       "somebody who may do as much has to do this",
+  )
+
+export const instanceTooHighError = () =>
+  new Fault(
+    "permission_denied",
+    "instance.outranks_you",
+    "this reaches everybody on the instance, and somebody has permissions that you lack; ask an " +
+      "owner of the instance to do this",
   )

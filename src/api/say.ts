@@ -1,6 +1,7 @@
 import {
   type DescField,
   type DescMessage,
+  equals,
   getOption,
   type Message,
   toJson,
@@ -13,11 +14,17 @@ import { checkValues } from "./input/values.ts"
 /** How a message becomes what others are shown, and what they answer a message. */
 export type Form<T> = {
   readonly shown: (message: T) => unknown
-  /** Faults where it is none. */
+  /** The same message where nothing was changed. Faults where it is none. */
   readonly read: (text: string, message: T) => T
 }
 
-type Heard<T> = { readonly message: T; readonly passedOver: readonly string[] }
+type Heard<T> = {
+  readonly message: T
+  readonly passedOver: readonly string[]
+  /** Who has changed it, and the users who decided what they make of it. */
+  readonly changedBy: readonly string[]
+  readonly authors: readonly string[]
+}
 
 /** What others have to say to a call beside its handler, before it and after it. */
 export type Say = {
@@ -39,7 +46,7 @@ export const formOf = (schema: DescMessage): Form<Message> => ({
     const changed = decodeJson(schema, Buffer.from(text))
     checkValues(schema, changed)
     keepSecrets(schema, message, changed)
-    return changed
+    return equals(schema, message, changed) ? message : changed
   },
 })
 

@@ -139,11 +139,18 @@ export type Call = Services & {
    * "home": on the instance and in the user's own organisation.
    */
   readonly outranks?: ((userId: string, reach?: "anywhere" | "home") => boolean) | undefined
+  /** Whether the caller holds all that anybody on the instance holds. Set by the dispatcher. */
+  readonly outranksInstance?: (() => boolean) | undefined
   /**
    * Whether the caller holds a permission on the resource that the access rule names. Set by the
    * dispatcher; an operation asks it for what only a part of a request needs.
    */
   readonly holds?: ((permission: string) => boolean) | undefined
+  /**
+   * The authors of targets that changed the request: users who must be permitted whatever the
+   * caller must. Set by the dispatcher.
+   */
+  readonly authors?: readonly string[] | undefined
   /** Asks another operation on behalf of the same caller. Set by the dispatcher. */
   readonly operate?: Operate | undefined
   /** Tells how access would be decided for a user, and why. Set by the dispatcher. */
@@ -174,3 +181,17 @@ export const contextOrg = ({ orgId, caller }: Pick<Call, "orgId" | "caller">): s
 /** The caller's own organisation; empty for who has none. */
 export const homeOrg = ({ caller }: Pick<Call, "caller">): string =>
   caller.kind === "user" ? caller.orgId : ""
+
+/** A call as the author of a target would make it, in the organization of the caller. */
+export const asAuthor = <C extends Pick<Call, "caller" | "authors">>(cx: C, userId: string): C => ({
+  ...cx,
+  caller: { kind: "user", userId, orgId: homeOrg(cx), clientId: "" },
+  authors: undefined,
+})
+
+/** The call as its caller makes it, and as each author of its request would. */
+export const asEach = <C extends Pick<Call, "caller" | "authors">>(cx: C): readonly C[] => {
+  const { authors = [] } = cx
+  if (authors.length === 0) return [cx]
+  return [{ ...cx, authors: undefined }, ...authors.map((userId) => asAuthor(cx, userId))]
+}

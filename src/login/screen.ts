@@ -1,7 +1,7 @@
 import type { Account, UnknownKey } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import { memberships } from "../domain/member/index.ts"
-import { login, policyOf } from "../domain/policy/index.ts"
+import { login, policyFor } from "../domain/policy/index.ts"
 import { homeOf } from "../domain/user/index.ts"
 import {
   accountOf,
@@ -131,7 +131,7 @@ export function showSignedIn(
   const newest = browserContext.present.at(-1)
   if (!newest) return goTo(loginPaths.loginName)
   const account = accountOf(cx, newest.userId)
-  const policy = policyOf(cx, homeOf(cx, newest.userId), login)
+  const policy = policyFor(cx, { userId: newest.userId, orgId: homeOf(cx, newest.userId) }, login)
   const continueHref = policy.defaultRedirectUri || undefined
   const { logout: logoutHref, account: accountHref } = hrefs
   // Whoever manages nothing finds nothing there.

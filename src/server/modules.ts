@@ -121,7 +121,9 @@ export const authority: Authority<Cx> = {
   keys: Object.fromEntries(all.flatMap(({ keys = {} }) => Object.entries(keys))),
   memberships: member.memberships,
   permissions: member.rolePermissions,
+  isActive: member.isActive,
   outranks: member.outranks,
   outranksStoppers: member.outranksStoppers,
   outranksAll: member.outranksAll,
+  outranksInstance: member.outranksInstance,
 }

@@ -69,6 +69,7 @@ export function transactionOf(
     orgId: cx.orgId,
     outranks: cx.outranks,
     holds: cx.holds,
+    authors: cx.authors,
     fallback: cx.fallback,
     from: cx.from,
     written: cx.written,

@@ -28,11 +28,14 @@ export type Action = ActionSettings & {
   /** The organisation that owns it. */
   readonly orgId: string
   readonly script: string
+  /** The user who changed it last; empty for no user. */
+  readonly author: string
 }
 
 const absent: Action = {
   status: "absent",
   orgId: "",
+  author: "",
   name: "",
   script: "",
   timeoutMs: 0,
@@ -42,21 +45,28 @@ const absent: Action = {
 /** A script of an organisation. */
 export const action = aggregate<ActionEvent, Action>({
   stream: "action",
+  revision: 2,
   initial: absent,
   evolve: {
-    "action.added": (_, { data, private: source, owner }) => ({
+    "action.added": (_, { data, private: source, owner, editor }) => ({
       ...data,
+      author: editor.user,
       status: "active",
       orgId: owner,
       script: source?.script ?? "",
     }),
-    "action.changed": (state, { data, private: source }) => ({
+    "action.changed": (state, { data, private: source, editor }) => ({
       ...state,
       ...data,
+      author: editor.user,
       script: source?.script ?? state.script,
     }),
     "action.deactivated": (state) => ({ ...state, status: "inactive" }),
-    "action.reactivated": (state) => ({ ...state, status: "active" }),
+    "action.reactivated": (state, { editor }) => ({
+      ...state,
+      status: "active",
+      author: editor.user,
+    }),
     "action.removed": () => ({ ...absent, status: "removed" }),
   },
 })
@@ -79,27 +89,34 @@ export type FlowEvent =
   | Event<"org.flow.cleared", { readonly flowType: FlowType }>
 
 /** By the number of a trigger, the scripts that run then, in this order. */
-export type Flow = { readonly actions: Readonly<Record<string, readonly string[]>> }
+export type Flow = {
+  readonly actions: Readonly<Record<string, readonly string[]>>
+  /** By the number of a trigger, the user who set its scripts last; empty for no user. */
+  readonly authors: Readonly<Record<string, string>>
+}
 
 /** What scripts of an organisation have a part in; one stream for each of its flows. */
 export const flow = aggregate<FlowEvent, Flow>({
   stream: "flow",
-  initial: { actions: {} },
+  revision: 2,
+  initial: { actions: {}, authors: {} },
   evolve: {
-    "org.flow.trigger_actions.set": (state, { data: { triggerType, actionIds } }) => {
+    "org.flow.trigger_actions.set": (state, { data: { triggerType, actionIds }, editor }) => {
       const { [`${triggerType}`]: _, ...others } = state.actions
       return {
+        authors: { ...state.authors, [triggerType]: editor.user },
         actions: actionIds.length === 0 ? others : { ...others, [triggerType]: actionIds },
       }
     },
-    "org.flow.trigger_actions.cascade.removed": ({ actions }, { data: { actionId } }) => ({
+    "org.flow.trigger_actions.cascade.removed": ({ actions, authors }, { data: { actionId } }) => ({
+      authors,
       actions: Object.fromEntries(
         Object.entries(actions)
           .map(([trigger, ids]) => [trigger, ids.filter((id) => id !== actionId)] as const)
           .filter(([, ids]) => ids.length > 0),
       ),
     }),
-    "org.flow.cleared": () => ({ actions: {} }),
+    "org.flow.cleared": () => ({ actions: {}, authors: {} }),
   },
 })
 

@@ -140,6 +140,8 @@ export type Idp = Said & {
   /** ms UTC, as is `changed`. */
   readonly created: number
   readonly changed: number
+  /** The user who changed it last; empty for no user. */
+  readonly author: string
 }
 
 type Level = "instance" | "org"
@@ -161,14 +163,17 @@ export type Idps = {
   readonly links: readonly string[]
 }
 
-type At<Data> = { readonly data: Data; readonly time: number; readonly version: number }
+type At<Data> = {
+  readonly data: Data
+  readonly time: number
+  readonly version: number
+  readonly editor: { readonly user: string }
+}
 
-function said(state: Idps, { data, time, version }: At<Named & Said>): Idps {
+function said(state: Idps, { data, time, version, editor }: At<Named & Said>): Idps {
   const created = state.all[data.id]?.created ?? time
-  return {
-    ...state,
-    all: { ...state.all, [data.id]: { ...data, version, created, changed: time } },
-  }
+  const stand = { version, created, changed: time, author: editor.user }
+  return { ...state, all: { ...state.all, [data.id]: { ...data, ...stand } } }
 }
 
 function removed({ all, links }: Idps, { data }: At<Named>): Idps {
@@ -191,6 +196,7 @@ const unlinked = (state: Idps, { data }: Linking): Idps => ({
 /** The id is the place: see `placeId`. */
 export const idps = aggregate<IdpEvent, Idps>({
   stream: "idps",
+  revision: 2,
   initial: { all: {}, links: [] },
   evolve: {
     "instance.idp.oauth.added": said,

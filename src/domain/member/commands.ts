@@ -1,3 +1,4 @@
+import { asEach } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Decision, Draft, Transaction } from "../../store/index.ts"
 import {
@@ -40,11 +41,13 @@ export function addMember(tx: Transaction, input: MemberInput): void {
 export function mustSeeUser(tx: Transaction, userId: string, orgId: string): void {
   if (hasLeft(tx.state(user, userId))) throw missingUserError()
   const home = tx.owner(user, userId)
-  const { caller } = tx
-  if (home === orgId || caller.kind === "system") return
-  const isOwn = caller.kind === "user" && caller.userId === userId
-  if (isOwn || heldOn(tx, { level: "org", id: home }).has("user.read")) return
-  throw missingUserError()
+  if (home === orgId) return
+  for (const each of asEach(tx)) {
+    const { caller } = each
+    const isOwn = caller.kind === "user" && caller.userId === userId
+    const isSeen = isOwn || heldOn(each, { level: "org", id: home }).has("user.read")
+    if (!isSeen && caller.kind !== "system") throw missingUserError()
+  }
 }
 
 const missingUserError = () => new Fault("not_found", "user.missing", "there is no such user")
@@ -222,7 +225,7 @@ export const roleTooHighError = (lacking: string): Fault =>
   )
 
 /** What decisions and queries have in common. */
-export type Reader = StateReader & Pick<Decision, "caller">
+export type Reader = StateReader & Pick<Decision, "caller" | "authors">
 
 type RolesOn = Omit<MemberInput, "userId">
 
@@ -234,8 +237,23 @@ export const lackingIn = (cx: Reader, { target, roles }: RolesOn): string | unde
     roles.flatMap((role) => [...permissionsIn(cx, role)]),
   )
 
-/** The first of some permissions that the caller does not hold on a thing; undefined for none. */
+/**
+ * The first of some permissions that the caller, or an author of the request, does not hold on a
+ * thing; undefined for none.
+ */
 export function lackingOf(
+  cx: Reader,
+  target: Target,
+  permissions: readonly string[],
+): string | undefined {
+  for (const each of asEach(cx)) {
+    const lacking = lackingAlone(each, target, permissions)
+    if (lacking !== undefined) return lacking
+  }
+  return undefined
+}
+
+function lackingAlone(
   cx: Reader,
   target: Target,
   permissions: readonly string[],

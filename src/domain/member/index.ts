@@ -13,7 +13,13 @@ export {
 } from "./commands.ts"
 export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
-export { outranks, outranksAll, outranksStoppers } from "./rank.ts"
+export {
+  isActive,
+  outranks,
+  outranksAll,
+  outranksInstance,
+  outranksStoppers,
+} from "./rank.ts"
 export { permissionsOf } from "./roles.ts"
 export { type AdministratorRow, type Membership, memberships, memberView } from "./view.ts"
 

@@ -1,11 +1,14 @@
-import { type Cx, statement } from "../../store/index.ts"
+import { asAuthor, asEach } from "../../kernel/context.ts"
+import { type Cx, type Decision, statement } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { org } from "../org/index.ts"
+import { judgeRankBy, type Reading } from "../policy/index.ts"
 import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
 import { hasLeft, user } from "../user/index.ts"
 import { lackingIn, permissionsOn, type Reader } from "./commands.ts"
 import { stateReader } from "./custom-role.ts"
+import { member, memberId } from "./model.ts"
 import { type Membership, memberships, rolesIn } from "./view.ts"
 
 /**
@@ -14,7 +17,10 @@ import { type Membership, memberships, rolesIn } from "./view.ts"
  * user holds on the instance and in their own organisation: roles that others give them elsewhere
  * shield nobody from the owner of the organisation that they belong to.
  */
-export function outranks(cx: Cx, userId: string, reach: "anywhere" | "home"): boolean {
+export const outranks = (cx: Cx, userId: string, reach: "anywhere" | "home"): boolean =>
+  asEach(cx).every((each) => outranksAlone(each, userId, reach))
+
+function outranksAlone(cx: Cx, userId: string, reach: "anywhere" | "home"): boolean {
   if (cx.caller.kind === "user" && cx.caller.userId === userId) return true
   const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
   const counting = (each: Membership) =>
@@ -32,8 +38,82 @@ export function outranksStoppers(cx: Cx, userId: string): boolean {
   return stoppers.every((each) => outranks(cx, each, "home"))
 }
 
+/**
+ * Whether a user is neither removed nor deactivated, nor their organization, nor locked by an
+ * administrator. Whoever fails to sign in as them locks them, too, and changes nothing here.
+ */
+export const isActive = (cx: Cx, userId: string): boolean => isActiveIn(readerOf(cx), userId)
+
+function isActiveIn(read: OwnReader, userId: string): boolean {
+  const state = read.state(user, userId)
+  if (hasLeft(state) || state.status === "inactive") return false
+  if (state.status === "locked" && (state.stoppers ?? []).length > 0) return false
+  return read.state(org, read.owner(user, userId)).status === "active"
+}
+
+/**
+ * Whether what a user has set up applies to another: not where the other holds what the author
+ * lacks. Within a decision the roles on the instance and on the user's own organization count,
+ * elsewhere all. Whoever never was a user runs the server and outranks everybody; whoever has been
+ * removed or deactivated outranks nobody who has a role.
+ */
+function isAppliedTo(read: Reading, userId: string, author: string): boolean {
+  if (author === userId) return true
+  const reader = readerOf(read)
+  const held = "store" in read ? memberships(read, userId) : ownMemberships(reader, userId)
+  if (held.length === 0 || reader.state(user, author).status === "absent") return true
+  return isActiveIn(reader, author) && holdsEach(asAuthor(reader, author), held)
+}
+
+judgeRankBy(isAppliedTo)
+
+type OwnReader = Reader & Pick<Decision, "owner">
+
+const readerOf = (read: Reading): OwnReader =>
+  "store" in read
+    ? {
+        ...stateReader(read),
+        caller: read.caller,
+        owner: (kind, id) => read.store.receipt(read, kind, id)?.owner ?? "",
+      }
+    : { state: read.state, owner: read.owner, instance: read.instance, caller: read.caller }
+
+/** The roles of a user on the instance and on their own organization. */
+function ownMemberships(read: OwnReader, userId: string): readonly Membership[] {
+  const home = read.owner(user, userId)
+  const { members } = read.state(instance, read.instance)
+  const above = Object.hasOwn(members, userId) ? (members[userId]?.roles ?? []) : []
+  const { roles } = read.state(member, memberId("org", home, userId))
+  const held: readonly Membership[] = [
+    { level: "instance", id: read.instance, roles: above },
+    { level: "org", id: home, roles },
+  ]
+  return held.filter((each) => each.roles.length > 0)
+}
+
+const ofEverybody = statement<{ level: Membership["level"]; text: string }>(
+  "SELECT DISTINCT level, roles AS text FROM administrators WHERE instance = $instance",
+)
+
+/**
+ * Whether the caller outranks everybody on the instance: they hold on it whatever anybody holds
+ * anywhere. Only an owner does so in practice, for there is always one.
+ */
+export function outranksInstance(cx: Cx): boolean {
+  const { members } = cx.store.state(cx, instance, cx.instance)
+  const owners = Object.values(members).map(({ roles }) => roles)
+  const others = cx.store.all(cx, ofEverybody).map(({ text }) => rolesIn(text))
+  return holdsAll(
+    cx,
+    [...owners, ...others].map((roles) => ({ level: "instance", id: cx.instance, roles })),
+  )
+}
+
 /** Whether the caller may remove a user, and with them whatever they administer. */
-export function isOver(cx: Cx, userId: string): boolean {
+export const isOver = (cx: Cx, userId: string): boolean =>
+  asEach(cx).every((each) => isOverAlone(each, userId))
+
+function isOverAlone(cx: Cx, userId: string): boolean {
   if (cx.caller.kind !== "user") return cx.caller.kind === "system"
   const target = { level: "org", id: cx.store.receipt(cx, user, userId)?.owner ?? "" } as const
   const read: Reader = { ...stateReader(cx), caller: cx.caller }
@@ -65,8 +145,10 @@ export function outranksAll(cx: Cx, orgId: string): boolean {
   return holdsAll(cx, [...ofInstance, ...below])
 }
 
-function holdsAll(cx: Cx, held: readonly Membership[]): boolean {
-  const read: Reader = { ...stateReader(cx), caller: cx.caller }
+const holdsAll = (cx: Cx, held: readonly Membership[]): boolean =>
+  holdsEach({ ...stateReader(cx), caller: cx.caller, authors: cx.authors }, held)
+
+function holdsEach(read: Reader, held: readonly Membership[]): boolean {
   return held.every(({ level, id, roles }) => {
     const target = level === "instance" ? { level } : { level, id }
     return lackingIn(read, { target, roles }) === undefined

@@ -84,7 +84,7 @@ function worded(cx: Cx, message: Message, code: string): Content {
   const { org: orgId, display_name: displayName } = row
   const text = messageText(
     cx,
-    { kind, orgId, language: row.preferred_language },
+    { kind, orgId, userId, language: row.preferred_language },
     {
       ...person,
       Code: code,

@@ -1,6 +1,6 @@
 import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
 import { instance, ownersOf } from "../instance/index.ts"
-import { notification, policyOf } from "../policy/index.ts"
+import { notification, policyFor } from "../policy/index.ts"
 import { registrantBy, userNameOf } from "../user/index.ts"
 import { addMessage, addMessageTo } from "./add.ts"
 import { type Cause, type Kind, message } from "./model.ts"
@@ -100,7 +100,9 @@ function causeOf(cx: Cx, kind: Kind, { data, id: userId, owner }: Recordedly): C
   // What somebody begins with is no news to them.
   const isFirst = "isFirst" in data
   if (kind === "password_change") {
-    return isFirst || !policyOf(cx, owner, notification).passwordChange ? undefined : plain
+    return isFirst || !policyFor(cx, { userId, orgId: owner }, notification).passwordChange
+      ? undefined
+      : plain
   }
   if (kind === "domain_claimed")
     return "domain" in data ? { ...plain, domain: `${data.domain}` } : plain

@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { appliesTo, type Reading } from "./applies.ts"
 import type { Policy, Values } from "./kind.ts"
 import { type Policies, type PolicyEvent, policies, type Said } from "./model.ts"
 import { type Label, type LookFiles, label, labelPreview, lookFields } from "./page.ts"
@@ -198,7 +199,7 @@ export type Found<V extends Values> = {
   readonly values: V
   readonly isDefault: boolean
   /** Where what was said stands; version 0 where nobody has said anything. */
-  readonly stand: Omit<Said, "values"> & { readonly owner: string }
+  readonly stand: Omit<Said, "values" | "author"> & { readonly owner: string }
 }
 
 /** Finds what a policy says at a place. */
@@ -216,24 +217,43 @@ export function findPolicy<V extends Values>(cx: Cx, place: Place, policy: Polic
 
 /** What a policy says for an organisation; an empty id asks for the instance's. */
 export const policyOf = <V extends Values>(cx: Cx, orgId: string, policy: Policy<V>): V =>
-  holding((id) => cx.store.state(cx, policies, id), orgId, policy)
+  valuesOf(ownOf(cx, orgId, policy) ?? ownOf(cx, "", policy), policy)
 
 /** The same for a decision, which is made anew where it has changed meanwhile. */
 export const policyIn = <V extends Values>(
   cx: Pick<Decision, "state">,
   orgId: string,
   policy: Policy<V>,
-): V => holding((id) => cx.state(policies, id), orgId, policy)
+): V => valuesOf(ownOf(cx, orgId, policy) ?? ownOf(cx, "", policy), policy)
 
-function holding<V extends Values>(
-  read: (id: string) => Policies,
-  orgId: string,
-  { kind, standard, full }: Policy<V>,
+/** A user, and the organization that they belong to. */
+export type Member = { readonly userId: string; readonly orgId: string }
+
+/**
+ * What a policy says for a user of an organization: what that says, unless the user outranks
+ * whoever changed it last. Also for a decision.
+ */
+export function policyFor<V extends Values>(
+  read: Reading,
+  { userId, orgId }: Member,
+  policy: Policy<V>,
 ): V {
-  const own = orgId === "" ? undefined : read(idOf(orgId))[kind]
-  const said = own ?? read(idOf(undefined))[kind]
-  return said ? full(said.values) : standard
+  const own = ownOf(read, orgId, policy)
+  const isOwn = own !== undefined && appliesTo(read, userId, own.author)
+  return valuesOf(isOwn ? own : ownOf(read, "", policy), policy)
 }
+
+function ownOf<V extends Values>(
+  read: Cx | Pick<Decision, "state">,
+  orgId: string,
+  { kind }: Policy<V>,
+): Said | undefined {
+  const id = idOf(orgId === "" ? undefined : orgId)
+  return ("store" in read ? read.store.state(read, policies, id) : read.state(policies, id))[kind]
+}
+
+const valuesOf = <V extends Values>(said: Said | undefined, { standard, full }: Policy<V>): V =>
+  said ? full(said.values) : standard
 
 const noFileError = () =>
   new Fault("not_found", "asset.missing", "there is no such file here; nobody has sent one")

@@ -1,6 +1,7 @@
 import { generators } from "./generator.ts"
 import { policies } from "./model.ts"
 
+export { appliesTo, judgeRankBy, type Reading } from "./applies.ts"
 export {
   addPolicy,
   dropLook,
@@ -8,6 +9,8 @@ export {
   findPolicy,
   idOf as policiesId,
   lookFileOf,
+  type Member,
+  policyFor,
   policyIn,
   policyOf,
   setLookFile,

@@ -25,21 +25,29 @@ export type Said = {
   /** ms UTC, as is `changed`. */
   readonly created: number
   readonly changed: number
+  /** The user who changed it last; empty for no user. */
+  readonly author: string
 }
 
 /** What was said at one place; of what isn't among it, the place above says it. */
 export type Policies = Readonly<Partial<Record<Kind, Said>>>
 
-type Saying = Pick<Recorded<PolicyEvent & { type: SaidType }>, "data" | "time" | "version">
+type Saying = Pick<
+  Recorded<PolicyEvent & { type: SaidType }>,
+  "data" | "time" | "version" | "editor"
+>
 
 const said =
   (kind: Kind) =>
-  (state: Policies, { data, time, version }: Saying): Policies => {
+  (state: Policies, { data, time, version, editor }: Saying): Policies => {
     const before = state[kind]
     const values = { ...before?.values, ...data }
     return {
       ...state,
-      [kind]: { values, version, created: before?.created ?? time, changed: time },
+      [kind]: {
+        ...{ values, version, created: before?.created ?? time, changed: time },
+        author: editor.user,
+      },
     }
   }
 
@@ -55,6 +63,7 @@ const same = (state: Policies): Policies => state
 /** The policies of one place in one stream: whoever asks for several reads once. */
 export const policies = aggregate<PolicyEvent, Policies>({
   stream: "policy",
+  revision: 2,
   initial: {},
   evolve: {
     "instance.policy.domain.added": said("domain"),

@@ -1,6 +1,6 @@
 import type { Cx, Transaction } from "../../store/index.ts"
 import { org } from "../org/index.ts"
-import { passwordAge, policyIn } from "../policy/index.ts"
+import { passwordAge, policyFor } from "../policy/index.ts"
 import { type Admit, type Password, passwordOf, user } from "../user/index.ts"
 
 /** What keeps somebody out who knows the password of an account. */
@@ -21,7 +21,7 @@ export function hindranceOf(tx: Transaction, userId: string, admit: Admit): Hind
 
 /** Whether a password has been in use for longer than the policy wants. */
 function isTooOld(tx: Transaction, userId: string, { changed }: Password): boolean {
-  const { maxAgeDays } = policyIn(tx, tx.owner(user, userId), passwordAge)
+  const { maxAgeDays } = policyFor(tx, { userId, orgId: tx.owner(user, userId) }, passwordAge)
   return maxAgeDays > 0 && tx.now >= changed + maxAgeDays * day
 }
 
@@ -33,7 +33,11 @@ const day = 86_400_000
  */
 export function daysLeftOf(tx: Transaction, userId: string): number | undefined {
   const password = passwordOf(tx.state(user, userId))
-  const { maxAgeDays, expireWarnDays } = policyIn(tx, tx.owner(user, userId), passwordAge)
+  const { maxAgeDays, expireWarnDays } = policyFor(
+    tx,
+    { userId, orgId: tx.owner(user, userId) },
+    passwordAge,
+  )
   if (!password || maxAgeDays === 0 || expireWarnDays === 0) return undefined
   const left = Math.ceil((password.changed + maxAgeDays * day - tx.now) / day)
   return left <= expireWarnDays ? left : undefined

@@ -55,6 +55,8 @@ export type Target = TargetSettings & {
   readonly sealed: string
   readonly before?: { readonly sealed: string; readonly until: number }
   readonly keys: Readonly<Record<string, PublicKey>>
+  /** The users who set its endpoint, and changed its settings since; empty for no user. */
+  readonly authors: readonly string[]
 }
 
 const absent: Target = {
@@ -68,6 +70,7 @@ const absent: Target = {
   payloadType: "json",
   sealed: "",
   keys: {},
+  authors: [],
 }
 
 /** Has one key as it is changed, and the others as they are. */
@@ -79,17 +82,24 @@ function withKey(state: Target, keyId: string, change: Partial<PublicKey>): Targ
 /** An address of another service that is called when something happens. */
 export const target = aggregate<TargetEvent, Target>({
   stream: "target",
+  revision: 2,
   initial: absent,
   evolve: {
-    "target.added": (_, { data, private: secret, version }) => ({
+    "target.added": (_, { data, private: secret, version, editor }) => ({
       ...absent,
       ...data,
+      authors: [editor.user],
       ...{ status: "active", version, sealed: secret?.sealed ?? "" },
     }),
-    "target.changed": (state, { data: { overlapUntil, ...data }, private: secret, version }) => ({
+    "target.changed": (
+      state,
+      { data: { overlapUntil, ...data }, private: secret, version, editor },
+    ) => ({
       ...state,
       ...data,
       version,
+      authors:
+        data.endpoint === undefined ? [...new Set([...state.authors, editor.user])] : [editor.user],
       ...(overlapUntil !== undefined && {
         sealed: secret?.sealed ?? "",
         before: { sealed: state.sealed, until: overlapUntil },
@@ -121,14 +131,19 @@ export type ExecutionEvent =
   | Event<"execution.removed">
 
 /** What is called at a condition, in this order; without any it does nothing. */
-export type Execution = { readonly targets: readonly Entry[] }
+export type Execution = {
+  readonly targets: readonly Entry[]
+  /** The user who set them last; empty for no user. */
+  readonly author: string
+}
 
 /** The id is that of the condition. */
 export const execution = aggregate<ExecutionEvent, Execution>({
   stream: "execution",
-  initial: { targets: [] },
+  revision: 2,
+  initial: { targets: [], author: "" },
   evolve: {
-    "execution.set": (_, { data: { targets } }) => ({ targets }),
-    "execution.removed": () => ({ targets: [] }),
+    "execution.set": (_, { data: { targets }, editor }) => ({ targets, author: editor.user }),
+    "execution.removed": (_, { editor }) => ({ targets: [], author: editor.user }),
   },
 })

@@ -107,3 +107,29 @@ export function calledAt(cx: Cx, id: string, path: readonly string[] = []): read
   })
   return [...new Set(called)]
 }
+
+/**
+ * The users who decide what a target makes of what it is called for at an execution: who set the
+ * execution, and those between that include one another, and the authors of the target. Each must
+ * be permitted what the target changes.
+ */
+export const authorsAt = (cx: Cx, executionId: string, targetId: string): readonly string[] => [
+  ...new Set([
+    ...settersOf(cx, executionId, { targetId, path: [] }),
+    ...cx.store.state(cx, target, targetId).authors,
+  ]),
+]
+
+function settersOf(
+  cx: Cx,
+  id: string,
+  { targetId, path }: { readonly targetId: string; readonly path: readonly string[] },
+): readonly string[] {
+  if (path.includes(id)) return []
+  const { targets, author } = cx.store.state(cx, execution, id)
+  const isNamed = targets.some(({ type, target: each }) => type === "target" && each === targetId)
+  const within = targets.flatMap(({ type, target: each }) =>
+    type === "include" ? settersOf(cx, each, { targetId, path: [...path, id] }) : [],
+  )
+  return isNamed || within.length > 0 ? [author, ...within] : []
+}

@@ -1,6 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { appliesTo, type Member } from "../policy/index.ts"
 import { customText, type Meant, type TextEvent, type Texts } from "./model.ts"
 import type { Template } from "./template.ts"
 
@@ -118,6 +119,14 @@ export function findStandard(cx: Cx, { template, language }: Asked): Found {
 /** What a place itself says with a template; undefined: nothing. */
 export const saidAt = (cx: Pick<Cx, "store" | "instance">, place: Place, meant: Meant) =>
   cx.store.state(cx, customText, idOf(place, meant)).texts
+
+/** Where the words for a user are found: not where the user outranks whoever set them. */
+export function placeFor(cx: Cx, { userId, orgId }: Member, { template, language }: Asked): Place {
+  if (orgId === "") return undefined
+  const meant = { template: template.name, language }
+  const { texts, author = "" } = cx.store.state(cx, customText, idOf(orgId, meant))
+  return texts && appliesTo(cx, userId, author) ? orgId : undefined
+}
 
 export function checkLanguage(language: string): void {
   if (pageLanguages.includes(language)) return

@@ -1,7 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { allowedOf } from "../quota/index.ts"
 import { refusedError } from "./bound.ts"
-import { findText } from "./commands.ts"
+import { findText, placeFor } from "./commands.ts"
 import { durationIn } from "./duration.ts"
 import { allMessageKinds, type MessageField, type MessageKind, type MessageValues } from "./kind.ts"
 import { checkPlaceholders, fillIn } from "./placeholder.ts"
@@ -48,6 +48,8 @@ export type MessageAsked<Kind extends MessageKind> = {
   readonly kind: Kind
   /** Empty asks for the instance's own words. */
   readonly orgId: string
+  /** To whom; empty for somebody who has no account yet. */
+  readonly userId: string
   /** What the person prefers (BCP 47); another is chosen where the instance doesn't speak it. */
   readonly language: string
 }
@@ -61,13 +63,13 @@ export type MessageText = Message & { readonly language: string }
  */
 export function messageText<Kind extends MessageKind>(
   cx: Cx,
-  { kind, orgId, language: preferred }: MessageAsked<Kind>,
+  { kind, orgId, userId, language: preferred }: MessageAsked<Kind>,
   values: MessageValues<Kind>,
 ): MessageText {
   const [wanted = "en"] = allowedOf(cx, [preferred])
   const language = wanted.toLowerCase().split("-")[0] ?? wanted
   const asked = { template: messageTemplate(kind), language }
-  const { texts } = findText(cx, orgId || undefined, asked)
+  const { texts } = findText(cx, placeFor(cx, { userId, orgId }, asked), asked)
   const given: Readonly<Record<string, string | number>> = values
   const shown = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [

@@ -18,16 +18,26 @@ export type TextEvent =
   | { [Type in RemovedType]: Event<Type, Meant> }[RemovedType]
 
 /** What one place says with one template in one language; no texts: nothing of its own. */
-export type CustomText = { readonly texts?: Texts }
+export type CustomText = {
+  readonly texts?: Texts
+  /** The user who set them; empty for no user. */
+  readonly author?: string
+}
 
-const set = (_: CustomText, { private: secret }: { readonly private: { texts: Texts } | null }) =>
-  secret ? { texts: secret.texts } : {}
+type Set = {
+  readonly private: { readonly texts: Texts } | null
+  readonly editor: { readonly user: string }
+}
+
+const set = (_: CustomText, { private: secret, editor }: Set): CustomText =>
+  secret ? { texts: secret.texts, author: editor.user } : {}
 
 const removed = (): CustomText => ({})
 
 /** Each text has a stream of its own, so that a small change stays small. */
 export const customText = aggregate<TextEvent, CustomText>({
   stream: "customtext",
+  revision: 2,
   initial: {},
   evolve: {
     "instance.customtext.set": set,

@@ -145,6 +145,7 @@ export {
   checkLink,
   type External,
   letsIn,
+  letsUserIn,
   linkedUser,
   linkedUserIn,
   mustHaveRoom,

@@ -1,5 +1,5 @@
 import { queueNewDevice } from "../../domain/message/index.ts"
-import { notification, policyIn } from "../../domain/policy/index.ts"
+import { notification, policyFor } from "../../domain/policy/index.ts"
 import { deviceOf, type Proof } from "../../domain/session/index.ts"
 import { hasOwnWay, user } from "../../domain/user/index.ts"
 import { browserNameOf } from "../../kernel/text/browser-name.ts"
@@ -19,7 +19,7 @@ export function tellIfNew(
   { userId, proof }: SignedIn,
 ): void {
   if (proof?.kind === "magic_link") return
-  if (!policyIn(tx, tx.owner(user, userId), notification).newDevice) return
+  if (!policyFor(tx, { userId, orgId: tx.owner(user, userId) }, notification).newDevice) return
   // As it was before this step, which may have made the account.
   if (!hasOwnWay(cx.store.state(cx, user, userId))) return
   if (deviceOf(cx, browserContext, userId) !== undefined) return

@@ -1,10 +1,10 @@
-import { login, policyOf, type SecondFactor } from "../../domain/policy/index.ts"
+import { login, policyFor, type SecondFactor } from "../../domain/policy/index.ts"
 import type { Session } from "../../domain/session/index.ts"
 import {
   factorSkipped,
   hasKeys,
   hasPasskey,
-  letsIn,
+  letsUserIn,
   mayHaveCodes,
   passwordOf,
   secondFactorsOf,
@@ -51,7 +51,7 @@ export type Need = {
 export function needOf(cx: Cx, userId: string): Need {
   const state = cx.store.state(cx, user, userId)
   const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
-  const policy = policyOf(cx, orgId, login)
+  const policy = policyFor(cx, { userId, orgId }, login)
   const allows = (factor: Factor): boolean =>
     factor === "passkey"
       ? policy.multiFactors.includes("u2f_with_verification")
@@ -81,7 +81,7 @@ export function needOf(cx: Cx, userId: string): Need {
     multiLifetime: policy.multiFactorCheckLifetime,
     firstLifetime: policy.passwordCheckLifetime,
     externalLifetime: policy.externalLoginCheckLifetime,
-    isLetInBy: (idpId) => letsIn(cx, idpId, orgId),
+    isLetInBy: (idpId) => letsUserIn(cx, idpId, userId),
     passkeyAlone: policy.allowUsernamePassword
       ? undefined
       : {

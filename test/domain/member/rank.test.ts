@@ -27,6 +27,10 @@ const wayOf = ({ permission, resource, id, parent, self }: Access): Way => ({
 const ranked: readonly Ranked[] = (await operations()).flatMap(({ method }) => {
   const rule = getOption(method, access)
   const own = (id: string) => requestFor(method, wayOf(rule), id)
+  if (rule.rank === "instance" && rule.permission === "") {
+    const whole = () => fromJson(method.input, { instance: true })
+    return [{ method, rule, requestFor: whole }]
+  }
   if (!rule.or) return rule.rank === "" ? [] : [{ method, rule, requestFor: own }]
   const { or, either } = rule
   const first = either.find(({ resource }) => resource === "org") ?? rule
@@ -127,7 +131,7 @@ describe.each(of("org").map((each) => [each.method.name, each] as const))("%s", 
   const reaching = () => subjects.filter((who) => outcome(who, each, "guest") === "allowed")
 
   test("stops no organisation that an owner of the instance lives in, but by owners", () => {
-    expect(reaching().length).toBeGreaterThan(2)
+    expect(reaching().length).toBeGreaterThan(1)
     const seen = subjects.filter((who) => outcome(who, each, "alpha") === "allowed")
     expect(seen.map(({ name }) => name)).toEqual([owner])
   })
@@ -140,5 +144,16 @@ describe.each(of("org").map((each) => [each.method.name, each] as const))("%s", 
     )
     expect(less.length).toBeGreaterThan(0)
     expect(seen.map(({ name }) => name)).toEqual(less.map(({ name }) => name))
+  })
+})
+
+describe.each(of("instance").map((each) => [each.method.name, each] as const))("%s", (_, each) => {
+  test("reaches everybody on the instance, so nobody but owners may", () => {
+    const ends = subjects.map((who) => [who.name, outcome(who, each, "")] as const)
+    const allowed = ends.flatMap(([name, end]) => (end === "allowed" ? [name] : []))
+    const below = ends.flatMap(([name, end]) => (end === "instance.outranks_you" ? [name] : []))
+    expect(allowed).toEqual([owner])
+    const permission = each.rule.permission || each.rule.either.at(-1)?.permission
+    expect(below).toContain(narrow.get(permission ?? ""))
   })
 })

@@ -49,7 +49,7 @@ describe.each(pageLanguages)("in %s", (language) => {
 })
 
 test("a message is filled with values, in the language of the person", () => {
-  const asked = { kind: "verify_email_otp", orgId: "org1", language: "de-AT" } as const
+  const asked = { kind: "verify_email_otp", orgId: "org1", userId: "", language: "de-AT" } as const
   const values = { ...person, OTP: "123456", Expiry: 300, Domain: "login.example.com" }
   const message = messageText(estate.cx(), asked, values)
   expect(message).toMatchObject({
@@ -61,7 +61,7 @@ test("a message is filled with values, in the language of the person", () => {
 })
 
 test("a value adds no lines, and is no pattern itself", () => {
-  const asked = { kind: "verify_email", orgId: "org1", language: "en" } as const
+  const asked = { kind: "verify_email", orgId: "org1", userId: "", language: "en" } as const
   const DisplayName = "Ada\r\nBcc: eve@example.com {{.Code}} $1"
   const { greeting } = messageText(estate.cx(), asked, { ...person, DisplayName, Code: "S3CRET" })
   expect(greeting).toBe("Hello Ada Bcc: eve@example.com {{.Code}} $1,")

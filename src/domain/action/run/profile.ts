@@ -64,7 +64,7 @@ export async function afterExternal(
   cx: Cx,
   { orgId, userId, idpId, answered: given, scene }: External,
 ): Promise<Answered> {
-  const moment = { orgId, flowType: 1, triggerType: 1 } as const
+  const moment = { orgId, ...(userId && { userId }), flowType: 1, triggerType: 1 } as const
   const answered = unscripted(given)
   if (scriptsAt(cx, moment).length === 0) return answered
   const { identity, raw, accessToken, idToken } = answered

@@ -1,5 +1,6 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { type Cx, cached } from "../../../store/index.ts"
+import { appliesTo } from "../../policy/index.ts"
 import type { FlowType, Trigger } from "../flow-kind.ts"
 import { type Action, action, flow, flowId } from "../model.ts"
 import { newPool } from "../script/pool.ts"
@@ -13,23 +14,43 @@ export type Moment = {
   readonly orgId: string
   readonly flowType: FlowType
   readonly triggerType: Trigger
+  /** Whom it is about; absent for somebody who has no account yet. */
+  readonly userId?: string
 }
 
 export type Script = Pick<Action, "name" | "script" | "timeoutMs" | "allowedToFail"> & {
   readonly id: string
+  /** The users who wrote it, and who has it run at the moment. */
+  readonly authors: readonly string[]
 }
 
-/** What runs at a moment: those that nobody has stopped, in their order. */
-export function scriptsAt(cx: Cx, { orgId, flowType, triggerType }: Moment): readonly Script[] {
+/**
+ * What runs at a moment: those that nobody has stopped, in their order. For a user who outranks
+ * their authors none runs.
+ */
+export function scriptsAt(cx: Cx, moment: Moment): readonly Script[] {
+  const { userId } = moment
+  const all = scriptsOfAll(cx, moment)
+  if (all.length === 0 || userId === undefined) return all
+  return all.filter(({ authors }) => authors.every((each) => appliesTo(cx, userId, each)))
+}
+
+function scriptsOfAll(cx: Cx, { orgId, flowType, triggerType }: Moment): readonly Script[] {
   const known = scriptsKnown(cx)
   const key = flowType * flowStride + triggerType
   const ofOrg = known.get(orgId)
   const found = ofOrg?.get(key)
   if (found) return found
-  const ids = cx.store.state(cx, flow, flowId(orgId, flowType)).actions[triggerType] ?? []
+  const { actions, authors: setters } = cx.store.state(cx, flow, flowId(orgId, flowType))
+  const ids = actions[triggerType] ?? []
   const scripts = ids.flatMap((id): readonly Script[] => {
-    const { status, name, script, timeoutMs, allowedToFail } = cx.store.state(cx, action, id)
-    return status === "active" ? [{ id, name, script, timeoutMs, allowedToFail }] : []
+    const { status, author, name, script, timeoutMs, allowedToFail } = cx.store.state(
+      cx,
+      action,
+      id,
+    )
+    const authors = [author, setters[triggerType] ?? ""]
+    return status === "active" ? [{ id, authors, name, script, timeoutMs, allowedToFail }] : []
   })
   if (ofOrg) ofOrg.set(key, scripts)
   else if (known.size < knownMax) known.set(orgId, new Map([[key, scripts]]))
@@ -63,7 +84,7 @@ export type Play = {
   /** What a script may ask for beside what all may. */
   readonly answers?: Answers
   /** Does what a script asks for. What it refuses fails the script, in these words. */
-  readonly take: (effect: Effect, script: Script) => void
+  readonly take: (effect: Effect, script: Pick<Script, "name">) => void
   /** Whether it goes on whatever fails: who mends scripts is never kept out by one. */
   readonly isLenient?: () => boolean
 }
@@ -83,7 +104,7 @@ export async function play(cx: Cx, moment: Moment, how: Play): Promise<void> {
   }
 }
 
-type Running = { readonly script: Script; readonly how: Omit<Play, "isLenient"> }
+type Running = { readonly script: Omit<Script, "authors">; readonly how: Omit<Play, "isLenient"> }
 
 /** Runs one script of an organisation within the bounds that all have, and does what it asks. */
 export async function runScript(cx: Cx, orgId: string, { script, how }: Running) {

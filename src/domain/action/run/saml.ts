@@ -26,7 +26,7 @@ export async function complementSaml(
   { userId, taken }: { readonly userId: string; readonly taken: readonly string[] },
 ): Promise<readonly Attribute[]> {
   const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
-  const moment = { orgId, flowType: 4, triggerType: 6 } as const
+  const moment = { orgId, userId, flowType: 4, triggerType: 6 } as const
   if (scriptsAt(cx, moment).length === 0 && !hasSay(cx, "presamlresponse")) return []
   const attributes = new Map<string, Attribute>()
   const noted: Metadata[] = []

@@ -19,7 +19,7 @@ export const hasAfterAuthentication = (cx: Cx, userId: string): boolean =>
   scriptsAt(cx, afterAuthenticationOf(cx, userId)).length > 0
 
 const afterAuthenticationOf = (cx: Cx, userId: string) =>
-  ({ orgId: homeOf(cx, userId), flowType: 3, triggerType: 1 }) as const
+  ({ orgId: homeOf(cx, userId), userId, flowType: 3, triggerType: 1 }) as const
 
 const homeOf = (cx: Cx, userId: string): string => cx.store.receipt(cx, user, userId)?.owner ?? ""
 

@@ -1,6 +1,7 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
+import { appliesTo } from "../../policy/index.ts"
 import { askTargets, type FunctionName, hasFunction, mayMendTargets } from "../../target/index.ts"
 import { heldMetadata, type Metadata, user } from "../../user/index.ts"
 import { effectError } from "./effect.ts"
@@ -39,7 +40,11 @@ export async function askAbout(cx: Cx, name: FunctionName, about: About): Promis
   try {
     await askTargets(cx, name, {
       payload: () => ({ ...personOf(cx, userId), ...more() }),
-      take: (text) => take(saidIn(text)),
+      // What is said of somebody who outranks its authors does not apply.
+      take: (text, authors) => {
+        const said = saidIn(text)
+        if (authors.every((each) => appliesTo(cx, userId, each))) take(said)
+      },
       isLenient: () => isOpen || mayMendTargets(cx, userId),
     })
   } catch (cause) {

@@ -26,7 +26,8 @@ export type Complementing = {
  */
 export function complementClaims(cx: Cx, asked: Complementing): Claims | Promise<Claims> {
   const orgId = cx.store.receipt(cx, user, asked.userId)?.owner ?? ""
-  const moment = { orgId, flowType: 2, triggerType: asked.triggerType } as const
+  const { triggerType, userId } = asked
+  const moment = { orgId, userId, flowType: 2, triggerType } as const
   const isAlone = scriptsAt(cx, moment).length === 0 && !hasSay(cx, functions[asked.triggerType])
   return isAlone ? asked.claims : complement(cx, moment, asked)
 }

@@ -1,6 +1,6 @@
 import type { Cx, Draft, Transaction } from "../../../store/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
-import { login, policyIn } from "../../policy/index.ts"
+import { login, policyFor } from "../../policy/index.ts"
 import {
   type Admit,
   type AdmitFactor,
@@ -101,7 +101,11 @@ export function proveIntent(
 
 /** Whether a key that sees who uses it lets in by itself. */
 function mayBeFirst(tx: Transaction, userId: string): boolean {
-  const { allowPasswordless, multiFactors } = policyIn(tx, tx.owner(user, userId), login)
+  const { allowPasswordless, multiFactors } = policyFor(
+    tx,
+    { userId, orgId: tx.owner(user, userId) },
+    login,
+  )
   return allowPasswordless && multiFactors.includes("u2f_with_verification")
 }
 

@@ -11,8 +11,11 @@ export function hasFunction(cx: Cx, name: FunctionName): boolean {
 
 export type Asking = {
   readonly payload: () => object
-  /** Takes what a call has answered; a Fault where that can't be taken. */
-  readonly take: (text: string) => void
+  /**
+   * Takes what a target has answered, whose authors are these users; a Fault where that can't be
+   * taken.
+   */
+  readonly take: (text: string, authors: readonly string[]) => void
   /** Whether it goes on whatever fails: who mends targets is never kept out by one. */
   readonly isLenient: () => boolean
 }
@@ -29,7 +32,7 @@ export async function askTargets(cx: Cx, name: FunctionName, asking: Asking): Pr
   const { payload, take, isLenient } = asking
   await runChain(cx, planOf(cx).get(condition) ?? [], undefined, {
     ...{ condition, key: cx.requestId, payload: () => ({ function: condition, ...payload() }) },
-    read: (text) => void take(text),
+    read: (text, _, authors) => void take(text, authors),
     ...(isLenient() && ({ ends: "nothing", waitMs: courtesyMs } as const)),
   })
 }

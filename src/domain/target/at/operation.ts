@@ -18,7 +18,13 @@ export type Form<T> = {
   readonly read: (text: string, message: T) => T
 }
 
-export type Heard<T> = { readonly message: T; readonly passedOver: readonly string[] }
+export type Heard<T> = {
+  readonly message: T
+  readonly passedOver: readonly string[]
+  /** The targets that changed it, and the users who decided what they make of it. */
+  readonly changedBy: readonly string[]
+  readonly authors: readonly string[]
+}
 
 /** What targets have to say to an operation. */
 export type Say = {
@@ -48,12 +54,17 @@ export function sayOf(cx: Cx, called: Called): Say | undefined {
   const ask =
     (condition: string) =>
     async <T>(message: T, form: Form<T>, more: (now: T) => object): Promise<Heard<T>> => {
-      const { value, passedOver } = await runChain(cx, idsAt(condition), message, {
-        ...{ condition, key: cx.requestId, ...leniency(cx, called) },
-        payload: (now) => ({ ...sceneOf(cx, called), ...more(now) }),
-        read: form.read,
-      })
-      return { message: value, passedOver }
+      const { value, passedOver, changedBy, authors } = await runChain(
+        cx,
+        idsAt(condition),
+        message,
+        {
+          ...{ condition, key: cx.requestId, ...leniency(cx, called) },
+          payload: (now) => ({ ...sceneOf(cx, called), ...more(now) }),
+          read: form.read,
+        },
+      )
+      return { message: value, passedOver, changedBy, authors }
     }
   return {
     passedOver: [],

@@ -2,6 +2,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { kindOf } from "../condition.ts"
 import { target } from "../model.ts"
+import { authorsAt } from "../view.ts"
 import { callTarget, type Reply, statusWords } from "./call.ts"
 import { refusalIn } from "./refusal.ts"
 import { noteCall } from "./runs.ts"
@@ -13,8 +14,8 @@ export type Chain<T> = {
   readonly key: string
   /** What is sent, as things stand after those before. */
   readonly payload: (now: T) => object
-  /** What the answer of a call makes of it; a Fault where that can't be taken. */
-  readonly read?: (text: string, now: T) => T
+  /** What the answer of a target makes of it, the same where nothing changes; may fault. */
+  readonly read?: (text: string, now: T, authors: readonly string[]) => T
   /** What ends it, of a target that may: any failure, unless said. */
   readonly ends?: Ends
   /** How long it waits for each target at most; else as long as the target says. */
@@ -26,6 +27,9 @@ export type Ends = "failures" | "refusals" | "nothing"
 
 export type Chained<T> = {
   readonly value: T
+  /** The targets that changed it, and the users who decided what they make of it. */
+  readonly changedBy: readonly string[]
+  readonly authors: readonly string[]
   /** Those that failed where they were to end it, and did not. */
   readonly passedOver: readonly string[]
   /** What is under way and nobody waits for. */
@@ -46,6 +50,10 @@ export async function runChain<T>(
 ): Promise<Chained<T>> {
   let value = first
   const passedOver: string[] = []
+  const changedBy: string[] = []
+  const deciding: string[] = []
+  // Who sets an execution anew while its targets are called does not vouch for those before.
+  const planned = new Map(ids.map((id) => [id, authorsAt(cx, chain.condition, id)]))
   const errors: string[] = []
   const loose: Promise<void>[] = []
   for (const id of ids) {
@@ -59,15 +67,21 @@ export async function runChain<T>(
     }
     const took = targetType === "call" ? chain.read : undefined
     const now = value
-    const ended = await told(cx, asked, took && ((text) => took(text, now)))
-    if (ended.ok) value = ended.value ?? value
-    else if (interrupts && isEnd(chain.ends, ended.cause)) throw failureOf(ended.cause, name)
+    const authors = [...(planned.get(id) ?? []), ...authorsAt(cx, chain.condition, id)]
+    const ended = await told(cx, asked, took && ((text) => took(text, now, authors)))
+    if (ended.ok) {
+      if (ended.value !== undefined && ended.value !== now) {
+        changedBy.push(id)
+        deciding.push(...authors)
+        value = ended.value
+      }
+    } else if (interrupts && isEnd(chain.ends, ended.cause)) throw failureOf(ended.cause, name)
     else {
       errors.push(`${name}: ${wordsOf(ended.cause)}`)
       if (interrupts) passedOver.push(id)
     }
   }
-  return { value, passedOver, loose, errors }
+  return { value, changedBy, authors: [...new Set(deciding)], passedOver, loose, errors }
 }
 
 type Asked = {

@@ -28,7 +28,7 @@ export async function* piecesOf(
 ): AsyncGenerator<DataOrg> {
   for (const { needs } of rows) mustHold(cx, needs.read)
   const { carried } = wanted
-  if (Object.values(carried).some(Boolean)) mustHold(cx, "iam.write")
+  if (Object.values(carried).some(Boolean)) mustReachEverybody(cx)
   const orgs = chosenOf(cx, wanted)
   await noteExport(cx, carried, orgs.length)
   const step = pausing()
@@ -60,6 +60,14 @@ export function mustHold({ caller, holds }: Cx, permission: string): void {
   if (caller.kind === "system" || holds?.(permission)) return
   const message = `this needs the permission ${permission}`
   throw new Fault("permission_denied", "access.denied", message)
+}
+
+/** Whoever is told how people prove who they are can act as any of them. */
+function mustReachEverybody(cx: Cx): void {
+  mustHold(cx, "iam.write")
+  if (cx.caller.kind === "system" || cx.outranksInstance?.()) return
+  const message = "this carries credentials of people who have permissions that you lack"
+  throw new Fault("permission_denied", "instance.outranks_you", message)
 }
 
 function chosenOf(cx: Cx, { orgIds: named, excludedOrgIds }: Wanted): readonly string[] {

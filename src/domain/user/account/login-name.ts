@@ -21,7 +21,7 @@ import {
   orgOfDomain,
   orgOfProvenDomain,
 } from "../../org/index.ts"
-import { type DomainPolicy, domainPolicy, login, policyOf } from "../../policy/index.ts"
+import { type DomainPolicy, domainPolicy, login, policyFor, policyOf } from "../../policy/index.ts"
 import { hasLeft, user } from "../model.ts"
 
 /** User names are unique within an instance, whatever the spelling. */
@@ -115,7 +115,11 @@ function findByContact(cx: Cx, text: string): string | undefined {
   const home = parts && orgOfProvenDomain(cx, parts.domain)
   const isElsewhere = home !== undefined && home !== only.org
   if (isElsewhere || !isOrgThere(cx, only.org)) return undefined
-  const { disableLoginWithEmail, disableLoginWithPhone } = policyOf(cx, only.org, login)
+  const { disableLoginWithEmail, disableLoginWithPhone } = policyFor(
+    cx,
+    { userId: only.id, orgId: only.org },
+    login,
+  )
   return (parts ? disableLoginWithEmail : disableLoginWithPhone) ? undefined : only.id
 }
 

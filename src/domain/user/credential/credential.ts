@@ -1,6 +1,11 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { type Cx, type Draft, fold, type Store, type Transaction } from "../../../store/index.ts"
-import { type PasswordComplexity, passwordComplexity, policyOf } from "../../policy/index.ts"
+import {
+  type PasswordComplexity,
+  passwordComplexity,
+  policyFor,
+  policyOf,
+} from "../../policy/index.ts"
 import { type Human, hasLeft, type Password, type User, type UserEvent, user } from "../model.ts"
 import { readArgon2 } from "./argon2.ts"
 import { inTurn, lineOf, passwordCheck, recentFailures } from "./attempt.ts"
@@ -158,7 +163,8 @@ export async function changedPassword(
 ): Promise<NewPassword> {
   const state = personOf(cx.store.state(cx, user, id))
   const code = await proven(cx, id, proof)
-  const isOwn = cx.caller.kind === "user" && cx.caller.userId === id
+  const isChanged = (cx.authors ?? []).length > 0
+  const isOwn = cx.caller.kind === "user" && cx.caller.userId === id && !isChanged
   // user.write, which lets in to some of the ways here, is less than this.
   const mayUnasked = isOwn ? state.password === null : cx.holds?.("user.credential.write")
   if (!proof && !mayUnasked) {
@@ -251,7 +257,7 @@ export const replacePassword = user.command<Replacement>((state, { version, pass
 
 /** What the next password of a user must have. */
 export const complexityFor = (cx: Cx, id: string): PasswordComplexity =>
-  policyOf(cx, homeOf(cx, id), passwordComplexity)
+  policyFor(cx, { userId: id, orgId: homeOf(cx, id) }, passwordComplexity)
 
 /** The organisation of a user, whose policies count for them. */
 export const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user, id)?.owner ?? ""

@@ -1,5 +1,5 @@
 import { aggregate, type Event, type Transaction } from "../../../store/index.ts"
-import { lockout, policyIn } from "../../policy/index.ts"
+import { lockout, policyFor } from "../../policy/index.ts"
 import { isOnlyOwner } from "../account/owner.ts"
 import { hasLeft, user } from "../model.ts"
 
@@ -35,7 +35,11 @@ export const failedTries = aggregate<LockoutEvent, FailedTries>({
 export function countFailedTry(tx: Transaction, id: string): void {
   const state = tx.state(user, id)
   if (hasLeft(state) || state.kind !== "human" || state.status !== "active") return
-  const { maxPasswordAttempts: max } = policyIn(tx, tx.owner(user, id), lockout)
+  const { maxPasswordAttempts: max } = policyFor(
+    tx,
+    { userId: id, orgId: tx.owner(user, id) },
+    lockout,
+  )
   if (max === 0) return
   tx.append(failedTries, id, [{ type: "user.human.password.lockout.counted", data: {} }])
   if (tx.state(failedTries, id).failures < max || isOnlyOwner(tx, id)) return

@@ -1,5 +1,5 @@
 import type { Cx, Decision, Transaction } from "../../../store/index.ts"
-import { login, newCode, policyIn } from "../../policy/index.ts"
+import { login, newCode, policyFor } from "../../policy/index.ts"
 import { isUsed, usedUp } from "../factor/check-count.ts"
 import { hasLeft, user } from "../model.ts"
 import { accountOf, readerOf } from "../query.ts"
@@ -80,7 +80,10 @@ export function tryMagicLink(
 /** Whether somebody may sign in by a link now, which their organisation decides. */
 function mayUseLink(tx: Decision, id: string): boolean {
   if (tx.state(user, id).status !== "active" || !isHomeActive(tx, id)) return false
-  return mailboxOf(tx, id) !== "" && policyIn(tx, tx.owner(user, id), login).allowMagicLink
+  return (
+    mailboxOf(tx, id) !== "" &&
+    policyFor(tx, { userId: id, orgId: tx.owner(user, id) }, login).allowMagicLink
+  )
 }
 
 /** The address that is theirs for certain: a code that went to another one is worth nothing. */

@@ -1,7 +1,7 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import type { Channel } from "../../message-provider/index.ts"
-import { login, policyIn } from "../../policy/index.ts"
+import { login, policyFor } from "../../policy/index.ts"
 import { type Human, hasLeft, type UserEvent, user } from "../model.ts"
 import { accountOf } from "../query.ts"
 import { createCode, type NewCode } from "./code.ts"
@@ -92,7 +92,10 @@ function mayReset(tx: Transaction, id: string): boolean {
   const state = tx.state(user, id)
   if (hasLeft(state) || state.kind !== "human" || !state.password) return false
   if (state.status !== "active" || !isHomeActive(tx, id)) return false
-  return state.email.address !== "" && !policyIn(tx, tx.owner(user, id), login).hidePasswordReset
+  return (
+    state.email.address !== "" &&
+    !policyFor(tx, { userId: id, orgId: tx.owner(user, id) }, login).hidePasswordReset
+  )
 }
 
 /**

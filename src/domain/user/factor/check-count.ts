@@ -6,7 +6,7 @@ import {
   type Event,
   type Transaction,
 } from "../../../store/index.ts"
-import { lockout, policyIn } from "../../policy/index.ts"
+import { lockout, policyFor } from "../../policy/index.ts"
 import { isOnlyOwner } from "../account/owner.ts"
 import { hasLeft, user } from "../model.ts"
 
@@ -130,7 +130,7 @@ export function countWrong(tx: Transaction, userId: string, kind: CountedKind): 
 function locksNow(tx: Transaction, userId: string): boolean {
   const state = tx.state(user, userId)
   if (hasLeft(state) || state.kind !== "human" || state.status !== "active") return false
-  const { maxOtpAttempts: max } = policyIn(tx, tx.owner(user, userId), lockout)
+  const { maxOtpAttempts: max } = policyFor(tx, { userId, orgId: tx.owner(user, userId) }, lockout)
   if (max === 0 || tx.state(factorCount, userId).inRow + 1 < max) return false
   return !isOnlyOwner(tx, userId)
 }

@@ -1,6 +1,7 @@
 import { Fault, fieldError } from "../../../kernel/fault.ts"
 import type { ClaimChange, Cx, Draft, Transaction } from "../../../store/index.ts"
 import { authorityOfIdp, authorityWithin, idpById, isActiveIdp } from "../../idp/index.ts"
+import { appliesTo } from "../../policy/index.ts"
 import { type IdpLink, linksOf } from "../links.ts"
 import { type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
 
@@ -97,6 +98,20 @@ function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
 }
 
 /**
+ * The same for one user: a provider of an organization does not vouch for those who outrank whoever
+ * changed it last.
+ */
+function mayVouchFor(cx: Cx, idpId: string, userId: string): boolean {
+  const found = idpById(cx, idpId)
+  if (!found || !mayVouch(cx, idpId, homeOf(cx, userId))) return false
+  return found.place === undefined || appliesTo(cx, userId, found.idp.author)
+}
+
+/** Whether a provider lets in a user. */
+export const letsUserIn = (cx: Cx, idpId: string, userId: string): boolean =>
+  letsIn(cx, idpId, homeOf(cx, userId)) && mayVouchFor(cx, idpId, userId)
+
+/**
  * Whether a provider lets in people of an organisation: that says who does, at whatever page they
  * come in, and those of the instance are offered at pages which are nobody's in particular.
  */
@@ -107,14 +122,14 @@ export const letsIn = (cx: Cx, idpId: string, orgId: string): boolean =>
 export function vouchedUser(cx: Cx, external: Account): string | undefined {
   const known = linkedUser(cx, external)
   if (known === undefined) return undefined
-  return mayVouch(cx, external.idpId, homeOf(cx, known)) ? known : undefined
+  return mayVouchFor(cx, external.idpId, known) ? known : undefined
 }
 
 /** Who signs in on our pages as somebody at a provider; on pages of others these say it. */
 export function userLetIn(cx: Cx, external: Account): string | undefined {
   const known = linkedUser(cx, external)
   if (known === undefined) return undefined
-  return letsIn(cx, external.idpId, homeOf(cx, known)) ? known : undefined
+  return letsUserIn(cx, external.idpId, known) ? known : undefined
 }
 
 const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user, id)?.owner ?? ""

@@ -1,0 +1,459 @@
+// Why rank does not count for some operations: for each reason, somebody who holds nothing but what
+// such an operation needs tries to reach an owner of the instance.
+import { getOption } from "@bufbuild/protobuf"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { hasAfterAuthentication } from "../../../src/domain/action/index.ts"
+import { instance } from "../../../src/domain/instance/index.ts"
+import { messageText } from "../../../src/domain/text/index.ts"
+import { user, vouchedUser } from "../../../src/domain/user/index.ts"
+import { access } from "../../../src/gen/core/options_pb.ts"
+import { operations } from "../../../src/server/modules.ts"
+import { json } from "../target/receiver.ts"
+import { at, calls, openStage, type Reply, type Stage } from "../target/stage.ts"
+
+const members = "internal_permission.v2.InternalPermissionService"
+const management = "management.v1.ManagementService"
+const admin = "admin.v1.AdminService"
+
+let stage: Stage
+let owner: string
+let orgId: string
+/** Somebody of the owner's organization who has no role. */
+let person: string
+let count = 0
+
+beforeAll(async () => {
+  stage = await openStage()
+  owner = stage.house.ownerId
+  orgId = stage.house.orgId
+  person = await newPerson()
+})
+afterAll(() => stage.close())
+
+async function newPerson(): Promise<string> {
+  const username = `person${++count}`
+  const made = await stage.make("user/CreateUser", {
+    ...{ organizationId: orgId, username },
+    human: {
+      profile: { givenName: "Ada", familyName: "Lovelace" },
+      email: { email: `${username}@example.com`, isVerified: true },
+    },
+  })
+  return made.id
+}
+
+/** Asks as somebody who holds on the instance what was said, and nothing else. */
+type Narrow = {
+  readonly userId: string
+  readonly ask: (name: string, body?: object) => Promise<Reply>
+  readonly make: (name: string, body?: object) => Promise<any>
+}
+
+async function narrowOf(permissions: readonly string[]): Promise<Narrow> {
+  const [userId, key] = [await newPerson(), `NARROW_${++count}`]
+  await stage.make(`${members}/CreateRole`, {
+    ...{ key, displayName: key, level: "ROLE_LEVEL_INSTANCE", permissions },
+  })
+  await stage.make(`${members}/CreateAdministrator`, {
+    ...{ userId, resource: { instance: true }, roles: [key] },
+  })
+  const how = { as: `${userId} ${orgId}` }
+  return {
+    userId,
+    ask: (name, body) => stage.ask(name, body, how),
+    make: (name, body) => stage.make(name, body, how),
+  }
+}
+
+const cx = () => stage.house.within()
+const our = () => cx().store.state(cx(), instance, cx().instance)
+
+/** What lets an owner in, as it is stored. */
+function ownersState() {
+  const state = cx().store.state(cx(), user, owner)
+  if (!("kind" in state) || state.kind !== "human") throw new Error("the owner is gone")
+  const { loginNames, status, email, phone, password, links = [] } = state
+  return { loginNames, status, email, phone, password, links }
+}
+
+const isRefused = (reply: Reply): void => expect(reply.status).toBeGreaterThanOrEqual(400)
+const isDenied = (reply: Reply): void => expect(reply.body.code).toBe("permission_denied")
+
+const evil = "https://evil.example.net"
+const oidc = (issuer: string) => ({
+  ...{ name: `Provider ${++count}`, issuer, clientId: "client", clientSecret: "secret" },
+  providerOptions: { isLinkingAllowed: true },
+})
+
+type Attempt = {
+  readonly permissions: readonly string[]
+  readonly act: (narrow: Narrow) => Promise<void>
+}
+
+const attempts: Readonly<Record<string, Attempt>> = {
+  "it does not apply to those who outrank whoever set it": {
+    permissions: ["policy.write", "org.action.write", "org.flow.write"],
+    act: async ({ make }) => {
+      const said = { language: "en", subject: "Evil subject", text: "evil {{.Code}}" }
+      await make(`${management}/SetCustomPasswordResetMessageText`, said)
+      const subjectFor = (userId: string) =>
+        messageText(cx(), { kind: "password_reset", orgId, userId, language: "en" }, {
+          Code: "code",
+          Expiry: 60,
+        } as never).subject
+      expect(subjectFor(person)).toBe("Evil subject")
+      expect(subjectFor(owner)).not.toBe("Evil subject")
+      const { id } = await make(`${management}/CreateAction`, {
+        ...{ name: "evil", script: "function evil(ctx, api) { throw 'no' }" },
+      })
+      const setTrigger = { flowType: "3", triggerType: "1", actionIds: [id] }
+      await make(`${management}/SetTriggerActions`, setTrigger)
+      expect(hasAfterAuthentication(cx(), person)).toBe(true)
+      expect(hasAfterAuthentication(cx(), owner)).toBe(false)
+    },
+  },
+  "how pages and messages look, and which notices are sent; no credential is in them": {
+    permissions: ["policy.write", "iam.policy.write"],
+    act: async ({ ask, make }) => {
+      await make(`${management}/AddCustomPrivacyPolicy`, { helpLink: evil })
+      await make(`${management}/AddCustomLabelPolicy`, { primaryColor: "#ff0000" })
+      await make(`${management}/AddCustomNotificationPolicy`, { passwordChange: false })
+      isDenied(await ask(`${admin}/UpdatePrivacyPolicy`, { helpLink: evil }))
+      isDenied(
+        await ask(`${admin}/SetDefaultPasswordResetMessageText`, {
+          language: "en",
+          text: "{{.Code}}",
+        }),
+      )
+    },
+  },
+  "it signs in nobody who outranks whoever set it up": {
+    permissions: ["org.idp.write"],
+    act: async ({ make }) => {
+      const { id: idpId } = await stage.make(`${management}/AddGenericOIDCProvider`, oidc(evil))
+      const link = (userId: string, external: string) =>
+        stage.make("user/AddIDPLink", {
+          userId,
+          idpLink: { idpId, userId: external, userName: external },
+        })
+      await link(owner, "olga")
+      await link(person, "ada")
+      const found = (externalId: string) => vouchedUser(cx(), { idpId, externalId })
+      expect([found("olga"), found("ada")]).toEqual([owner, person])
+      await make(`${management}/UpdateGenericOIDCProvider`, { id: idpId, ...oidc(evil) })
+      expect([found("olga"), found("ada")]).toEqual([undefined, person])
+      await stage.make(`${management}/UpdateGenericOIDCProvider`, { id: idpId, ...oidc(evil) })
+      expect(found("olga")).toBe(owner)
+      await stage.make("user/RemoveIDPLink", { userId: owner, idpId, linkedUserId: "olga" })
+    },
+  },
+  "a project holds nobody; what is held on it comes and goes with it": {
+    permissions: ["project.write", "project.delete", "project.role.write", "iam.write"],
+    act: async ({ ask }) => {
+      const { projectId } = our()
+      isDenied(await ask("project/UpdateProject", { projectId, name: "Mine" }))
+      isDenied(await ask("project/DeactivateProject", { projectId }))
+      isDenied(await ask(`${management}/RemoveProject`, { id: projectId }))
+      isDenied(await ask("project/AddProjectRole", { projectId, roleKey: "a", displayName: "a" }))
+    },
+  },
+  "an application holds nobody": {
+    permissions: ["project.app.write", "project.app.delete", "iam.write"],
+    act: async ({ ask }) => {
+      const { projectId, consoleAppId: applicationId } = our()
+      const app = { projectId, applicationId }
+      const service = "application.v2.ApplicationService"
+      isDenied(await ask(`${service}/GenerateClientSecret`, app))
+      const oidcConfiguration = { redirectUris: [`${evil}/callback`] }
+      isDenied(await ask(`${service}/UpdateApplication`, { ...app, oidcConfiguration }))
+      isDenied(await ask(`${service}/DeleteApplication`, app))
+      isDenied(
+        await ask(`${service}/CreateApplication`, { projectId, name: "a", oidcConfiguration }),
+      )
+    },
+  },
+  "its author must be permitted what it changes, and it reaches nobody above them": {
+    permissions: ["action.target.write", "action.execution.write"],
+    act: async ({ make, userId }) => {
+      const endpoint = `${stage.receiver.url}/evil`
+      const made = { name: "evil", timeout: "2s", endpoint, ...calls }
+      const { id } = await make("action/CreateTarget", made)
+      const list = `${members}/ListAdministrators`
+      for (const condition of [
+        at("request", `${members}/CreateAdministrator`),
+        at("response", list),
+      ])
+        await make("action/SetExecution", { condition, targets: [id] })
+      stage.receiver.answer("/evil", (response, received) => {
+        const { response: told, request } = JSON.parse(received.body)
+        json(told ? {} : { ...request, userId, roles: ["IAM_OWNER"] })(response, received)
+      })
+      const wanted = { userId: person, resource: { instance: true }, roles: ["IAM_OWNER_VIEWER"] }
+      isDenied(await stage.ask(`${members}/CreateAdministrator`, wanted))
+      const answered = await stage.ask(list)
+      expect(answered.body.administrators.length).toBeGreaterThan(0)
+      expect(answered.headers.get("x-core-targets-passed-over")).toBe(id)
+      for (const condition of [
+        at("request", `${members}/CreateAdministrator`),
+        at("response", list),
+      ])
+        await make("action/SetExecution", { condition })
+    },
+  },
+  "the keys are the instance's and nobody's own": {
+    permissions: ["iam.web_key.write", "iam.web_key.read", "iam.web_key.delete"],
+    act: async ({ make }) => {
+      const made = await make("webkey.v2.WebKeyService/CreateWebKey", {
+        rsa: { bits: "RSA_BITS_2048", hasher: "RSA_HASHER_SHA256" },
+      })
+      const listed = await make("webkey.v2.WebKeyService/ListWebKeys")
+      expect(JSON.stringify([made, listed])).not.toMatch(/"d"|PRIVATE/)
+    },
+  },
+  "what a project lets somebody do is its own affair, whoever they are": {
+    permissions: ["user.grant.write"],
+    act: async ({ ask, userId }) => {
+      await ask("authorization.v2.AuthorizationService/CreateAuthorization", {
+        ...{ userId, projectId: our().projectId, organizationId: orgId, roleKeys: ["IAM_OWNER"] },
+      })
+    },
+  },
+  "a name or a note of the organisation; nobody's way in hangs from it": {
+    permissions: ["org.write"],
+    act: async ({ make }) => {
+      await make("org/UpdateOrganization", { organizationId: orgId, name: "Renamed" })
+      const metadata = [{ key: "IAM_OWNER", value: "eWVz" }]
+      await make("org/SetOrganizationMetadata", { organizationId: orgId, metadata })
+    },
+  },
+  "a group is a name and gives no rights": {
+    permissions: ["group.write"],
+    act: async ({ make, userId }) => {
+      const made = { organizationId: orgId, name: "IAM_OWNER" }
+      const { id } = await make("group.v2.GroupService/CreateGroup", made)
+      await make("group.v2.GroupService/AddUsersToGroup", { id, userIds: [userId] })
+    },
+  },
+  "a setting of the instance, which holds nobody": {
+    permissions: ["iam.write", "iam.restrictions.write", "iam.policy.write"],
+    act: async ({ ask, make }) => {
+      await make(`${admin}/SetDefaultLanguage`, { language: "de" })
+      await make(`${admin}/SetRestrictions`, { disallowPublicOrgRegistration: false })
+      const endpoint = { description: "mine", endpoint: evil }
+      isDenied(await ask(`${admin}/AddEmailProviderHTTP`, endpoint))
+      isDenied(await ask(`${admin}/AddSMSProviderHTTP`, endpoint))
+      isDenied(await ask(`${admin}/UpdateSecretGenerator`, { generatorType: 1, length: 1 }))
+      isDenied(
+        await ask("instance.v2.InstanceService/AddTrustedDomain", {
+          trustedDomain: "evil.example.net",
+        }),
+      )
+    },
+  },
+  "a login page is for everybody, and its session says who has proved who they are": {
+    permissions: ["session.link"],
+    act: async ({ ask }) => {
+      const { sessionId } = await stage.make("session/CreateSession", {
+        checks: { user: { userId: owner } },
+      })
+      const session = { sessionId, sessionToken: "guessed" }
+      isRefused(await ask("oidc.v2.OIDCService/CreateCallback", { authRequestId: "V2_1", session }))
+    },
+  },
+  "a domain is proven by whoever controls it, and its names are theirs": {
+    permissions: ["org.write"],
+    act: async ({ ask, make }) => {
+      const domain = { organizationId: orgId, domain: "example.org" }
+      await make("org/AddOrganizationDomain", domain)
+      isRefused(await ask("org/VerifyOrganizationDomain", domain))
+    },
+  },
+  "who is new holds nothing yet": {
+    permissions: ["user.write"],
+    act: async ({ ask }) => {
+      const human = {
+        profile: { givenName: "Olga", familyName: "Owner" },
+        email: { email: "other@example.com", isVerified: true },
+      }
+      isRefused(await ask("user/CreateUser", { organizationId: orgId, username: "olga", human }))
+      const same = { organizationId: orgId, username: "other", userId: owner, human }
+      isRefused(await ask("user/CreateUser", same))
+    },
+  },
+  "it wants an answer to the challenge, which only who began it was told": {
+    permissions: ["user.credential.write", "user.passkey.write"],
+    act: async ({ ask }) => {
+      const publicKeyCredential = { id: "a", type: "public-key" }
+      const asked = { userId: owner, tokenName: "mine", publicKeyCredential }
+      isRefused(await ask("user/VerifyU2FRegistration", { ...asked, u2fId: "1" }))
+      isRefused(await ask("user/VerifyPasskeyRegistration", { ...asked, passkeyId: "1" }))
+    },
+  },
+  "an event that could not be handled is nobody's": {
+    permissions: ["iam.write"],
+    act: async ({ ask }) => {
+      await ask("history.v2.HistoryService/RetryFailedEvents", { viewName: "targets" })
+    },
+  },
+  "whose session it is proves who they are in the request": {
+    permissions: ["session.write"],
+    act: async ({ ask }) => {
+      const { sessionId } = await stage.make("session/CreateSession", {
+        checks: { user: { userId: owner } },
+      })
+      const checks = { password: { password: "guessed" } }
+      isRefused(await ask("session/SetSession", { sessionId, checks }))
+    },
+  },
+  "whose session it becomes proves who they are in the request": {
+    permissions: ["session.write"],
+    act: async ({ ask, make }) => {
+      const user = { userId: owner }
+      isRefused(
+        await ask("session/CreateSession", { checks: { user, password: { password: "guessed" } } }),
+      )
+      const { sessionToken } = await make("session/CreateSession", { checks: { user } })
+      expect(sessionToken).toBeDefined()
+    },
+  },
+  "who makes a project owns it, and may give every role on it": {
+    permissions: ["project.create"],
+    act: async ({ make }) => {
+      await make(`${management}/AddProject`, { name: "Mine" })
+    },
+  },
+  "who comes back is told to the login page alone, and proves who they are by it": {
+    permissions: ["session.link"],
+    act: async ({ ask }) => {
+      const { id: idpId } = await stage.make(`${management}/AddGenericOIDCProvider`, oidc(evil))
+      const urls = { successUrl: evil, failureUrl: evil }
+      await ask("user/StartIdentityProviderIntent", { idpId, urls })
+    },
+  },
+  "changes nothing; it is asked by who has begun the intent alone": {
+    permissions: ["session.link"],
+    act: async ({ ask }) => {
+      const guess = { idpIntentId: "1", idpIntentToken: "guessed" }
+      isRefused(await ask("user/RetrieveIdentityProviderIntent", guess))
+    },
+  },
+  "what it shows is about whoever signs in, in their own browser": {
+    permissions: ["project.app.write"],
+    act: async ({ ask }) => {
+      isDenied(await ask("diagnosis/StartTestSignIn", { applicationId: our().consoleAppId }))
+    },
+  },
+  "what it shows is about whoever signs in at the provider, and changes nothing here": {
+    permissions: ["org.idp.write"],
+    act: async ({ ask }) => {
+      const { id: idpId } = await stage.make(`${management}/AddGenericOIDCProvider`, oidc(evil))
+      await ask("diagnosis/StartProviderTest", { idpId })
+    },
+  },
+  "the operation that it asks says whom it touches": {
+    permissions: ["user.read", "user.write"],
+    act: async ({ ask }) => {
+      const resource = { userId: owner }
+      const { changes = [] } = await stage.make("history.v2.HistoryService/ListChanges", {
+        resource,
+      })
+      expect(changes.length).toBeGreaterThan(0)
+      for (const { sequence } of changes)
+        isRefused(await ask("history.v2.HistoryService/UndoChange", { resource, sequence }))
+    },
+  },
+  "nobody but the caller themself is removed": {
+    permissions: ["user.self.delete"],
+    act: async ({ make, userId }) => {
+      await make("auth.v1.AuthService/RemoveMyUser")
+      expect(cx().store.state(cx(), user, userId).status).toBe("removed")
+    },
+  },
+  "login names with any of the domains stay good, whichever is the primary one": {
+    permissions: ["org.write"],
+    act: async ({ ask }) => {
+      isRefused(await ask(`${management}/SetPrimaryOrgDomain`, { domain: "example.org" }))
+    },
+  },
+  "its people sign in all the same, with the primary domain; others must prove it": {
+    permissions: ["org.write"],
+    act: async ({ ask }) => {
+      await ask("org/DeleteOrganizationDomain", { organizationId: orgId, domain: "example.org" })
+    },
+  },
+  "it takes a way to sign in from everybody alike": {
+    permissions: ["org.idp.write"],
+    act: async ({ make }) => {
+      const { id } = await stage.make(`${management}/AddGenericOIDCProvider`, oidc(evil))
+      await make(`${management}/DeleteProvider`, { id })
+    },
+  },
+  "it reads; what gives a way to act as somebody is only told to those whom nobody outranks": {
+    permissions: [
+      ...["iam.read", "iam.write", "org.read", "user.read", "project.read", "policy.read"],
+      ...["project.role.read", "project.app.read", "project.grant.read", "user.grant.read"],
+      ...["org.member.read", "project.member.read", "project.grant.member.read"],
+      ...["org.idp.read", "org.action.read", "org.flow.read", "session.read", "group.read"],
+      ...["iam.policy.read", "iam.idp.read", "user.membership.read", "org.feature.read"],
+    ],
+    act: async ({ ask, make }) => {
+      await make(`${admin}/ExportData`, { orgIds: [orgId] })
+      const refused = await ask(`${admin}/ExportData`, { orgIds: [orgId], withPasswords: true })
+      isDenied(refused)
+      expect(JSON.stringify(refused.body)).toContain("instance.outranks_you")
+    },
+  },
+  "it does nothing to anybody; who writes scripts is shown as much by each real run": {
+    permissions: ["org.action.write", "user.read"],
+    act: async ({ ask }) => {
+      await ask("diagnosis/TryScript", {
+        ...{ organizationId: orgId, name: "evil", flowType: "3", triggerType: "1", userId: owner },
+        script: "function evil(ctx, api) { api.v1.user.appendMetadata('a', 'b') }",
+      })
+    },
+  },
+}
+
+const reasonsIn = (rule: { rankless: string; or?: any }): readonly string[] => [
+  ...(rule.rankless ? [rule.rankless] : []),
+  ...(rule.or ? reasonsIn(rule.or) : []),
+]
+
+test("every reason is tried", async () => {
+  const given = (await operations()).flatMap(({ method }) => reasonsIn(getOption(method, access)))
+  expect([...new Set(given)].toSorted()).toEqual(Object.keys(attempts).toSorted())
+})
+
+test.each(Object.entries(attempts))("%s", async (_, { permissions, act }) => {
+  const before = ownersState()
+  const narrow = await narrowOf(permissions)
+  await act(narrow)
+  expect(ownersState()).toEqual(before)
+  const roles = ["IAM_OWNER"]
+  const raise = { userId: narrow.userId, resource: { instance: true }, roles }
+  isRefused(await narrow.ask(`${members}/UpdateAdministrator`, raise))
+  isRefused(await narrow.ask("user/PasswordReset", { userId: owner, returnCode: {} }))
+  const checks = { user: { userId: owner }, password: { password: "Correct-horse-7" } }
+  expect((await stage.ask("session/CreateSession", { checks })).status).toBe(200)
+})
+
+test("who manages organizations reads the providers of the instance, and no more", async () => {
+  const manager = await newPerson()
+  await stage.make(`${members}/CreateAdministrator`, {
+    ...{ userId: manager, resource: { instance: true }, roles: ["IAM_ORG_MANAGER"] },
+  })
+  const { id } = await stage.make(
+    `${admin}/AddGenericOIDCProvider`,
+    oidc("https://idp.example.com"),
+  )
+  const as = { as: `${manager} ${orgId}` }
+  // By the tables the role holds org.idp.read, which these two need, and not iam.idp.read.
+  const listed = await stage.make(`${management}/ListProviders`, {}, as)
+  expect(listed.result.map((each: any) => each.id)).toContain(id)
+  expect(JSON.stringify(listed)).not.toContain("secret")
+  isDenied(await stage.ask(`${admin}/ListProviders`, {}, as))
+  isDenied(await stage.ask(`${admin}/GetProviderByID`, { id }, as))
+  isDenied(await stage.ask(`${admin}/UpdateGenericOIDCProvider`, { id, ...oidc(evil) }, as))
+  isDenied(await stage.ask(`${admin}/ListEmailProviders`, {}, as))
+  isDenied(await stage.ask(`${admin}/ListSMSProviders`, {}, as))
+})

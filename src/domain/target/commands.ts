@@ -41,7 +41,10 @@ export type Change = Partial<TargetSettings> & {
   readonly overlapMs?: number | undefined
 }
 
-/** Changes what is given; nothing happens where it is so already. */
+/**
+ * Changes what is given; nothing happens where it is so already. Whoever sends the endpoint that
+ * somebody else has set answers for it from then on.
+ */
 export async function changeTarget(cx: Cx, id: string, change: Change): Promise<Made> {
   const { overlapMs, ...given } = change
   const signingKey = overlapMs === undefined ? undefined : newSigningKey(cx)
@@ -55,8 +58,10 @@ export async function changeTarget(cx: Cx, id: string, change: Change): Promise<
     const news = Object.entries(wanted).filter(
       ([name, value]) => value !== Reflect.get(state, name),
     )
-    if (news.length === 0 && signingKey === undefined) return
-    const data = Object.fromEntries(news)
+    const isTakenOver = given.endpoint !== undefined && !isAuthor(tx, state)
+    if (news.length === 0 && signingKey === undefined && !isTakenOver) return
+    const endpoint = isTakenOver ? { endpoint: wanted.endpoint } : {}
+    const data = { ...Object.fromEntries(news), ...endpoint }
     const changed: Draft<TargetEvent> =
       signingKey === undefined
         ? { type: "target.changed", data, private: {} }
@@ -69,6 +74,10 @@ export async function changeTarget(cx: Cx, id: string, change: Change): Promise<
   })
   return { receipt: step.receipt(target, id), ...(signingKey !== undefined && { signingKey }) }
 }
+
+/** Whether the caller, where it is a user, alone answers for a target. */
+const isAuthor = ({ caller }: Transaction, { authors }: Target): boolean =>
+  caller.kind !== "user" || authors.every((each) => each === caller.userId)
 
 /**
  * Removes a target for good, and takes it out of the executions that call it. Answers undefined

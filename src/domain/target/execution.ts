@@ -9,8 +9,8 @@ const entriesMax = 20
 export const levelsMax = 3
 
 /**
- * Says what is called at a condition, in this order; nothing is where there is nothing. Answers
- * since when it is so, ms UTC. Faults where something named is not there, and where executions
+ * Says what is called at a condition, in this order; nothing is where there is nothing. Whoever
+ * sets again what somebody else has set answers for it from then on. Answers since when it is so, ms UTC. Faults where something named is not there, and where executions
  * would include themselves, or lie too deep.
  */
 export async function setExecution(
@@ -28,8 +28,10 @@ export async function setExecution(
     for (const each of targets) mustBeThere(tx, each)
     const below = levelsBelow(tx, targets, [id])
     if (above + below > levelsMax) throw tooDeepError()
-    const before = tx.state(execution, id).targets
-    if (JSON.stringify(before) === JSON.stringify(targets)) return before.length > 0
+    const { targets: before, author } = tx.state(execution, id)
+    const isSame = JSON.stringify(before) === JSON.stringify(targets)
+    const isTakenOver = tx.caller.kind === "user" && tx.caller.userId !== author
+    if (isSame && (before.length === 0 || !isTakenOver)) return before.length > 0
     tx.append(execution, id, [setTo(targets)])
     return true
   })

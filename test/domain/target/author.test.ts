@@ -121,6 +121,18 @@ describe("a request that a target has changed", () => {
     expect(await ownersCall()).toMatchObject(denied)
   })
 
+  test("passes where its authors are replaced by one who may make it", async () => {
+    replaces("/taken-over", { roles: ["IAM_OWNER_VIEWER"] })
+    const id = await targetOf(narrow, "/taken-over")
+    await setOn(narrow, update, id)
+    expect(await ownersCall()).toMatchObject(denied)
+    const endpoint = `${stage.receiver.url}/taken-over`
+    await stage.make("action/UpdateTarget", { id, endpoint })
+    expect(await ownersCall()).toMatchObject(denied)
+    await stage.on(update, id)
+    expect((await ownersCall()).status).toBe(200)
+  })
+
   test("is refused where the author of the execution alone may not make it", async () => {
     replaces("/owners", { userId: narrow, roles: ["IAM_OWNER"] })
     const { id } = await stage.target("/owners", calls)

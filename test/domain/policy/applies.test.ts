@@ -1,0 +1,115 @@
+// What an administrator of an organization sets does not apply to those who outrank them.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addMember } from "../../../src/domain/member/index.ts"
+import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
+import { lockout, login, policyFor } from "../../../src/domain/policy/index.ts"
+import { setText } from "../../../src/domain/text/commands.ts"
+import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
+import { countFailedTry, failedTries } from "../../../src/domain/user/credential/lockout.ts"
+import { addUser, user } from "../../../src/domain/user/index.ts"
+import type { Call } from "../../../src/kernel/context.ts"
+import { needOf } from "../../../src/login/factor/need.ts"
+import { type Estate, openEstate, person } from "../../support/estate.ts"
+import { callerOf } from "../../support/world.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await estate.step((tx) => {
+    addUser(tx, "settings", person("settings", "org1"))
+    addMember(tx, {
+      ...{ userId: "settings", target: { level: "org", id: "org1" } },
+      roles: ["ORG_SETTINGS_MANAGER"],
+    })
+  })
+  await addPolicy(by("settings"), "org1", { policy: login, say: () => ({ forceMfa: true }) })
+})
+afterEach(() => estate.close())
+
+const by = (userId: string, orgId = "org1") => estate.cx({ caller: callerOf(userId, orgId) })
+
+const people = ["nobody", "settings", "manager", "owner"] as const
+
+/** To whom of an organization it applies, outside of a decision and within one. */
+async function appliesTo() {
+  const cx = estate.cx()
+  const isApplied = (read: Parameters<typeof policyFor>[0]) => (userId: string) =>
+    policyFor(read, { userId, orgId: "org1" }, login).forceMfa
+  const outside = people.filter(isApplied(cx))
+  const { value: within } = await cx.store.transact(cx, (tx) => people.filter(isApplied(tx)))
+  expect(within).toEqual(outside)
+  return outside
+}
+
+const append = (userId: string, type: "user.deactivated" | "user.removed") =>
+  estate.step((tx) => tx.append(user, userId, [{ type, data: {} }]))
+
+describe("a sign-in policy of an organization", () => {
+  test("applies to those who have no more permissions than whoever set it", async () => {
+    expect(await appliesTo()).toEqual(["nobody", "settings"])
+    expect(needOf(estate.cx(), "nobody").isForced).toBe(true)
+    expect(needOf(estate.cx(), "owner").isForced).toBe(false)
+  })
+
+  test("applies to more people once somebody with more permissions changes it", async () => {
+    const say = () => ({ allowRegister: true })
+    await changePolicy(by("manager"), "org1", { policy: login, say })
+    expect(await appliesTo()).toEqual(["nobody", "settings", "manager"])
+    await changePolicy(by("owner"), "org1", {
+      policy: login,
+      say: () => ({ allowRegister: false }),
+    })
+    expect(await appliesTo()).toEqual([...people])
+  })
+
+  test("gives way to that of the instance", async () => {
+    await changePolicy(by("owner"), undefined, {
+      ...{ policy: login, say: () => ({ secondFactorCheckLifetime: 77 }) },
+    })
+    expect(needOf(estate.cx(), "owner").secondLifetime).toBe(77)
+    expect(needOf(estate.cx(), "nobody").secondLifetime).not.toBe(77)
+  })
+
+  test.each(["user.deactivated", "user.removed"] as const)(
+    "applies to no other administrator once whoever set it is gone: %s",
+    async (type) => {
+      await append("settings", type)
+      expect(await appliesTo()).toEqual(["nobody", "settings"])
+    },
+  )
+
+  test("applies to everybody where whoever runs the server set it", async () => {
+    const system: Call["caller"] = { kind: "system", name: "operator" }
+    await changePolicy(estate.cx({ caller: system }), "org1", {
+      ...{ policy: login, say: () => ({ allowRegister: true }) },
+    })
+    expect(await appliesTo()).toEqual([...people])
+  })
+})
+
+test("a lockout policy of an organization locks nobody who outranks whoever set it", async () => {
+  const say = () => ({ maxPasswordAttempts: 1 })
+  await addPolicy(by("settings"), "org1", { policy: lockout, say })
+  await estate.step((tx) => {
+    for (const each of ["nobody", "manager"]) countFailedTry(tx, each)
+  })
+  const cx = estate.cx()
+  expect(cx.store.state(cx, user, "nobody").status).toBe("locked")
+  expect(cx.store.state(cx, user, "manager").status).toBe("active")
+  expect(cx.store.state(cx, failedTries, "manager").failures).toBe(0)
+})
+
+test("a message has the words of the instance for those who outrank whoever set others", async () => {
+  const asked = { template: messageTemplate("password_reset"), language: "en" }
+  await setText(by("settings"), "org1", asked, { subject: "Of the organization {{.Code}}" })
+  await setText(by("owner"), undefined, asked, { subject: "Of the instance" })
+  const subjectFor = (userId: string) =>
+    messageText(estate.cx(), { kind: "password_reset", orgId: "org1", userId, language: "en" }, {
+      Code: "C",
+      Expiry: 60,
+    } as never).subject
+  expect(people.map(subjectFor)).toEqual([
+    ...["Of the organization C", "Of the organization C"],
+    ...["Of the instance", "Of the instance"],
+  ])
+})

@@ -17,18 +17,20 @@ export type Place = {
 export type Shown = {
   /** From private parts: what may be read of the thing as it is, by whoever may read it. */
   readonly personal?: readonly string[]
-  /** Versions and times that go with every change. */
+  /** Versions, times and authors that go with every change. */
   readonly hidden?: readonly string[]
   /** What is kept by key, where the keys alone say it. */
   readonly sets?: readonly string[]
 }
 
-const timed = ["*.version", "*.created", "*.changed"]
+const timed = ["*.version", "*.created", "*.changed", "*.author"]
 
 const shown: Readonly<Record<string, Shown>> = {
-  action: { hidden: ["orgId"] },
+  action: { hidden: ["orgId", "author"] },
   app: { hidden: ["kind", "registration.used"] },
-  customtext: { personal: ["texts"] },
+  customtext: { personal: ["texts"], hidden: ["author"] },
+  execution: { hidden: ["author"] },
+  flow: { hidden: ["authors"] },
   group: { hidden: ["orgId"] },
   idps: { hidden: timed.map((path) => `all.${path}`) },
   instance: { hidden: ["oidcSaid"] },
@@ -38,7 +40,7 @@ const shown: Readonly<Record<string, Shown>> = {
   project: { hidden: ["orgId", "rolesVersion"], sets: ["roles"] },
   projectgrant: { hidden: ["orgId", "rolesVersion", "changedIn"], sets: ["roles"] },
   role: { hidden: ["roles.*.created", "roles.*.changed"] },
-  target: { hidden: ["version", "sealed", "before", "keys.*.changed"] },
+  target: { hidden: ["version", "sealed", "before", "authors", "keys.*.changed"] },
   user: {
     personal: ["userName", "profile", "email.address", "phone.number", "name", "description"],
     hidden: [

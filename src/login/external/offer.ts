@@ -1,5 +1,5 @@
 import { activeIdps, entranceOf, type Found } from "../../domain/idp/index.ts"
-import { homeOf, letsIn, usableLinks } from "../../domain/user/index.ts"
+import { letsUserIn, usableLinks } from "../../domain/user/index.ts"
 import type { LoginContext } from "../context.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths, withRequest } from "../path.ts"
@@ -44,10 +44,9 @@ export const providersOf = (loginContext: LoginContext) =>
 /** Of these, what a person signs in with who is known already, and is let in by. */
 export const linkedProvidersOf = (loginContext: LoginContext, userId: string) => {
   const { cx } = loginContext
-  const home = homeOf(cx, userId)
   const own = new Set(usableLinks(cx, userId).map(({ idpId }) => idpId))
   return offeredTo(loginContext)
-    .filter(({ idp }) => own.has(idp.id) && letsIn(cx, idp.id, home))
+    .filter(({ idp }) => own.has(idp.id) && letsUserIn(cx, idp.id, userId))
     .map(({ idp }) => ({ name: idp.name, href: startHref(loginContext, idp) }))
 }
 

@@ -1,6 +1,6 @@
 import { intentOfBrowser } from "../../domain/idp/index.ts"
 import { deviceOf, hindranceOf } from "../../domain/session/index.ts"
-import { accountOf as accountNamed, letsIn, provePassword, user } from "../../domain/user/index.ts"
+import { accountOf as accountNamed, letsUserIn, provePassword } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import {
   accountOf,
@@ -128,10 +128,9 @@ async function linkByPassword(
     if (way === "right") cx.allowance?.refund("guess")
     if (way === "change required") return again("factor")
     if (way !== "right") return again("wrong")
-    const home = cx.store.receipt(cx, user, account)?.owner ?? ""
     const { factors, passkeyAlone, isForced } = needOf(cx, account)
     if (factors.length > 0 || passkeyAlone || isForced) return again("factor")
-    if (!letsIn(cx, newcomer.found.idp.id, home)) return again("wrong")
+    if (!letsUserIn(cx, newcomer.found.idp.id, account)) return again("wrong")
     return await enterLinking(loginContext, newcomer, account)
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause

@@ -18,6 +18,7 @@ import {
   isPhone,
   isSameEmail,
   letsIn,
+  letsUserIn,
   linkedUser,
   type NewHuman,
   secondFactorsOf,
@@ -121,8 +122,7 @@ export function provenHere({ cx, browserContext }: LoginContext, found: Found): 
     const need = { ...needOf(cx, userId), ...lifetimes }
     const required = { need, maxAgeSeconds: recentSeconds, since: now }
     if (missingFrom(session, required, now)) return false
-    const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
-    return letsIn(cx, found.idp.id, home)
+    return letsUserIn(cx, found.idp.id, userId)
   })
 }
 

@@ -24,6 +24,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { shares as idpShares } from "../../idp/api.ts"
 import { idpById } from "../../idp/index.ts"
+import { outranksAll } from "../../member/index.ts"
 import { shares as policyShares } from "../../policy/api.ts"
 import { type Field, needs, one, type Piece, type Row, row } from "./v1-row.ts"
 
@@ -74,6 +75,13 @@ function own<I extends DescMessage, P extends DescMessage>(
   return fromJson(request, json, { ignoreUnknownFields: true })
 }
 
+/** As the operation that sets it by itself requires. */
+function mustOutrankAll(cx: Cx, orgId: string): void {
+  if (outranksAll(cx, orgId)) return
+  const message = "somebody in this organization has permissions that you lack"
+  throw new Fault("permission_denied", "org.outranks_you", message)
+}
+
 export const domainPolicyRow = policyRow({
   field: "domainPolicy",
   permission: "iam.policy",
@@ -83,7 +91,10 @@ export const domainPolicyRow = policyRow({
     const shown = await ask(cx, admin.getCustomDomainPolicy, { orgId })
     return own(AddCustomDomainPolicyRequestSchema, DomainPolicySchema, shown)
   },
-  add: (cx, value, orgId) => ask(cx, admin.addCustomDomainPolicy, { ...value, orgId }),
+  add: (cx, value, orgId) => {
+    mustOutrankAll(cx, orgId)
+    return ask(cx, admin.addCustomDomainPolicy, { ...value, orgId })
+  },
 })
 
 /** What everybody sees; a preview that nobody has shown them stays behind, and so do files. */

@@ -10,8 +10,9 @@ export const levelsMax = 3
 
 /**
  * Says what is called at a condition, in this order; nothing is where there is nothing. Whoever
- * sets again what somebody else has set answers for it from then on. Answers since when it is so, ms UTC. Faults where something named is not there, and where executions
- * would include themselves, or lie too deep.
+ * sets again what somebody else has set answers for it from then on. Returns since when it is so,
+ * ms UTC. Faults where something named is not there, and where executions would include
+ * themselves, or lie too deep.
  */
 export async function setExecution(
   cx: Cx,

@@ -388,32 +388,31 @@ const attempts: Readonly<Record<string, Attempt>> = {
       await make(`${management}/DeleteProvider`, { id })
     },
   },
-  "it names many users; whoever of them is there, and each role that it gives, is compared by itself":
-    {
-      permissions: [
-        ...["iam.write", "iam.policy.write", "org.write", "user.write", "user.credential.write"],
-        ...["org.idp.write", "org.member.write", "user.read", "policy.write"],
-      ],
-      act: async ({ make, userId }) => {
-        const idp = { name: "Mine", issuer: evil, clientId: "c", clientSecret: "s" }
-        const { errors = [], success } = await make(`${admin}/ImportData`, {
-          dataOrgs: {
-            orgs: [
-              {
-                orgId,
-                domainPolicy: { userLoginMustBeDomain: true },
-                oidcIdps: [{ idpId: "mine", idp }],
-                userLinks: [{ userId: owner, idpId: "mine", providedUserId: "mine" }],
-                orgMembers: [{ userId, roles: ["ORG_OWNER"] }],
-              },
-            ],
-          },
-        })
-        const types = errors.map(({ type }: any) => type).toSorted()
-        expect(types).toEqual(["domain_policy", "org_members", "user_links"])
-        expect(JSON.stringify(success)).not.toContain(owner)
-      },
+  "each user that it names, and each role that it gives, is compared by itself": {
+    permissions: [
+      ...["iam.write", "iam.policy.write", "org.write", "user.write", "user.credential.write"],
+      ...["org.idp.write", "org.member.write", "user.read", "policy.write"],
+    ],
+    act: async ({ make, userId }) => {
+      const idp = { name: "Mine", issuer: evil, clientId: "c", clientSecret: "s" }
+      const { errors = [], success } = await make(`${admin}/ImportData`, {
+        dataOrgs: {
+          orgs: [
+            {
+              orgId,
+              domainPolicy: { userLoginMustBeDomain: true },
+              oidcIdps: [{ idpId: "mine", idp }],
+              userLinks: [{ userId: owner, idpId: "mine", providedUserId: "mine" }],
+              orgMembers: [{ userId, roles: ["ORG_OWNER"] }],
+            },
+          ],
+        },
+      })
+      const types = errors.map(({ type }: any) => type).toSorted()
+      expect(types).toEqual(["domain_policy", "org_members", "user_links"])
+      expect(JSON.stringify(success)).not.toContain(owner)
     },
+  },
   "it reads; what gives a way to act as somebody is only told to those whom nobody outranks": {
     permissions: [
       ...["iam.read", "iam.write", "org.read", "user.read", "project.read", "policy.read"],

@@ -99,7 +99,7 @@ test("a lockout policy of an organization locks nobody who outranks whoever set 
   expect(cx.store.state(cx, failedTries, "manager").failures).toBe(0)
 })
 
-test("a message has the words of the instance for those who outrank whoever set others", async () => {
+test("a message has the words of the instance for those who outrank its author", async () => {
   const asked = { template: messageTemplate("password_reset"), language: "en" }
   await setText(by("settings"), "org1", asked, { subject: "Of the organization {{.Code}}" })
   await setText(by("owner"), undefined, asked, { subject: "Of the instance" })

@@ -219,7 +219,10 @@ export function authorise<C extends Call>(
   const outranks = (userId: string, reach: "anywhere" | "home" = "anywhere") =>
     authority.outranks(cx, userId, reach)
   const outranksInstance = () => authority.outranksInstance(cx)
-  const placed = { ...cx, orgId: cx.orgId || caller.orgId, outranks, outranksInstance }
+  const holdsOnInstance = (permission: string) =>
+    holdsHere(authority, cx, caller.userId, permission)
+  const orgId = cx.orgId || caller.orgId
+  const placed = { ...cx, orgId, outranks, outranksInstance, holdsOnInstance }
   if (access.kind === "authenticated") {
     if (access.fresh) mustBeFresh(placed, access.rank, request)
     return placed
@@ -235,6 +238,14 @@ export function authorise<C extends Call>(
   const { holds, fallback } = admit(authority, placed, { access, holder, request })
   return fallback ? { ...placed, holds, fallback } : { ...placed, holds }
 }
+
+/** Whether a user holds a permission on the whole instance. */
+export const holdsHere = <C extends Call>(
+  authority: Authority<C>,
+  cx: C,
+  userId: string,
+  permission: string,
+): boolean => holdsOn(holderOf(authority, cx, userId), here, permission)
 
 type Entrance = {
   readonly access: Access & { readonly kind: "resource" | "either" }

@@ -6,6 +6,7 @@ import {
   type Authority,
   chosenOf,
   holderOf,
+  holdsHere,
   holdsOn,
   isNamed,
   open,
@@ -32,9 +33,13 @@ export function permitAuthors<C extends Call>(
     if (!authority.isActive(cx, userId)) throw authorError()
     return permitted(authority, access, asAuthor(cx, userId), { request, userId, of: cx })
   })
-  if (!holds) return cx
+  const holdsOnInstance = (permission: string) =>
+    (cx.holdsOnInstance?.(permission) ?? false) &&
+    others.every((id) => holdsHere(authority, asAuthor(cx, id), id, permission))
+  if (!holds) return { ...cx, holdsOnInstance }
   return {
     ...cx,
+    holdsOnInstance,
     holds: (permission: string) => holds(permission) && held.every((each) => each(permission)),
   }
 }

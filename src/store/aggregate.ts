@@ -1,5 +1,5 @@
 import type { Call } from "../kernel/context.ts"
-import type { AnyDraft, AnyEvent, Draft, Receipt, Recorded } from "./event.ts"
+import type { AnyDraft, AnyEvent, Draft, Erasure, Receipt, Recorded } from "./event.ts"
 
 /**
  * How long streams of a type are kept: always, for a configured time since their last event, or
@@ -18,7 +18,9 @@ type Evolve<E extends AnyEvent, State> = {
 }
 
 /** What a state may be made of: a decision folds its events before they have a place in the log. */
-type Folding<E extends AnyEvent> = Omit<Recorded<E>, "position">
+type Folding<E extends AnyEvent> = Omit<Recorded<E>, "position"> & {
+  readonly erase?: Erasure | null
+}
 
 export type AggregateSpec<E extends AnyEvent, State> = {
   /** Name of the streams; the first part of most of its event types. */

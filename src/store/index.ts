@@ -11,7 +11,16 @@ export {
 } from "./aggregate.ts"
 export { cached, cachedBy, ofInstance } from "./cached.ts"
 export { diskFaultOf } from "./disk-error.ts"
-export type { AnyEvent, ClaimChange, Draft, Editor, Event, Receipt, Recorded } from "./event.ts"
+export type {
+  AnyEvent,
+  ClaimChange,
+  Draft,
+  Editor,
+  Erasure,
+  Event,
+  Receipt,
+  Recorded,
+} from "./event.ts"
 export { openKeyring, prepareMasterKey, readKeyring, shareKeyring } from "./keyring/keyring.ts"
 export type { EventFilter } from "./log/event-window.ts"
 export type { Moved, Moving } from "./move/move.ts"

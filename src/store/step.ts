@@ -70,6 +70,7 @@ export function transactionOf(
     outranks: cx.outranks,
     holds: cx.holds,
     authors: cx.authors,
+    holdsOnInstance: cx.holdsOnInstance,
     fallback: cx.fallback,
     from: cx.from,
     written: cx.written,

@@ -1,5 +1,5 @@
 import { createPrivateKey } from "node:crypto"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import { checkDirectory } from "./check-directory.ts"
 import { refusedError, shortText } from "./field.ts"
 import type { Options, Said, Settings } from "./model.ts"
@@ -15,8 +15,16 @@ export function checkIdp({ name, settings }: Said): void {
  * Refuses what only the instance can decide: whoever administers an organization would else lower
  * what applications of others require.
  */
-export function checkOptions(orgId: string | undefined, { acceptAsFresh }: Options): void {
-  if (orgId === undefined || !acceptAsFresh) return
+export function checkOptions(orgId: string | undefined, options: Options): void {
+  if (orgId === undefined) return
+  if (options.isTrustedForAddresses) {
+    throw fieldError(
+      "idp.trust_of_org",
+      "provider_options.is_trusted_for_addresses",
+      "can only be set for a provider of the instance",
+    )
+  }
+  if (!options.acceptAsFresh) return
   throw new Fault(
     "permission_denied",
     "idp.accept_as_fresh_refused",

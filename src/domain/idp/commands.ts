@@ -76,13 +76,14 @@ export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: 
  * forgotten, unless it is said anew.
  */
 export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish) {
-  const { secret = "", metadata = "", ...said } = wish
-  checkIdp(said)
-  checkOptions(place, said.options)
-  checkSecret(said.settings, secret)
-  const { kind } = said.settings
+  const { secret = "", metadata = "", ...given } = wish
+  checkIdp(given)
+  checkOptions(place, given.options)
+  checkSecret(given.settings, secret)
+  const { kind } = given.settings
   return step(cx, place, id, (tx, state) => {
     const before = idpIn(state, id, kind)
+    const said = withTrust(given, before)
     const isKnown = metadata === tx.state(idpMetadata, id).metadata
     if (secret === "" && isKnown && isSame(before, said)) throw unchangedError()
     if (metadata !== "") keepMetadata(tx, id, metadata)
@@ -94,17 +95,24 @@ export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish) {
 }
 
 /** Makes a generic OpenID Connect provider one of a vendor; who is linked stays linked. */
-export async function migrateIdp(cx: Cx, place: Place, id: string, { secret = "", ...said }: Wish) {
-  const { kind } = said.settings
+export async function migrateIdp(cx: Cx, place: Place, id: string, wish: Wish) {
+  const { secret = "", ...given } = wish
+  const { kind } = given.settings
   if (kind !== "azure" && kind !== "google") throw wrongKindError()
-  checkIdp(said)
-  checkOptions(place, said.options)
+  checkIdp(given)
+  checkOptions(place, given.options)
   return step(cx, place, id, (tx, state) => {
-    idpIn(state, id, "oidc")
+    const said = withTrust(given, idpIn(state, id, "oidc"))
     if (secret === "") forgetSecret(tx, id)
     else keepSecret(tx, id, secret)
     return [{ type: `${levelOf(place)}.idp.oidc.migrated.${kind}`, data: { id, ...said } }]
   })
+}
+
+/** What is left out of an update stays as it is. */
+function withTrust(given: Said, { options: { isTrustedForAddresses } }: Idp): Said {
+  const before = isTrustedForAddresses !== undefined && { isTrustedForAddresses }
+  return { ...given, options: { ...before, ...given.options } }
 }
 
 /** Replaces what a provider knows us by, which must be one that speaks SAML. */
@@ -231,6 +239,10 @@ export function idpById(cx: Cx, id: string): Found | undefined {
   known.set(id, now)
   return now
 }
+
+/** Whether the instance accepts addresses from a provider of its own for every organization. */
+export const isTrustedForAddresses = ({ state }: Pick<Transaction, "state">, id: string): boolean =>
+  state(idps, placeId(undefined)).all[id]?.options.isTrustedForAddresses ?? false
 
 /** A sign-in asks for its provider again and again: the claim, and the state of all of a place. */
 const found = cached(() => new Map<string, Found>(), [idps.stream])

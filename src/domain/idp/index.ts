@@ -15,6 +15,7 @@ export {
   idpsOf,
   isActiveIdp,
   isIdpThere,
+  isTrustedForAddresses,
   missingError,
   placeId,
   secretOf,

@@ -124,6 +124,11 @@ export type Options = {
   readonly acceptAsFresh?: boolean
   /** Whether the `acr_values` of an application are sent on; absent means no. */
   readonly forwardAcrValues?: boolean
+  /**
+   * Whether addresses that it calls verified count as verified for every organization; only of a
+   * provider of the instance.
+   */
+  readonly isTrustedForAddresses?: boolean
 }
 
 /** What is said of a provider, but for its secret. */

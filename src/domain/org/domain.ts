@@ -124,6 +124,10 @@ export function isProvenDomain(cx: Decision, text: string): boolean {
   return domainIn(cx.state(org, holder.id), domain)?.verified ?? true
 }
 
+/** Whether an organization has proven by a DNS record or a file that a domain is its own. */
+export const hasProvenDomain = (state: Org, domain: string): boolean =>
+  domainIn(state, domain)?.isProven ?? false
+
 const existsError = () =>
   new Fault("already_exists", "org.domain_exists", "the organisation has this domain already")
 

@@ -20,6 +20,7 @@ export {
   challengeDomain,
   domainClaim,
   domainOf,
+  hasProvenDomain,
   hostOf,
   isProvenDomain,
   removeDomain,
@@ -41,6 +42,7 @@ export { findProof } from "./proof.ts"
 export {
   findOrg,
   inOrgWithDomain,
+  isOnlyOrg,
   type OrgRow,
   orgDomains,
   orgOfDomain,

@@ -41,6 +41,8 @@ export type Domain = {
   /** Whether login names may end in it: it is verified, or was taken on trust. */
   readonly held: boolean
   readonly challenge: Challenge | null
+  /** Whether a record in the DNS or a file on the web has proven it. */
+  readonly isProven?: boolean
 }
 
 export type Org = {
@@ -72,7 +74,7 @@ const owned: Domain = { ...trusted, verified: true }
 /** The owner of users and projects; it owns itself. */
 export const org = aggregate<OrgEvent, Org>({
   stream: "org",
-  revision: 4,
+  revision: 5,
   initial: absent,
   evolve: {
     "org.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
@@ -94,12 +96,11 @@ export const org = aggregate<OrgEvent, Org>({
       }),
     "org.domain.trusted": (state, { data }) => withDomain(state, data.domain, trusted),
     // What was taken on trust once said this, too, but nobody had been asked for a proof.
-    "org.domain.verified": (state, { data: { domain, isGenerated, isVouched } }) =>
-      withDomain(
-        state,
-        domain,
-        isGenerated || isVouched || hasChallenge(state, domain) ? owned : trusted,
-      ),
+    "org.domain.verified": (state, { data: { domain, isGenerated, isVouched } }) => {
+      if (isGenerated || isVouched) return withDomain(state, domain, owned)
+      const isProven = hasChallenge(state, domain)
+      return withDomain(state, domain, isProven ? { ...owned, isProven } : trusted)
+    },
     "org.domain.removed": (state, { data }) => {
       const { [data.domain]: _, ...domains } = state.domains
       return { ...state, domains }

@@ -190,6 +190,12 @@ export function orgOfProvenDomain(cx: Cx, text: string): string | undefined {
   return domainIn(cx.store.state(cx, org, id), domainOf(text))?.verified ? id : undefined
 }
 
+const some = statement<{ id: string }>("SELECT id FROM orgs WHERE instance = $instance LIMIT 2")
+
+/** Whether an instance has no more than one organization. */
+export const isOnlyOrg = (cx: Pick<Cx, "store" | "instance">): boolean =>
+  cx.store.all(cx, some, {}).length < 2
+
 const domains = { table: "org_domains", columns: ["org", "domain", "held"] } as const
 
 /** What is of an organisation whose login names may end in a domain like this. */

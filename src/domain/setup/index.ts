@@ -49,7 +49,7 @@ export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
       userName: owner.loginName,
       profile: { givenName: owner.firstName, familyName: owner.lastName },
       // The owner is the one who says what is so on this instance.
-      email: { value: owner.email, verified: true },
+      email: { value: owner.email, verified: true, verifier: { by: "instance" } },
       password: await password,
     },
     more: (tx, orgId) => {

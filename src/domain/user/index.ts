@@ -2,6 +2,7 @@ import type { Cx } from "../../store/index.ts"
 import { orgWithDomain } from "../org/index.ts"
 import { userMetadataView } from "./account/metadata-view.ts"
 import { registration, registrationCount } from "./account/registration.ts"
+import { supersessions } from "./account/supersede.ts"
 import { passwordCheck } from "./credential/attempt.ts"
 import { codeCount } from "./credential/code-count.ts"
 import { failedSignInView } from "./credential/failure.ts"
@@ -69,6 +70,8 @@ export {
   registrationKey,
   registrationPassword,
 } from "./account/registration.ts"
+export { supersedeOthers } from "./account/supersede.ts"
+export { isEmailVerifiedFor, isMailSafe, verifiedAtHomeOnly } from "./account/verified.ts"
 export { type Attempts, attemptsOf, isStandIn, turnsFor } from "./credential/attempt.ts"
 export { type CodeFor, type CodeOf, createCode, type NewCode } from "./credential/code.ts"
 export { type CodeCheck, checkCode } from "./credential/code-check.ts"
@@ -195,6 +198,7 @@ export {
   isUserActive,
   passwordVersion,
   profile,
+  profileFor,
   readerOf,
   serviceUserKey,
   signInVersion,
@@ -205,6 +209,7 @@ export {
   userNameOf,
   usersOf,
 } from "./query.ts"
+export type { Verifier } from "./verifier.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 
 /** What this module is to the whole. */
@@ -219,6 +224,7 @@ export const module = {
     factorCount,
   ],
   views: [userView, userMetadataView, failedSignInView],
+  reactors: [supersessions],
   chains: {
     user: userChain,
     /** An organisation, by its primary domain. */

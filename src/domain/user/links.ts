@@ -1,4 +1,5 @@
-import type { Event } from "../../store/index.ts"
+import type { Editor, Event } from "../../store/index.ts"
+import { emailWithLink } from "./contacts.ts"
 import { factorsOf } from "./factors.ts"
 import type { Human, User } from "./model.ts"
 
@@ -34,6 +35,7 @@ export type IdpLink = {
 type Of<Type extends LinkEvent["type"]> = Extract<LinkEvent, { type: Type }> & {
   readonly time: number
   readonly version: number
+  readonly editor: Editor
 }
 
 type Folds = {
@@ -42,11 +44,11 @@ type Folds = {
 
 /** What these events make of a person; a part of the user's `evolve`. */
 export const linkFolds: Folds = {
-  "user.human.externalidp.added": (state, { data, private: secret, time }) => {
+  "user.human.externalidp.added": (state, { data, private: secret, time, editor }) => {
     if (!isPerson(state) || !secret) return state
     const { linkId, idpId, authority } = data
     const links = [...linksOf(state), { linkId, idpId, authority, ...secret, added: time }]
-    return { ...state, links, changed: time }
+    return { ...state, links, email: emailWithLink(state, { data, editor }), changed: time }
   },
   // What signed in with it is over, as with any other factor that is taken away.
   "user.human.externalidp.removed": (state, { data, time, version }) => {

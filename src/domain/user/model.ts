@@ -1,7 +1,20 @@
 import { aggregate, type Editor, type Event } from "../../store/index.ts"
 import type { Channel } from "../message-provider/index.ts"
+import {
+  type CodeData,
+  type ContactEvent,
+  codeData,
+  contactFolds,
+  type Email,
+  type FirstContacts,
+  firstContacts,
+  type Phone,
+  type ReturnedCode,
+  returnedWith,
+} from "./contacts.ts"
 import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
 import { type IdpLink, type LinkEvent, linkFolds } from "./links.ts"
+import type { VerifiedBy } from "./verifier.ts"
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
 export type Gender = (typeof genders)[number]
@@ -24,8 +37,11 @@ export type AccessTokenType = "bearer" | "jwt"
  */
 export type LoginNames = { readonly userName: string; readonly loginNames: readonly string[] }
 
-/** A code that was sent or returned, sealed; `expires` is ms UTC. */
-export type Code = { readonly sealed: string; readonly expires: number }
+/** A code, sealed; `expires` is ms UTC. `verifier`: of an address, where it was returned. */
+export type Code = {
+  readonly sealed: string
+  readonly expires: number
+} & VerifiedBy
 
 /** A code for a new password, and whether the way that it went shows who reads it there. */
 export type PasswordCode = Code & {
@@ -34,23 +50,23 @@ export type PasswordCode = Code & {
 }
 
 /** What the mail of an invitation says: a link instead of ours, and what one is invited to. */
-export type InviteMail = { readonly urlTemplate: string; readonly applicationName: string }
-
-type CodeAdded<Type extends string> = Event<
-  Type,
-  { readonly expires: number; readonly returned: boolean; readonly urlTemplate: string },
-  { readonly sealed: string }
->
+export type InviteMail = {
+  readonly urlTemplate: string
+  readonly applicationName: string
+  /** Whether somebody with a permission on the instance invites. */
+  readonly isOfInstance?: boolean
+}
 
 /** `earlier`: of the passwords before, the last first; left out where none are kept. */
 type Hashes = { readonly hash: string; readonly earlier?: readonly string[] }
 
 export type UserEvent =
   | FactorEvent
+  | ContactEvent
   | LinkEvent
   | Event<
       "user.human.added",
-      { readonly emailVerified: boolean; readonly phoneVerified: boolean },
+      FirstContacts,
       LoginNames & { readonly profile: Profile; readonly email: string; readonly phone: string }
     >
   | Event<
@@ -62,23 +78,8 @@ export type UserEvent =
   | Event<"user.domain.claimed", { readonly domain?: string }, LoginNames>
   | Event<"user.human.profile.changed", Record<never, never>, Profile>
   | Event<
-      "user.human.email.changed",
-      Record<never, never>,
-      {
-        readonly email: string
-        /** The one until then, where its person had shown that it is theirs. */
-        readonly before?: string
-      }
-    >
-  | Event<"user.human.email.verified">
-  | CodeAdded<"user.human.email.code.added">
-  | Event<"user.human.phone.changed", Record<never, never>, { readonly phone: string }>
-  | Event<"user.human.phone.verified">
-  | CodeAdded<"user.human.phone.code.added">
-  | Event<"user.human.phone.removed">
-  | Event<
       "user.human.invite.code.added",
-      { readonly expires: number; readonly returned: boolean } & InviteMail,
+      { readonly expires: number; readonly returned: boolean } & InviteMail & VerifiedBy,
       { readonly sealed: string }
     >
   | Event<"user.human.invite.check.succeeded">
@@ -149,9 +150,9 @@ type Identity = LoginNames & {
 export type Human = Identity & {
   readonly kind: "human"
   readonly profile: Profile
-  readonly email: { readonly address: string; readonly verified: boolean }
+  readonly email: Email
   readonly emailCode: Code | null
-  readonly phone: { readonly number: string; readonly verified: boolean } | null
+  readonly phone: Phone | null
   readonly phoneCode: Code | null
   readonly password: Password | null
   /** While somebody may choose a new one by it. */
@@ -164,6 +165,8 @@ export type Human = Identity & {
   readonly links?: readonly IdpLink[]
   /** The name of a picture of them, where there is one. */
   readonly avatar?: string | undefined
+  /** Codes whose last one was returned to a caller instead of sent. */
+  readonly returnedCodes?: readonly ReturnedCode[]
 }
 
 /** `version` is that of the stream when it was set: what signed in with an older one is over. */
@@ -262,19 +265,18 @@ function touched(state: User, { time }: At): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
-  revision: 5,
+  revision: 6,
   initial: absent,
   evolve: {
-    "user.human.added": (_, { data, private: secret, time }) => ({
+    "user.human.added": (_, { private: secret, ...event }) => ({
       kind: "human",
       status: "active",
-      changed: time,
+      changed: event.time,
       userName: secret?.userName ?? "",
       loginNames: secret?.loginNames ?? [],
       profile: secret?.profile ?? nobody,
-      email: { address: secret?.email ?? "", verified: data.emailVerified },
+      ...firstContacts({ ...event, private: secret }),
       emailCode: null,
-      phone: secret?.phone ? { number: secret.phone, verified: data.phoneVerified } : null,
       phoneCode: null,
       password: null,
     }),
@@ -295,40 +297,6 @@ export const user = aggregate<UserEvent, User>({
     "user.domain.claimed": renamed,
     "user.human.profile.changed": (state, event) =>
       human(state, event, () => ({ profile: event.private ?? nobody })),
-    "user.human.email.changed": (state, event) =>
-      human(state, event, ({ passwordCode }) => ({
-        email: { address: event.private?.email ?? "", verified: false },
-        emailCode: null,
-        // It would prove that somebody read what went to the address before.
-        invite: undefined,
-        passwordCode: codeBesides("email", passwordCode),
-      })),
-    "user.human.email.verified": (state, event) =>
-      human(state, event, ({ email }) => ({
-        email: { ...email, verified: true },
-        emailCode: null,
-      })),
-    "user.human.email.code.added": (state, event) =>
-      human(state, event, ({ changed }) => ({ emailCode: codeOf(event), changed })),
-    "user.human.phone.changed": (state, event) =>
-      human(state, event, ({ passwordCode }) => ({
-        phone: { number: event.private?.phone ?? "", verified: false },
-        phoneCode: null,
-        passwordCode: codeBesides("sms", passwordCode),
-      })),
-    "user.human.phone.verified": (state, event) =>
-      human(state, event, ({ phone }) => ({
-        phone: phone && { ...phone, verified: true },
-        phoneCode: null,
-      })),
-    "user.human.phone.code.added": (state, event) =>
-      human(state, event, ({ changed }) => ({ phoneCode: codeOf(event), changed })),
-    "user.human.phone.removed": (state, event) =>
-      human(state, event, ({ passwordCode }) => ({
-        phone: null,
-        phoneCode: null,
-        passwordCode: codeBesides("sms", passwordCode),
-      })),
     "user.human.password.changed": (state, event) =>
       human(state, event, () => ({
         password: passwordOf(event),
@@ -344,7 +312,11 @@ export const user = aggregate<UserEvent, User>({
         changed,
       })),
     "user.human.invite.code.added": (state, event) =>
-      human(state, event, ({ changed }) => ({ invite: inviteOf(event), changed })),
+      human(state, event, ({ changed, returnedCodes }) => ({
+        invite: inviteOf(event),
+        changed,
+        ...returnedWith(returnedCodes, "invite", event.data),
+      })),
     "user.human.invite.check.succeeded": (state, event) =>
       human(state, event, () => ({ invite: undefined })),
     "user.human.avatar.added": (state, event) =>
@@ -383,6 +355,7 @@ export const user = aggregate<UserEvent, User>({
       }),
     "user.metadata.set": touched,
     "user.metadata.removed": touched,
+    ...contactFolds,
     ...factorFolds,
     ...linkFolds,
     "user.deactivated": (state, event) => stopped(state, event, "inactive"),
@@ -394,12 +367,6 @@ export const user = aggregate<UserEvent, User>({
   },
 })
 
-/** Null once a newer code or the removal of the user has erased it. */
-const codeOf = (event: {
-  readonly data: { readonly expires: number }
-  readonly private: { readonly sealed: string } | null
-}): Code | null => event.private && { sealed: event.private.sealed, expires: event.data.expires }
-
 /** Nothing once a newer code, its use or the removal of the user has erased it. */
 function passwordCodeOf(event: {
   readonly data: Omit<PasswordCode, "sealed">
@@ -410,18 +377,16 @@ function passwordCodeOf(event: {
   return sealed === undefined ? undefined : { sealed, expires, channel, returned }
 }
 
-/** What is left where an address changes: a code that went there would prove who reads it. */
-const codeBesides = (channel: Channel, code: Human["passwordCode"]): Human["passwordCode"] =>
-  code?.channel === channel ? undefined : code
-
 /** Nothing once a newer code or the removal of the user has erased it. */
 function inviteOf(event: {
-  readonly data: { readonly expires: number } & InviteMail
+  readonly data: CodeData & InviteMail
   readonly private: { readonly sealed: string } | null
 }): Human["invite"] {
-  const { expires, urlTemplate, applicationName } = event.data
+  const { urlTemplate, applicationName, isOfInstance } = event.data
   const { sealed } = event.private ?? {}
-  return sealed === undefined ? undefined : { sealed, expires, urlTemplate, applicationName }
+  if (sealed === undefined) return undefined
+  const mail = { urlTemplate, applicationName, ...(isOfInstance && { isOfInstance }) }
+  return { sealed, ...codeData(event.data), ...mail }
 }
 
 /** Null once a newer secret or its removal has erased the hash. */

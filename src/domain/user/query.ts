@@ -5,6 +5,7 @@ import { clientClaim } from "../instance/index.ts"
 import { isOrgThere, orgStops } from "../org/index.ts"
 import { avatarAddress } from "./account/avatar.ts"
 import { findByLoginName } from "./account/login-name.ts"
+import { verifiedFor } from "./account/verified.ts"
 import { nobody } from "./credential/attempt.ts"
 import { hasPasskey } from "./factor/ready.ts"
 import { factorsOf } from "./factors.ts"
@@ -76,7 +77,21 @@ export type UserInfo = {
   readonly changed: number
 }
 
-/** A user's standard claims in our words; undefined for one that is not there any more. */
+/**
+ * A user's standard claims in our words, as the applications of an organization (`orgId`) may take
+ * them; undefined for a user that is not there any more.
+ */
+export function profileFor(cx: Cx, id: string, orgId: string): UserInfo | undefined {
+  const known = profile(cx, id)
+  if (!known?.emailVerified && !known?.phoneVerified) return known
+  const verified = verifiedFor(cx, { id, orgId })
+  return { ...known, emailVerified: verified.email, phoneVerified: verified.phone }
+}
+
+/**
+ * The same with what is verified at all, by whomever. What leaves the instance says `profileFor`
+ * whom.
+ */
 export function profile(cx: Cx, id: string): UserInfo | undefined {
   const state = cx.store.state(cx, user, id)
   if (hasLeft(state)) return undefined

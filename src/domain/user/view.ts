@@ -1,5 +1,5 @@
 import { fold, foldName, type Searchable, statement, view } from "../../store/index.ts"
-import { domainInName } from "./account/login-name.ts"
+import { domainInName } from "./account/domain-in-name.ts"
 import type { AccessTokenType, Gender, Profile, UserEvent, UserStatus } from "./model.ts"
 
 /** A user as listed; times are ms UTC, flags 0 or 1. What a kind does not have is empty. */
@@ -17,6 +17,8 @@ export type UserRow = {
   readonly gender: Gender
   readonly email: string
   readonly email_verified: number
+  /** Position of the proof that the address is the user's; 0 where none was stored. */
+  readonly email_proven: number
   readonly phone: string
   readonly phone_verified: number
   readonly change_required: number
@@ -52,13 +54,15 @@ const insert = statement(
   `INSERT INTO users (instance, id, org, status, kind, user_name, user_name_folded, name_domain,
      given_name, given_name_folded, family_name, family_name_folded, nick_name,
      nick_name_folded, display_name, display_name_folded, listed_name_folded,
-     preferred_language, gender, email, email_folded, email_verified, phone, phone_verified,
+     preferred_language, gender, email, email_folded, email_verified, email_proven,
+     phone, phone_verified,
      change_required, password_changed, description, token_type, has_secret, created, changed,
      version)
    VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $nameDomain,
      $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
      $nickNameFolded, $displayName, $displayNameFolded, $listedNameFolded,
-     $preferredLanguage, $gender, $email, $emailFolded, $emailVerified, $phone, $phoneVerified,
+     $preferredLanguage, $gender, $email, $emailFolded, $emailVerified, $emailProven,
+     $phone, $phoneVerified,
      0, 0, $description, $tokenType, 0, $time, $time, $version)`,
 )
 
@@ -82,8 +86,10 @@ const setProfile = update(
    display_name_folded = $displayNameFolded, listed_name_folded = $listedNameFolded,
    preferred_language = $preferredLanguage, gender = $gender`,
 )
-const setEmail = update("email = $email, email_folded = $emailFolded, email_verified = 0")
-const verifyEmail = update("email_verified = 1")
+const setEmail = update(
+  "email = $email, email_folded = $emailFolded, email_verified = 0, email_proven = 0",
+)
+const verifyEmail = update("email_verified = 1, email_proven = $emailProven")
 const setPhone = update("phone = $phone, phone_verified = 0")
 const verifyPhone = update("phone_verified = 1")
 const setPassword = update("change_required = $changeRequired, password_changed = $time")
@@ -132,6 +138,7 @@ export const userView = view<UserEvent>({
         listed_name_folded TEXT NOT NULL,
         preferred_language TEXT NOT NULL, gender TEXT NOT NULL,
         email TEXT NOT NULL, email_folded TEXT NOT NULL, email_verified INTEGER NOT NULL,
+        email_proven INTEGER NOT NULL,
         phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
         change_required INTEGER NOT NULL, password_changed INTEGER NOT NULL,
         description TEXT NOT NULL, token_type TEXT NOT NULL, has_secret INTEGER NOT NULL,
@@ -171,7 +178,7 @@ export const userView = view<UserEvent>({
     },
   },
   on: {
-    "user.human.added": (db, { data, private: secret }) =>
+    "user.human.added": (db, { data, private: secret, position }) =>
       db.run(insert, {
         ...blank,
         ...namesOf(secret),
@@ -180,6 +187,7 @@ export const userView = view<UserEvent>({
         email: secret?.email ?? "",
         emailFolded: fold(secret?.email ?? ""),
         emailVerified: data.emailVerified,
+        emailProven: data.emailVerified && data.emailVerifier?.by === "user" ? position : 0,
         phone: secret?.phone ?? "",
         phoneVerified: data.phoneVerified,
       }),
@@ -199,7 +207,8 @@ export const userView = view<UserEvent>({
       const email = secret?.email ?? ""
       db.run(setEmail, { email, emailFolded: fold(email) })
     },
-    "user.human.email.verified": (db) => db.run(verifyEmail),
+    "user.human.email.verified": (db, { data, position }) =>
+      db.run(verifyEmail, { emailProven: data.verifier?.by === "user" ? position : 0 }),
     "user.human.email.code.added": (db) => db.run(touch),
     "user.human.phone.changed": (db, { private: secret }) =>
       db.run(setPhone, { phone: secret?.phone ?? "" }),
@@ -258,6 +267,7 @@ const blank = {
   email: "",
   emailFolded: "",
   emailVerified: false,
+  emailProven: 0,
   phone: "",
   phoneVerified: false,
   description: "",

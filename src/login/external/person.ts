@@ -17,6 +17,7 @@ import {
   type External,
   isPhone,
   isSameEmail,
+  isSamePhone,
   letsIn,
   letsUserIn,
   linkedUser,
@@ -25,6 +26,7 @@ import {
   updateUser,
   user,
   userLetIn,
+  type Verifier,
 } from "../../domain/user/index.ts"
 import { freshSeconds } from "../../kernel/context.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
@@ -70,13 +72,16 @@ export function judged(loginContext: LoginContext, newcomer: Newcomer): Verdict 
       isComplete: email !== "" && givenName !== "" && familyName !== "",
     },
     linkedUser: known,
-    candidates: known === undefined ? candidatesNow(cx, newcomer) : [],
+    candidates: known === undefined ? candidatesNow(loginContext, newcomer) : [],
   })
 }
 
 /** Who else it may be; of somebody who is linked nobody asks. */
-const candidatesNow = (cx: Cx, { intent, found, identity }: Newcomer): readonly Candidate[] =>
-  candidatesFor(cx, found.idp.id, identity)
+const candidatesNow = (
+  { cx, waiting }: LoginContext,
+  { intent, found, identity }: Newcomer,
+): readonly Candidate[] =>
+  candidatesFor(cx, { idpId: found.idp.id, orgId: newcomersHome(cx, found, waiting), ...identity })
     .filter(({ userId }) => isWithin(cx, userId, intent.answered))
     .map((candidate) => ({
       ...candidate,
@@ -133,9 +138,11 @@ export type Said = Pick<Identity, "givenName" | "familyName" | "email" | "userNa
 export function personOf(
   { cx, waiting }: LoginContext,
   userId: string,
-  { found, identity, said }: Newcomer & { readonly said: Said },
+  newcomer: Newcomer & { readonly said: Said },
 ): NewHuman {
+  const { found, identity, said } = newcomer
   const verified = identity.emailVerified && said.email === identity.email
+  const verifiers = verifiersOf(newcomer)
   const { nickName, displayName, preferredLanguage, phone, phoneVerified } = identity
   return {
     kind: "human",
@@ -151,10 +158,30 @@ export function personOf(
     email: {
       value: said.email,
       verified,
+      verifier: verifiers.email,
       ...(!verified && { code: createCode(cx, userId, { of: "email", returned: false }) }),
     },
     // Many write numbers as people at home dial them: those are nobody's elsewhere.
-    ...(isPhone(phone) && { phone: { value: phone, verified: phoneVerified } }),
+    ...(isPhone(phone) && {
+      phone: { value: phone, verified: phoneVerified, verifier: verifiers.phone },
+    }),
+  }
+}
+
+/**
+ * Who verifies the addresses that somebody comes with: a provider of the instance; else the
+ * organization whose provider it is, or whose script has changed what the provider said.
+ */
+function verifiersOf({ found, identity, intent }: Newcomer) {
+  const byProvider: Verifier =
+    found.place === undefined ? { by: "provider", idpId: found.idp.id } : { by: "organization" }
+  const { email, emailVerified, phone, phoneVerified } = unscripted(intent.answered).identity
+  const isOwnEmail = emailVerified && isSameEmail(email, identity.email)
+  const isOwnPhone = phoneVerified && isSamePhone(phone, identity.phone)
+  const otherwise: Verifier = { by: "organization" }
+  return {
+    email: isOwnEmail ? byProvider : otherwise,
+    phone: isOwnPhone ? byProvider : otherwise,
   }
 }
 
@@ -185,8 +212,9 @@ function externalOf({ found, identity }: Newcomer): External {
 export function follow(
   cx: Cx,
   tx: Transaction,
-  { userId, newcomer: { found, intent } }: { readonly userId: string; readonly newcomer: Newcomer },
+  { userId, newcomer }: { readonly userId: string; readonly newcomer: Newcomer },
 ): void {
+  const { found, intent } = newcomer
   if (!found.idp.options.isAutoUpdate) return
   const isAdministrator = memberships(cx, userId).length > 0
   const { identity } = isAdministrator ? unscripted(intent.answered) : intent.answered
@@ -197,11 +225,13 @@ export function follow(
   // Where codes go to it the number is a factor of its own, which no provider replaces.
   const isFactor = secondFactorsOf(tx.state(user, userId)).includes("otp_sms")
   const hasPhone = phoneVerified && isPhone(phone) && !isFactor
+  const verifiers = verifiersOf({ ...newcomer, identity })
   updateUser.within(tx, userId, {
     human: {
       profile,
-      ...(email && emailVerified && { email: { value: email, verified: true } }),
-      ...(hasPhone && { phone: { value: phone, verified: true } }),
+      ...(email &&
+        emailVerified && { email: { value: email, verified: true, verifier: verifiers.email } }),
+      ...(hasPhone && { phone: { value: phone, verified: true, verifier: verifiers.phone } }),
     },
   })
 }

@@ -6,6 +6,7 @@ import {
   satisfies,
 } from "../../domain/app/index.ts"
 import { rolesHeld } from "../../domain/authorization/index.ts"
+import { project } from "../../domain/project/index.ts"
 import { wantsPage } from "../../kernel/text/accept.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Asking, Endpoint } from "../endpoint/endpoint.ts"
@@ -16,7 +17,7 @@ import { recordRefusal } from "../refusal.ts"
 import { noStore, redirect } from "../response.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { narrowing } from "../token/resource.ts"
-import { identityOf } from "./identity.ts"
+import { identityOf, nobodysIdentity } from "./identity.ts"
 import { cookieFor, passCookie, passedBy } from "./pass.ts"
 import { type Proxied, proxiedBy } from "./proxied.ts"
 import { ownPaths, refused } from "./refused.ts"
@@ -68,12 +69,13 @@ function decide(cx: Cx, at: Proxied, { headers }: Request): Decision {
   if (userId === undefined) {
     const isOpen = rules.every(({ everybody }: AccessRule) => everybody)
     if (!isOpen) return { verdict: "nobody" }
-    return { verdict: "open", identity: identityOf(cx, undefined, []) }
+    return { verdict: "open", identity: nobodysIdentity() }
   }
+  const { orgId } = cx.store.state(cx, project, at.state.projectId)
   const held = rolesHeld(cx, userId, at.state.projectId).flatMap(({ keys }) => keys)
   const roles = [...new Set(held)]
   if (!rules.every((rule) => satisfies(roles, rule))) return { verdict: "no role" }
-  return { verdict: "open", identity: identityOf(cx, userId, roles) }
+  return { verdict: "open", identity: identityOf(cx, { userId, roles, orgId }) }
 }
 
 function checked(cx: Cx, at: Proxied, request: Request): Response {

@@ -1,19 +1,25 @@
-import { profile } from "../../domain/user/index.ts"
+import { profileFor } from "../../domain/user/index.ts"
 import { accountOf } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 
 /** What the protected program is told, by the headers that such programs commonly read. */
 export const identityHeaders = ["remote-user", "remote-email", "remote-name", "remote-groups"]
 
+type Identity = {
+  readonly userId: string
+  readonly roles: readonly string[]
+  /** The organization whose application it is. */
+  readonly orgId: string
+}
+
 /**
- * Who has come, as headers; of nobody all are there and empty, so that a proxy which copies them
- * takes away what the browser made up. The login name is one person's in the whole instance, and an
- * address is told once it is verified, since programs take it for who somebody is.
+ * Who has come, as headers. The login name is one person's in the whole instance, and an address is
+ * told once it is verified for the application's organization, since programs take it for who
+ * somebody is.
  */
-export function identityOf(cx: Cx, userId: string | undefined, roles: readonly string[]): Headers {
-  const headers = new Headers(identityHeaders.map((name): [string, string] => [name, ""]))
-  if (userId === undefined) return headers
-  const known = profile(cx, userId)
+export function identityOf(cx: Cx, { userId, roles, orgId }: Identity): Headers {
+  const headers = nobodysIdentity()
+  const known = profileFor(cx, userId, orgId)
   const told = {
     "remote-user": accountOf(cx, userId).loginName,
     "remote-email": known?.emailVerified ? known.email : "",
@@ -23,6 +29,13 @@ export function identityOf(cx: Cx, userId: string | undefined, roles: readonly s
   for (const [name, text] of Object.entries(told)) headers.set(name, headerText(text))
   return headers
 }
+
+/**
+ * The headers where nobody has come: all are there and empty, so that a proxy which copies them
+ * takes away what the browser made up.
+ */
+export const nobodysIdentity = (): Headers =>
+  new Headers(identityHeaders.map((name): [string, string] => [name, ""]))
 
 /** RFC 9110 §5.5: UTF-8 as bytes, which proxies pass on, and nothing that ends a line. */
 const headerText = (text: string): string =>

@@ -1,5 +1,5 @@
 import { type Attribute, complementSaml, isRefusal } from "../../domain/action/index.ts"
-import { serviceProviderOf } from "../../domain/app/index.ts"
+import { app, serviceProviderOf } from "../../domain/app/index.ts"
 import {
   addSamlAssertion,
   answerRequest,
@@ -8,8 +8,9 @@ import {
   type Requested,
 } from "../../domain/grant/index.ts"
 import { samlKeys } from "../../domain/key/index.ts"
+import { project } from "../../domain/project/index.ts"
 import { type Session, sessionNow, usableSession } from "../../domain/session/index.ts"
-import { profile } from "../../domain/user/index.ts"
+import { profileFor } from "../../domain/user/index.ts"
 import { encrypted } from "../../kernel/saml/encrypt.ts"
 import type { Status } from "../../kernel/saml/names.ts"
 import { signed } from "../../kernel/saml/sign.ts"
@@ -85,7 +86,7 @@ export async function toldOf(
   if (context === undefined) {
     return { status: "noAuthnContext", why: "the person has signed in by other means" }
   }
-  const user = profile(cx, userId)
+  const user = profileFor(cx, userId, orgOf(cx, asked.appId))
   const format = asked.saml?.nameIdFormat ?? "unspecified"
   const entityId = asked.saml?.entityId ?? ""
   const nameId = user && nameIdOf(format, { userId, user, sessionId, entityId }, await samlKeys(cx))
@@ -126,13 +127,19 @@ async function responseOf(cx: Cx, answer: Answer): Promise<Written> {
   )
 }
 
+/** The organization whose application it is: addresses must be verified for it. */
+function orgOf(cx: Cx, appId: string): string {
+  const state = cx.store.state(cx, app, appId)
+  return "projectId" in state ? cx.store.state(cx, project, state.projectId).orgId : ""
+}
+
 /** The assertion, before anybody signs it. */
 export function statementOf(cx: Cx, { ready, back, session, told }: Answer): Written {
   const { asked, sessionId } = ready
   const { userId, expires: sessionEnds } = session
   const authTime = authTimeFor(asked, session)
   const { entityId: issuer } = selfOf(cx)
-  const user = profile(cx, userId)
+  const user = profileFor(cx, userId, orgOf(cx, asked.appId))
   if (!user) throw new Error("a person was removed within one step")
   const format = asked.saml?.nameIdFormat ?? "unspecified"
   const nameId = nameIdElement(

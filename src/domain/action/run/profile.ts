@@ -192,9 +192,20 @@ function changed(person: NewHuman, change: Partial<Identity>): NewHuman {
       ...person.email,
       ...(email !== undefined && { value: email }),
       // Another address is verified only where the script says that, too.
-      ...(isOtherEmail(email, person.email.value) && { verified: false, code: undefined }),
-      ...(emailVerified !== undefined && { verified: emailVerified }),
+      ...(isOtherEmail(email, person.email.value) && {
+        ...{ verified: false, verifier: undefined, code: undefined },
+      }),
+      // What a script says is verified was verified by the organization.
+      ...(emailVerified !== undefined && { verified: emailVerified, verifier: undefined }),
     },
-    phone: number === "" ? undefined : { value: number, verified: isVerified },
+    phone:
+      number === ""
+        ? undefined
+        : {
+            value: number,
+            verified: isVerified,
+            ...(phoneVerified === undefined &&
+              !isOtherPhone(phone, before) && { verifier: person.phone?.verifier }),
+          },
   }
 }

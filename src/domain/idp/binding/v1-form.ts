@@ -100,13 +100,14 @@ const endpointsOf = ({ authorizationEndpoint, tokenEndpoint, userEndpoint }: End
 export function optionsOf(given: OptionsMessage | undefined): Options {
   const { isLinkingAllowed = false, isCreationAllowed = false } = given ?? {}
   const { isAutoCreation = false, isAutoUpdate = false, autoLinking = 0 } = given ?? {}
-  const { acceptAsFresh = false, forwardAcrValues = false } = given ?? {}
+  const { acceptAsFresh = false, forwardAcrValues = false, isTrustedForAddresses } = given ?? {}
   return {
     ...{ isLinkingAllowed, isCreationAllowed, isAutoCreation, isAutoUpdate },
     autoLinking: meaning(autoLinkings, autoLinking),
     // What is off is left out, as it was before there was either.
     ...(acceptAsFresh && { acceptAsFresh }),
     ...(forwardAcrValues && { forwardAcrValues }),
+    ...(isTrustedForAddresses !== undefined && { isTrustedForAddresses }),
   }
 }
 

@@ -15,6 +15,7 @@ import {
   type UserEvent,
   user,
 } from "../model.ts"
+import { outweighs, verifierFrom } from "../verifier.ts"
 import {
   codeAdded,
   fullName,
@@ -24,8 +25,10 @@ import {
   releaseClient,
   takeClient,
 } from "./create.ts"
-import { domainInName, mustBeFree, releaseNames, takeName } from "./login-name.ts"
+import { domainInName } from "./domain-in-name.ts"
+import { mustBeFree, releaseNames, takeName } from "./login-name.ts"
 import { keepAnOwner } from "./owner.ts"
+import { mayVerify } from "./verified.ts"
 
 /** What may be changed of a person; what is left out stays as it is. An empty phone goes. */
 export type HumanChange = {
@@ -57,7 +60,7 @@ export const updateUser = user.command<UserChange>((state, change, cx, id) => {
   if (change.machine && present.kind !== "machine") throw wrongKindError("a person")
   return [
     ...renamed(present, change.userName, { cx, id }),
-    ...(present.kind === "human" ? humanChanged(present, change.human ?? {}) : []),
+    ...(present.kind === "human" ? humanChanged(present, change.human ?? {}, { cx, id }) : []),
     ...(present.kind === "machine" ? machineChanged(present, change.machine ?? {}) : []),
   ]
 })
@@ -139,13 +142,19 @@ export const claimUserName = user.command<Claim>((state, { domain, orgId, userNa
   return [{ type: "user.domain.claimed", ...movedTo(state, id, userName), data: { domain } }]
 })
 
-function humanChanged(state: Human, change: HumanChange): readonly Draft<UserEvent>[] {
+type Changing = { readonly cx: Decision; readonly id: string }
+
+function humanChanged(
+  state: Human,
+  change: HumanChange,
+  changing: Changing,
+): readonly Draft<UserEvent>[] {
   return [
     // What its code proves is said of the address that it went to, not of one that comes with it.
     ...(change.password ? passwordSet(state, change.password) : []),
     ...profileChanged(state, change.profile ?? {}),
-    ...(change.email ? emailChanged(state, change.email) : []),
-    ...(change.phone ? phoneChanged(state, change.phone) : []),
+    ...(change.email ? emailChanged(state, change.email, changing) : []),
+    ...(change.phone ? phoneChanged(state, change.phone, changing) : []),
   ]
 }
 
@@ -159,10 +168,17 @@ function profileChanged(state: Human, change: ProfileChange): readonly Draft<Use
   return [{ type: "user.human.profile.changed", data: {}, private: profile }]
 }
 
-function emailChanged(state: Human, { value, ...how }: NewContact): readonly Draft<UserEvent>[] {
+function emailChanged(
+  state: Human,
+  { value, ...how }: NewContact,
+  { cx, id }: Changing,
+): readonly Draft<UserEvent>[] {
   const email = emailOf(value)
   const differs = email !== state.email.address
-  const verified = how.verified && (differs || !state.email.verified)
+  const verifier = how.verifier ?? verifierFrom(cx)
+  const isVerifiable = mayVerify(cx, { orgId: cx.owner(user, id), email, verifier })
+  const isNew = differs || !state.email.verified || outweighs(verifier, state.email.verifier)
+  const verified = how.verified && isVerifiable && isNew
   const asks = how.code && (differs || !state.email.verified)
   const { address, verified: wasVerified } = state.email
   const changed = { email, ...(wasVerified && { before: address }) }
@@ -170,22 +186,28 @@ function emailChanged(state: Human, { value, ...how }: NewContact): readonly Dra
     ...(differs
       ? ([{ type: "user.human.email.changed", data: {}, private: changed }] as const)
       : []),
-    ...(verified ? ([{ type: "user.human.email.verified", data: {} }] as const) : []),
+    ...(verified ? ([{ type: "user.human.email.verified", data: { verifier } }] as const) : []),
     ...(asks && how.code ? [codeAdded("email", how.code)] : []),
   ]
 }
 
-function phoneChanged(state: Human, { value, ...how }: NewContact): readonly Draft<UserEvent>[] {
+function phoneChanged(
+  state: Human,
+  { value, ...how }: NewContact,
+  { cx }: Changing,
+): readonly Draft<UserEvent>[] {
   if (value === "") return state.phone ? [{ type: "user.human.phone.removed", data: {} }] : []
   const phone = phoneOf(value)
   const differs = phone !== state.phone?.number
-  const verified = how.verified && (differs || !state.phone?.verified)
+  const verifier = how.verifier ?? verifierFrom(cx)
+  const isNew = differs || !state.phone?.verified || outweighs(verifier, state.phone.verifier)
+  const verified = how.verified && isNew
   const asks = how.code && (differs || !state.phone?.verified)
   return [
     ...(differs
       ? ([{ type: "user.human.phone.changed", data: {}, private: { phone } }] as const)
       : []),
-    ...(verified ? ([{ type: "user.human.phone.verified", data: {} }] as const) : []),
+    ...(verified ? ([{ type: "user.human.phone.verified", data: { verifier } }] as const) : []),
     ...(asks && how.code ? [codeAdded("phone", how.code)] : []),
   ]
 }

@@ -1,5 +1,6 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Step, Transaction } from "../../../store/index.ts"
+import { verifierByCode } from "../contacts.ts"
 import type { CodeOf, NewCode } from "../credential/code.ts"
 import {
   type CodeCheck,
@@ -10,8 +11,10 @@ import {
 } from "../credential/code-check.ts"
 import { countRequest } from "../credential/code-count.ts"
 import { type Human, type User, type UserEvent, user } from "../model.ts"
+import { byUser, isProofMissing } from "../verifier.ts"
 import { existing, type UserChange, updateUser } from "./commands.ts"
 import { codeAdded } from "./create.ts"
+import { mayVerify } from "./verified.ts"
 
 /** Changes a user in a larger step; a code that comes with a new address is counted. */
 export function changeUser(tx: Transaction, id: string, change: UserChange): void {
@@ -27,10 +30,12 @@ export function changeUser(tx: Transaction, id: string, change: UserChange): voi
 type Renewal = { readonly of: CodeOf; readonly code: NewCode }
 
 /** Gives a person a new code for the address that they have; the one before is worth nothing. */
-const renewCode = user.command<Renewal>((state, { of, code }) => {
-  const { address, isVerified } = contactOf(personOf(state), of)
+const renewCode = user.command<Renewal>((state, { of, code }, { caller }, id) => {
+  const { address, isVerified, verifier } = contactOf(personOf(state), of)
   if (address === "") throw contactMissingError(of)
-  if (isVerified) {
+  // What the organization or a provider has verified, the user can still prove.
+  const isOwn = caller.kind === "user" && caller.userId === id
+  if (isVerified && !(isOwn && isProofMissing(byUser, verifier))) {
     throw new Fault("failed_precondition", `user.${of}_verified`, `the ${of} is verified already`)
   }
   return [codeAdded(of, code)]
@@ -69,9 +74,13 @@ function takeCode(
   { of, code }: { readonly of: CodeOf; readonly code: string },
 ): boolean {
   if (!tryCode(tx, id, { of, given: code })) return false
+  const person = personOf(tx.state(user, id))
+  const verifier = verifierByCode(person, of)
+  const email = of === "email" ? person.email.address : ""
+  if (!mayVerify(tx, { orgId: tx.owner(user, id), email, verifier })) throw foreignDomainError()
   const verified: Draft<UserEvent> = {
     type: `user.human.${of}.verified`,
-    data: {},
+    data: { verifier },
     erase: { types: [`user.human.${of}.code.added`] },
   }
   tx.append(user, id, [verified])
@@ -100,8 +109,12 @@ export const removePhone = user.command((state) =>
 
 const contactOf = ({ email, phone }: Human, of: CodeOf) =>
   of === "email"
-    ? { address: email.address, isVerified: email.verified }
-    : { address: phone?.number ?? "", isVerified: phone?.verified ?? false }
+    ? { address: email.address, isVerified: email.verified, verifier: email.verifier }
+    : {
+        address: phone?.number ?? "",
+        isVerified: phone?.verified ?? false,
+        verifier: phone?.verifier,
+      }
 
 /** Only people have addresses that codes are sent to. */
 export function personOf(state: User): Human {
@@ -113,6 +126,14 @@ export function personOf(state: User): Human {
     "this is a service user; only people have an e-mail address and a phone",
   )
 }
+
+const foreignDomainError = () =>
+  new Fault(
+    "failed_precondition",
+    "user.email_of_other_org",
+    "this address is in the domain of another organization; only a code that is sent to it can " +
+      "verify it",
+  )
 
 const contactMissingError = (of: CodeOf) =>
   new Fault("failed_precondition", `user.${of}_missing`, `the user has no ${of}`)

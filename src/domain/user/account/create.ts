@@ -15,8 +15,10 @@ import { type NewPassword, passwordChanged } from "../credential/credential.ts"
 import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import { addLink, type External } from "../link/commands.ts"
 import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "../model.ts"
+import { type Verifier, verifierFrom } from "../verifier.ts"
 import { mustBeFree, nameRefusal, takeName } from "./login-name.ts"
 import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
+import { mayVerify } from "./verified.ts"
 
 /** Names as they are given; what is left out is derived or empty. */
 export type NewProfile = {
@@ -32,6 +34,8 @@ export type NewProfile = {
 export type NewContact = {
   readonly value: string
   readonly verified: boolean
+  /** Who verified it; where it is left out, whoever the caller speaks for. */
+  readonly verifier?: Verifier | undefined
   readonly code?: NewCode | undefined
 }
 
@@ -118,7 +122,9 @@ function add(tx: Transaction, id: string, input: NewUser): void {
   const userName = loginNameOf(givenUserName(id, input))
   mustBeFree(tx, { id, orgId: input.orgId, userName })
   const drafts =
-    input.kind === "human" ? humanAdded(input, userName) : machineAdded(id, input, userName)
+    input.kind === "human"
+      ? humanAdded(tx, accepted(tx, input), userName)
+      : machineAdded(id, input, userName)
   tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
   const links = (input.kind === "human" && input.links) || []
   for (const link of links) addLink(tx, id, { ...link, isFirst: true })
@@ -141,11 +147,25 @@ export async function createUser(
 const givenUserName = (id: string, input: NewUser): string =>
   input.userName ?? (input.kind === "human" ? input.email.value : id)
 
-function humanAdded(input: NewHuman, userName: string): readonly Draft<UserEvent>[] {
+/** Somebody new, whose address is verified only by who may verify it. */
+function accepted(tx: Decision, input: NewHuman): NewHuman {
+  const { email, orgId } = input
+  const verifier = email.verifier ?? verifierFrom(tx)
+  if (!email.verified || mayVerify(tx, { orgId, email: email.value, verifier })) return input
+  return { ...input, email: { ...email, verified: false } }
+}
+
+function humanAdded(cx: Decision, input: NewHuman, userName: string): readonly Draft<UserEvent>[] {
   const { email, phone, password } = input
+  const verifier = verifierFrom(cx)
   const added: Draft<UserEvent> = {
     type: "user.human.added",
-    data: { emailVerified: email.verified, phoneVerified: phone?.verified ?? false },
+    data: {
+      emailVerified: email.verified,
+      phoneVerified: phone?.verified ?? false,
+      ...(email.verified && { emailVerifier: email.verifier ?? verifier }),
+      ...(phone?.verified && { phoneVerifier: phone.verifier ?? verifier }),
+    },
     private: {
       userName,
       loginNames: [userName],
@@ -204,10 +224,10 @@ export const fullName = ({ givenName, familyName }: Pick<Profile, "givenName" | 
 /** The event of a new code; an older one is forgotten. */
 export function codeAdded(of: CodeOf, code: NewCode): Draft<UserEvent> {
   const type = `user.human.${of}.code.added` as const
-  const { sealed, expires, returned, urlTemplate } = code
+  const { sealed, expires, returned, urlTemplate, verifier } = code
   return {
     type,
-    data: { expires, returned, urlTemplate },
+    data: { expires, returned, urlTemplate, ...(verifier && { verifier }) },
     private: { sealed },
     erase: { types: [type] },
   }

@@ -1,6 +1,7 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
+import { verifierByCode } from "../contacts.ts"
 import type { NewCode } from "../credential/code.ts"
 import { codeWrongError, isCode, mustBeActive, tryCode } from "../credential/code-check.ts"
 import { countRequest } from "../credential/code-count.ts"
@@ -13,7 +14,9 @@ import {
 } from "../credential/credential.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, hasLeft, type InviteMail, type User, type UserEvent, user } from "../model.ts"
+import { isProofMissing, verifierFrom } from "../verifier.ts"
 import { personOf } from "./contact.ts"
+import { mayVerify } from "./verified.ts"
 
 /** A code, and what it invites to; without a word, what the invitation before was to. */
 export type NewInvite = { readonly code: NewCode; readonly applicationName?: string | undefined }
@@ -23,7 +26,9 @@ export type Renewal = { readonly code: NewCode; readonly again: true }
 
 const addInvite = user.command<NewInvite | Renewal>((state, given, cx, id) => {
   const person = invitable(cx, id, state)
-  return [inviteAdded(given.code, "again" in given ? mailBefore(person) : mailOf(given))]
+  const isOfInstance = verifierFrom(cx).by === "instance"
+  const mail = "again" in given ? mailBefore(person) : { ...mailOf(given), isOfInstance }
+  return [inviteAdded(given.code, mail)]
 })
 
 /**
@@ -46,7 +51,7 @@ export async function verifyInvite(cx: Cx, id: string, code: string): Promise<Re
   const step = await cx.store.transact(cx, (tx) => {
     const person = invitable(tx, id, tx.state(user, id))
     const isRight = tryCode(tx, id, { of: "invite", given: code })
-    if (isRight) tx.append(user, id, accepted(person))
+    if (isRight) tx.append(user, id, accepted(tx, id, person))
     return isRight
   })
   if (step.value) return step.receipt(user, id)
@@ -59,8 +64,8 @@ export function invitationOf(cx: Cx, id: string) {
   const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
   const home = cx.store.state(cx, org, orgId)
   const organization = "name" in home ? home.name : ""
-  const applicationName = isPerson(state) ? (state.invite?.applicationName ?? "") : ""
-  return { orgId, organization, applicationName }
+  const { applicationName = "", isOfInstance = false } = (isPerson(state) && state.invite) || {}
+  return { orgId, organization, applicationName, isOfInstance }
 }
 
 /** Prepares the password that an invited person has chosen. */
@@ -79,7 +84,7 @@ export function acceptInvite(
   if (!isCode(tx, id, { of: "invite", given: code })) {
     throw refusedError("user.invite_over", "the invitation is over; ask for a new one")
   }
-  tx.append(user, id, [...accepted(person), passwordChanged(password, null)])
+  tx.append(user, id, [...accepted(tx, id, person), passwordChanged(password, null)])
 }
 
 const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
@@ -104,26 +109,34 @@ function mailBefore({ invite }: Human): InviteMail {
 }
 
 /** The event of a new code; an older one is forgotten. */
-function inviteAdded(code: NewCode, { urlTemplate, applicationName }: InviteMail) {
-  const { sealed, expires, returned } = code
+function inviteAdded(code: NewCode, { urlTemplate, applicationName, isOfInstance }: InviteMail) {
+  const { sealed, expires, returned, verifier } = code
   const added: Draft<UserEvent> = {
     type: "user.human.invite.code.added",
-    data: { expires, returned, urlTemplate, applicationName },
+    data: {
+      ...{ expires, returned, urlTemplate, applicationName },
+      ...(verifier && { verifier }),
+      ...(isOfInstance && { isOfInstance }),
+    },
     private: { sealed },
     erase: { types: ["user.human.invite.code.added"] },
   }
   return added
 }
 
-function accepted({ email }: Human): readonly Draft<UserEvent>[] {
+function accepted(tx: Decision, id: string, person: Human): readonly Draft<UserEvent>[] {
   const used: Draft<UserEvent> = {
     type: "user.human.invite.check.succeeded",
     data: {},
     erase: { types: ["user.human.invite.code.added"] },
   }
-  if (email.verified) return [used]
+  const { address, verified, verifier: before } = person.email
+  const verifier = verifierByCode(person, "invite")
+  const orgId = tx.owner(user, id)
+  const isNew = !verified || isProofMissing(verifier, before)
+  if (!isNew || !mayVerify(tx, { orgId, email: address, verifier })) return [used]
   const types = ["user.human.email.code.added"] as const
-  return [used, { type: "user.human.email.verified", data: {}, erase: { types } }]
+  return [used, { type: "user.human.email.verified", data: { verifier }, erase: { types } }]
 }
 
 const refusedError = (id: string, message: string) => new Fault("failed_precondition", id, message)

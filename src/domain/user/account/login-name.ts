@@ -23,9 +23,11 @@ import {
 } from "../../org/index.ts"
 import { type DomainPolicy, domainPolicy, login, policyFor, policyOf } from "../../policy/index.ts"
 import { hasLeft, user } from "../model.ts"
+import { partsOf } from "./domain-in-name.ts"
+import { holderOfEmail } from "./verified.ts"
 
 /** User names are unique within an instance, whatever the spelling. */
-const loginClaim = "login_name"
+export const loginClaim = "login_name"
 
 const taken = {
   id: "user.name_taken",
@@ -40,19 +42,6 @@ export const takeName = (userName: string): ClaimChange => ({
 
 export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
   loginNames.map((name) => ({ release: loginClaim, key: fold(name) }))
-
-/** The parts of a name around its last "@"; undefined where it has no domain. */
-function partsOf(name: string) {
-  const at = name.lastIndexOf("@")
-  if (at < 1 || at === name.length - 1) return undefined
-  return { local: name.slice(0, at), domain: name.slice(at + 1) }
-}
-
-/** The domain that a name ends in, in the form in which domains are compared; empty for none. */
-export function domainInName(userName: string): string {
-  const parts = partsOf(fold(userName))
-  return parts ? domainOf(parts.domain) : ""
-}
 
 /**
  * The names that somebody signs in with: their own, and with each domain of their organisation
@@ -76,11 +65,12 @@ export function shownNames(cx: Cx, row: { readonly user_name: string; readonly o
 
 /**
  * The user who signs in with a name, however it is spelled. Names of old may have what nobody sees:
- * who has one is found by that, and by no other spelling. Who has no such name may be found by an
- * address or a phone that they have shown to be theirs.
+ * who has one is found by that, and by no other spelling. An address belongs to whoever has proven
+ * it, also where somebody else is named like it: they sign in by the longer form of their name. Who
+ * has no such name may be found by an address or a phone number that is verified.
  */
 export const findByLoginName = (cx: Cx, text: string): string | undefined =>
-  findByUserName(cx, text) ?? findByContact(cx, text)
+  findByHeldEmail(cx, text) ?? findByUserName(cx, text) ?? findByContact(cx, text)
 
 /** The same by nothing but a name. */
 export const findByUserName = (cx: Cx, text: string): string | undefined =>
@@ -97,10 +87,19 @@ const byPhone = statement<Contact>(
    WHERE instance = $instance AND phone = $phone AND phone_verified = 1 LIMIT 2`,
 )
 
+/** The user that an address belongs to in the whole instance, if they may sign in by it. */
+function findByHeldEmail(cx: Cx, text: string): string | undefined {
+  const typed = text.trim()
+  const held = partsOf(fold(typed)) && holderOfEmail(cx, typed)
+  if (held === undefined) return undefined
+  const org = cx.store.receipt(cx, user, held)?.owner ?? ""
+  return maySignInBy(cx, { id: held, org }, "email") ? held : undefined
+}
+
 /**
- * Who alone has shown an address or a phone to be theirs, where their organisation lets them sign
- * in by it. What ends in a domain that an organisation has proven finds its own people alone, as
- * with names.
+ * Who alone has a verified address or phone number that belongs to nobody in the whole instance,
+ * where their organization lets them sign in by it. What ends in a domain that an organization has
+ * proven finds its own people alone, as with names.
  */
 function findByContact(cx: Cx, text: string): string | undefined {
   const typed = text.trim()
@@ -108,6 +107,7 @@ function findByContact(cx: Cx, text: string): string | undefined {
   const number = typed.replace(/[\s().-]/g, "")
   const isPhone = /^\+[1-9]\d{6,14}$/.test(number)
   if (!parts && !isPhone) return undefined
+  if (parts && holderOfEmail(cx, typed) !== undefined) return undefined
   const [only, another] = parts
     ? cx.store.all(cx, byEmail, { email: fold(typed) })
     : cx.store.all(cx, byPhone, { phone: number })
@@ -115,12 +115,17 @@ function findByContact(cx: Cx, text: string): string | undefined {
   const home = parts && orgOfProvenDomain(cx, parts.domain)
   const isElsewhere = home !== undefined && home !== only.org
   if (isElsewhere || !isOrgThere(cx, only.org)) return undefined
-  const { disableLoginWithEmail, disableLoginWithPhone } = policyFor(
-    cx,
-    { userId: only.id, orgId: only.org },
-    login,
-  )
-  return (parts ? disableLoginWithEmail : disableLoginWithPhone) ? undefined : only.id
+  return maySignInBy(cx, only, parts ? "email" : "phone") ? only.id : undefined
+}
+
+function maySignInBy(
+  cx: Cx,
+  person: { readonly id: string; readonly org: string },
+  of: "email" | "phone",
+): boolean {
+  const whose = { userId: person.id, orgId: person.org }
+  const { disableLoginWithEmail, disableLoginWithPhone } = policyFor(cx, whose, login)
+  return of === "email" ? !disableLoginWithEmail : !disableLoginWithPhone
 }
 
 /**

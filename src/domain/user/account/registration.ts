@@ -15,8 +15,11 @@ import { newCode } from "../../policy/index.ts"
 import { type NewPassword, passwordFor } from "../credential/credential.ts"
 import { beginFirstKey, type FirstKey } from "../factor/first-key.ts"
 import { emailOf } from "../field.ts"
+import { user } from "../model.ts"
+import { byUser } from "../verifier.ts"
 import { addUser, fullName, type NewHuman } from "./create.ts"
-import { findByLoginName } from "./login-name.ts"
+import { findByUserName, loginClaim, nameRefusal } from "./login-name.ts"
+import { holderOfEmail } from "./verified.ts"
 
 /** What somebody says of themselves who wants an account. */
 export type Registrant = {
@@ -122,7 +125,7 @@ export async function askRegistration(cx: Cx, id: string, wish: Wish): Promise<v
   const paced = cx.allowance?.pace()
   const { orgId, requestId, registrant } = wish
   const { plain, expires } = newCode(cx, "init_code")
-  const accountId = accountWith(cx, registrant.email) ?? ""
+  const accountId = accountWith(cx, registrant.email, orgId) ?? ""
   const requested: Draft<RegistrationEvent> = {
     type: "registration.requested",
     data: { orgId, expires, accountId, requestId },
@@ -148,12 +151,24 @@ const aboutOf = (id: string): string => `registration/${id}`
 
 const byEmail = statement<{ id: string }>(
   `SELECT id FROM users
-   WHERE instance = $instance AND email_folded = $email AND email_verified = 1 LIMIT 1`,
+   WHERE instance = $instance AND email_folded = $email AND email_verified = 1 AND org = $orgId
+   LIMIT 1`,
 )
 
-/** Who signs in with an address, or has shown that it is theirs. */
-const accountWith = (cx: Cx, email: string): string | undefined =>
-  findByLoginName(cx, email) ?? cx.store.get(cx, byEmail, { email: fold(email) })?.id
+/**
+ * The account that an address belongs to for whoever registers in an organization: in the whole
+ * instance, or in that organization. Others that another organization has prepared with it keep
+ * nobody from registering.
+ */
+function accountWith(cx: Cx, email: string, orgId: string): string | undefined {
+  const named = findByUserName(cx, email)
+  const isHere = named !== undefined && cx.store.receipt(cx, user, named)?.owner === orgId
+  return (
+    holderOfEmail(cx, email) ??
+    (isHere ? named : undefined) ??
+    cx.store.get(cx, byEmail, { email: fold(email), orgId })?.id
+  )
+}
 
 /** Looks at a code that anybody may show, and leaves it good; a wrong one is counted. */
 export async function checkRegistration(cx: Cx, id: string, code: string): Promise<"ok" | "wrong"> {
@@ -221,7 +236,7 @@ const personOf = (said: Requested & Registrant): NewHuman => ({
     familyName: said.familyName,
     preferredLanguage: said.language,
   },
-  email: { value: said.email, verified: true },
+  email: { value: said.email, verified: true, verifier: byUser },
 })
 
 /** Who somebody is to be whose registration is open; undefined for any other. */
@@ -245,12 +260,31 @@ export function completeRegistration(
   const isFounder = organization !== ""
   if (isFounder) addOrganization(tx, orgId, { name: organization })
   const { password } = { password: undefined, ...chosen }
-  addUser(tx, id, { ...(person ?? personOf(state)), password })
+  addUser(tx, id, { ...nameable(tx, id, person ?? personOf(state)), password })
   if ("passkey" in chosen) chosen.passkey(tx, id)
   const types = ["registration.requested"] as const
   tx.append(registration, id, [{ type: "registration.completed", data: {}, erase: { types } }])
   return { orgId, isFounder }
 }
+
+/**
+ * Somebody new under a name that is free. Whoever proves an address is not kept out by an account
+ * of another organization that is named like it: their name gets a number behind it.
+ */
+function nameable(tx: Transaction, id: string, person: NewHuman): NewHuman {
+  const { orgId, email, userName } = person
+  if (userName !== undefined && userName !== email.value) return person
+  for (let number = 1; number <= namesMax; number++) {
+    const wanted = number === 1 ? email.value : `${email.value}-${number}`
+    const refusal = nameRefusal(tx, { id, orgId, userName: wanted })
+    if (!refusal) return { ...person, userName: wanted }
+    const holder = tx.holder(loginClaim, fold(wanted))
+    if (!holder || tx.owner(user, holder.id) === orgId) return person
+  }
+  return person
+}
+
+const namesMax = 20
 
 const overError = () =>
   new Fault(

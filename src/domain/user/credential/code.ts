@@ -3,6 +3,7 @@ import type { Cx } from "../../../store/index.ts"
 import { isKnownHost } from "../../instance/index.ts"
 import { newCode } from "../../policy/index.ts"
 import { urlTemplateOf } from "../field.ts"
+import { type Verifier, verifierFrom } from "../verifier.ts"
 
 /** A verification code, sealed for the mail that carries it, or also returned to the caller. */
 export type NewCode = {
@@ -12,6 +13,8 @@ export type NewCode = {
   readonly returned: boolean
   /** The link that the mail carries instead of ours; empty for ours. */
   readonly urlTemplate: string
+  /** Who verifies an address by it, if it is returned. */
+  readonly verifier?: Verifier
 }
 
 /** What a code proves the ownership of. */
@@ -44,6 +47,7 @@ export function createCode(
     expires,
     returned,
     urlTemplate: urlTemplateOf(urlTemplate),
+    ...(returned && { verifier: verifierFrom(cx) }),
   }
 }
 

@@ -7,6 +7,7 @@ import {
   policyOf,
 } from "../../policy/index.ts"
 import { type Human, hasLeft, type Password, type User, type UserEvent, user } from "../model.ts"
+import { byUser, isProofMissing } from "../verifier.ts"
 import { readArgon2 } from "./argon2.ts"
 import { inTurn, lineOf, passwordCheck, recentFailures } from "./attempt.ts"
 import { checkCode, codeOf, codeWrongError } from "./code-check.ts"
@@ -295,9 +296,11 @@ export function passwordSet(state: Human, password: NewPassword): readonly Draft
   if (password.code === undefined) return [changed]
   if (passwordCode?.sealed !== password.code) throw codeWrongError()
   const hasArrived = passwordCode.channel === "email" && !passwordCode.returned
-  if (email.verified || !hasArrived) return [changed]
+  const isKnown = email.verified && !isProofMissing(byUser, email.verifier)
+  if (isKnown || !hasArrived) return [changed]
   const types = ["user.human.email.code.added"] as const
-  return [{ type: "user.human.email.verified", data: {}, erase: { types } }, changed]
+  const data = { verifier: byUser }
+  return [{ type: "user.human.email.verified", data, erase: { types } }, changed]
 }
 
 /**

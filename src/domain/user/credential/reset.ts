@@ -92,9 +92,10 @@ function mayReset(tx: Transaction, id: string): boolean {
   const state = tx.state(user, id)
   if (hasLeft(state) || state.kind !== "human" || !state.password) return false
   if (state.status !== "active" || !isHomeActive(tx, id)) return false
+  const { address, isSuperseded } = state.email
+  const whose = { userId: id, orgId: tx.owner(user, id) }
   return (
-    state.email.address !== "" &&
-    !policyFor(tx, { userId: id, orgId: tx.owner(user, id) }, login).hidePasswordReset
+    address !== "" && !isSuperseded && !policyFor(tx, whose, login).hidePasswordReset
   )
 }
 
@@ -112,8 +113,11 @@ export async function resetPasswordFor(
   return { ...(await passwordFor(cx, homeOf(cx, id), plain, history)), code }
 }
 
-const addressOf = ({ email, phone }: Human, channel: Channel): string =>
-  channel === "email" ? email.address : (phone?.number ?? "")
+/** An address that somebody else has proven is no way to reach the user. */
+function addressOf({ email, phone }: Human, channel: Channel): string {
+  if (channel === "sms") return phone?.number ?? ""
+  return email.isSuperseded ? "" : email.address
+}
 
 /** The event of a new code; an older one is forgotten. */
 function resetAdded({ code, channel, within }: Reset): Draft<UserEvent> {

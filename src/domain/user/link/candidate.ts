@@ -1,5 +1,8 @@
 import { type Cx, fold, statement } from "../../../store/index.ts"
+import { idpById } from "../../idp/index.ts"
+import { isOnlyOrg } from "../../org/index.ts"
 import { findByUserName } from "../account/login-name.ts"
+import { holderOfEmail } from "../account/verified.ts"
 import { type Human, hasLeft, user } from "../model.ts"
 import { letsIn } from "./commands.ts"
 
@@ -8,35 +11,57 @@ export type Candidate = {
   readonly userId: string
   /** What they have in common. */
   readonly by: "email" | "username"
-  /** Whether they have shown here that they read what goes to the address. */
+  /** Whether the address is verified here by who may say so to this provider. */
   readonly emailVerified: boolean
 }
 
-/** Those first who have shown that it is theirs: anybody may have written it down elsewhere. */
+/** Those first whose address is verified: anybody may have written it down elsewhere. */
 const withEmail = statement<{ id: string }>(
   `SELECT id FROM users
-   WHERE instance = $instance AND email_folded = $email AND kind = 'human'
+   WHERE instance = $instance AND email_folded = $email AND kind = 'human' AND org = $orgId
    ORDER BY email_verified DESC, id LIMIT 20`,
 )
 
-/** The people that a provider lets in who have the same address or login name. */
-export function candidatesFor(
-  cx: Cx,
-  idpId: string,
-  { email, userName }: { readonly email: string; readonly userName: string },
-): readonly Candidate[] {
-  const rows = email === "" ? [] : cx.store.all(cx, withEmail, { email: fold(email) })
+/** Who has come from a provider. */
+type Arrival = {
+  readonly idpId: string
+  /** The organization that they would get an account in. */
+  readonly orgId: string
+  readonly email: string
+  readonly userName: string
+}
+
+/**
+ * The people that a provider lets in who have the same address or login name: whoever the address
+ * belongs to in the whole instance, and people of the organization that the newcomer would join.
+ * An address that another organization has written down says nothing of whose it is.
+ */
+export function candidatesFor(cx: Cx, arrival: Arrival): readonly Candidate[] {
+  const { idpId, email, userName } = arrival
   const named = userName === "" ? undefined : findByUserName(cx, userName)
   const found = [
-    ...rows.map(({ id }) => ({ id, by: "email" as const })),
-    ...(named === undefined ? [] : [{ id: named, by: "username" as const }]),
+    ...(email === "" ? [] : withAddress(cx, arrival)),
+    ...(named === undefined ? [] : [{ id: named, by: "username" as const, isAccepted: false }]),
   ]
-  return found.flatMap(({ id, by }) => {
+  return found.flatMap(({ id, by, isAccepted }) => {
     const person = personNow(cx, id)
     const home = cx.store.receipt(cx, user, id)?.owner ?? ""
     if (!person || !letsIn(cx, idpId, home)) return []
-    return [{ userId: id, by, emailVerified: person.email.verified }]
+    return [{ userId: id, by, emailVerified: isAccepted && person.email.verified }]
   })
+}
+
+/** `isAccepted`: whether who verified the address is enough for this provider. */
+function withAddress(cx: Cx, { idpId, orgId, email }: Arrival) {
+  const holder = holderOfEmail(cx, email)
+  const ids = cx.store.all(cx, withEmail, { email: fold(email), orgId }).map(({ id }) => id)
+  const isAtHome = idpById(cx, idpId)?.place === orgId || isOnlyOrg(cx)
+  const all = holder === undefined || ids.includes(holder) ? ids : [holder, ...ids]
+  return all.map((id) => ({
+    id,
+    by: "email" as const,
+    isAccepted: id === holder || (holder === undefined && isAtHome),
+  }))
 }
 
 function personNow(cx: Cx, id: string): Human | undefined {

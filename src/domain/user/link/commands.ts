@@ -140,9 +140,22 @@ export function checkLink(cx: Cx, orgId: string, { idpId, externalId, name }: Ex
     const message = `there is no identity provider ${JSON.stringify(idpId)} to link to`
     throw new Fault("not_found", "idp.missing", message)
   }
+  // What somebody is linked to is theirs alone in the whole instance: only they can prove it.
+  if (idpById(cx, idpId)?.place === undefined && !mayLinkAnybody(cx)) throw instanceLinkError()
   mustBeText("user_id", externalId)
   mustBeText("user_name", name)
 }
+
+const mayLinkAnybody = ({ caller, holdsOnInstance }: Cx): boolean =>
+  caller.kind === "system" || (holdsOnInstance?.("user.write") ?? false)
+
+const instanceLinkError = () =>
+  new Fault(
+    "permission_denied",
+    "user.idp_link_unproven",
+    "a link to an identity provider of the instance requires a permission on the instance; the " +
+      "user can link the account by signing in with it",
+  )
 
 function mustBeText(field: string, text: string): void {
   if (text.trim() !== "" && text.length <= 200 && !/\p{C}/u.test(text)) return

@@ -1,6 +1,6 @@
 import type { Claims } from "../../../domain/key/index.ts"
 import { org } from "../../../domain/org/index.ts"
-import { heldMetadata, profile, type UserInfo, user } from "../../../domain/user/index.ts"
+import { heldMetadata, profileFor, type UserInfo, user } from "../../../domain/user/index.ts"
 import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
 import { namedBy, reserved } from "../scope.ts"
@@ -23,28 +23,39 @@ export type Told = {
 export const idTokenClaims = (
   cx: Cx,
   told: Told & { readonly withUserClaims?: boolean | undefined },
-): Claims => ({
-  ...standardClaims(cx, told, told.withUserClaims ? told.scopes : []),
-  ...reservedClaims(cx, told, clientAsking(cx, told.clientId, "id_token"), inToken),
-})
+): Claims => {
+  const asker = clientAsking(cx, told.clientId, "id_token")
+  const scopes = told.withUserClaims ? told.scopes : []
+  return {
+    ...standardClaims(cx, told, { scopes, orgId: orgOf(asker) }),
+    ...reservedClaims(cx, told, asker, inToken),
+  }
+}
+
+/** The organization that addresses must be verified for; nobody's where there is no application. */
+const orgOf = (asker: Asker | undefined): string => asker?.orgId ?? ""
 
 /** OpenID Connect Core §5.3.2: what the userinfo endpoint answers. */
-export const userinfoClaims = (cx: Cx, told: Told): Claims => ({
-  ...standardClaims(cx, told, told.scopes),
-  ...reservedClaims(cx, told, clientAsking(cx, told.clientId, "userinfo")),
-  sub: told.userId,
-})
+export function userinfoClaims(cx: Cx, told: Told): Claims {
+  const asker = clientAsking(cx, told.clientId, "userinfo")
+  return {
+    ...standardClaims(cx, told, { scopes: told.scopes, orgId: orgOf(asker) }),
+    ...reservedClaims(cx, told, asker),
+    sub: told.userId,
+  }
+}
 
 /** RFC 7662 §2.2: what introspection answers of the user, to an application of `projectId`. */
 export function introspectionClaims(cx: Cx, told: Told, projectId: string): Claims {
   // Its client is told of its own token, but of roles only on what the token is for.
   const isFor = told.audience.includes(projectId)
-  const claims = standardClaims(cx, told, told.scopes)
+  const asker = projectAsking(cx, projectId)
+  const claims = standardClaims(cx, told, { scopes: told.scopes, orgId: orgOf(asker) })
   const { preferred_username: username } = claims
   return {
     ...claims,
     ...(username !== undefined && { username }),
-    ...reservedClaims(cx, told, isFor ? projectAsking(cx, projectId) : undefined),
+    ...reservedClaims(cx, told, isFor ? asker : undefined),
   }
 }
 
@@ -89,10 +100,13 @@ const wantedOf = (scopes: readonly string[], requested: readonly string[] = []) 
 const wantedByScopes = keptWith((scopes: readonly string[]) => wantedOf(scopes))
 
 /** The standard claims of a user, asked for by scope or by name. What is not known is not said. */
-function standardClaims(cx: Cx, told: Told, scopes: readonly string[]): Claims {
-  const { userId, requested } = told
+function standardClaims(
+  cx: Cx,
+  { userId, requested }: Told,
+  { scopes, orgId }: { readonly scopes: readonly string[]; readonly orgId: string },
+): Claims {
   const wanted = requested ? wantedOf(scopes, requested) : wantedByScopes(scopes)
-  const known = wanted.length > 0 ? profile(cx, userId) : undefined
+  const known = wanted.length > 0 ? profileFor(cx, userId, orgId) : undefined
   if (!known) return {}
   const claims: Record<string, unknown> = {}
   for (const [name, [, value]] of wanted) {

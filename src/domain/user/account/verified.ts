@@ -1,0 +1,203 @@
+import { type Cx, type Decision, fold, statement } from "../../../store/index.ts"
+import { isTrustedForAddresses } from "../../idp/index.ts"
+import {
+  domainClaim,
+  hasProvenDomain,
+  isOnlyOrg,
+  isOrgThere,
+  isProvenDomain,
+  org,
+  orgOfProvenDomain,
+} from "../../org/index.ts"
+import type { Email } from "../contacts.ts"
+import { type Human, hasLeft, user } from "../model.ts"
+import type { Verifier } from "../verifier.ts"
+import { domainInName } from "./domain-in-name.ts"
+
+type Read = Pick<Decision, "state">
+
+/** An address of a user of an organization, and who verified it. */
+type Verification = {
+  readonly orgId: string
+  /** Empty for a phone number, which is in no domain. */
+  readonly email: string
+  readonly verifier?: Verifier | undefined
+}
+
+/**
+ * Whether everybody accepts who verified an address, not only the applications of the user's own
+ * organization: the user, somebody with a permission on the instance, a provider of the instance
+ * that is trusted for addresses, or the organization that has proven the domain.
+ */
+export function isAcceptedEverywhere(read: Read, { orgId, email, verifier }: Verification) {
+  if (verifier === undefined) return false
+  if (verifier.by === "user" || verifier.by === "instance") return true
+  if (verifier.by === "provider" && isTrustedForAddresses(read, verifier.idpId)) return true
+  return hasProvenDomain(read.state(org, orgId), domainInName(email))
+}
+
+/**
+ * Whether an address may be stored as verified. In a domain that an organization has proven, the
+ * administrators, imports and providers of another one can't verify addresses.
+ */
+export function mayVerify(cx: Decision, verification: Verification): boolean {
+  if (isAcceptedEverywhere(cx, verification)) return true
+  const domain = domainInName(verification.email)
+  return cx.holder(domainClaim, domain)?.id === verification.orgId || !isProvenDomain(cx, domain)
+}
+
+/** Which of a user's addresses an organization's applications may take for verified. */
+export function verifiedFor(
+  cx: Cx,
+  { id, orgId: audience }: { readonly id: string; readonly orgId: string },
+): { readonly email: boolean; readonly phone: boolean } {
+  const state = cx.store.state(cx, user, id)
+  if (hasLeft(state) || state.kind !== "human") return { email: false, phone: false }
+  const { email, phone } = state
+  const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
+  if (orgId === audience) return { email: email.verified, phone: phone?.verified ?? false }
+  const isPhoneAccepted = isAcceptedEverywhere(readOf(cx), { ...phone, email: "", orgId })
+  return {
+    email: isVerifiedEverywhere(cx, { id, orgId, email }),
+    phone: Boolean(phone?.verified) && isPhoneAccepted,
+  }
+}
+
+/** Whether an organization's applications may take a user's email address for verified. */
+export const isEmailVerifiedFor = (cx: Cx, id: string, orgId: string): boolean =>
+  verifiedFor(cx, { id, orgId }).email
+
+/**
+ * Whether an address is a user's for certain, so that a message there can contain what the account
+ * has chosen: names that are sent to somebody else are a way to write to strangers.
+ */
+export function isMailSafe(cx: Cx, id: string, to: string): boolean {
+  const state = cx.store.state(cx, user, id)
+  if (!isPerson(state)) return false
+  const { email, phone } = state
+  const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
+  const isAccepted = (verifier: Verifier | undefined, address: string) =>
+    isOnlyOrg(cx) || isAcceptedEverywhere(readOf(cx), { orgId, email: address, verifier })
+  return (
+    (email.address === to && email.verified && isAccepted(email.verifier, to)) ||
+    (phone?.number === to && phone.verified && isAccepted(phone.verifier, ""))
+  )
+}
+
+type Owned = { readonly id: string; readonly orgId: string; readonly email: Email }
+
+/** Whether a user's address is verified for the whole instance. */
+function isVerifiedEverywhere(cx: Cx, owned: Owned): boolean {
+  const { orgId, email } = owned
+  if (!email.verified || email.address === "") return false
+  const { address, verifier } = email
+  if (!isAcceptedEverywhere(readOf(cx), { orgId, email: address, verifier })) return false
+  return !isProvenByOther(cx, owned)
+}
+
+/** Whether somebody else has proven since then that the address is theirs. */
+export function isProvenByOther(cx: Cx, { id, orgId, email }: Owned): boolean {
+  const rows = provenBy(cx, email.address)
+  const proven = rows.find((row) => row.id === id)?.proven ?? 0
+  const home = rows.length > 0 ? homeOfAddress(cx, email.address) : undefined
+  return rows.some(
+    (other) =>
+      other.proven > proven &&
+      // Nobody takes an address from the people of the organization that has proven the domain.
+      !(home === orgId && other.orgId !== orgId),
+  )
+}
+
+type Row = { readonly id: string; readonly orgId: string; readonly proven: number }
+
+const provenRows = statement<Row>(
+  `SELECT id, org AS orgId, email_proven AS proven FROM users
+   WHERE instance = $instance AND email_folded = $email AND email_verified = 1
+     AND email_proven > 0
+   ORDER BY email_proven DESC, id DESC LIMIT $limit`,
+)
+const verifiedRows = statement<Row>(
+  `SELECT id, org AS orgId, email_proven AS proven FROM users
+   WHERE instance = $instance AND email_folded = $email AND email_verified = 1
+   ORDER BY created, id LIMIT $limit`,
+)
+
+/** More have an address only where somebody floods it; whoever proves theirs is always found. */
+const rowsMax = 100
+
+/** Who has proven that an address is theirs, the latest first. */
+const provenBy = (cx: Cx, address: string): readonly Row[] =>
+  cx.store
+    .all(cx, provenRows, { email: fold(address), limit: rowsMax })
+    .filter((row) => isOrgThere(cx, row.orgId))
+
+/** The organization that has proven the domain of an address; undefined for none. */
+export const homeOfAddress = (cx: Cx, address: string): string | undefined =>
+  orgOfProvenDomain(cx, domainInName(address))
+
+/**
+ * The user that an address belongs to in the whole instance: whoever proved it last, else the only
+ * one whose address everybody accepts. An address in a domain that an organization has proven
+ * belongs to its people alone. Undefined where it is nobody's, or where several have it from
+ * before one had to be chosen.
+ */
+export function holderOfEmail(cx: Cx, address: string): string | undefined {
+  const home = homeOfAddress(cx, address)
+  const isEligible = (row: Row) => home === undefined || row.orgId === home
+  const latest = provenBy(cx, address).find(isEligible)
+  if (latest) return latest.id
+  const [only, another] = cx.store
+    .all(cx, verifiedRows, { email: fold(address), limit: rowsMax })
+    .filter((row) => isEligible(row) && isOrgThere(cx, row.orgId))
+    .filter(({ id, orgId }) => {
+      const email = emailNow(cx, id)
+      return email !== undefined && isVerifiedEverywhere(cx, { id, orgId, email })
+    })
+  return another ? undefined : only?.id
+}
+
+/** Others whose address is the same, and who no longer hold it once a user has proven it. */
+export function othersWithEmail(cx: Cx, id: string): readonly string[] {
+  const email = emailNow(cx, id)
+  if (email?.proven === undefined) return []
+  return cx.store
+    .all(cx, verifiedRows, { email: fold(email.address), limit: rowsMax })
+    .filter((row) => row.id !== id && isOutdone(cx, row))
+    .map((row) => row.id)
+}
+
+/** Whether an address was verified for the whole instance until somebody else proved it. */
+function isOutdone(cx: Cx, { id, orgId }: Row): boolean {
+  const email = emailNow(cx, id)
+  if (!email) return false
+  const { address, verifier } = email
+  const wasAccepted = isAcceptedEverywhere(readOf(cx), { orgId, email: address, verifier })
+  return wasAccepted && isProvenByOther(cx, { id, orgId, email })
+}
+
+function emailNow(cx: Cx, id: string): Email | undefined {
+  const state = cx.store.state(cx, user, id)
+  return isPerson(state) ? state.email : undefined
+}
+
+const isPerson = (state: Parameters<typeof hasLeft>[0]): state is Human =>
+  !hasLeft(state) && state.kind === "human"
+
+const readOf = (cx: Cx): Read => ({ state: (kind, id) => cx.store.state(cx, kind, id) })
+
+const counted = statement<{ readonly id: string; readonly orgId: string }>(
+  `SELECT id, org AS orgId FROM users
+   WHERE instance = $instance AND email_verified = 1 AND id > $after ORDER BY id LIMIT 1000`,
+)
+
+/** Users whose email address only the applications of their own organization take for verified. */
+export function* verifiedAtHomeOnly(cx: Cx): Generator<string> {
+  let rows = cx.store.all(cx, counted, { after: "" })
+  while (rows.length > 0) {
+    for (const { id, orgId } of rows) {
+      const email = emailNow(cx, id)
+      if (email && !isVerifiedEverywhere(cx, { id, orgId, email })) yield id
+    }
+    rows = cx.store.all(cx, counted, { after: rows.at(-1)?.id ?? "" })
+  }
+}

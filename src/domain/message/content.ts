@@ -1,11 +1,13 @@
 import type { Call } from "../../kernel/context.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
+import { temporaryLabel } from "../org/index.ts"
 import { messageText } from "../text/index.ts"
 import {
   type CodeFor,
   findUser,
   invitationOf,
+  isMailSafe,
   registrantBy,
   registrationCode,
   sentCode,
@@ -66,9 +68,11 @@ const about = ({ userId, kind }: Cause): string => `message/${userId}/${kind}`
 
 function worded(cx: Cx, message: Message, code: string): Content {
   const { kind, userId } = message
-  const row = message.isRegistrant ? registrantRow(cx, message) : findUser(cx, userId)
-  const { organization, applicationName } = invitationOf(cx, userId)
-  const { preferredLoginName } = shownNames(cx, row)
+  const row = rowOf(cx, message)
+  const isSafe = !message.isRegistrant && isMailSafe(cx, userId, message.to)
+  const invitation = invitationOf(cx, userId)
+  const { organization, applicationName } = isSafe || invitation.isOfInstance ? invitation : nothing
+  const preferredLoginName = isSafe ? shownNames(cx, row).preferredLoginName : row.user_name
   const person = {
     DisplayName: row.display_name,
     FirstName: row.given_name,
@@ -91,33 +95,53 @@ function worded(cx: Cx, message: Message, code: string): Content {
       OTP: code,
       Expiry: Math.round((message.codeExpires - message.added) / 1000),
       Domain: message.domain ?? new URL(requireInstance(cx).publicUrl).hostname,
-      TempUsername: row.user_name,
-      ApplicationName: applicationName || organization,
+      TempUsername: isSafe ? row.user_name : temporaryName(cx, message),
+      ApplicationName: applicationName || organization || requireInstance(cx).name,
       Place: message.place || "?",
     },
   )
   const places = {
     code,
     orgId,
-    loginName: preferredLoginName,
+    // Pages find the user by it.
+    loginName: message.isRegistrant ? row.user_name : findLoginName(cx, userId),
     displayName,
     language: text.language,
   }
   return { ...text, link: linkOf(cx, message, places), code, orgId }
 }
 
-/**
- * Who wants an account, as a message speaks of them: by their address alone. A name that anybody
- * can have typed would be a way to write to others in our name.
- */
-function registrantRow(cx: Cx, { userId, to }: Message) {
-  const { orgId = "", language = "" } = registrantBy(cx, userId) ?? {}
-  return {
-    ...{ display_name: to, given_name: to, family_name: "", nick_name: "", user_name: to },
-    ...{ email: to, email_verified: 0, phone: "", phone_verified: 0 },
-    ...{ org: orgId, preferred_language: language },
-  }
+/** The name that the server has given a user, who may have chosen another one since. */
+function temporaryName(cx: Cx, { userId, to, isRegistrant }: Message): string {
+  const name = isRegistrant ? to : findUser(cx, userId).user_name
+  const { hostname } = new URL(requireInstance(cx).publicUrl)
+  return name.endsWith(`@${temporaryLabel}.${hostname}`) ? name : to
 }
+
+const nothing = { organization: "", applicationName: "" }
+
+const findLoginName = (cx: Cx, userId: string): string =>
+  shownNames(cx, findUser(cx, userId)).preferredLoginName
+
+/**
+ * Who a message speaks of. Where the address may be somebody else's, by the address alone: a name
+ * that anybody can have typed would be a way to write to others in our name.
+ */
+function rowOf(cx: Cx, message: Message) {
+  const { userId, to, isRegistrant } = message
+  if (isRegistrant) {
+    const { orgId = "", language = "" } = registrantBy(cx, userId) ?? {}
+    return { ...addressOnly(to), org: orgId, preferred_language: language }
+  }
+  const { org, preferred_language, ...row } = findUser(cx, userId)
+  const shown = isMailSafe(cx, userId, to) ? row : addressOnly(to)
+  return { ...shown, org, preferred_language }
+}
+
+const addressOnly = (to: string) => ({
+  ...{ display_name: to, given_name: to, family_name: "", nick_name: "", user_name: to },
+  ...{ email: to, email_verified: 0, phone: "", phone_verified: 0 },
+})
 
 type Places = Readonly<Record<"code" | "orgId" | "loginName" | "displayName" | "language", string>>
 
@@ -176,5 +200,6 @@ const pages: Readonly<Partial<Record<Kind, Page>>> = {
   factor_added: { path: "/ui/account/security" },
   factor_removed: { path: "/ui/account/security" },
   phone_changed: { path: "/ui/account" },
+  email_superseded: { path: "/ui/login" },
   owner_recovered: { path: "/ui/console/" },
 }

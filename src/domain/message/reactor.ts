@@ -25,11 +25,13 @@ export function messageReactor(call: Calls): Reactor {
   }
   /** Whoever takes an account over would change the address first: the one before is told. */
   const tellBefore = async (event: Recordedly) => {
-    const { instance, id: userId, owner, position, private: secret } = event
-    if (!secret || !("before" in secret)) return
+    const { instance, id: userId, owner, position, data, private: secret } = event
+    const isSuperseded = "isSuperseded" in data
+    const to = secret && new Map(Object.entries(secret)).get(isSuperseded ? "email" : "before")
+    if (!to) return
     const cx = call(instance, name)
-    const cause = { kind: "email_changed", userId, ...plainly } as const
-    const told = { cause, to: String(secret.before), owner }
+    const kind = isSuperseded ? "email_superseded" : "email_changed"
+    const told = { cause: { kind, userId, ...plainly } as const, to: String(to), owner }
     await cx.store.transact(cx, (tx) => addMessageTo(tx, String(position), told))
   }
   /** Whoever has the server may do it; that they did, no owner may miss. */

@@ -51,6 +51,7 @@ const ownKinds = {
   factor_added: person,
   factor_removed: person,
   email_changed: person,
+  email_superseded: [...person, "Domain"],
   phone_changed: person,
   owner_recovered: [...person, "Domain", "Place"],
 } as const satisfies Readonly<Record<string, readonly string[]>>

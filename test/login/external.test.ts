@@ -9,10 +9,12 @@ import {
   startIntent,
 } from "../../src/domain/idp/index.ts"
 import { intent } from "../../src/domain/idp/intent/model.ts"
+import { createOrganization } from "../../src/domain/org/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import {
   addOtp,
+  createUser,
   findByLoginName,
   linkedUser,
   linksOf,
@@ -186,6 +188,21 @@ describe("who has an account here", () => {
     await provider.addPerson("ada")
   })
   const same = { ...ada, email: "ada@example.org" }
+
+  test("is linked to nobody whom another organization has prepared with the address", async () => {
+    const cx = provider.cx()
+    await createOrganization(cx, "other", { name: "Other" })
+    const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
+    await createUser(provider.cx({ caller: boss }), "prepared", {
+      ...{ kind: "human", orgId: "other", userName: "prepared" },
+      profile: { givenName: "Ida", familyName: "L" },
+      email: { value: "ida@example.com", verified: true },
+    })
+    const claims = { ...ada, sub: "ida-1", preferred_username: "ida", email: "ida@example.com" }
+    expect(answerOf(await signIn(claims))).toHaveProperty("code")
+    expect(linksNow("prepared")).toEqual([])
+    expect(linksNow("ida")).toHaveLength(1)
+  })
 
   test("is linked unasked where both sides have verified the address", async () => {
     expect(answerOf(await signIn(same))).toHaveProperty("code")

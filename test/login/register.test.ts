@@ -51,6 +51,8 @@ function says(values: object, policy: typeof login | typeof privacy = login, org
     ? changePolicy(provider.cx(), undefined, saying)
     : addPolicy(provider.cx(), orgId, saying)
 }
+const addOrganizationOf = (id: string) =>
+  provider.store.transact(provider.cx(), (tx) => addOrganization(tx, id, { name: id }))
 const idIn = ({ path: at }: Visited) => new URL(at, "https://x").searchParams.get("userId") ?? ""
 const codeFor = (at: Visited) => registrationCode(provider.cx(), idIn(at))?.plain ?? ""
 const twice = { password: own, repeat: own }
@@ -77,6 +79,24 @@ describe("whoever has no account", () => {
       "code",
     )
   })
+
+  test.each(["rita", "rita@example.net"])(
+    "is not kept out by whom another organization has prepared, named %s",
+    async (userName) => {
+      await addOrganizationOf("other")
+      const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
+      await createUser(provider.cx({ caller: boss }), "prepared", {
+        ...{ kind: "human", orgId: "other", userName },
+        profile: { givenName: "Rita", familyName: "Roth" },
+        email: { value: given.email, verified: true },
+      })
+      const browser = browserOf(provider)
+      const sent = await browser.post(await browser.go(create()), given)
+      const choice = await browser.post(sent, { code: codeFor(sent) })
+      expect(answerOf(await browser.post(choice, twice))).toHaveProperty("code")
+      expect(findByLoginName(provider.cx(), given.email)).toBe(idIn(sent))
+    },
+  )
 
   test("is shown the form at once by prompt=create, with the name that is hinted", async () => {
     const browser = browserOf(provider)

@@ -1,8 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { changeApplication, deactivateApplication } from "../../src/domain/app/index.ts"
 import { addAuthorization, changeAuthorization } from "../../src/domain/authorization/index.ts"
+import { createOrganization } from "../../src/domain/org/index.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
-import { browserOf, issuer, type NewClient, openProvider, type Provider } from "./provider.ts"
+import { createPassword, createUser } from "../../src/domain/user/index.ts"
+import {
+  browserOf,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+} from "./provider.ts"
 
 const host = "wiki.example.com"
 const callback = `https://${host}/.latchkey/callback`
@@ -101,6 +110,25 @@ describe("a host behind a proxy that asks", () => {
     expect(answer.headers.get("remote-name")).toBe("Pat Person")
     expect(answer.headers.get("remote-groups")).toBe("editor")
     expect(answer.headers.get("cache-control")).toBe("no-store")
+  })
+
+  test("is told no address that only another organization has verified", async () => {
+    const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
+    await createOrganization(provider.cx(), "other", { name: "Other" })
+    await createUser(provider.cx({ caller: boss }), "prepared", {
+      ...{ kind: "human", orgId: "other", userName: "prepared" },
+      profile: { givenName: "C", familyName: "Eo" },
+      email: { value: "ceo@corp.test", verified: true },
+      password: await createPassword(password, { names: [] }),
+    })
+    const given = { userId: "prepared", projectId: "wiki", orgId: provider.setup.orgId }
+    await provider.store.transact(provider.cx(), (tx) =>
+      addAuthorization(tx, "a2", { ...given, roleKeys: ["editor"] }),
+    )
+    const { cookie } = await signIn("prepared")
+    const { headers } = await ask({ cookie })
+    expect(headers.get("remote-user")).toContain("prepared")
+    expect(headers.get("remote-email")).toBe("")
   })
 
   test("lets roles decide, and follows them at once", async () => {

@@ -1,6 +1,8 @@
 import { ValidateInResponseTo } from "@node-saml/node-saml"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { browserOf, type Provider } from "../oauth/provider.ts"
+import { createOrganization } from "../../src/domain/org/index.ts"
+import { createPassword, createUser } from "../../src/domain/user/index.ts"
+import { browserOf, type Provider, password } from "../oauth/provider.ts"
 import {
   acsUrl,
   addServiceProvider,
@@ -37,6 +39,23 @@ describe("a service provider that is not ours", () => {
       UserName: "pat",
     })
     expect(profile?.nameID).toBe(profile?.UserID)
+  })
+
+  test("is told no address that only another organization has verified", async () => {
+    const boss = { kind: "user", userId: "boss", orgId: "other", clientId: "console" } as const
+    await createOrganization(provider.cx(), "other", { name: "Other" })
+    await createUser(provider.cx({ caller: boss }), "prepared", {
+      ...{ kind: "human", orgId: "other", userName: "prepared" },
+      profile: { givenName: "C", familyName: "Eo" },
+      email: { value: "ceo@corp.test", verified: true },
+      password: await createPassword(password, { names: [] }),
+    })
+    const sp = await nodeSaml(provider)
+    const browser = browserOf(provider)
+    const at = await browser.signIn(pathOf(await sp.getAuthorizeUrlAsync("", "", {})), "prepared")
+    const { profile } = await sp.validatePostResponseAsync(postedFields(at.page))
+    expect(profile).toMatchObject({ UserID: "prepared" })
+    expect(profile?.Email).toBeUndefined()
   })
 
   test("gets an answer at once from who is signed in, and by POST", async () => {

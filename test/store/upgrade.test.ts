@@ -5,10 +5,12 @@ import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { upgradeCommands } from "../../src/boot/command/upgrade.ts"
+import { addOrganization } from "../../src/domain/org/index.ts"
+import { type UserEvent, user } from "../../src/domain/user/index.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { whatUpgradeDoes } from "../../src/server/operator/upgrade.ts"
-import { newestSchema } from "../../src/store/index.ts"
+import { type Draft, newestSchema } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"
 
@@ -48,6 +50,48 @@ test("after the start that it tells of nothing is left to do", async () => {
     ...{ schema: { from: newestSchema, to: newestSchema }, states: [], views: [] },
   })
 })
+
+test("counts whose address stays verified for their own organization alone", async () => {
+  const world = openWorld({ aggregates, views, textIndexFrom: 0 }, folder)
+  await world.store.rebuilt()
+  const cx = world.cx({ instance: "counted" })
+  const admin = { kind: "user", userId: "a", orgId: "b", clientId: "c" } as const
+  await world.store.transact(cx, (tx) => {
+    for (const id of ["a", "b"]) addOrganization(tx, id, { name: id })
+  })
+  for (const [id, caller] of [
+    ["given", admin],
+    ["own", { kind: "anonymous" } as const],
+  ] as const) {
+    await world.store.transact({ ...cx, caller }, (tx) => tx.append(user, id, [personAdded], "b"))
+  }
+  await world.store.close()
+  expect(said().unconfirmed).toBe(0)
+  const database = new Database(file)
+  database.run("UPDATE fold SET shape = '5' WHERE stream = 'user'")
+  database.close()
+  const { unconfirmed } = said()
+  expect(unconfirmed).toBe(1)
+  const command = upgradeCommands({
+    ...{ env: {}, random: systemRandom },
+    server: async () => ({ whatUpgradeDoes }),
+  })
+  const outcome = await command["upgrade check"]?.run({ "--data": folder.path })
+  expect(outcome?.text).toContain("1 user has an email address that only their organization")
+})
+
+/** As versions wrote it that did not store who verified the address. */
+const personAdded: Draft<UserEvent> = {
+  type: "user.human.added",
+  data: { emailVerified: true, phoneVerified: false },
+  private: {
+    ...{ userName: "n", loginNames: ["n"], email: "ceo@corp.test", phone: "" },
+    profile: {
+      ...{ givenName: "C", familyName: "Eo", nickName: "", displayName: "C Eo" },
+      ...{ preferredLanguage: "", gender: "unspecified" },
+    },
+  },
+}
 
 test("what is newer, or not ours, is refused as a start would", () => {
   const change = (sql: string) => {

@@ -14,9 +14,12 @@ type Lent = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly random: Random
   readonly server: () => Promise<{
-    readonly whatUpgradeDoes: (source: { file: string; isInUse: boolean }) => Upgrade
+    readonly whatUpgradeDoes: (source: { file: string; isInUse: boolean }) => WholeUpgrade
   }>
 }
+
+/** `unconfirmed`: users whose address stays verified for their own organization alone. */
+type WholeUpgrade = Upgrade & { readonly unconfirmed: number }
 
 export const upgradeCommands = (lent: Lent): CommandTable => ({
   "upgrade check": {
@@ -62,10 +65,11 @@ async function undo({ env, random }: Lent, flags: Flags): Promise<Outcome> {
 const secondsOf = ({ states, schema, position }: Upgrade): number =>
   states.length > 0 || schema.from !== schema.to ? secondsFor(position) : 0
 
-type Found = Upgrade & { readonly seconds: number; readonly free: number }
+type Found = WholeUpgrade & { readonly seconds: number; readonly free: number }
 
-function upgradeText({ schema, states, views, position, bytes, seconds, free }: Found): string {
+function upgradeText({ schema, states, views, position, bytes, seconds, ...more }: Found): string {
   const { from, to } = schema
+  const { free, unconfirmed } = more
   const mega = (count: number) => `${Math.ceil(count / 1e6)} MB`
   const anew = (how: string, names: readonly string[]) =>
     names.length === 0 ? "stay as they are" : `${how}: ${names.join(", ")}`
@@ -79,9 +83,16 @@ function upgradeText({ schema, states, views, position, bytes, seconds, free }: 
     `  lists     ${anew("made anew beside the old ones", views)}`,
     `  time      ${seconds === 0 ? "no longer than any start" : `about ${seconds} s to answer`}`,
     `  room      a backup takes ${mega(bytes)} at most; ${mega(free)} are free here`,
+    ...(unconfirmed === 0 ? [] : [`  emails    ${confirmLater(unconfirmed)}`]),
     ...(stays ? [] : [backupFirst]),
   ].join("\n")
 }
+
+const confirmLater = (count: number) =>
+  `${count === 1 ? "1 user has" : `${count} users have`} an email address that only their \
+organization has verified:
+            applications of other organizations no longer get email_verified for them.
+            After the upgrade, latchkey users confirm-emails confirms these addresses.`
 
 const backupFirst = `  Make a backup first (latchkey backup FILE): the version before opens that,
   and perhaps nothing that this one has changed. Where the tables change, what they were is

@@ -56,6 +56,10 @@ export const condition = z.lazy(() =>
         keyless: z.array(z.string()),
         /** When nobody can administer it any more, or null for never; older servers don't say. */
         ownerless: z.optional(z.nullable(z.string())),
+        /** Users whose address is verified for their own organization alone, up to 1000. */
+        unconfirmed: z._default(z.number(), 0),
+        /** Ids of users who have the same verified address, some of them. */
+        sharedEmails: z._default(z.array(z.array(z.string())), []),
       }),
     ),
   }),
@@ -130,7 +134,7 @@ async function checkServer(
     ...(config.tls && hostsBeyond.length > 0 ? [tooManyHosts(hostsBeyond)] : []),
     ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
   ]
-  for (const { publicUrl, hasMail, keyless, ownerless } of instances) {
+  for (const { publicUrl, hasMail, keyless, ownerless, ...emails } of instances) {
     const { path } = awaited.parse(await ask(folder, "await-request"))
     const look = async () => arrived.parse(await ask(folder, "arrived", { path })) ?? undefined
     findings.push(
@@ -140,6 +144,7 @@ async function checkServer(
         ? ok("mail", "there is a provider, which the console can try")
         : warning("mail", "no provider: messages wait in the outbox", "add one in the console"),
       ...(ownerless === undefined ? [] : [ownerFinding(ownerless ?? undefined)]),
+      ...emailFindings(emails),
       keyless.length === 0
         ? ok("keys", "every algorithm in use has a key that signs")
         : wrong(
@@ -161,6 +166,28 @@ export const ownerFinding = (when: string | undefined): Finding =>
         `nobody can administer it ${when}`,
         "give one of its owners a password or a secret, or a key that does not expire",
       )
+
+type Emails = Pick<Condition["instances"][number], "unconfirmed" | "sharedEmails">
+
+/** Of one instance, by how its users' addresses are verified. */
+export const emailFindings = ({ unconfirmed, sharedEmails }: Emails): Finding[] => [
+  ...(unconfirmed === 0
+    ? []
+    : [
+        warning(
+          "emails",
+          `${unconfirmed} users have an address verified for their organization alone`,
+          "latchkey users confirm-emails, if you vouch for them; or have the users prove them",
+        ),
+      ]),
+  ...sharedEmails.map((ids) =>
+    warning(
+      "emails",
+      `users ${ids.join(", ")} have the same verified address`,
+      "whoever proves it last signs in by it; the others sign in by their login name",
+    ),
+  ),
+]
 
 const tooManyHosts = (hosts: readonly string[]): Finding =>
   wrong(

@@ -45,7 +45,24 @@ export const peopleCommands = (lent: Lent): CommandTable => ({
     },
     run: (flags) => runExport(lent, flags),
   },
+  "users confirm-emails": {
+    help: "Confirm verified addresses that so far only the user's organization vouches for",
+    flags: {
+      ...common,
+      "--org": { hint: "ID", help: "Only of its users (default: of all organizations)" },
+      "--dry-run": { help: "Only say what would happen" },
+    },
+    run: (flags) => runConfirm(lent, flags),
+  },
 })
+
+async function runConfirm(lent: Lent, flags: Flags): Promise<Outcome> {
+  const dryRun = flags["--dry-run"] !== undefined
+  const asked = { instance: flags["--instance"], orgId: flags["--org"], dryRun }
+  const data = await carrying(lent, flags, (carrier) => carrier.confirmEmails(asked))
+  const did = dryRun ? "Would confirm" : "Confirmed"
+  return { text: `  ${did} the email addresses of ${data.confirmed} users`, data }
+}
 
 /** So many who were not taken over are shown to people; programs are told all. */
 const shownMax = 20

@@ -50,8 +50,22 @@ export const tellPart = z.lazy(() =>
 )
 export type TellPart = Readonly<z.output<typeof tellPart>>
 
+/** Which addresses are confirmed for the whole instance; all, or those of one organization. */
+export const confirmAsked = z.lazy(() =>
+  z.strictObject({
+    instance: z.optional(z.string()),
+    orgId: z.optional(z.string()),
+    dryRun: z.boolean(),
+  }),
+)
+export type ConfirmAsked = Readonly<z.output<typeof confirmAsked>>
+
+export const confirmPart = z.lazy(() => z.object({ confirmed: z.number() }))
+export type ConfirmPart = Readonly<z.output<typeof confirmPart>>
+
 /** Whoever has the store: the server that runs, or this process. */
 export type PeopleCarrier = {
   readonly takePeople: (asked: TakeAsked) => Promise<TakePart>
   readonly tellPeople: (asked: TellAsked) => Promise<TellPart>
+  readonly confirmEmails: (asked: ConfirmAsked) => Promise<ConfirmPart>
 }

@@ -5,7 +5,7 @@ import { ask } from "../control.ts"
 import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
 import { claimFolder, isRunning } from "../folder/claim.ts"
 import { folderAt } from "../folder/folder.ts"
-import { type PeopleCarrier, takePart, tellPart } from "../people/part.ts"
+import { confirmPart, type PeopleCarrier, takePart, tellPart } from "../people/part.ts"
 import type { Start } from "../running.ts"
 import { readConfig } from "../settings.ts"
 import { startError } from "../start-error.ts"
@@ -101,6 +101,8 @@ export async function carrying<T>(
       take: async (asked) => importPart.parse(await ask(folder, "import", asked)),
       takePeople: async (asked) => takePart.parse(await ask(folder, "users-import", asked)),
       tellPeople: async (asked) => tellPart.parse(await ask(folder, "users-export", asked)),
+      confirmEmails: async (asked) =>
+        confirmPart.parse(await ask(folder, "users-confirm-emails", asked)),
     })
   }
   if (!existsSync(folder.database)) {

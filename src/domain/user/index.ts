@@ -30,6 +30,7 @@ export {
   unlockUser,
   updateUser,
 } from "./account/commands.ts"
+export { confirmEmails } from "./account/confirm.ts"
 export { verifyByLink } from "./account/contact.ts"
 export {
   addOwnUser,
@@ -71,7 +72,13 @@ export {
   registrationPassword,
 } from "./account/registration.ts"
 export { supersedeOthers } from "./account/supersede.ts"
-export { isEmailVerifiedFor, isMailSafe, verifiedAtHomeOnly } from "./account/verified.ts"
+export {
+  isAcceptedEverywhere,
+  isEmailVerifiedFor,
+  isMailSafe,
+  sharedEmails,
+  verifiedAtHomeOnly,
+} from "./account/verified.ts"
 export { type Attempts, attemptsOf, isStandIn, turnsFor } from "./credential/attempt.ts"
 export { type CodeFor, type CodeOf, createCode, type NewCode } from "./credential/code.ts"
 export { type CodeCheck, checkCode } from "./credential/code-check.ts"

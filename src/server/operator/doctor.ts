@@ -4,12 +4,13 @@ import { arrivedRequest, type Condition } from "../../boot/doctor/doctor.ts"
 import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
 import { signingAlgorithms } from "../../domain/key/index.ts"
 import { activeProvider } from "../../domain/message-provider/index.ts"
-import { whenOwnerless } from "../../domain/user/index.ts"
+import { isOnlyOrg } from "../../domain/org/index.ts"
+import { sharedEmails, verifiedAtHomeOnly, whenOwnerless } from "../../domain/user/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Peer } from "../../kernel/net/address.ts"
-import type { Node } from "../../store/index.ts"
+import type { Cx, Node } from "../../store/index.ts"
 import type { App } from "../app.ts"
 import type { Untaken } from "../background/audit-collector.ts"
 import { hostsBeyond } from "../edge/hosts.ts"
@@ -114,11 +115,22 @@ async function conditionOf(services: ServerServices): Promise<Condition> {
           ...{ id, publicUrl, hasMail: activeProvider(cx, "email") !== undefined },
           keyless: used.filter((algorithm) => !active.includes(algorithm)),
           ownerless: (await whenOwnerless(cx)) ?? null,
+          unconfirmed: await unconfirmedOf(cx),
+          sharedEmails: sharedEmails(cx, 5).map((ids) => [...ids]),
         }
       }),
     ),
   }
 }
+
+/** Counted up to a limit, since each is looked at; none where there is only one organization. */
+async function unconfirmedOf(cx: Cx): Promise<number> {
+  if (isOnlyOrg(cx)) return 0
+  let count = 0
+  for await (const _ of verifiedAtHomeOnly(cx)) if (++count >= unconfirmedMax) break
+  return count
+}
+const unconfirmedMax = 1000
 
 /** Nothing where the log can't be asked: that it can't is told already. */
 async function nodesOf(node: Node): Promise<Pick<Condition, "nodes">> {

@@ -1,5 +1,6 @@
 import type { Commands } from "../../boot/control.ts"
 import {
+  confirmAsked,
   type PeopleCarrier,
   type PersonOutcome,
   type TakeAsked,
@@ -9,6 +10,7 @@ import {
 import type { Person } from "../../boot/people/person.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
 import { isOrgThere } from "../../domain/org/index.ts"
+import { confirmEmails } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { callOn, type Lent, sessionsOf } from "./session.ts"
@@ -57,6 +59,11 @@ export function peopleCarrierOf(services: Lent): PeopleCarrier {
       }
       return { people, session }
     },
+    confirmEmails: async ({ instance, orgId, dryRun: isTrial }) => {
+      const cx = callOn(services, instance)
+      if (orgId !== undefined) homeIn(cx, orgId)
+      return { confirmed: await confirmEmails(cx, { orgId, isTrial }) }
+    },
   }
 }
 
@@ -77,9 +84,10 @@ function homeIn(cx: Cx, named: string | undefined): string {
 
 /** The same, as the command line asks a server that runs. */
 export function peopleControl(services: Lent): Commands {
-  const { takePeople, tellPeople } = peopleCarrierOf(services)
+  const { takePeople, tellPeople, confirmEmails: confirm } = peopleCarrierOf(services)
   return {
     "users-import": (input) => takePeople(takeAsked.parse(input)),
     "users-export": (input) => tellPeople(tellAsked.parse(input)),
+    "users-confirm-emails": (input) => confirm(confirmAsked.parse(input)),
   }
 }

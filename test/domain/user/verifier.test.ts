@@ -5,8 +5,10 @@ import type { Options } from "../../../src/domain/idp/index.ts"
 import { addDomain, org } from "../../../src/domain/org/index.ts"
 import {
   addUser,
+  confirmEmails,
   findByLoginName,
   profileFor,
+  sharedEmails,
   supersedeOthers,
   type UserEvent,
   user,
@@ -219,10 +221,31 @@ describe("what was verified before that was stored", () => {
     expect(state).toMatchObject({ email: { verified: true, verifier: { by } } })
     expect(told("old", "org2").email).toBe(true)
     expect(told("old", "org1").email).toBe(by === "user" || by === "instance")
-    expect([...verifiedAtHomeOnly(estate.cx())].includes("old")).toBe(!told("old", "org1").email)
+    expect((await atHomeOnly()).includes("old")).toBe(!told("old", "org1").email)
     // Whoever signs in by it today, and is the only one, still can.
     expect(findByLoginName(estate.cx(), email)).toBe("old")
   })
+})
+
+const atHomeOnly = () => Array.fromAsync(verifiedAtHomeOnly(estate.cx()))
+
+test("those that only their organization has verified are confirmed all at once", async () => {
+  const { id } = await create("stranger", "org2")
+  const cx = estate.cx()
+  expect(await atHomeOnly()).toEqual([id])
+  expect(await confirmEmails(cx, { orgId: "org1", isTrial: false })).toBe(0)
+  expect(await confirmEmails(cx, { isTrial: true })).toBe(1)
+  expect(told(id, "org1").email).toBe(false)
+  expect(await confirmEmails(cx, { orgId: "org2", isTrial: false })).toBe(1)
+  expect(told(id, "org1").email).toBe(true)
+  expect(await atHomeOnly()).toEqual([])
+})
+
+test("users who have the same verified address are listed", async () => {
+  const { id } = await create("stranger", "org2")
+  const other = { username: "other", organizationId: "org1", ...human() }
+  const made = await estate.as("manager", "createUser", other)
+  expect(sharedEmails(estate.cx(), 5).map((ids) => new Set(ids))).toEqual([new Set([id, made.id])])
 })
 
 describe("an address in the whole instance", () => {

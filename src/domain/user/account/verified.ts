@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises"
 import { type Cx, type Decision, fold, statement } from "../../../store/index.ts"
 import { isTrustedForAddresses } from "../../idp/index.ts"
 import {
@@ -187,17 +188,33 @@ const readOf = (cx: Cx): Read => ({ state: (kind, id) => cx.store.state(cx, kind
 
 const counted = statement<{ readonly id: string; readonly orgId: string }>(
   `SELECT id, org AS orgId FROM users
-   WHERE instance = $instance AND email_verified = 1 AND id > $after ORDER BY id LIMIT 1000`,
+   WHERE instance = $instance AND email_verified = 1 AND id > $after ORDER BY id LIMIT 200`,
 )
 
-/** Users whose email address only the applications of their own organization take for verified. */
-export function* verifiedAtHomeOnly(cx: Cx): Generator<string> {
+/**
+ * Users whose email address only the applications of their own organization take for verified. An
+ * address that somebody else has proven is not theirs, whoever verified it before.
+ */
+export async function* verifiedAtHomeOnly(cx: Cx): AsyncGenerator<string> {
   let rows = cx.store.all(cx, counted, { after: "" })
   while (rows.length > 0) {
     for (const { id, orgId } of rows) {
       const email = emailNow(cx, id)
-      if (email && !isVerifiedEverywhere(cx, { id, orgId, email })) yield id
+      const isProven = email && isProvenByOther(cx, { id, orgId, email })
+      if (email && !isProven && !isVerifiedEverywhere(cx, { id, orgId, email })) yield id
     }
+    // Others are answered in between.
+    await nextTurn()
     rows = cx.store.all(cx, counted, { after: rows.at(-1)?.id ?? "" })
   }
 }
+
+const shared = statement<{ readonly ids: string }>(
+  `SELECT group_concat(id, ' ') AS ids FROM users
+   WHERE instance = $instance AND email_verified = 1 AND email_folded <> ''
+   GROUP BY email_folded HAVING count(*) > 1 LIMIT $limit`,
+)
+
+/** Users who have the same verified address, together; some of them. */
+export const sharedEmails = (cx: Cx, limit: number): readonly (readonly string[])[] =>
+  cx.store.all(cx, shared, { limit }).map(({ ids }) => ids.split(" "))

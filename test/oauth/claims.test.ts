@@ -102,7 +102,7 @@ function rolesIn(claims: Readonly<Record<string, unknown>>) {
   return Object.fromEntries(named.map(([name, roles]) => [name, Object.keys(Object(roles))]))
 }
 
-test("an address that an organization has verified is verified for its own applications", async () => {
+test("an address that an organization verified is verified for its own applications", async () => {
   const boss = { kind: "user", userId: "boss", orgId: "org2", clientId: "console" } as const
   await createUser(provider.cx({ caller: boss }), "prepared", {
     ...{ kind: "human", orgId: "org2", userName: "prepared" },

@@ -4,7 +4,7 @@ import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { temporaryLabel } from "../../../src/domain/org/index.ts"
 import { newCode } from "../../../src/domain/policy/index.ts"
-import { claimUserName } from "../../../src/domain/user/index.ts"
+import { claimUserName, user } from "../../../src/domain/user/index.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
 import { outboundAllowedOf } from "../../../src/kernel/net/outbound.ts"
 import { mailerOf } from "../../../src/notify/smtp.ts"
@@ -233,6 +233,22 @@ test("whoever gets or loses a linked account is told, but for what they came wit
   expect(server.received.at(-1)?.mail.text).toContain("an account elsewhere")
   await sending(() => ask("removeIDPLink", { userId: "eva", idpId, linkedUserId: "eva-1" }))
   expect(subjects()).toEqual(["A way to sign in was added", "A way to sign in was removed"])
+})
+
+test("who loses an address to somebody who has proven it is told, without a name", async () => {
+  const superseded = { type: "user.human.email.changed", data: { isSuperseded: true } } as const
+  await sending(
+    () => addEva("en"),
+    () => ask("setEmail", { userId: "eva", email: "eva@example.com", ...isVerified }),
+    () =>
+      estate.step((tx) =>
+        tx.append(user, "eva", [{ ...superseded, private: { email: "eva@example.com" } }]),
+      ),
+  )
+  const { mail, recipients } = server.received.at(-1) ?? {}
+  expect(recipients).toEqual(["eva@example.com"])
+  expect(mail?.subject).toBe("Your e-mail address now belongs to another account")
+  expect(mail?.text).not.toContain(hostile)
 })
 
 test("nothing that is said of a person adds a header, or a line", async () => {

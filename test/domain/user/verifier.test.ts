@@ -262,6 +262,9 @@ describe("an address in the whole instance", () => {
     await supersedeOthers(estate.cx(), id)
     expect(told(first.id, "org2").email).toBe(false)
     expect(findByLoginName(estate.cx(), "prepared")).toBe(first.id)
+    await expect(
+      (async () => estate.as("stranger", "passwordReset", { userId: first.id }))(),
+    ).rejects.toMatchObject({ id: "user.email_missing" })
     await prove(first.id)
     expect(findByLoginName(estate.cx(), email)).toBe(first.id)
   })

@@ -94,9 +94,7 @@ function mayReset(tx: Transaction, id: string): boolean {
   if (state.status !== "active" || !isHomeActive(tx, id)) return false
   const { address, isSuperseded } = state.email
   const whose = { userId: id, orgId: tx.owner(user, id) }
-  return (
-    address !== "" && !isSuperseded && !policyFor(tx, whose, login).hidePasswordReset
-  )
+  return address !== "" && !isSuperseded && !policyFor(tx, whose, login).hidePasswordReset
 }
 
 /**

@@ -90,7 +90,7 @@ const fill = (page: Page, name: string, value: string) =>
 
 /** Clicks, and waits until something else is shown. */
 async function press(page: Page, selector: string): Promise<void> {
-  await Promise.all([page.waitForNavigation({ timeout: 8000 }), page.click(selector)])
+  await Promise.all([page.waitForNavigation({ timeout: 60_000 }), page.click(selector)])
 }
 
 /** Opens an address and gets to where the password is typed in. */
@@ -107,7 +107,7 @@ const textOf = (page: Page) => page.$eval("main", (main) => main.textContent ?? 
 
 /** Waits until the application has got a request like this since. */
 const arrived = (since: number, like: RegExp) =>
-  expect.poll(() => app.seen.slice(since).find((each) => like.test(each)), { timeout: 8000 })
+  expect.poll(() => app.seen.slice(since).find((each) => like.test(each)), { timeout: 60_000 })
 
 type Ending = "landed" | "stays"
 
@@ -151,7 +151,7 @@ describe.each<Engine>(["chromium", "firefox"])("what a form leads to, in %s", (e
     async function opened(scripts: boolean): Promise<{ context: BrowserContext; page: Page }> {
       const context = await browser.createBrowserContext()
       const page = await context.newPage()
-      page.setDefaultTimeout(8000)
+      page.setDefaultTimeout(60_000)
       page.on("console", (message) => {
         if (/content security policy/i.test(message.text())) violations.push(message.text())
       })

@@ -1,3 +1,4 @@
+import { join } from "node:path"
 import { deflateRawSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
@@ -12,6 +13,7 @@ import {
   signedOutUri,
 } from "../oauth/provider.ts"
 import { addServiceProvider, spId } from "../saml/service-provider.ts"
+import { textsBelow } from "../support/tidy-source.ts"
 
 let provider: Provider
 let client: NewClient
@@ -127,6 +129,24 @@ describe("the headers of every page", () => {
 
   test.each(Object.entries(exceptions))("leave form-action out: %s", async (_, open) => {
     expect(headersOf(await open())).toEqual(postingElsewhere)
+  })
+
+  test("are loosened by these files alone", () => {
+    // Every page is shown by login/page.ts, which makes its policy of these two options.
+    const uses = (option: RegExp) =>
+      [...textsBelow(join(import.meta.dirname, "../.."), ["src"], (path) => path.endsWith(".ts"))]
+        .filter(([path, text]) => path !== "src/login/page.ts" && option.test(text))
+        .map(([path]) => path)
+    expect(uses(/postsElsewhere:/)).toEqual([
+      "src/login/external/saml.ts",
+      "src/oauth/authorize/answer.ts",
+      "src/oauth/authorize/stranger.ts",
+    ])
+    expect(uses(/content-security-policy/i)).toEqual([
+      "src/api/respond.ts",
+      "src/server/console.ts",
+      "src/server/openapi.ts",
+    ])
   })
 
   test("name no application, wherever its answers go", async () => {

@@ -18,9 +18,9 @@ import {
 import { findByLoginName, user } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
 import { needOf } from "./factor/need.ts"
+import type { Bar } from "./factor/sufficiency.ts"
 import type { Present, Wanted } from "./flow.ts"
 import { registrationHome } from "./register/home.ts"
-import type { Bar } from "./sufficiency.ts"
 
 /** One request of one browser to the pages. */
 export type BrowserContext = {

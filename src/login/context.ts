@@ -18,7 +18,7 @@ import {
   waitingRequest,
   wantedOf,
 } from "./browser-context.ts"
-import { finishedRequest, showFinished } from "./entered/finished.ts"
+import { finishedRequest, showFinished } from "./finished.ts"
 import { nextStep, type Present, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"

@@ -289,7 +289,7 @@ test("a token of a session in an address is not looked at", async () => {
     "/core.session.v2.SessionService/DeleteSession",
     "/v2/sessions/1",
   ]) {
-    const got = await fetch(`${house.url}${path}?${query}`)
+    const got = await fetch(`${house.url}${path}?${query}`, { headers: house.headers })
     expect([path, got.status >= 400]).toEqual([path, true])
     expect(await got.text()).not.toContain("secret")
   }

@@ -33,8 +33,8 @@ import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
 import { newcomersHome } from "../entered/script.ts"
 import { needOf } from "../factor/need.ts"
+import { missingFrom } from "../factor/sufficiency.ts"
 import type { Present } from "../flow.ts"
-import { missingFrom } from "../sufficiency.ts"
 import { type Candidate, type Verdict, verdictOn } from "./rule.ts"
 
 /** Somebody who has come from a provider, and the provider. */

@@ -18,7 +18,7 @@ afterAll(() => stage.close())
 
 async function send(method: string, path: string, body?: unknown): Promise<any> {
   const { ownerId, orgId, url } = stage.house
-  const headers = { host, authorization: `Bearer user ${ownerId} ${orgId}` }
+  const headers = { ...stage.house.headers, host, authorization: `Bearer user ${ownerId} ${orgId}` }
   const sent = body === undefined ? {} : { body: JSON.stringify(body) }
   const response = await fetch(`${url}${path}`, { method, headers, ...sent })
   const answer = await response.json()
@@ -44,7 +44,7 @@ test.each([
 test("a body says nothing but what it is; the rest stands in the address", async () => {
   const smuggled = '[],"query":{"offset":"7"}'
   const { ownerId, orgId, url } = stage.house
-  const headers = { host, authorization: `Bearer user ${ownerId} ${orgId}` }
+  const headers = { ...stage.house.headers, host, authorization: `Bearer user ${ownerId} ${orgId}` }
   const sent = { method: "POST", headers, body: smuggled }
   const response = await fetch(`${url}/executions/_search?query.limit=5`, sent)
   expect(await response.json()).toMatchObject({

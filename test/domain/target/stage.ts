@@ -51,7 +51,7 @@ export async function openStage(): Promise<Stage> {
     const authorization = `Bearer user ${as} ${client}`.trim()
     const response = await fetch(`${house.url}${path ?? `/${fullName(name)}`}`, {
       method: "POST",
-      headers: { host, authorization, "content-type": "application/json" },
+      headers: { host, authorization, "content-type": "application/json", ...house.headers },
       body: JSON.stringify(body),
     })
     const { status, headers } = response

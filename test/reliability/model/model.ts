@@ -80,6 +80,7 @@ async function askSomehow(
   const [name, way] = ways[below(ways.length)] ?? []
   const { "x-core-orgid": orgId, ...rest } = body
   const headers = {
+    ...house.headers,
     authorization: `Bearer user ${house.ownerId} ${house.orgId}`,
     ...(typeof orgId === "string" ? { "x-core-orgid": orgId } : {}),
   }

@@ -130,8 +130,16 @@ const linkRows: readonly Row[] = [
   },
   {
     call: `${users}/AddIDPLink`,
+    as: "owner",
     body: { userId: "$user", idpLink: { ...acme, userId: "$fresh" } },
     events: [added],
+  },
+  {
+    call: `${users}/AddIDPLink`,
+    name: "a provider of the instance, without a permission there",
+    body: { userId: "$user", idpLink: { ...acme, userId: "$fresh" } },
+    code: "permission_denied",
+    id: "user.idp_link_unproven",
   },
   {
     call: `${users}/AddIDPLink`,

@@ -1,10 +1,10 @@
-import { applicationAskedFor, isSelfRegistered } from "../../domain/app/index.ts"
-import { type AuthRequest, authRequest, type FinishedRequest } from "../../domain/grant/index.ts"
-import { isOnDevice } from "../../kernel/net/redirect-uri.ts"
-import type { Cx } from "../../store/index.ts"
-import { askedName, type BrowserContext, justAnswered } from "../browser-context.ts"
-import type { PageContext } from "../context.ts"
-import { lookOrgOf } from "../look/labelling.ts"
+import { applicationAskedFor, isSelfRegistered } from "../domain/app/index.ts"
+import { type AuthRequest, authRequest, type FinishedRequest } from "../domain/grant/index.ts"
+import { isOnDevice } from "../kernel/net/redirect-uri.ts"
+import type { Cx } from "../store/index.ts"
+import { askedName, type BrowserContext, justAnswered } from "./browser-context.ts"
+import type { PageContext } from "./context.ts"
+import { lookOrgOf } from "./look/labelling.ts"
 
 /** A request of this browser that was answered or refused; undefined for every other. */
 export function finishedRequest(

@@ -49,6 +49,9 @@ const mocking = [
   "test/boot/guard.test.ts",
   "test/oauth/hostile.test.ts",
   "test/server/worker-app.test.ts",
+  "test/acceptance/internal-failure.test.ts",
+  "test/acceptance/system.test.ts",
+  "test/acceptance/two-instances.test.ts",
 ]
 
 /**
@@ -91,7 +94,12 @@ export const groups: readonly Group[] = [
     checked: workersChecked,
   },
   // From here on everything runs against the compiled binary.
-  { name: "acceptance", include: ["test/acceptance/**/*.test.ts"], exclude: [], isParallel: true },
+  {
+    name: "acceptance",
+    include: ["test/acceptance/**/*.test.ts"],
+    exclude: mocking,
+    isParallel: true,
+  },
   {
     name: "reliability",
     include: ["test/reliability/**/*.test.ts"],

@@ -264,7 +264,7 @@ describe("Microsoft Entra ID", () => {
     await add({ ...settings, tenant })
   }
 
-  test.each(["common", "organizations", "consumers"])(
+  test.each(["common", "organizations", "consumers", "Common"])(
     "of several tenants (%s) vouches for no address",
     async (tenant) => {
       await open(tenant)

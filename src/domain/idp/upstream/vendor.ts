@@ -110,7 +110,7 @@ const azure = ({ clientId, scopes, tenant, emailVerified }: Of<"azure">): OauthU
   tokenEndpoint: `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`,
   userEndpoint: "https://graph.microsoft.com/v1.0/me",
   // Whoever administers any directory says there what they like about addresses.
-  profile: azureProfile(emailVerified && !severalTenants.has(tenant)),
+  profile: azureProfile(emailVerified && !severalTenants.has(tenant.toLowerCase())),
 })
 
 const severalTenants: ReadonlySet<string> = new Set(["common", "organizations", "consumers"])

@@ -11,6 +11,7 @@ import { AdminService } from "../gen/core/admin/v1/admin_service_pb.ts"
 import { OptionsSchema, ProviderConfigSchema } from "../gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../gen/core/management/v1/management_service_pb.ts"
 import { sensitive } from "../gen/core/options_pb.ts"
+import { domainOf } from "../kernel/text/domain.ts"
 import { differing, fieldOf, namesOf } from "./compare.ts"
 import { documentError } from "./document.ts"
 import { at, isObject, listAt, textAt } from "./json.ts"
@@ -144,8 +145,16 @@ function describedIn({ given, file }: Item, { of, operation }: Level): Described
     ...{ file, name, thing, kind, given: written, signIn },
     // What is read as nothing, an option that is off, is described all the same.
     wanted: { ...written, ...wanted },
-    options: { ...options, ...(isObject(providerOptions) && providerOptions) },
+    options: { ...options, ...(isObject(providerOptions) && stored(providerOptions)) },
   }
+}
+
+/** Options as the server stores them: domains that are written otherwise would differ forever. */
+function stored(options: JsonObject): JsonObject {
+  const { allowedDomains } = options
+  if (!Array.isArray(allowedDomains)) return options
+  const domains = allowedDomains.map((each) => (typeof each === "string" ? domainOf(each) : each))
+  return { ...options, allowedDomains: [...new Set(domains)] }
 }
 
 /** Files stand in what is described as they are: where the interface wants bytes, it is base64. */

@@ -59,3 +59,20 @@ test("what is refused is told by its name and what is expected, never by its val
     expect(said).not.toContain(`${secret}`)
   }
 })
+
+test("allowed domains that the server stores in another spelling are no change", async () => {
+  const options = { allowedDomains: ["example.com", "xn--bcher-kva.example"] }
+  const idp = { id: "7", name: "Head", config: { oidc: { clientId: "c" }, options } }
+  const call: CallApi = async ({ name }) => {
+    if (name === "ListProviders") return { result: [idp] }
+    return name === "GetProviderByID" ? { idp } : {}
+  }
+  const planned = (allowedDomains: string[]) => {
+    const provider = { name: "Head", oidc: { clientId: "c" }, providerOptions: { allowedDomains } }
+    return apply(call, [{ file: "a.yaml", content: { providers: [provider] } }], { isPlan: true })
+  }
+  expect((await planned(["BÜCHER.example", "Example.com", "example.com"])).steps).toEqual([])
+  expect((await planned(["example.com"])).steps).toMatchObject([
+    { thing: "provider Head", fields: ["providerOptions.allowedDomains"] },
+  ])
+})

@@ -102,6 +102,35 @@ describe("a response", () => {
   })
 })
 
+test("an account is created for a verified address in an allowed domain alone", async () => {
+  const own = await addSaml(
+    provider,
+    idpMetadata([key]),
+    {},
+    { isLinkingAllowed: false, allowedDomains: ["example.com"] },
+  )
+  const signIn = async (said: Said, more: Record<string, string>) => {
+    const browser = newBrowser(provider)
+    const asked = await askedAt(browser, own)
+    const attributes = { ...said.attributes, ...more }
+    return bring(provider, browser, { xml: respond(asked, { ...said, attributes }), asked })
+  }
+  const verified = { email_verified: "true" }
+  const elsewhere = { ...verified, Email: "ada@sub.example.com" }
+  const rejected: readonly Record<string, string>[] = [{}, elsewhere]
+  for (const more of rejected) {
+    const end = await signIn(person(), more)
+    expect(end.response.status).toBe(403)
+    expect(end.page).toContain("No account was created")
+    expect(findByLoginName(provider.cx(), `person${people}`)).toBeUndefined()
+  }
+  const said = person()
+  expect(answerOf(await signIn(said, verified))).toHaveProperty("code")
+  // Who is linked signs in with any address.
+  const moved = { Email: "ada@other.example" }
+  expect(answerOf(await signIn(said, moved))).toHaveProperty("code")
+})
+
 describe("who somebody is", () => {
   const transient = "urn:oasis:names:tc:SAML:2.0:nameid-format:transient"
 

@@ -28,6 +28,7 @@ export async function addSaml(
   provider: Provider,
   metadata: string,
   setting: Setting = {},
+  more: Partial<Options> = {},
 ): Promise<string> {
   const cx = provider.cx()
   const { metadataUrl = "" } = setting
@@ -40,7 +41,7 @@ export async function addSaml(
       anchor: anchorOf(await providerOf(metadata), metadataUrl, undefined),
       ...setting,
     },
-    options,
+    options: { ...options, ...more },
     metadata,
     secret: await newPairs(cx),
   })

@@ -71,7 +71,8 @@ const waysIn = ({ base, application, account, known, named }: Ground): Samples =
   }),
   external: createElement(login.ExternalPage, {
     ...{ ...base, form, application, intentId: "1", provider: named, mayLink: true },
-    ...{ mayCreate: true, problem: "wrong", accounts: [{ ...account, session: "1" }] },
+    ...{ mayCreate: true, isDomainRefused: true, problem: "wrong" },
+    ...{ accounts: [{ ...account, session: "1" }] },
     identity: {
       ...{ userName: named, givenName: named, familyName: named, displayName: named },
       email: "ada@example.org",

@@ -20,6 +20,7 @@ export const problems = [
   "provider_down",
   "provider_refused",
   "provider_unlinked",
+  "provider_domain",
   "provider_taken",
 ] as const
 export type Problem = (typeof problems)[number]

@@ -17,6 +17,8 @@ export type ExternalPageProps = PageProps & {
   }
   readonly mayLink: boolean
   readonly mayCreate: boolean
+  /** Whether the allowed domains of the provider keep them from an account. */
+  readonly isDomainRefused: boolean
   /** Who is signed in here and can be linked at once. */
   readonly accounts: readonly (Account & { readonly session: string })[]
   readonly problem?: "wrong" | "busy" | "taken" | "factor" | undefined
@@ -25,12 +27,13 @@ export type ExternalPageProps = PageProps & {
 
 /** Somebody came from a provider and is linked to nobody: are they new, or here already? */
 export function ExternalPage(props: ExternalPageProps) {
-  const { t, provider, identity, mayLink, mayCreate, problem } = props
+  const { t, provider, identity, mayLink, mayCreate, isDomainRefused, problem } = props
   const name = identity.displayName || identity.email || identity.userName
   return (
     <Frame {...props} title={t("external.title")}>
       <Heading title={t("external.title")} lead={t("external.lead", { provider, name })} />
       {problem && <Alert tone="warning">{t(`external.error.${problem}`, { provider })}</Alert>}
+      {isDomainRefused && <Alert tone="warning">{t("external.domain", { provider })}</Alert>}
       {mayLink && <LinkForm {...props} />}
       {mayCreate && <CreateForm {...props} />}
     </Frame>

@@ -1,5 +1,6 @@
 import { createPrivateKey } from "node:crypto"
 import { Fault, fieldError } from "../../kernel/fault.ts"
+import { domainOf, isDomainName } from "../../kernel/text/domain.ts"
 import { checkDirectory } from "./check-directory.ts"
 import { refusedError, shortText } from "./field.ts"
 import type { Options, Said, Settings } from "./model.ts"
@@ -11,11 +12,34 @@ export function checkIdp({ name, settings }: Said): void {
   else checks[settings.kind](settings)
 }
 
+/** The options as they are stored; rejects those that can't be set at this place. */
+export function acceptedOptions(orgId: string | undefined, options: Options): Options {
+  checkPlace(orgId, options)
+  const { allowedDomains = [], ...rest } = options
+  if (allowedDomains.length > domainsMax) {
+    throw domainsError(`must be at most ${domainsMax} domains`)
+  }
+  const domains = [...new Set(allowedDomains.map(allowedDomainOf))]
+  return { ...rest, ...(domains.length > 0 && { allowedDomains: domains }) }
+}
+
+const domainsMax = 50
+
+function allowedDomainOf(text: string): string {
+  const domain = domainOf(text)
+  // `domainToASCII` decodes what is percent-encoded, which no domain is.
+  if (isDomainName(domain) && !text.includes("%")) return domain
+  throw domainsError("must be names of domains such as example.com, without @ or *")
+}
+
+const domainsError = (expected: string) =>
+  fieldError("idp.allowed_domains_invalid", "provider_options.allowed_domains", expected)
+
 /**
  * Refuses what only the instance can decide: whoever administers an organization would else lower
  * what applications of others require.
  */
-export function checkOptions(orgId: string | undefined, options: Options): void {
+function checkPlace(orgId: string | undefined, options: Options): void {
   if (orgId === undefined) return
   if (options.isTrustedForAddresses) {
     throw fieldError(

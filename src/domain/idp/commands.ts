@@ -9,7 +9,7 @@ import {
   type Transaction,
 } from "../../store/index.ts"
 import { addPolicy, findPolicy, login } from "../policy/index.ts"
-import { checkIdp, checkOptions, checkSecret, mustHaveSecret } from "./check.ts"
+import { acceptedOptions, checkIdp, checkSecret, mustHaveSecret } from "./check.ts"
 import {
   type Idp,
   type IdpEvent,
@@ -49,9 +49,9 @@ export type Wish = Said & {
 
 /** Adds a provider; nobody signs in with it until it is linked to a login policy. */
 export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: string }) {
-  const { id = cx.ids.next(), secret = "", metadata = "", ...said } = wish
-  checkIdp(said)
-  checkOptions(place, said.options)
+  const { id = cx.ids.next(), secret = "", metadata = "", ...given } = wish
+  checkIdp(given)
+  const said = { ...given, options: acceptedOptions(place, given.options) }
   checkSecret(said.settings, secret)
   mustHaveSecret(said.settings, secret)
   return step(cx, place, id, (tx, { all }) => {
@@ -78,12 +78,12 @@ export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: 
 export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish) {
   const { secret = "", metadata = "", ...given } = wish
   checkIdp(given)
-  checkOptions(place, given.options)
+  const options = acceptedOptions(place, given.options)
   checkSecret(given.settings, secret)
   const { kind } = given.settings
   return step(cx, place, id, (tx, state) => {
     const before = idpIn(state, id, kind)
-    const said = withTrust(given, before)
+    const said = withTrust({ ...given, options }, before)
     const isKnown = metadata === tx.state(idpMetadata, id).metadata
     if (secret === "" && isKnown && isSame(before, said)) throw unchangedError()
     if (metadata !== "") keepMetadata(tx, id, metadata)
@@ -100,9 +100,9 @@ export async function migrateIdp(cx: Cx, place: Place, id: string, wish: Wish) {
   const { kind } = given.settings
   if (kind !== "azure" && kind !== "google") throw wrongKindError()
   checkIdp(given)
-  checkOptions(place, given.options)
+  const options = acceptedOptions(place, given.options)
   return step(cx, place, id, (tx, state) => {
-    const said = withTrust(given, idpIn(state, id, "oidc"))
+    const said = withTrust({ ...given, options }, idpIn(state, id, "oidc"))
     if (secret === "") forgetSecret(tx, id)
     else keepSecret(tx, id, secret)
     return [{ type: `${levelOf(place)}.idp.oidc.migrated.${kind}`, data: { id, ...said } }]

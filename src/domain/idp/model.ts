@@ -129,6 +129,11 @@ export type Options = {
    * provider of the instance.
    */
   readonly isTrustedForAddresses?: boolean
+  /**
+   * The domains of verified email addresses that accounts are created for, as A-labels; absent
+   * means any domain, and none has to be verified.
+   */
+  readonly allowedDomains?: readonly string[]
 }
 
 /** What is said of a provider, but for its secret. */

@@ -1,6 +1,6 @@
-import { domainToASCII } from "node:url"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
+import { domainOf, isDomainName } from "../../kernel/text/domain.ts"
 import type { ClaimChange, Cx, Decision, Draft } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { domainPolicy, policyIn } from "../policy/index.ts"
@@ -13,6 +13,8 @@ import {
   org,
   type ProofType,
 } from "./model.ts"
+
+export { domainOf }
 
 /** A domain that login names may end in is one organisation's within an instance. */
 export const domainClaim = "org_domain"
@@ -30,24 +32,9 @@ export const releaseDomain = (domain: string): ClaimChange => ({
   key: domain,
 })
 
-const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-const shape = new RegExp(`^(?=.{1,253}$)(${label}\\.)+(?!\\d+$)${label}$`)
-
-/** What parts a domain from the rest of an address; some readers would cut there. */
-const delimiter = /[\s/?#:@\\[\]]/
-
-/**
- * The one form of a domain that is compared. What is none, such as a name below the numeric address
- * of a host, is compared as it is.
- */
-export function domainOf(text: string): string {
-  const name = text.trim()
-  return (delimiter.test(name) ? "" : domainToASCII(name)) || name.toLowerCase()
-}
-
 function givenDomain(text: string): string {
   const domain = domainOf(text)
-  if (shape.test(domain)) return domain
+  if (isDomainName(domain)) return domain
   throw fieldError(
     "org.domain_invalid",
     "domain",

@@ -75,6 +75,11 @@ export const causes = {
   "pkce.missing": "An application without a secret must use PKCE: turn it on in its library.",
   "scope.more": "The scope asks for more than was granted before.",
   "scope.words": "Words are separated by spaces, and openid must be one of them.",
+  "provider.domain":
+    "The identity provider is set up not to create accounts for this email domain: check its " +
+    "allowed domains.",
+  "provider.unverified":
+    "The identity provider sent no verified email address, and its allowed domains require one.",
   "address.none": "The application has no {$subject} registered.",
   "address.space": "A space at the beginning or the end is too much.",
   "address.slash":

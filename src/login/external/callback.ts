@@ -23,6 +23,7 @@ import type { Waiting } from "../browser-context.ts"
 import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"
 import { askedOfExternal } from "../entered/script.ts"
 import { goTo } from "../form.ts"
+import { domainRefusalOf, recordDomainRefusal } from "./allowed-domain.ts"
 import { enterLinked, enterLinking, enterNew } from "./enter.ts"
 import { linkings, offeredIdp, options } from "./offer.ts"
 import { judged, type Newcomer, newcomerOf } from "./person.ts"
@@ -132,10 +133,21 @@ export async function proceed(pageContext: PageContext, came: Came): Promise<Res
   if (verdict?.kind === "create") return created(context, fresh)
   if (verdict?.kind === "barred") return trouble(context, { problem: "not_allowed", status: 403 })
   if (!isKept) await succeedIntent(cx, intent.id, intent.answered)
-  if (verdict?.kind === "refuse") {
-    return trouble(context, { problem: "provider_unlinked", status: 403 })
-  }
+  if (verdict?.kind === "refuse") return refuseCreation(context, newcomer)
+  const domainRefusal = verdict && domainRefusalOf(newcomer)
+  if (domainRefusal) recordDomainRefusal(context, domainRefusal)
   return (verdict ? options : linkings).next(context, { intentId: intent.id })
+}
+
+/** The page for somebody who can't get an account; the administrators find out why. */
+export function refuseCreation(
+  context: LoginContext,
+  newcomer: Newcomer,
+): Promise<Response> | Response {
+  const domainRefusal = domainRefusalOf(newcomer)
+  if (domainRefusal) recordDomainRefusal(context, domainRefusal)
+  const problem = domainRefusal ? "provider_domain" : "provider_unlinked"
+  return trouble(context, { problem, status: 403 })
 }
 
 /** Where the account can't be made as the provider says, the person is asked. */

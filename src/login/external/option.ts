@@ -13,7 +13,8 @@ import {
 import { needOf } from "../factor/need.ts"
 import type { Fields } from "../form.ts"
 import { loginPaths } from "../path.ts"
-import { mendable } from "./callback.ts"
+import { domainRefusalOf } from "./allowed-domain.ts"
+import { mendable, refuseCreation } from "./callback.ts"
 import { enterLinking, enterNew } from "./enter.ts"
 import { type OptionNote, options } from "./offer.ts"
 import { judged, type Newcomer, newcomerOf, optionsFor, provenHere } from "./person.ts"
@@ -38,7 +39,7 @@ function askedBy(loginContext: LoginContext, note: OptionNote | undefined): Aske
   if (newcomer.intent.linkUserId !== undefined) return undefined
   const { isLinkingAllowed: mayLink, isCreationAllowed: mayCreate } = optionsFor(
     loginContext,
-    newcomer.found,
+    newcomer,
   )
   return { newcomer, note, mayLink, mayCreate }
 }
@@ -56,6 +57,7 @@ export function askOption(loginContext: LoginContext): Promise<Response> | Respo
     identity,
     mayLink,
     mayCreate,
+    isDomainRefused: domainRefusalOf(newcomer) !== undefined,
     problem: note.problem,
     intentId: note.intentId,
     form: targetOf(loginContext, loginPaths.externalOption),
@@ -88,7 +90,7 @@ async function create(
   { newcomer, note, mayCreate }: Asked,
   fields: Fields,
 ): Promise<Response> {
-  if (!mayCreate) return trouble(loginContext, { problem: "provider_unlinked", status: 403 })
+  if (!mayCreate) return refuseCreation(loginContext, newcomer)
   const said = {
     givenName: fields.get("givenName").trim(),
     familyName: fields.get("familyName").trim(),

@@ -35,6 +35,7 @@ import { newcomersHome } from "../entered/script.ts"
 import { needOf } from "../factor/need.ts"
 import { missingFrom } from "../factor/sufficiency.ts"
 import type { Present } from "../flow.ts"
+import { domainRefusalOf } from "./allowed-domain.ts"
 import { type Candidate, type Verdict, verdictOn } from "./rule.ts"
 
 /** Somebody who has come from a provider, and the provider. */
@@ -48,24 +49,26 @@ export type Newcomer = {
 
 /**
  * What may be done with who comes from a provider: an account is made where the organisation that
- * gets it lets its people in by that.
+ * gets it lets its people in by that, and the allowed domains of the provider include theirs.
  */
-export function optionsFor({ cx, waiting }: LoginContext, found: Found): Options {
+export function optionsFor({ cx, waiting }: LoginContext, newcomer: Newcomer): Options {
+  const { found } = newcomer
   const { options, id } = found.idp
   const mayCome = letsIn(cx, id, newcomersHome(cx, found, waiting))
-  return { ...options, isCreationAllowed: options.isCreationAllowed && mayCome }
+  const isCreationAllowed = options.isCreationAllowed && mayCome && !domainRefusalOf(newcomer)
+  return { ...options, isCreationAllowed }
 }
 
 /** Decides whose account it is. */
 export function judged(loginContext: LoginContext, newcomer: Newcomer): Verdict {
   const { cx } = loginContext
-  const { intent, found, identity } = newcomer
+  const { intent, identity } = newcomer
   const external = { idpId: intent.idpId, externalId: identity.externalId }
   const known = userLetIn(cx, external)
   if (known === undefined && linkedUser(cx, external) !== undefined) return { kind: "barred" }
   const { email, emailVerified, givenName, familyName } = identity
   return verdictOn({
-    options: optionsFor(loginContext, found),
+    options: optionsFor(loginContext, newcomer),
     identity: {
       email,
       emailVerified,

@@ -127,6 +127,65 @@ describe("what passes for a fresh sign-in", () => {
   })
 })
 
+describe("who gets an account", () => {
+  const optionsOf = async (id: string) =>
+    (await asOwner("getProviderByID", { id })).idp.config.options
+  const setDomains = (id: string, allowedDomains: string[]) => {
+    const { clientSecret: _, ...rest } = oidc
+    const providerOptions = { allowedDomains }
+    return asOwner("updateGenericOIDCProvider", { ...rest, id, providerOptions })
+  }
+
+  test("is nobody by default", async () => {
+    expect(await optionsOf(await addOidc())).toMatchObject({
+      ...{ isCreationAllowed: false, isAutoCreation: false, allowedDomains: [] },
+    })
+  })
+
+  test.each(idpForms)("is limited to domains with $name, in one spelling", async (form) => {
+    const written = ["Example.COM", "bücher.example", "example.com", "XN--bcher-kva.example"]
+    const body = { ...bodyOf(form), providerOptions: { allowedDomains: written } }
+    const { id } = await asManager(`add${form.name}Provider`, body)
+    const { idp } = await asManager("getProviderByID", { id })
+    const stored = ["example.com", "xn--bcher-kva.example"]
+    expect(idp.config.options.allowedDomains).toEqual(stored)
+    const known = idpById(estate.cx(), id)?.idp.options
+    expect(known?.allowedDomains).toEqual(stored)
+  })
+
+  test("is anybody again where an update has no domains", async () => {
+    const id = await addOidc()
+    await setDomains(id, ["example.com"])
+    await setDomains(id, [])
+    expect(idpById(estate.cx(), id)?.idp.options).not.toHaveProperty("allowedDomains")
+    await expect(setDomains(id, [])).rejects.toMatchObject({ id: "idp.unchanged" })
+  })
+
+  test.each([
+    ...["", "com", "@example.com", "*.example.com", "ada@example.com", "https://example.com"],
+    ...["example.com.", "ex%61mple.com", "a b.example", "-a.example", "127.0.0.1"],
+  ])("is refused for what is no domain: %j", async (domain) => {
+    const refused = {
+      code: "invalid_argument",
+      id: "idp.allowed_domains_invalid",
+      violation: { field: "provider_options.allowed_domains" },
+    }
+    const id = await addOidc()
+    await expect(setDomains(id, ["example.com", domain])).rejects.toMatchObject(refused)
+    expect(await optionsOf(id)).toMatchObject({ allowedDomains: [] })
+  })
+
+  test("is of 50 domains at most", async () => {
+    const id = await addOidc()
+    const domains = Array.from({ length: 51 }, (_, at) => `d${at}.example`)
+    await expect(setDomains(id, domains)).rejects.toMatchObject({
+      ...{ id: "idp.allowed_domains_invalid", message: expect.stringContaining("50") },
+    })
+    await setDomains(id, domains.slice(1))
+    expect((await optionsOf(id)).allowedDomains).toHaveLength(50)
+  })
+})
+
 describe("what people may sign in with", () => {
   const offered = (orgId?: string) => activeIdps(estate.cx(), orgId).map(({ idp }) => idp.id)
 

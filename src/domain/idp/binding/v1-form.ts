@@ -101,6 +101,7 @@ export function optionsOf(given: OptionsMessage | undefined): Options {
   const { isLinkingAllowed = false, isCreationAllowed = false } = given ?? {}
   const { isAutoCreation = false, isAutoUpdate = false, autoLinking = 0 } = given ?? {}
   const { acceptAsFresh = false, forwardAcrValues = false, isTrustedForAddresses } = given ?? {}
+  const { allowedDomains = [] } = given ?? {}
   return {
     ...{ isLinkingAllowed, isCreationAllowed, isAutoCreation, isAutoUpdate },
     autoLinking: meaning(autoLinkings, autoLinking),
@@ -108,6 +109,7 @@ export function optionsOf(given: OptionsMessage | undefined): Options {
     ...(acceptAsFresh && { acceptAsFresh }),
     ...(forwardAcrValues && { forwardAcrValues }),
     ...(isTrustedForAddresses !== undefined && { isTrustedForAddresses }),
+    ...(allowedDomains.length > 0 && { allowedDomains }),
   }
 }
 

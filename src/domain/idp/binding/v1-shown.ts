@@ -56,8 +56,9 @@ export function shownIdp(cx: Cx, { idp, place }: Found, metadata = "") {
 export const standOf = (cx: Cx, { idp, place }: { readonly idp: Idp; readonly place: Place }) =>
   details({ ...idp, owner: place ?? cx.instance })
 
-export const shownOptions = ({ autoLinking, ...options }: Options) => ({
+export const shownOptions = ({ autoLinking, allowedDomains = [], ...options }: Options) => ({
   ...options,
+  allowedDomains: [...allowedDomains],
   autoLinking: autoLinkings[autoLinking],
 })
 

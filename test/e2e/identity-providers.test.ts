@@ -55,6 +55,14 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       .filter({ has: page.getByRole("button", { name: `Remove: ${name}` }) })
   const named = (name: string) => dialog().locator(`[name="${name}"]`)
   const field = (name: string) => dialog().getByLabel(name, { exact: true })
+  /** A provider creates no accounts until an administrator turns that on. */
+  const letNewPeopleIn = async () => {
+    expect(await dialog().getByLabel("New people may come").isChecked()).toBe(false)
+    expect(await dialog().getByLabel("Allowed email domains").count()).toBe(0)
+    await dialog().getByLabel("New people may come").check()
+    await dialog().getByLabel("Without asking").check()
+    await dialog().getByLabel("Allowed email domains").waitFor()
+  }
 
   const ada = {
     ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
@@ -71,6 +79,8 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await dialog().getByRole("button", { name: "Save" }).click()
     await dialog().getByRole("alert").getByText("Must be an address").waitFor()
     await field("Issuer").fill(peer.issuer)
+    await letNewPeopleIn()
+    await dialog().getByText("list the email domains that you allow").waitFor()
     await dialog().getByRole("button", { name: "Save" }).click()
     await closed()
     await row("Peer").getByText("Inactive").waitFor()
@@ -295,6 +305,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await field("Base DN").fill(base)
       await field("Bind DN").fill(admin.dn)
       await field("Password of the bind DN").fill(admin.password)
+      await letNewPeopleIn()
       await dialog().getByRole("button", { name: "Save" }).click()
       await closed()
       await row("Staff").getByRole("button", { name: "Test: Staff" }).click()
@@ -351,6 +362,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await dialog().getByRole("alert").getByText("Can't be used").waitFor()
       await named("metadataUrl").fill(saml.metadataUrl)
       await dialog().getByLabel("Sign out there, too").check()
+      await letNewPeopleIn()
       await dialog().getByRole("button", { name: "Save" }).click()
       await closed()
       await row("Campus").getByRole("button", { name: "Edit: Campus" }).click()

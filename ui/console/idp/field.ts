@@ -20,7 +20,7 @@ export const fields = {
   tokenEndpoint: { type: "url", max: 2048 },
   userEndpoint: { type: "url", hint: "idps.hint.userEndpoint", max: 2048 },
   idAttribute: { type: "text", placeholder: "id", hint: "idps.hint.idAttribute" },
-  tenant: { type: "text", placeholder: "common", hint: "idps.hint.tenant" },
+  tenant: { type: "text", placeholder: "example.onmicrosoft.com", hint: "idps.hint.tenant" },
   teamId: { type: "text" },
   keyId: { type: "text" },
   privateKey: { type: "area", hint: "idps.hint.privateKey", max: 5000 },

@@ -1,8 +1,8 @@
-import { Suspense } from "react"
+import { Fragment, Suspense } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
-import { Check, SelectField, TextArea, TextField } from "../../kit/index.ts"
+import { Alert, Check, SelectField, TextArea, TextField } from "../../kit/index.ts"
 import { DialogForm, type Form, formId, useForm } from "../form/index.ts"
 import { call, t, unless, useRead } from "../shell/index.ts"
 import { BackAddress } from "./back.tsx"
@@ -15,6 +15,7 @@ import {
   optionNames,
 } from "./field.ts"
 import { type KindName, kindNames, kindOf, type Place } from "./kind.ts"
+import { creationWarningOf } from "./reach.ts"
 import { SecretField } from "./secret.tsx"
 import { autoLinkings, requestOf, type Values, valuesOf } from "./value.ts"
 
@@ -151,20 +152,23 @@ const hasBrand = ({ values }: Form<Values>): boolean => kindOf(values.kind).bran
 type OptionsProps = { readonly form: Form<Values>; readonly place: Place }
 
 /** What may come of a sign-in. */
-function Options({ form: { values, change }, place }: OptionsProps) {
+function Options({ form, place }: OptionsProps) {
+  const { values, change } = form
   // Only the instance decides what passes for a fresh sign-in.
   const shown = optionNames.filter((name) => place === undefined || name !== "acceptAsFresh")
   return (
     <fieldset className="checks">
       <legend className="field-label choice-legend">{t("idps.options")}</legend>
       {shown.map((name) => (
-        <Check
-          key={name}
-          label={t(`idps.option.${name}`)}
-          hint={t(`idps.option_hint.${name}`)}
-          checked={values[name]}
-          onChange={(on) => change({ [name]: on })}
-        />
+        <Fragment key={name}>
+          <Check
+            label={t(`idps.option.${name}`)}
+            hint={t(`idps.option_hint.${name}`)}
+            checked={values[name]}
+            onChange={(on) => change({ [name]: on })}
+          />
+          {name === "isCreationAllowed" && values[name] && <AllowedDomains form={form} />}
+        </Fragment>
       ))}
       <SelectField
         label={t("idps.auto_linking")}
@@ -174,6 +178,26 @@ function Options({ form: { values, change }, place }: OptionsProps) {
         onChange={(autoLinking) => change({ autoLinking })}
       />
     </fieldset>
+  )
+}
+
+/** Who gets an account, once a provider creates them. */
+function AllowedDomains({ form }: { readonly form: Form<Values> }) {
+  const warning = creationWarningOf(form.values)
+  return (
+    <>
+      {warning && <Alert tone="warning">{t(`idps.creation_warning.${warning}`)}</Alert>}
+      <TextArea
+        {...form.text("allowedDomains")}
+        label={t("idps.allowed_domains")}
+        hint={t("idps.allowed_domains_hint")}
+        optional={t("form.optional")}
+        placeholder="example.com"
+        maxLength={13_000}
+        rows={2}
+        spellCheck={false}
+      />
+    </>
   )
 }
 

@@ -47,24 +47,30 @@ export type Values = Readonly<Record<FieldName, string>> &
   } & {
     readonly kind: KindName
     readonly autoLinking: AutoLinking
+    /** One domain a line. */
+    readonly allowedDomains: string
   }
 
-const tenants = {
+export const tenants = {
   common: AzureADTenantType.AZURE_AD_TENANT_TYPE_COMMON,
   organizations: AzureADTenantType.AZURE_AD_TENANT_TYPE_ORGANISATIONS,
   consumers: AzureADTenantType.AZURE_AD_TENANT_TYPE_CONSUMERS,
 } as const
 
-/** What most want: new people get an account, and who has one is linked. */
+/**
+ * A new provider links accounts that exist. It creates none until an administrator turns that on:
+ * anybody with an account at a public provider would get one here.
+ */
 const fresh = {
-  ...{ isCreationAllowed: true, isAutoCreation: true, isLinkingAllowed: true, isAutoUpdate: false },
+  ...{ isCreationAllowed: false, isAutoCreation: false },
+  ...{ isLinkingAllowed: true, isAutoUpdate: false },
   ...{ usePkce: true, isIdTokenMapping: false, emailVerified: false, startTls: false },
   ...{ withSignedRequest: true, federatedLogoutEnabled: false },
   ...{ forwardAcrValues: false, acceptAsFresh: false },
 } as const
 
 const usual: Partial<Readonly<Record<FieldName, string>>> = {
-  ...{ idAttribute: "id", tenant: "common", userBase: "dn", userFilters: "uid mail" },
+  ...{ idAttribute: "id", userBase: "dn", userFilters: "uid mail" },
   ...{ userObjectClasses: "inetOrgPerson", ldapUserName: "uid", ldapFirstName: "givenName" },
   ...{ ldapLastName: "sn", ldapDisplayName: "cn", ldapEmail: "mail" },
 }
@@ -95,6 +101,7 @@ export function valuesOf(provider: Provider | undefined): Values {
     forwardAcrValues: is(options, "forwardAcrValues"),
     acceptAsFresh: is(options, "acceptAsFresh"),
     autoLinking: autoLinkings.find((name) => autoLinkingNumbers[name] === number) ?? "off",
+    allowedDomains: (options?.allowedDomains ?? []).join("\n"),
   }
 }
 
@@ -191,6 +198,7 @@ export function requestOf(values: Values, before: Provider | undefined) {
     providerOptions: {
       ...Object.fromEntries(optionNames.map((name) => [name, values[name]])),
       autoLinking: autoLinkingNumbers[values.autoLinking],
+      allowedDomains: linesOf(values.allowedDomains),
     },
   }
 }
@@ -214,7 +222,7 @@ const attributesOf = (values: Values) => ({
 })
 
 function tenantFrom(text: string) {
-  const [, several] = Object.entries(tenants).find(([name]) => name === (text || "common")) ?? []
+  const [, several] = Object.entries(tenants).find(([name]) => name === text) ?? []
   return several === undefined
     ? ({ type: { case: "tenantId", value: text } } as const)
     : ({ type: { case: "tenantType", value: several } } as const)

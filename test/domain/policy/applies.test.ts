@@ -1,12 +1,15 @@
 // What an administrator of an organization sets does not apply to those who outrank them.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addIdp, changeIdp, linkIdp } from "../../../src/domain/idp/commands.ts"
+import { idpById } from "../../../src/domain/idp/index.ts"
+import { idps, type Said } from "../../../src/domain/idp/model.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout, login, policyFor } from "../../../src/domain/policy/index.ts"
 import { setText } from "../../../src/domain/text/commands.ts"
 import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
 import { countFailedTry, failedTries } from "../../../src/domain/user/credential/lockout.ts"
-import { addUser, user } from "../../../src/domain/user/index.ts"
+import { addUser, letsUserIn, user } from "../../../src/domain/user/index.ts"
 import type { Call } from "../../../src/kernel/context.ts"
 import { needOf } from "../../../src/login/factor/need.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
@@ -112,4 +115,57 @@ test("a message has the words of the instance for those who outrank its author",
     ...["Of the organization C", "Of the organization C"],
     ...["Of the instance", "Of the instance"],
   ])
+})
+
+describe("an identity provider of an organization", () => {
+  const same: Said = {
+    name: "Acme",
+    settings: {
+      ...{ kind: "oidc", issuer: "https://idp.example.com", clientId: "client", scopes: [] },
+      ...{ isIdTokenMapping: false, usePkce: true },
+    },
+    options: {
+      ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
+      ...{ isAutoUpdate: false, autoLinking: "off" },
+    },
+  }
+  const acme = { ...same, secret: "s3cret" }
+  const id = "acme"
+  const admitted = () => people.filter((userId) => letsUserIn(estate.cx(), id, userId))
+  const link = () => linkIdp(by("settings"), "org1", id)
+
+  test("signs in those who do not outrank its author", async () => {
+    await addIdp(by("settings"), "org1", { id, ...acme })
+    await link()
+    expect(admitted()).toEqual(["nobody", "settings"])
+    await changeIdp(by("manager"), "org1", id, { ...acme, name: "Other" })
+    expect(admitted()).toEqual(["nobody", "settings", "manager"])
+  })
+
+  test("signs in everybody, as before the upgrade, where no event records an author", async () => {
+    await estate.step(
+      (tx) => {
+        const claims = [{ take: "idp", key: id, taken: { id: "idp.exists", message: "taken" } }]
+        const draft = { type: "org.idp.oidc.added", data: { id, ...same }, claims } as const
+        tx.append(idps, "org/org1", [draft], "org1")
+      },
+      { caller: callerOf("settings", "org1") },
+    )
+    await link()
+    expect(admitted()).toEqual([...people])
+    const again = changeIdp(by("settings"), "org1", id, same)
+    await expect(again).rejects.toMatchObject({ id: "idp.unchanged" })
+    await changeIdp(by("settings"), "org1", id, { ...same, name: "Other" })
+    expect(admitted()).toEqual(["nobody", "settings"])
+  })
+
+  test("is taken over by who sends the same settings again", async () => {
+    await addIdp(by("settings"), "org1", { id, ...acme })
+    await link()
+    await changeIdp(by("owner"), "org1", id, same)
+    expect(idpById(estate.cx(), id)?.idp.author).toBe("owner")
+    expect(admitted()).toEqual([...people])
+    const again = changeIdp(by("owner"), "org1", id, same)
+    await expect(again).rejects.toMatchObject({ id: "idp.unchanged" })
+  })
 })

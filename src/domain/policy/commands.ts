@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { appliesTo, type Reading } from "./applies.ts"
+import { appliesTo, canReplace, type Reading } from "./applies.ts"
 import type { Policy, Values } from "./kind.ts"
 import { type Policies, type PolicyEvent, policies, type Said } from "./model.ts"
 import { type Label, type LookFiles, label, labelPreview, lookFields } from "./page.ts"
@@ -39,9 +39,10 @@ export const changePolicy = <V extends Values>(
   place: Place,
   { policy, say }: Saying<V>,
 ): Promise<Receipt> =>
-  write(cx, place, (before) => {
+  write(cx, place, (before, tx) => {
     const own = before[policy.kind]
     if (!own && place !== undefined) throw missingError()
+    mustBeReplaceable(tx, place, policy)
     const had = { ...policy.standard, ...own?.values }
     return [changed(place, policy, { had, said: say(had), isOwn: own !== undefined })]
   })
@@ -94,7 +95,25 @@ export const resetPolicy = <V extends Values>(
   cx: Cx,
   orgId: string,
   ...asked: readonly Policy<V>[]
-): Promise<Receipt> => write(cx, orgId, (before) => taken(before, asked))
+): Promise<Receipt> =>
+  write(cx, orgId, (before, tx) => {
+    for (const each of asked) mustBeReplaceable(tx, orgId, each)
+    return taken(before, asked)
+  })
+
+/**
+ * Refuses to change or remove restrictions of an organization that somebody has set who has more
+ * permissions there than the caller: they would no longer apply, or the caller's would instead.
+ */
+function mustBeReplaceable<V extends Values>(
+  tx: Decision,
+  orgId: Place,
+  { kind, stricter }: Policy<V>,
+): void {
+  const own = orgId === undefined ? undefined : tx.state(policies, idOf(orgId))[kind]
+  if (!own || orgId === undefined || own.author === "" || !stricter) return
+  if (!canReplace(tx, { author: own.author, orgId })) throw authorTooHighError()
+}
 
 function taken<V extends Values>(
   before: Policies,
@@ -133,24 +152,18 @@ function changed<V extends Values>(
 
 const levelOf = (place: Place) => (place === undefined ? "instance" : "org")
 
-async function write(
-  cx: Cx,
-  place: Place,
-  decide: (before: Policies) => readonly Draft<PolicyEvent>[],
-): Promise<Receipt> {
+type Decide = (before: Policies, tx: Decision) => readonly Draft<PolicyEvent>[]
+
+async function write(cx: Cx, place: Place, decide: Decide): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => append(tx, place, decide))
   return step.receipt(policies, idOf(place))
 }
 
 /** Appends, and lets go of the files that nobody will be shown any more. */
-function append(
-  tx: Transaction,
-  place: Place,
-  decide: (before: Policies) => readonly Draft<PolicyEvent>[],
-): void {
+function append(tx: Transaction, place: Place, decide: Decide): void {
   const id = idOf(place)
   const before = tx.state(policies, id)
-  tx.append(policies, id, decide(before), place ?? tx.instance)
+  tx.append(policies, id, decide(before, tx), place ?? tx.instance)
   const kept = filesIn(tx.state(policies, id))
   const files = [...filesIn(before)].filter((name) => !kept.has(name))
   if (files.length === 0) return
@@ -230,8 +243,8 @@ export const policyIn = <V extends Values>(
 export type Member = { readonly userId: string; readonly orgId: string }
 
 /**
- * What a policy says for a user of an organization: what that says, unless the user outranks
- * whoever changed it last. Also for a decision.
+ * What a policy says for a user of an organization: the organization's values, or, where the user
+ * outranks their author, the instance's with the organization's restrictions. Also for a decision.
  */
 export function policyFor<V extends Values>(
   read: Reading,
@@ -239,8 +252,9 @@ export function policyFor<V extends Values>(
   policy: Policy<V>,
 ): V {
   const own = ownOf(read, orgId, policy)
-  const isOwn = own !== undefined && appliesTo(read, userId, own.author)
-  return valuesOf(isOwn ? own : ownOf(read, "", policy), policy)
+  if (own && appliesTo(read, userId, own.author)) return policy.full(own.values)
+  const instance = valuesOf(ownOf(read, "", policy), policy)
+  return own && policy.stricter ? policy.stricter(instance, policy.full(own.values)) : instance
 }
 
 function ownOf<V extends Values>(
@@ -254,6 +268,14 @@ function ownOf<V extends Values>(
 
 const valuesOf = <V extends Values>(said: Said | undefined, { standard, full }: Policy<V>): V =>
   said ? full(said.values) : standard
+
+const authorTooHighError = () =>
+  new Fault(
+    "permission_denied",
+    "user.outranks_you",
+    "this policy was set by a user who has permissions that you lack; ask an administrator who " +
+      "has these permissions to change it",
+  )
 
 const noFileError = () =>
   new Fault("not_found", "asset.missing", "there is no such file here; nobody has sent one")

@@ -23,6 +23,11 @@ export type Policy<V extends Values> = {
   readonly standard: V
   /** Refuses what nobody can mean, and what would shut everybody out. */
   readonly check: (values: V) => void
+  /**
+   * For users who outrank the author of an organization's policy: the values of the instance, with
+   * the restrictions of the organization added. Absent where the policy restricts nothing.
+   */
+  readonly stricter?: (instance: V, organization: V) => V
   /** All that it says where this was said of it. */
   readonly full: (said: Values) => V
 }

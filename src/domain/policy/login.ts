@@ -76,7 +76,19 @@ export const login = policy<Login>({
     wholeNumber("second_factor_check_lifetime", values.secondFactorCheckLifetime, bounds)
     wholeNumber("multi_factor_check_lifetime", values.multiFactorCheckLifetime, bounds)
   },
+  // Factors that either allows stay allowed, so that users still need those that they have set up.
+  stricter: (instance, organization) => ({
+    ...instance,
+    forceMfa: instance.forceMfa || organization.forceMfa,
+    forceMfaLocalOnly: instance.forceMfaLocalOnly || organization.forceMfaLocalOnly,
+    secondFactors: union(instance.secondFactors, organization.secondFactors),
+    multiFactors: union(instance.multiFactors, organization.multiFactors),
+  }),
 })
+
+const union = <T>(one: readonly T[], other: readonly T[]): readonly T[] => [
+  ...new Set([...one, ...other]),
+]
 
 /** Nobody could come in any more, not even whoever would change it back. */
 function mustOpen(values: Login): void {

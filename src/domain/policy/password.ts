@@ -28,6 +28,14 @@ export const passwordComplexity = policy<PasswordComplexity>({
     // Each is as much work as a sign-in.
     wholeNumber("reuse_count", reuseCount, { min: 0, max: 24 })
   },
+  stricter: (instance, organization) => ({
+    minLength: Math.max(instance.minLength, organization.minLength),
+    hasUppercase: instance.hasUppercase || organization.hasUppercase,
+    hasLowercase: instance.hasLowercase || organization.hasLowercase,
+    hasNumber: instance.hasNumber || organization.hasNumber,
+    hasSymbol: instance.hasSymbol || organization.hasSymbol,
+    reuseCount: Math.max(instance.reuseCount, organization.reuseCount),
+  }),
 })
 
 export type Lockout = {
@@ -44,7 +52,15 @@ export const lockout = policy<Lockout>({
     wholeNumber("max_password_attempts", maxPasswordAttempts, { min: 0, max: 1000 })
     wholeNumber("max_otp_attempts", maxOtpAttempts, { min: 0, max: 1000 })
   },
+  stricter: (instance, organization) => ({
+    maxPasswordAttempts: fewer(instance.maxPasswordAttempts, organization.maxPasswordAttempts),
+    maxOtpAttempts: fewer(instance.maxOtpAttempts, organization.maxOtpAttempts),
+  }),
 })
+
+/** The smaller number of attempts; 0 means no limit. */
+const fewer = (one: number, other: number): number =>
+  one === 0 || other === 0 ? one + other : Math.min(one, other)
 
 export type PasswordAge = {
   /** 0: a password is good for good. */

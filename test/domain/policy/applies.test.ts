@@ -4,11 +4,11 @@ import { addIdp, changeIdp, linkIdp } from "../../../src/domain/idp/commands.ts"
 import { idpById } from "../../../src/domain/idp/index.ts"
 import { idps, type Said } from "../../../src/domain/idp/model.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
-import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
-import { lockout, login, policyFor } from "../../../src/domain/policy/index.ts"
+import { addPolicy, changePolicy, resetPolicy } from "../../../src/domain/policy/commands.ts"
+import { lockout, login, passwordComplexity, policyFor } from "../../../src/domain/policy/index.ts"
 import { setText } from "../../../src/domain/text/commands.ts"
 import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
-import { countFailedTry, failedTries } from "../../../src/domain/user/credential/lockout.ts"
+import { countFailedTry } from "../../../src/domain/user/credential/lockout.ts"
 import { addUser, letsUserIn, user } from "../../../src/domain/user/index.ts"
 import type { Call } from "../../../src/kernel/context.ts"
 import { needOf } from "../../../src/login/factor/need.ts"
@@ -25,7 +25,8 @@ beforeEach(async () => {
       roles: ["ORG_SETTINGS_MANAGER"],
     })
   })
-  await addPolicy(by("settings"), "org1", { policy: login, say: () => ({ forceMfa: true }) })
+  const say = () => ({ forceMfa: true, hidePasswordReset: true })
+  await addPolicy(by("settings"), "org1", { policy: login, say })
 })
 afterEach(() => estate.close())
 
@@ -37,7 +38,7 @@ const people = ["nobody", "settings", "manager", "owner"] as const
 async function appliesTo() {
   const cx = estate.cx()
   const isApplied = (read: Parameters<typeof policyFor>[0]) => (userId: string) =>
-    policyFor(read, { userId, orgId: "org1" }, login).forceMfa
+    policyFor(read, { userId, orgId: "org1" }, login).hidePasswordReset
   const outside = people.filter(isApplied(cx))
   const { value: within } = await cx.store.transact(cx, (tx) => people.filter(isApplied(tx)))
   expect(within).toEqual(outside)
@@ -50,8 +51,64 @@ const append = (userId: string, type: "user.deactivated" | "user.removed") =>
 describe("a sign-in policy of an organization", () => {
   test("applies to those who have no more permissions than whoever set it", async () => {
     expect(await appliesTo()).toEqual(["nobody", "settings"])
-    expect(needOf(estate.cx(), "nobody").isForced).toBe(true)
-    expect(needOf(estate.cx(), "owner").isForced).toBe(false)
+  })
+
+  test("requires a second factor of those who outrank whoever set it, too", async () => {
+    const forced = () => people.filter((userId) => needOf(estate.cx(), userId).isForced)
+    expect(forced()).toEqual([...people])
+    await append("settings", "user.deactivated")
+    expect(forced()).toEqual([...people])
+  })
+
+  test("leaves those who outrank its author the second factors that either allows", async () => {
+    const say = () => ({ secondFactors: ["otp_email"] as const, multiFactors: [] })
+    await changePolicy(by("settings"), "org1", { policy: login, say })
+    const factors = (userId: string) => {
+      const { secondFactors, multiFactors } = policyFor(
+        ...([estate.cx(), { userId, orgId: "org1" }, login] as const),
+      )
+      return [...secondFactors, ...multiFactors]
+    }
+    expect(factors("nobody")).toEqual(["otp_email"])
+    expect(factors("owner")).toEqual(["otp", "u2f", "otp_email", "u2f_with_verification"])
+  })
+
+  test("is changed and removed by nobody who has fewer permissions than its author", async () => {
+    const turn = (userId: string, forceMfa: boolean) =>
+      changePolicy(by(userId), "org1", {
+        ...{ policy: login, say: () => ({ forceMfa, allowRegister: !forceMfa }) },
+      })
+    const refused = { code: "permission_denied", id: "user.outranks_you" }
+    await turn("manager", false)
+    await turn("manager", true)
+    await expect(turn("settings", false)).rejects.toMatchObject(refused)
+    await expect(resetPolicy(by("settings"), "org1", login)).rejects.toMatchObject(refused)
+    await turn("owner", false)
+    await expect(turn("manager", true)).rejects.toMatchObject(refused)
+    await estate.step((tx) => {
+      addUser(tx, "equal", person("equal", "org1"))
+      addMember(tx, { userId: "equal", target: { level: "org", id: "org1" }, roles: ["ORG_OWNER"] })
+    })
+    await resetPolicy(by("owner"), "org1", login)
+    await addPolicy(by("manager"), "org1", { policy: login, say: () => ({ forceMfa: true }) })
+    await turn("equal", false)
+    await append("equal", "user.deactivated")
+    await turn("settings", true)
+  })
+
+  test("that an administrator of the instance has set is changed by its owners", async () => {
+    const say = () => ({ forceMfa: true })
+    await addPolicy(by("owner"), "org2", { policy: login, say })
+    await estate.step((tx) => {
+      addUser(tx, "narrow", person("narrow", "org2"))
+      addMember(tx, {
+        ...{ userId: "narrow", target: { level: "org", id: "org2" } },
+        roles: ["ORG_SETTINGS_MANAGER"],
+      })
+    })
+    const reset = (userId: string) => resetPolicy(by(userId, "org2"), "org2", login)
+    await expect(reset("narrow")).rejects.toMatchObject({ id: "user.outranks_you" })
+    await reset("stranger")
   })
 
   test("applies to more people once somebody with more permissions changes it", async () => {
@@ -90,16 +147,52 @@ describe("a sign-in policy of an organization", () => {
   })
 })
 
-test("a lockout policy of an organization locks nobody who outranks whoever set it", async () => {
-  const say = () => ({ maxPasswordAttempts: 1 })
+test("a lockout policy of an organization limits everybody's attempts", async () => {
+  const say = () => ({ maxPasswordAttempts: 2 })
   await addPolicy(by("settings"), "org1", { policy: lockout, say })
-  await estate.step((tx) => {
-    for (const each of ["nobody", "manager"]) countFailedTry(tx, each)
-  })
+  const fail = () =>
+    estate.step((tx) => {
+      for (const each of ["nobody", "manager"]) countFailedTry(tx, each)
+    })
   const cx = estate.cx()
-  expect(cx.store.state(cx, user, "nobody").status).toBe("locked")
-  expect(cx.store.state(cx, user, "manager").status).toBe("active")
-  expect(cx.store.state(cx, failedTries, "manager").failures).toBe(0)
+  const statuses = () => ["nobody", "manager"].map((each) => cx.store.state(cx, user, each).status)
+  await fail()
+  expect(statuses()).toEqual(["active", "active"])
+  await fail()
+  expect(statuses()).toEqual(["locked", "locked"])
+})
+
+test.each([
+  [0, 0, 0],
+  [0, 3, 3],
+  [5, 0, 5],
+  [5, 3, 3],
+  [3, 5, 3],
+])(
+  "of %i attempts of the instance and %i of the organization %i apply",
+  async (above, own, end) => {
+    const say = (max: number) => () => ({ maxOtpAttempts: max, maxPasswordAttempts: 9 })
+    await addPolicy(by("settings"), "org1", { policy: lockout, say: say(own) })
+    await addPolicy(by("owner"), undefined, { policy: lockout, say: say(above) })
+    const owner = { userId: "owner", orgId: "org1" }
+    expect(policyFor(estate.cx(), owner, lockout).maxOtpAttempts).toBe(end)
+  },
+)
+
+test("a password must meet the requirements of the instance and the organization", async () => {
+  const bare = {
+    ...{ hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false },
+  }
+  await addPolicy(by("owner"), undefined, {
+    ...{ policy: passwordComplexity, say: () => ({ ...bare, minLength: 10, hasNumber: true }) },
+  })
+  await addPolicy(by("settings"), "org1", {
+    ...{ policy: passwordComplexity, say: () => ({ ...bare, minLength: 14, reuseCount: 2 }) },
+  })
+  const owner = { userId: "owner", orgId: "org1" }
+  expect(policyFor(estate.cx(), owner, passwordComplexity)).toEqual({
+    ...{ ...bare, minLength: 14, hasNumber: true, reuseCount: 2 },
+  })
 })
 
 test("a message has the words of the instance for those who outrank its author", async () => {

@@ -3,7 +3,7 @@ import { decodeJwt } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
-
+import { forwardedParameters } from "../../src/domain/idp/upstream/forward.ts"
 import {
   answerOf,
   apiCallerOf,
@@ -119,7 +119,7 @@ describe("what an application requires is sent on:", () => {
     ],
     ["no other prompt", { prompt: "consent select_account" }, {}],
     ["max_age", { max_age: "3600" }, { max_age: "3600" }],
-    ["max_age=0 also as prompt=login", { max_age: "0" }, { max_age: "0", prompt: "login" }],
+    ["max_age=0 as prompt=login", { max_age: "0" }, { max_age: "300", prompt: "login" }],
     ["login_hint", { login_hint: "ada@example.com" }, { login_hint: "ada@example.com" }],
     ["acr_values only where that is configured", { acr_values: "gold 2" }, {}],
   ])("%s", async (_, asking, expected) => {
@@ -130,6 +130,20 @@ describe("what an application requires is sent on:", () => {
     await optionsAre({ forwardAcrValues: true })
     expect(await forwarded({ acr_values: "gold 2" })).toEqual({ acr_values: "gold 2" })
   })
+})
+
+test.each([
+  ["azure", { maxAgeSeconds: 3600 }, { prompt: "login" }],
+  ["azure", { maxAgeSeconds: 0 }, { prompt: "login" }],
+  ["azure", { loginHint: "ada" }, { login_hint: "ada" }],
+  ["gitlab", { maxAgeSeconds: 3600 }, { max_age: "3600" }],
+  ["google", { maxAgeSeconds: 3600 }, { max_age: "3600" }],
+  ["google", { maxAgeSeconds: 0 }, { max_age: "0" }],
+  ["github", { maxAgeSeconds: 0, mustSignIn: true }, {}],
+] as const)("a provider of kind %s is sent for %j: %j", (kind, requested, expected) => {
+  const client = { clientId: "client", scopes: [], tenant: "common", emailVerified: false }
+  const of = { settings: { ...client, kind, issuer: upstreamIssuer }, options: wish().options }
+  expect(forwardedParameters(of, requested)).toEqual(expected)
 })
 
 describe("auth_time", () => {

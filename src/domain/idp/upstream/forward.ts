@@ -26,9 +26,15 @@ const forwardedTo: Readonly<Partial<Record<Settings["kind"], readonly Forwarded[
   azure: ["prompt", "login_hint"],
 }
 
-/** OpenID Connect Core §3.1.2.1: max_age=0 means the same as prompt=login. */
-const asksToSignIn = ({ mustSignIn = false, maxAgeSeconds }: RequestedSignIn): boolean =>
-  mustSignIn || maxAgeSeconds === 0
+/**
+ * OpenID Connect Core §3.1.2.1: max_age=0 means the same as prompt=login. A provider that isn't
+ * sent a max_age has to sign the user in again for any.
+ */
+const asksToSignIn = (
+  { mustSignIn = false, maxAgeSeconds }: RequestedSignIn,
+  known: readonly Forwarded[],
+): boolean =>
+  mustSignIn || maxAgeSeconds === 0 || (maxAgeSeconds !== undefined && !known.includes("max_age"))
 
 /**
  * The max_age that goes with prompt=login. Many providers return auth_time only with a max_age,
@@ -36,15 +42,24 @@ const asksToSignIn = ({ mustSignIn = false, maxAgeSeconds }: RequestedSignIn): b
  */
 const statedWithinSeconds = 300
 
+function maxAgeSent(
+  { maxAgeSeconds }: RequestedSignIn,
+  how: { readonly mustSignIn: boolean; readonly known: readonly Forwarded[] },
+): number | undefined {
+  const isSaidByPrompt = maxAgeSeconds === 0 && how.known.includes("prompt")
+  if (maxAgeSeconds !== undefined && !isSaidByPrompt) return maxAgeSeconds
+  return how.mustSignIn ? statedWithinSeconds : undefined
+}
+
 /** The parameters of an authorization request that carry on what an application requires. */
 export function forwardedParameters(
   { settings, options }: { readonly settings: Settings; readonly options: Options },
   requested: RequestedSignIn,
 ): Readonly<Record<string, string>> {
   const { loginHint = "", acrValues = [] } = requested
-  const mustSignIn = asksToSignIn(requested)
-  const { maxAgeSeconds = mustSignIn ? statedWithinSeconds : undefined } = requested
   const known = forwardedTo[settings.kind] ?? []
+  const mustSignIn = asksToSignIn(requested, known)
+  const maxAgeSeconds = maxAgeSent(requested, { mustSignIn, known })
   const values: Readonly<Record<Forwarded, string>> = {
     prompt: mustSignIn ? "login" : "",
     max_age: maxAgeSeconds === undefined ? "" : String(maxAgeSeconds),

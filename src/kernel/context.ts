@@ -197,3 +197,7 @@ export const asEach = <C extends Pick<Call, "caller" | "authors">>(cx: C): reado
   if (authors.length === 0) return [cx]
   return [{ ...cx, authors: undefined }, ...authors.map((userId) => asAuthor(cx, userId))]
 }
+
+/** Whether a user is the caller, or an author of the call's request. */
+export const isAmongCallers = (cx: Pick<Call, "caller" | "authors">, userId: string): boolean =>
+  asEach(cx).some(({ caller }) => caller.kind === "user" && caller.userId === userId)

@@ -1,3 +1,4 @@
+import { isAmongCallers } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Page } from "../../kernel/page.ts"
 import { type Cx, type Receipt, search } from "../../store/index.ts"
@@ -32,7 +33,7 @@ type Named = { readonly userId: string; readonly messageId: string }
  * written to themselves would prove that an address is theirs which is not.
  */
 export async function viewMessage(cx: Cx, { userId, messageId }: Named): Promise<Content> {
-  if (cx.caller.kind === "user" && cx.caller.userId === userId) {
+  if (isAmongCallers(cx, userId)) {
     throw new Fault(
       "permission_denied",
       "message.own",

@@ -251,8 +251,12 @@ describe("the outbox", () => {
     await ask("setEmail", { userId: "manager", email: "new@example.com", verification })
     await drained(reactors)
     const [{ id: messageId }] = (await ask("listMessages", { userId: "manager" })).messages
-    const looked = async () => manager("viewMessage", { userId: "manager", messageId })
+    const one = { userId: "manager", messageId }
+    const looked = async () => manager("viewMessage", one)
     await expect(looked()).rejects.toMatchObject({ id: "message.own" })
+    const cx = { authors: ["manager"] }
+    const changed = async () => estate.as("owner", "viewMessage", one, { cx })
+    await expect(changed()).rejects.toMatchObject({ id: "message.own" })
   })
 
   test("sends again what has failed, as another message", async () => {

@@ -103,6 +103,18 @@ describe.each(kinds)("a person's $of", ({ of, set, resend, verify, request, valu
     await expect(again).rejects.toMatchObject({ id: "user.verify_own" })
   })
 
+  test("is called verified by nobody whose target changes another's request", async () => {
+    const changed = (name: string, more: object) =>
+      as("manager", name, { userId, ...more }, { cx: { authors: [userId] } })
+    const refusal = { code: "permission_denied", id: "user.verify_own" }
+    for (const how of [vouched, returnCode]) {
+      await expect(changed(set, { ...request, ...how })).rejects.toMatchObject(refusal)
+    }
+    await setBy("manager")
+    await expect(changed(resend, returnCode)).rejects.toMatchObject(refusal)
+    expect(own(of).verified).toBe(false)
+  })
+
   test("has one code that counts, the newest", async () => {
     const { verificationCode: first } = await setBy("manager", returnCode)
     const { verificationCode: second } = await their("manager", resend, returnCode)

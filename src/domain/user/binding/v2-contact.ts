@@ -6,6 +6,7 @@ import {
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { details } from "../../../kernel/answer.ts"
+import { isAmongCallers } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { changeUser, removePhone, requestCode, verifyContact } from "../account/contact.ts"
@@ -89,8 +90,7 @@ const urlTemplateIn = ({ case: how, value }: Verification): string =>
 
 /** Nobody vouches for their own address, whatever they may do to others'. */
 export function notOneself(cx: Cx, id: string, given: NewContact): NewContact {
-  const isOwn = cx.caller.kind === "user" && cx.caller.userId === id
-  if (isOwn && given.verified) throw returnedError()
+  if (given.verified && isAmongCallers(cx, id)) throw returnedError()
   if (given.code) mustBeModest(cx, id, given.code)
   return given
 }

@@ -1,3 +1,4 @@
+import { isAmongCallers } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isKnownHost } from "../../instance/index.ts"
@@ -60,7 +61,7 @@ export const codeAbout = (userId: string, of: CodeFor): string => `user/${userId
  * change users could write what they like.
  */
 export function mustBeModest(cx: Cx, id: string, { returned, urlTemplate }: Wish): void {
-  if (cx.caller.kind !== "user" || cx.caller.userId !== id) return
+  if (!isAmongCallers(cx, id)) return
   if (returned) throw returnedError()
   if (urlTemplate === "" || cx.holds?.("user.write") || leadsHere(cx, urlTemplate)) return
   throw new Fault(

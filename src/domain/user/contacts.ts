@@ -209,16 +209,22 @@ export function verifierByCode(
 ): Verifier {
   const { emailCode, phoneCode, invite, returnedCodes = [] } = person
   const codes = { email: emailCode, phone: phoneCode, invite }
-  return returnedCodes.includes(of) ? (codes[of]?.verifier ?? byOrganization) : byUser
+  return codes[of]?.verifier ?? (returnedCodes.includes(of) ? byOrganization : byUser)
 }
 
-/** Remembers which codes were returned, also once they are erased. */
+/**
+ * Remembers which codes the caller could read, also once they are erased: those that were returned,
+ * and those of earlier versions that were sent with the caller's link.
+ */
 export function returnedWith(
   before: readonly ReturnedCode[] = [],
   of: ReturnedCode,
-  { returned }: { readonly returned: boolean },
+  { returned, urlTemplate, verifier }: CodeDelivery,
 ) {
   const others = before.filter((each) => each !== of)
-  const returnedCodes = returned ? [...others, of] : others
+  const isReadable = returned || (verifier === undefined && urlTemplate !== "")
+  const returnedCodes = isReadable ? [...others, of] : others
   return before.length + returnedCodes.length === 0 ? {} : { returnedCodes }
 }
+
+type CodeDelivery = { readonly returned: boolean; readonly urlTemplate: string } & VerifiedBy

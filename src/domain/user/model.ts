@@ -14,7 +14,7 @@ import {
 } from "./contacts.ts"
 import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
 import { type IdpLink, type LinkEvent, linkFolds } from "./links.ts"
-import type { VerifiedBy } from "./verifier.ts"
+import { byOrganization, type VerifiedBy } from "./verifier.ts"
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
 export type Gender = (typeof genders)[number]
@@ -37,7 +37,7 @@ export type AccessTokenType = "bearer" | "jwt"
  */
 export type LoginNames = { readonly userName: string; readonly loginNames: readonly string[] }
 
-/** A code, sealed; `expires` is ms UTC. `verifier`: of an address, where it was returned. */
+/** A code, sealed; `expires` is ms UTC. `verifier`: of an address, if not always the user. */
 export type Code = {
   readonly sealed: string
   readonly expires: number
@@ -99,7 +99,7 @@ export type UserEvent =
         readonly channel: Channel
         /** The sign-in that it was asked for in, to go on with; empty where in none. */
         readonly requestId: string
-      },
+      } & VerifiedBy,
       { readonly sealed: string }
     >
   | Event<
@@ -369,12 +369,15 @@ export const user = aggregate<UserEvent, User>({
 
 /** Nothing once a newer code, its use or the removal of the user has erased it. */
 function passwordCodeOf(event: {
-  readonly data: Omit<PasswordCode, "sealed">
+  readonly data: Omit<PasswordCode, "sealed"> & { readonly urlTemplate: string }
   readonly private: { readonly sealed: string } | null
 }): Human["passwordCode"] {
-  const { expires, channel, returned } = event.data
+  const { expires, channel, returned, urlTemplate } = event.data
   const { sealed } = event.private ?? {}
-  return sealed === undefined ? undefined : { sealed, expires, channel, returned }
+  if (sealed === undefined) return undefined
+  // Earlier versions did not store the verifier: the caller could read a code in their own link.
+  const verifier = event.data.verifier ?? (urlTemplate ? byOrganization : undefined)
+  return { sealed, expires, channel, returned, ...(verifier && { verifier }) }
 }
 
 /** Nothing once a newer code or the removal of the user has erased it. */

@@ -58,8 +58,10 @@ const told = (id: string, orgId: string) => {
 const both = { email: true, phone: true }
 const neither = { email: false, phone: false }
 
+type CodeFor = "email" | "phone" | "invite" | "password"
+
 /** The code that was sent last. */
-async function sentCode(id: string, of: "email" | "phone"): Promise<string> {
+async function sentCode(id: string, of: CodeFor): Promise<string> {
   const events = await estate.store.log.read(0, 500)
   const last = events.filter(
     ({ type, id: at }) => at === id && type === `user.human.${of}.code.added`,
@@ -119,6 +121,62 @@ describe("an address that an administrator calls verified", () => {
     await estate.as("stranger", "verifyEmail", { userId: id, verificationCode: emailCode })
     expect(told(id, "org2").email).toBe(true)
     expect(told(id, "org1").email).toBe(false)
+  })
+
+  const foreign = "https://evil.test/?u={{.UserID}}&c={{.Code}}"
+  const redirecting = "https://id.example.com/oauth/v2/authorize?prompt=none&state={{.Code}}"
+  const own = "https://id.example.com/ui/v2/login/verify?u={{.UserID}}&c={{.Code}}"
+
+  test.each([
+    ["stranger", foreign, false],
+    ["stranger", redirecting, false],
+    ["stranger", "https://id.example.com:8443/ui/{{.Code}}", false],
+    ["stranger", own, true],
+    ["owner", foreign, true],
+  ] as const)("is no proof if the code is in a link of theirs: %s, %s", async (who, link, is) => {
+    const verification = { case: "sendCode", value: { urlTemplate: link } }
+    const { id } = await create(who, "org2", { email: { email, verification }, phone: undefined })
+    const verificationCode = await sentCode(id, "email")
+    await estate.as("stranger", "verifyEmail", { userId: id, verificationCode })
+    expect(told(id, "org2").email).toBe(true)
+    expect(told(id, "org1").email).toBe(is)
+  })
+
+  test.each([
+    ["", true],
+    [foreign, false],
+    [own, true],
+  ])("is no proof if an invitation has a link of theirs: %j", async (urlTemplate, is) => {
+    for (const isRenewed of [false, true]) {
+      const verification = { case: "sendCode", value: { urlTemplate } }
+      const userName = { username: `invited-${isRenewed}` }
+      const input = { organizationId: "org2", ...userName, ...human({ phone: undefined }) }
+      const { id: userId } = await estate.as("stranger", "createUser", input)
+      await estate.as("stranger", "createInviteCode", { userId, verification })
+      if (isRenewed) await estate.as("stranger", "resendInviteCode", { userId })
+      const verificationCode = await sentCode(userId, "invite")
+      await estate.as("stranger", "verifyInviteCode", { userId, verificationCode })
+      expect(told(userId, "org1").email, `${isRenewed}`).toBe(is)
+      await estate.as("stranger", "deleteUser", { userId })
+    }
+  })
+
+  test.each([
+    ["", true],
+    [foreign, false],
+    [own, true],
+  ])("is no proof if a password reset has a link of theirs: %j", async (urlTemplate, is) => {
+    const { id: userId } = await create("stranger", "org2", { phone: undefined })
+    const medium = { case: "sendLink", value: { urlTemplate } }
+    await estate.as("stranger", "passwordReset", { userId, medium })
+    const value = await sentCode(userId, "password")
+    await estate.as("stranger", "setPassword", {
+      userId,
+      newPassword: { password: "Correct-horse-7-battery" },
+      verification: { case: "verificationCode", value },
+    })
+    expect(told(userId, "org2").email).toBe(true)
+    expect(told(userId, "org1").email).toBe(is)
   })
 
   test("is verified for all where their organization has proven its domain", async () => {
@@ -187,9 +245,9 @@ describe("what was verified before that was stored", () => {
       },
     },
   })
-  const code = (returned: boolean): Draft<UserEvent> => ({
+  const code = (returned: boolean, urlTemplate = ""): Draft<UserEvent> => ({
     type: "user.human.email.code.added",
-    data: { expires: 1, returned, urlTemplate: "" },
+    data: { expires: 1, returned, urlTemplate },
     private: { sealed: "s" },
     erase: { types: ["user.human.email.code.added"] },
   })
@@ -210,6 +268,12 @@ describe("what was verified before that was stored", () => {
   test.each([
     ["a code that was sent", admin, [added(false), code(false), used], "user"],
     ["a code that was returned", admin, [added(false), code(true), used], "organization"],
+    [
+      "a code in a link of the caller",
+      admin,
+      [added(false), code(false, "https://evil.test"), used],
+      "organization",
+    ],
     ["an administrator's word", admin, [added(false), said], "organization"],
     ["an administrator who created the user", admin, [added(true)], "organization"],
     ["the server itself", undefined, [added(true)], "instance"],

@@ -14,7 +14,7 @@ import {
 } from "../credential/credential.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, hasLeft, type InviteMail, type User, type UserEvent, user } from "../model.ts"
-import { isProofMissing, verifierFrom } from "../verifier.ts"
+import { byOrganization, isProofMissing, type VerifiedBy, verifierFrom } from "../verifier.ts"
 import { personOf } from "./contact.ts"
 import { mayVerify } from "./verified.ts"
 
@@ -27,8 +27,12 @@ export type Renewal = { readonly code: NewCode; readonly again: true }
 const addInvite = user.command<NewInvite | Renewal>((state, given, cx, id) => {
   const person = invitable(cx, id, state)
   const isOfInstance = verifierFrom(cx).by === "instance"
-  const mail = "again" in given ? mailBefore(person) : { ...mailOf(given), isOfInstance }
-  return [inviteAdded(given.code, mail)]
+  if (!("again" in given)) return [inviteAdded(given.code, { ...mailOf(given), isOfInstance })]
+  const before = mailBefore(person)
+  // The new code is sent with the earlier link, so it proves no more than the earlier code.
+  const verifier = before.verifier ?? byOrganization
+  const code = before.urlTemplate === "" ? given.code : { ...given.code, verifier }
+  return [inviteAdded(code, before)]
 })
 
 /**
@@ -103,7 +107,7 @@ const mailOf = ({ code, applicationName }: NewInvite): InviteMail => ({
   applicationName: optionalTextOf("application_name", applicationName),
 })
 
-function mailBefore({ invite }: Human): InviteMail {
+function mailBefore({ invite }: Human): InviteMail & VerifiedBy {
   if (invite) return invite
   throw refusedError("user.not_invited", "there is no invitation to send again; create one")
 }

@@ -1,10 +1,10 @@
 import { isAmongCallers } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { isKnownHost } from "../../instance/index.ts"
+import { isKnownHost, requireInstance } from "../../instance/index.ts"
 import { newCode } from "../../policy/index.ts"
 import { urlTemplateOf } from "../field.ts"
-import { type Verifier, verifierFrom } from "../verifier.ts"
+import { byUser, type Verifier, verifierFrom } from "../verifier.ts"
 
 /** A verification code, sealed for the mail that carries it, or also returned to the caller. */
 export type NewCode = {
@@ -14,7 +14,7 @@ export type NewCode = {
   readonly returned: boolean
   /** The link that the mail carries instead of ours; empty for ours. */
   readonly urlTemplate: string
-  /** Who verifies an address by it, if it is returned. */
+  /** Who verifies an address by it, if it is returned or its link is the caller's. */
   readonly verifier?: Verifier
 }
 
@@ -42,13 +42,16 @@ export function createCode(
   { of, returned, urlTemplate = "" }: { of: CodeFor; returned: boolean; urlTemplate?: string },
 ): NewCode {
   const { plain, expires } = newCode(cx, generators[of])
+  const template = urlTemplateOf(urlTemplate)
+  const isUserProof = !returned && (template === "" || isOwnPage(cx, template))
+  const verifier = isUserProof ? byUser : verifierFrom(cx)
   return {
     plain,
     sealed: cx.secrets.seal("seal", plain, codeAbout(userId, of)),
     expires,
     returned,
-    urlTemplate: urlTemplateOf(urlTemplate),
-    ...(returned && { verifier: verifierFrom(cx) }),
+    urlTemplate: template,
+    ...((returned || template !== "") && { verifier }),
   }
 }
 
@@ -77,6 +80,18 @@ type Wish = Pick<NewCode, "returned" | "urlTemplate">
 function leadsHere(cx: Cx, urlTemplate: string): boolean {
   const url = URL.parse(urlTemplate)
   return url !== null && isKnownHost(cx, url.hostname)
+}
+
+/**
+ * Whether a link opens a page of the instance itself. A code in any other link reaches whoever runs
+ * the page, so it doesn't prove that the user read the message. Protocol endpoints are excluded:
+ * they redirect to clients and send parameters such as `state` there.
+ */
+function isOwnPage(cx: Cx, urlTemplate: string): boolean {
+  const url = URL.parse(urlTemplate)
+  if (!url?.pathname.startsWith("/ui/") || !isKnownHost(cx, url.hostname)) return false
+  const own = new URL(requireInstance(cx).publicUrl)
+  return url.hostname === own.hostname ? url.origin === own.origin : url.port === ""
 }
 
 /** A code in one's own hands proves nothing. */

@@ -295,7 +295,8 @@ export function passwordSet(state: Human, password: NewPassword): readonly Draft
   const changed = passwordChanged(password, state.password)
   if (password.code === undefined) return [changed]
   if (passwordCode?.sealed !== password.code) throw codeWrongError()
-  const hasArrived = passwordCode.channel === "email" && !passwordCode.returned
+  const { channel, returned, verifier = byUser } = passwordCode
+  const hasArrived = channel === "email" && !returned && verifier.by === "user"
   const isKnown = email.verified && !isProofMissing(byUser, email.verifier)
   if (isKnown || !hasArrived) return [changed]
   const types = ["user.human.email.code.added"] as const

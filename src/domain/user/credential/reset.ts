@@ -119,10 +119,17 @@ function addressOf({ email, phone }: Human, channel: Channel): string {
 
 /** The event of a new code; an older one is forgotten. */
 function resetAdded({ code, channel, within }: Reset): Draft<UserEvent> {
-  const { sealed, expires, returned, urlTemplate } = code
+  const { sealed, expires, returned, urlTemplate, verifier } = code
   return {
     type: "user.human.password.code.added",
-    data: { expires, returned, urlTemplate, channel, requestId: within?.requestId ?? "" },
+    data: {
+      expires,
+      returned,
+      urlTemplate,
+      channel,
+      requestId: within?.requestId ?? "",
+      ...(verifier && { verifier }),
+    },
     private: { sealed },
     erase: { types: ["user.human.password.code.added"] },
   }

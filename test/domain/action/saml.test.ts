@@ -45,6 +45,29 @@ test("a script adds attributes, and takes none of ours", async () => {
   await unbind()
 })
 
+test("a script adds no email address", async () => {
+  const names = [
+    ...["email", "E-Mail", "mail", "email_address", "user.email"],
+    "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
+    ...["urn:oid:0.9.2342.19200300.100.1.3", "URN:OID:1.2.840.113549.1.9.1"],
+  ]
+  const allowed = ["email_list", "voicemail"]
+  const set = (name: string) =>
+    `api.v1.attributes.setCustomAttribute(${JSON.stringify(name)}, "", "ceo@corp.test")`
+  const unbind = await bound([...names, ...allowed].map(set).join("\n"))
+  const sp = await nodeSaml(provider)
+  const at = await browserOf(provider).signIn(
+    pathOf(await sp.getAuthorizeUrlAsync("", "", {})),
+    "pat",
+  )
+  const { SAMLResponse = "" } = postedFields(at.page)
+  const xml = Buffer.from(SAMLResponse, "base64").toString()
+  for (const name of names) expect(xml).not.toContain(`Name="${name}"`)
+  for (const name of allowed) expect(xml).toContain(`Name="${name}"`)
+  expect(xml.split("ceo@corp.test")).toHaveLength(1 + allowed.length)
+  await unbind()
+})
+
 test("one that refuses is told to the application", async () => {
   const unbind = await bound(`throw new Error("not for SAML")`)
   const sp = await nodeSaml(provider)

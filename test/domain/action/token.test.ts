@@ -2,6 +2,7 @@ import { decodeJwt } from "jose"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { shares } from "../../../src/domain/action/api.ts"
 import { complementClaims } from "../../../src/domain/action/index.ts"
+import { takeClaim } from "../../../src/domain/action/run/token.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { instance, setSecurity } from "../../../src/domain/instance/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
@@ -224,6 +225,20 @@ test("nothing that is there is overwritten, and nothing of ours can be claimed",
     'key "URN:core:iam:x" is reserved',
     'key "act" is reserved',
   ])
+})
+
+test("scripts add no email address or phone number, and targets do", async () => {
+  const keys = ["email", "Email", "email_verified", "phone_number", "phone_number_verified"]
+  await bound(5, [
+    claims(`for (const key of ${JSON.stringify(keys)}) api.v1.claims.setClaim(key, "other")`),
+  ])
+  const { access_token } = await told()
+  for (const key of keys) expect(access_token).not.toHaveProperty(key)
+  expect(access_token[logKey]).toEqual(keys.map((key) => `key "${key}" is reserved`))
+  const added = {}
+  const taking = { claims: added, script: { name: "target" }, noted: [], isOfOrg: false }
+  takeClaim(["claim", "email", "pat@example.com"], taking)
+  expect(added).toEqual({ email: "pat@example.com" })
 })
 
 test("several run in their order, and see what those before have set", async () => {

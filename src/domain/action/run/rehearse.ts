@@ -81,7 +81,7 @@ const plays: Readonly<Record<Shape, (cx: Cx, whom: Whom) => Trial>> = {
     return {
       input: () => ({ shape: "token", data: { claims, clientId: "", user } }),
       answers: answersAbout(cx, userId, orgId),
-      take: (effect, script) => takeClaim(effect, { claims, script, noted }),
+      take: (effect, script) => takeClaim(effect, { claims, script, noted, isOfOrg: true }),
       done: () => [
         ...Object.entries(claims)
           .filter(([key]) => !Object.hasOwn(given, key))

@@ -39,7 +39,10 @@ export async function complementSaml(
     answers: answersAbout(cx, userId, orgId),
     take: (effect) => {
       if (effect[0] === "metadata") noted.push(metadataIn(effect))
-      else add(attributeIn(effect))
+      else {
+        const attribute = attributeIn(effect)
+        if (!isEmailName(attribute.name)) add(attribute)
+      }
     },
     isLenient: () => mayMend(cx, userId, orgId),
   })
@@ -57,6 +60,16 @@ export async function complementSaml(
   if (noted.length > 0) await setMetadata(cx, userId, lastOfEach(noted))
   return [...attributes.values()]
 }
+
+const emailIds = ["urn:oid:0.9.2342.19200300.100.1.3", "urn:oid:1.2.840.113549.1.9.1"]
+
+/**
+ * Whether service providers read an attribute as the email address. An organization's script can't
+ * add it: the server has left it out where the service provider can't rely on its verification.
+ */
+const isEmailName = (name: string): boolean =>
+  emailIds.includes(name.trim().toLowerCase()) ||
+  /(?:^|[/:._-])(?:e-?mail(?:_?address)?|mail)$/i.test(name.trim())
 
 /** The attribute that an effect is; a Fault where it is none. */
 export function attributeIn([kind, name, format, ...values]: Effect): Attribute {

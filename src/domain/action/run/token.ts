@@ -44,7 +44,7 @@ async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise
       data: { claims, clientId, actor, user: shownUser(cx, userId) },
     }),
     answers: answersAbout(cx, userId, moment.orgId),
-    take: (effect, script) => takeClaim(effect, { claims, script, noted }),
+    take: (effect, script) => takeClaim(effect, { claims, script, noted, isOfOrg: true }),
     isLenient: () => isConsole(cx, clientId) || mayMend(cx, userId, moment.orgId),
   })
   const name = functions[asked.triggerType]
@@ -53,7 +53,8 @@ async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise
     more: () => ({ userinfo: claims, application: { client_id: clientId }, actor }),
     take: (said) => {
       noted.push(...said.metadata)
-      for (const effect of effectsOf(said)) takeClaim(effect, { claims, script: { name }, noted })
+      const taking = { claims, script: { name }, noted, isOfOrg: false }
+      for (const effect of effectsOf(said)) takeClaim(effect, taking)
     },
   })
   if (noted.length > 0) await setMetadata(cx, userId, lastOfEach(noted))
@@ -74,6 +75,8 @@ export type Taking = {
   /** Whose log it is. */
   readonly script: Pick<Script, "name">
   readonly noted: Metadata[]
+  /** Whether an organization's administrators wrote the script; targets are the instance's. */
+  readonly isOfOrg: boolean
 }
 
 /** Tokens travel in headers, which are short. */
@@ -82,12 +85,14 @@ const linesMax = 20
 const lineMax = 200
 
 /** Does to claims what a script asks for; a Fault where it can't have that. */
-export function takeClaim(effect: Effect, { claims, script, noted }: Taking): void {
+export function takeClaim(effect: Effect, { claims, script, noted, isOfOrg }: Taking): void {
   const [kind, key, value] = effect
   if (kind === "metadata") noted.push(metadataIn(effect))
   else if (kind === "claimLog") log(claims, script, textIn(effect))
   else if (kind === "claim") {
-    const problem = problemOf(claims, textIn(effect), value)
+    const name = textIn(effect)
+    const isContact = isOfOrg && isContactClaim(name)
+    const problem = problemOf(claims, name, value) ?? (isContact ? "is reserved" : undefined)
     if (problem === undefined) claims[String(key)] = value
     else log(claims, script, `key "${key}" ${problem}`)
   } else throw effectError(`${kind} is nothing that can be done here`)
@@ -121,3 +126,10 @@ const isReserved = (key: string): boolean =>
   key.length > 200 ||
   key.toLowerCase().startsWith("urn:core:iam") ||
   protocol.has(key)
+
+/**
+ * Claims for which other organizations rely on who verified an address: an organization's script
+ * can't add them where the server leaves them out. Some clients ignore the case of names.
+ */
+const isContactClaim = (key: string): boolean =>
+  /^(?:email|phone_number)(?:_verified)?$/.test(key.trim().toLowerCase())

@@ -184,6 +184,26 @@ describe("an address that has an account", () => {
     expect(registrantBy(provider.cx(), idIn(again.sent))?.accountId).toBe("rita")
   })
 
+  test("is registered although others have taken all names like it", async () => {
+    const cx = provider.cx()
+    await addOrganizationOf("elsewhere")
+    for (let number = 1; number <= 20; number++) {
+      const userName = number === 1 ? given.email : `${given.email}-${number}`
+      await createUser(cx, `taker-${number}`, {
+        ...{ kind: "human", orgId: "elsewhere", userName },
+        profile: { givenName: "T", familyName: "Aker" },
+        email: { value: `taker-${number}@example.net`, verified: true },
+      })
+    }
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(create()), given)
+    const id = idIn(sent)
+    const end = await browser.post(await browser.post(sent, { code: codeFor(sent) }), twice)
+    expect(end.response.status).not.toBe(422)
+    expect(findByLoginName(cx, `${given.email}-${id}`)).toBe(id)
+    expect(findByLoginName(cx, given.email)).toBe(id)
+  })
+
   test("that somebody got meanwhile makes no second account", async () => {
     const browser = browserOf(provider)
     const sent = await browser.post(await browser.go(create()), given)

@@ -269,7 +269,8 @@ export function completeRegistration(
 
 /**
  * Somebody new under a name that is free. Whoever proves an address is not kept out by an account
- * of another organization that is named like it: their name gets a number behind it.
+ * of another organization that is named like it: their name gets a number behind it, or
+ * the user ID if others have taken these names, too.
  */
 function nameable(tx: Transaction, id: string, person: NewHuman): NewHuman {
   const { orgId, email, userName } = person
@@ -281,7 +282,7 @@ function nameable(tx: Transaction, id: string, person: NewHuman): NewHuman {
     const holder = tx.holder(loginClaim, fold(wanted))
     if (!holder || tx.owner(user, holder.id) === orgId) return person
   }
-  return person
+  return { ...person, userName: `${email.value}-${id}` }
 }
 
 const namesMax = 20

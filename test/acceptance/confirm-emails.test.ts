@@ -4,17 +4,24 @@ import { run } from "../support/latchkey.ts"
 import { openHousehold, openService, personOf, type Service } from "./service.ts"
 
 let service: Service
+let orgId = ""
+let managerToken = ""
+let kim = ""
 beforeAll(async () => {
   service = await openService()
-  const { orgId, token } = await openHousehold(service, "acme-labs")
+  const household = await openHousehold(service, "acme-labs")
+  orgId = household.orgId
+  managerToken = household.token
   // Its own manager says that the address is verified, and has no permission on the instance.
-  await service.get(
-    "CreateUser",
-    { organizationId: orgId, username: "kim", human: personOf("kim") },
-    token,
-  )
+  kim = await addPerson("kim", "kim")
 })
 afterAll(() => service?.close())
+
+async function addPerson(username: string, name: string): Promise<string> {
+  const request = { organizationId: orgId, username, human: personOf(name) }
+  const { id } = await service.get("CreateUser", request, managerToken)
+  return id
+}
 
 const command = (...args: readonly string[]) => run([...args, "--data", service.data])
 
@@ -23,8 +30,10 @@ test("doctor reports them, and the operator confirms them once", async () => {
   expect((await command("doctor")).output).toMatch(finding)
   const dry = await command("users", "confirm-emails", "--dry-run")
   expect(dry).toMatchObject({ code: 0, output: expect.stringContaining("of 1 users") })
+  expect(dry.output).toContain(kim)
   expect((await command("doctor")).output).toMatch(finding)
-  const elsewhere = await command("users", "confirm-emails", "--org", "1")
+  const { organizationId: other } = await service.get("AddOrganization", { name: "other" })
+  const elsewhere = await command("users", "confirm-emails", "--org", other)
   expect(elsewhere.output).toContain("of 0 users")
   const done = await command("users", "confirm-emails")
   expect(done).toMatchObject({
@@ -33,4 +42,12 @@ test("doctor reports them, and the operator confirms them once", async () => {
   })
   expect((await command("users", "confirm-emails")).output).toContain("of 0 users")
   expect((await command("doctor")).output).not.toMatch(finding)
+})
+
+test("users who share an address are left out", async () => {
+  await addPerson("sam", "sam")
+  await addPerson("impostor", "sam")
+  const { output } = await command("users", "confirm-emails")
+  expect(output).toContain("of 0 users")
+  expect(output).toContain("2 users share their address with others and were left out")
 })

@@ -61,7 +61,20 @@ async function runConfirm(lent: Lent, flags: Flags): Promise<Outcome> {
   const asked = { instance: flags["--instance"], orgId: flags["--org"], dryRun }
   const data = await carrying(lent, flags, (carrier) => carrier.confirmEmails(asked))
   const did = dryRun ? "Would confirm" : "Confirmed"
-  return { text: `  ${did} the email addresses of ${data.confirmed} users`, data }
+  const { confirmed, userIds, skipped } = data
+  const more = confirmed - userIds.length
+  const text = [
+    `  ${did} the email addresses of ${confirmed} users`,
+    ...(dryRun ? userIds.map((id) => `    ${id}`) : []),
+    ...(dryRun && more > 0 ? [`    and ${more} more`] : []),
+    ...(skipped > 0
+      ? [
+          `  ${skipped} users share their address with others and were left out; ` +
+            "see latchkey doctor",
+        ]
+      : []),
+  ].join("\n")
+  return { text, data }
 }
 
 /** So many who were not taken over are shown to people; programs are told all. */

@@ -60,7 +60,15 @@ export const confirmAsked = z.lazy(() =>
 )
 export type ConfirmAsked = Readonly<z.output<typeof confirmAsked>>
 
-export const confirmPart = z.lazy(() => z.object({ confirmed: z.number() }))
+export const confirmPart = z.lazy(() =>
+  z.object({
+    confirmed: z.number(),
+    /** The first of them. */
+    userIds: z._default(z.array(z.string()), []),
+    /** Users who share their address with others. */
+    skipped: z._default(z.number(), 0),
+  }),
+)
 export type ConfirmPart = Readonly<z.output<typeof confirmPart>>
 
 /** Whoever has the store: the server that runs, or this process. */

@@ -62,7 +62,8 @@ export function peopleCarrierOf(services: Lent): PeopleCarrier {
     confirmEmails: async ({ instance, orgId, dryRun: isTrial }) => {
       const cx = callOn(services, instance)
       if (orgId !== undefined) homeIn(cx, orgId)
-      return { confirmed: await confirmEmails(cx, { orgId, isTrial }) }
+      const { userIds, ...counts } = await confirmEmails(cx, { orgId, isTrial })
+      return { ...counts, userIds: [...userIds] }
     },
   }
 }

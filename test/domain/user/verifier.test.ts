@@ -297,12 +297,24 @@ test("those that only their organization has verified are confirmed all at once"
   const { id } = await create("stranger", "org2")
   const cx = estate.cx()
   expect(await atHomeOnly()).toEqual([id])
-  expect(await confirmEmails(cx, { orgId: "org1", isTrial: false })).toBe(0)
-  expect(await confirmEmails(cx, { isTrial: true })).toBe(1)
+  expect(await confirmEmails(cx, { orgId: "org1", isTrial: false })).toMatchObject({ confirmed: 0 })
+  expect(await confirmEmails(cx, { isTrial: true })).toMatchObject({ confirmed: 1 })
   expect(told(id, "org1").email).toBe(false)
-  expect(await confirmEmails(cx, { orgId: "org2", isTrial: false })).toBe(1)
+  expect(await confirmEmails(cx, { orgId: "org2", isTrial: false })).toMatchObject({ confirmed: 1 })
   expect(told(id, "org1").email).toBe(true)
   expect(await atHomeOnly()).toEqual([])
+})
+
+test("those who share their address with others are not confirmed", async () => {
+  const owner = await create("manager", "org1", { phone: undefined })
+  const impostor = { username: "impostor", organizationId: "org2", ...human() }
+  const { id } = await estate.as("stranger", "createUser", impostor)
+  const all = { isTrial: false }
+  expect(await confirmEmails(estate.cx(), all)).toEqual({ confirmed: 0, userIds: [], skipped: 2 })
+  expect(told(id, "org1").email).toBe(false)
+  await estate.as("stranger", "deleteUser", { userId: id })
+  const userIds = [owner.id]
+  expect(await confirmEmails(estate.cx(), all)).toEqual({ confirmed: 1, userIds, skipped: 0 })
 })
 
 test("users who have the same verified address are listed", async () => {

@@ -209,6 +209,14 @@ export async function* verifiedAtHomeOnly(cx: Cx): AsyncGenerator<string> {
   }
 }
 
+/** Whether other users have the same verified address as a user. */
+export function hasSharedEmail(cx: Cx, id: string): boolean {
+  const address = emailNow(cx, id)?.address ?? ""
+  return cx.store
+    .all(cx, verifiedRows, { email: fold(address), limit: rowsMax })
+    .some((row) => row.id !== id && isOrgThere(cx, row.orgId))
+}
+
 const shared = statement<{ readonly ids: string }>(
   `SELECT group_concat(id, ' ') AS ids FROM users
    WHERE instance = $instance AND email_verified = 1 AND email_folded <> ''

@@ -1,7 +1,7 @@
 import type { Call } from "../../kernel/context.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { temporaryLabel } from "../org/index.ts"
+import { isOnlyOrg, temporaryLabel } from "../org/index.ts"
 import { messageText } from "../text/index.ts"
 import {
   type CodeFor,
@@ -28,7 +28,7 @@ export type Content = {
   /** Empty where there is none. */
   readonly link: string
   readonly code: string
-  /** Whose words and look it has: the person's own organisation, whoever had it sent. */
+  /** The organization whose texts, name and logo it has; empty for the instance's. */
   readonly orgId: string
 }
 
@@ -86,9 +86,12 @@ function worded(cx: Cx, message: Message, code: string): Content {
     VerifiedPhone: row.phone_verified === 1 ? row.phone : "",
   }
   const { org: orgId, display_name: displayName } = row
+  // An unverified address may be a stranger's: an organization can't write to it in our name.
+  const isOrgTrusted = isSafe || invitation.isOfInstance || isOnlyOrg(cx)
+  const textOrgId = isOrgTrusted ? orgId : ""
   const text = messageText(
     cx,
-    { kind, orgId, userId, language: row.preferred_language },
+    { kind, orgId: textOrgId, userId, language: row.preferred_language },
     {
       ...person,
       Code: code,
@@ -108,7 +111,7 @@ function worded(cx: Cx, message: Message, code: string): Content {
     displayName,
     language: text.language,
   }
-  return { ...text, link: linkOf(cx, message, places), code, orgId }
+  return { ...text, link: linkOf(cx, message, places), code, orgId: textOrgId }
 }
 
 /** The name that the server has given a user, who may have chosen another one since. */

@@ -278,7 +278,13 @@ test("a mail has the logo and the colours of whose look it has, and no drawing",
   await own("addCustomLabelPolicy", { primaryColor: "#0b6e4f" })
   await logo(onePixel)
   await own("activateCustomLabelPolicy")
-  await sending(() => addEva("en"))
+  const reset = () => ask("passwordReset", { userId: "eva" })
+  const email = { userId: "eva", email: "eva@example.com", ...isVerified }
+  await sending(
+    () => addEva("en"),
+    () => ask("setEmail", email),
+    reset,
+  )
   const html = String(server.received.at(-1)?.mail.html)
   expect(html).toMatch(
     /src="https:\/\/id\.example\.com\/assets\/v1\/org1\/policy\/label\/[^"]*png"/,
@@ -286,6 +292,33 @@ test("a mail has the logo and the colours of whose look it has, and no drawing",
   expect(html).toContain("background-color:#0b6e4f")
   await logo(svgWith('<rect width="1" height="1"/>'))
   await own("activateCustomLabelPolicy")
-  await sending(() => ask("passwordReset", { userId: "eva" }))
+  await sending(reset)
   expect(String(server.received.at(-1)?.mail.html)).not.toContain("<img")
+})
+
+test("an organization's texts, name and logo go to verified addresses only", async () => {
+  const own = (name: string, request: object = {}) =>
+    estate.as("manager", name, request, { of: "management.v1" })
+  await own("addCustomLabelPolicy", { primaryColor: "#0b6e4f" })
+  await own("activateCustomLabelPolicy")
+  const texts = { language: "en", subject: "You won", text: "Visit prize dot example" }
+  await own("setCustomVerifyEmailMessageText", texts)
+  await own("setCustomPasswordResetMessageText", texts)
+  const last = () => {
+    const { mail } = server.received.at(-1) ?? {}
+    return { subject: mail?.subject, html: String(mail?.html) }
+  }
+  const reset = () => ask("passwordReset", { userId: "eva" })
+  await sending(() => addEva("en"))
+  for (const act of [undefined, reset]) {
+    if (act) await sending(act)
+    const { subject, html } = last()
+    expect(subject).toMatch(/./)
+    expect(subject).not.toBe("You won")
+    expect(html).not.toMatch(/prize|#0b6e4f/)
+  }
+  const email = { userId: "eva", email: "eva@example.com", ...isVerified }
+  await sending(() => ask("setEmail", email), reset)
+  expect(last()).toEqual({ subject: "You won", html: expect.stringMatching(/prize/) })
+  expect(last().html).toContain("#0b6e4f")
 })

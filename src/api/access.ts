@@ -221,8 +221,12 @@ export function authorise<C extends Call>(
   const outranksInstance = () => authority.outranksInstance(cx)
   const holdsOnInstance = (permission: string) =>
     holdsHere(authority, cx, caller.userId, permission)
+  const oneself: Chain = { instance: true, org: caller.orgId, user: caller.userId }
+  const holdsOnOneself = (permission: string) =>
+    holdsOn(holderOf(authority, cx, caller.userId), oneself, permission)
   const orgId = cx.orgId || caller.orgId
-  const placed = { ...cx, orgId, outranks, outranksInstance, holdsOnInstance }
+  const held = { holdsOnInstance, holdsOnOneself }
+  const placed = { ...cx, orgId, outranks, outranksInstance, ...held }
   if (access.kind === "authenticated") {
     if (access.fresh) mustBeFresh(placed, access.rank, request)
     return placed

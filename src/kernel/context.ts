@@ -153,6 +153,8 @@ export type Call = Services & {
   readonly authors?: readonly string[] | undefined
   /** Whether the caller holds a permission on the whole instance. Set by the dispatcher. */
   readonly holdsOnInstance?: ((permission: string) => boolean) | undefined
+  /** Whether the caller holds a permission on their own account. Set by the dispatcher. */
+  readonly holdsOnOneself?: ((permission: string) => boolean) | undefined
   /** Asks another operation on behalf of the same caller. Set by the dispatcher. */
   readonly operate?: Operate | undefined
   /** Tells how access would be decided for a user, and why. Set by the dispatcher. */

@@ -104,6 +104,7 @@ export const policyRows: readonly PolicyRow[] = [
       userLoginMustBeDomain: false,
       validateOrgDomains: false,
       smtpSenderAddressMatchesInstanceDomain: false,
+      usersCanRename: false,
     },
     instance: { userLoginMustBeDomain: true, smtpSenderAddressMatchesInstanceDomain: true },
     own: { validateOrgDomains: true },

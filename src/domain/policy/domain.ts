@@ -7,6 +7,8 @@ export type DomainPolicy = {
   readonly validateOrgDomains: boolean
   /** Whether mails come from an address of the instance's own domain alone. */
   readonly smtpSenderAddressMatchesInstanceDomain: boolean
+  /** Whether users can change their own user name, by which programs may identify them. */
+  readonly usersCanRename: boolean
 }
 
 /** What login names and domains must be. */
@@ -16,6 +18,7 @@ export const domainPolicy = policy<DomainPolicy>({
     userLoginMustBeDomain: false,
     validateOrgDomains: false,
     smtpSenderAddressMatchesInstanceDomain: false,
+    usersCanRename: false,
   },
   check: () => {},
 })

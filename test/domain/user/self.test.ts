@@ -41,6 +41,7 @@ describe("callers change themselves:", () => {
   })
 
   test("their name to sign in with, unless it is somebody's", async () => {
+    await as("owner", "updateDomainPolicy", { usersCanRename: true })
     await asNobody("updateMyUserName", { userName: "somebody" })
     expect(info()?.userName).toBe("somebody")
     const same = asNobody("updateMyUserName", { userName: "somebody" })
@@ -83,6 +84,62 @@ describe("callers change themselves:", () => {
     const theirs = as("manager", "verifyMyEmail", { code: await sentCode("email") })
     await expect(theirs).rejects.toMatchObject({ id: "user.code_wrong" })
     expect(info("manager")?.emailVerified).toBe(false)
+  })
+})
+
+describe("a user's own user name", () => {
+  const renameOff = { code: "failed_precondition", id: "user.rename_off" }
+  const rename = (person: Parameters<typeof as>[0], userName = "root") =>
+    as(person, "updateMyUserName", { userName })
+  const canRename = async (person: Parameters<typeof as>[0]) =>
+    (await as(person, "getMyUser")).canRename
+
+  test("can't be changed without a role, unless the domain policy allows it", async () => {
+    await expect(rename("nobody")).rejects.toMatchObject(renameOff)
+    expect([info()?.userName, await canRename("nobody")]).toEqual(["nobody", false])
+    await as("owner", "updateDomainPolicy", { usersCanRename: true })
+    await rename("nobody")
+    expect([info()?.userName, await canRename("nobody")]).toEqual(["root", true])
+  })
+
+  test("can be changed by administrators who can change the names of others", async () => {
+    await rename("manager", "boss")
+    expect([info("manager")?.userName, await canRename("manager")]).toEqual(["boss", true])
+    await rename("owner", "root")
+    expect(info("owner")?.userName).toBe("root")
+  })
+
+  test("can't be changed by an administrator of another organization", async () => {
+    await estate.step((tx) =>
+      addMember(tx, {
+        userId: "nobody",
+        target: { level: "org", id: "org2" },
+        roles: ["ORG_OWNER"],
+      }),
+    )
+    await expect(rename("nobody")).rejects.toMatchObject(renameOff)
+  })
+
+  test("can be changed where the policy of the organization allows it", async () => {
+    await as("owner", "addCustomDomainPolicy", { orgId: "org1", usersCanRename: true })
+    await rename("nobody")
+    expect(info()?.userName).toBe("root")
+    await as("owner", "updateCustomDomainPolicy", { orgId: "org1", usersCanRename: false })
+    await expect(rename("nobody", "admin")).rejects.toMatchObject(renameOff)
+  })
+
+  test("stays as the policy says when a client updates the policy without the field", async () => {
+    await as("owner", "updateDomainPolicy", { usersCanRename: true })
+    await as("owner", "updateDomainPolicy", { validateOrgDomains: true })
+    await rename("nobody")
+    expect(info()?.userName).toBe("root")
+  })
+
+  test("can't be changed by the other operations that change a user", async () => {
+    const denied = { code: "permission_denied" }
+    const user = { userId: "nobody", username: "root" }
+    await expect(as("nobody", "updateUser", user)).rejects.toMatchObject(denied)
+    await expect(as("nobody", "updateHumanUser", user)).rejects.toMatchObject(denied)
   })
 })
 

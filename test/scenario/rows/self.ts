@@ -133,8 +133,19 @@ export const selfRows: readonly Row[] = [
   {
     call: "auth.v1.AuthService/UpdateMyUserName",
     as: "user",
+    given: [
+      ["admin.v1.AdminService/AddCustomDomainPolicy", { orgId: "$org", usersCanRename: true }],
+    ],
     body: { userName: "$fresh" },
     events: ["user.username.changed"],
+  },
+  {
+    call: "auth.v1.AuthService/UpdateMyUserName",
+    name: "while the domain policy does not allow it",
+    as: "user",
+    body: { userName: "$fresh" },
+    code: "failed_precondition",
+    id: "user.rename_off",
   },
   {
     call: "auth.v1.AuthService/VerifyMyEmail",

@@ -2,10 +2,10 @@ import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import type { Human, User } from "../../../src/gen/core/user/v1/user_pb.ts"
 import { useRead } from "../shell/index.ts"
 
-export type Me = { readonly user: User; readonly human: Human }
+export type Me = { readonly user: User; readonly human: Human; readonly canRename: boolean }
 
 /** Who is signed in, a person: service users have no pages. */
 export function useMe(): Me | undefined {
-  const { user } = useRead(AuthService.method.getMyUser)
-  return user?.type.case === "human" ? { user, human: user.type.value } : undefined
+  const { user, canRename } = useRead(AuthService.method.getMyUser)
+  return user?.type.case === "human" ? { user, human: user.type.value, canRename } : undefined
 }

@@ -74,7 +74,7 @@ function aboutForm({ human: { profile } }: Me) {
   })
 }
 
-function LoginNames({ me: { user } }: Part) {
+function LoginNames({ me: { user, canRename } }: Part) {
   return (
     <EditSection
       needs="own"
@@ -83,9 +83,10 @@ function LoginNames({ me: { user } }: Part) {
         <>
           <p className="quiet section-lead">{t("account.login_names_text")}</p>
           <ValueList values={user.loginNames} />
+          {!canRename && <p className="quiet small">{t("account.rename_off")}</p>}
         </>
       }
-      form={loginNameForm(user.userName)}
+      {...(canRename && { form: loginNameForm(user.userName) })}
     />
   )
 }

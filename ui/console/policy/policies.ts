@@ -83,6 +83,7 @@ const domain: Policy = {
     check(hinted("policy.domain.userLoginMustBeDomain")),
     check(hinted("policy.domain.validateOrgDomains")),
     check(named("policy.domain.smtpSenderAddressMatchesInstanceDomain")),
+    check(hinted("policy.domain.usersCanRename")),
   ],
   instance: { get: admin.getDomainPolicy, update: admin.updateDomainPolicy },
   organization: {

@@ -96,11 +96,17 @@ export const notificationPolicy = operationsOf(notification, {
   show: (values) => values,
 })
 
+type DomainPolicyInput = Omit<DomainPolicy, "usersCanRename"> & {
+  readonly usersCanRename?: boolean | undefined
+}
+
 export const domainPolicies = operationsOf(domainPolicy, {
-  read: (asked: DomainPolicy) => ({
-    userLoginMustBeDomain: asked.userLoginMustBeDomain,
-    validateOrgDomains: asked.validateOrgDomains,
-    smtpSenderAddressMatchesInstanceDomain: asked.smtpSenderAddressMatchesInstanceDomain,
+  // Clients that don't know the newer field leave it as it is.
+  read: ({ usersCanRename, ...rest }: DomainPolicyInput): Partial<DomainPolicy> => ({
+    userLoginMustBeDomain: rest.userLoginMustBeDomain,
+    validateOrgDomains: rest.validateOrgDomains,
+    smtpSenderAddressMatchesInstanceDomain: rest.smtpSenderAddressMatchesInstanceDomain,
+    ...(usersCanRename !== undefined && { usersCanRename }),
   }),
   show: (values) => values,
 })

@@ -97,6 +97,7 @@ export const v2 = share<Cx>()(SettingsService, {
     loginNameIncludesDomain: values.userLoginMustBeDomain,
     requireOrgDomainVerification: values.validateOrgDomains,
     smtpSenderAddressMatchesInstanceDomain: values.smtpSenderAddressMatchesInstanceDomain,
+    usersCanRename: values.usersCanRename,
   })),
   getLegalAndSupportSettings: settingsOf(privacy, ({ privacyLink, ...values }) => ({
     ...values,

@@ -64,6 +64,24 @@ export function shownNames(cx: Cx, row: { readonly user_name: string; readonly o
 }
 
 /**
+ * Refuses callers who can't change their own user name. Programs may identify users by it, so the
+ * domain policy must allow it, unless the caller may change the user names of others, too.
+ */
+export function mustBeAllowedToRename(cx: Cx, orgId: string): void {
+  if (canRename(cx, orgId)) return
+  throw new Fault(
+    "failed_precondition",
+    "user.rename_off",
+    "the domain policy does not allow users to change their own user name (users_can_rename); " +
+      "ask an administrator",
+  )
+}
+
+/** Whether the caller, who belongs to an organization, can change their own user name. */
+export const canRename = (cx: Cx, orgId: string): boolean =>
+  policyOf(cx, orgId, domainPolicy).usersCanRename || cx.holdsOnOneself?.("user.write") === true
+
+/**
  * The user who signs in with a name, however it is spelled. Names of old may have what nobody sees:
  * who has one is found by that, and by no other spelling. An address belongs to whoever has proven
  * it, also where somebody else is named like it: they sign in by the longer form of their name. Who

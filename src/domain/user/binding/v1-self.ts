@@ -19,6 +19,7 @@ import {
   requestCode,
   verifyContact,
 } from "../account/contact.ts"
+import { mustBeAllowedToRename } from "../account/login-name.ts"
 import { type MetadataRow, metadataEntries } from "../account/metadata-view.ts"
 import { type CodeOf, createCode } from "../credential/code.ts"
 import { type Gender, user } from "../model.ts"
@@ -32,7 +33,10 @@ export const self = share<Cx>()(AuthService, {
   getMyEmail: (_, cx) => ({ ...standing(me(cx)), email: toHuman(cx, me(cx)).email }),
   getMyPhone: (_, cx) => ({ ...standing(me(cx)), ...phoneOf(cx, me(cx)) }),
   updateMyProfile: (req, cx) => change(cx, { human: { profile: profileIn(req) } }),
-  updateMyUserName: ({ userName }, cx) => change(cx, { userName }),
+  updateMyUserName: ({ userName }, cx) => {
+    mustBeAllowedToRename(cx, findUser(cx, callerOf(cx)).org)
+    return change(cx, { userName })
+  },
   setMyEmail: ({ email: value }, cx) => change(cx, { human: { email: mine(cx, "email", value) } }),
   setMyPhone: ({ phone: value }, cx) => change(cx, { human: { phone: mine(cx, "phone", value) } }),
   removeMyPhone: async (_, cx) => {

@@ -12,7 +12,7 @@ import { at, details } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { avatarAddress, removeAvatar } from "../account/avatar.ts"
-import { shownNames } from "../account/login-name.ts"
+import { canRename, shownNames } from "../account/login-name.ts"
 import { findUser } from "../query.ts"
 import type { UserRow } from "../view.ts"
 
@@ -24,7 +24,10 @@ export const management = share<Cx>()(ManagementService, {
 })
 
 export const auth = share<Cx>()(AuthService, {
-  getMyUser: (_, cx) => ({ user: toUser(cx, findUser(cx, callerOf(cx))) }),
+  getMyUser: (_, cx) => {
+    const row = findUser(cx, callerOf(cx))
+    return { user: toUser(cx, row), canRename: canRename(cx, row.org) }
+  },
 })
 
 /** Who calls, for what is about nobody else. */

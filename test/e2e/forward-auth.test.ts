@@ -84,9 +84,13 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     const page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(60_000)
     try {
-      const made = { headers: { "remote-user": "admin", "remote-groups": "admin" } }
+      const made = {
+        headers: { "remote-user": "admin", "remote-user-id": userId, "remote-groups": "admin" },
+      }
       const open = await fetch(`${url}/public/x`, made)
-      expect(await open.json()).toMatchObject({ path: "/public/x", user: "", groups: "" })
+      expect(await open.json()).toMatchObject({
+        ...{ path: "/public/x", user: "", userId: "", groups: "" },
+      })
       const shut = await fetch(`${url}/admin`, { ...made, redirect: "manual" })
       expect(shut.status).toBe(401)
       const dodging = await fetch(`${url}/public/%2e%2e/admin`, { redirect: "manual" })
@@ -99,7 +103,7 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
       await page.click('button[type="submit"]')
       await page.waitForURL(`${url}/page?x=1&y=%20`)
       expect(await told(page)).toMatchObject({
-        ...{ path: "/page?x=1&y=%20", user: owner.loginName, groups: "editor" },
+        ...{ path: "/page?x=1&y=%20", user: owner.loginName, userId, groups: "editor" },
       })
 
       const refused = await page.goto(`${url}/admin`)

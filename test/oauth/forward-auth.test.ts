@@ -106,6 +106,7 @@ describe("a host behind a proxy that asks", () => {
     const answer = await ask({ cookie })
     expect(answer.status).toBe(200)
     expect(answer.headers.get("remote-user")).toBe("pat")
+    expect(answer.headers.get("remote-user-id")).toBe(pat)
     expect(answer.headers.get("remote-email")).toBe("pat@example.org")
     expect(answer.headers.get("remote-name")).toBe("Pat Person")
     expect(answer.headers.get("remote-groups")).toBe("editor")
@@ -147,9 +148,11 @@ describe("a host behind a proxy that asks", () => {
   })
 
   test("opens to everybody what is for everybody, and says that it is nobody", async () => {
-    const answer = await ask({ target: "/public/x", headers: { "remote-user": "admin" } })
+    const headers = { "remote-user": "admin", "remote-user-id": pat }
+    const answer = await ask({ target: "/public/x", headers })
     expect(answer.status).toBe(200)
     expect(answer.headers.get("remote-user")).toBe("")
+    expect(answer.headers.get("remote-user-id")).toBe("")
     expect((await ask({ target: "/public/../admin", at: "/check" })).status).toBe(401)
   })
 

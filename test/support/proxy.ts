@@ -116,6 +116,7 @@ export async function startProgram(): Promise<Started & { readonly port: number 
       JSON.stringify({
         path: request.url,
         user: told("remote-user"),
+        userId: told("remote-user-id"),
         email: told("remote-email"),
         name: utf8(told("remote-name")),
         groups: told("remote-groups"),

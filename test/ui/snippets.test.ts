@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process"
 import { describe, expect, it } from "vitest"
+import { identityHeaders } from "../../src/oauth/forward/identity.ts"
 import {
   endpointNames,
   type Registered,
@@ -160,8 +161,8 @@ describe("what is pasted into other software", () => {
       expect(text).toContain("127.0.0.1:8080")
       expect(text).toContain("/forward-auth/id.example.org/123")
       expect(text).toContain("wiki.lan:8443")
-      for (const header of ["User", "Email", "Name", "Groups"]) {
-        expect(text).toContain(`Remote-${header}`)
+      for (const header of identityHeaders) {
+        expect(text).toMatch(new RegExp(`${header}(?![\\w-])`, "i"))
       }
     },
   )

@@ -2,8 +2,14 @@ import { profileFor } from "../../domain/user/index.ts"
 import { accountOf } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 
-/** What the protected program is told, by the headers that such programs commonly read. */
-export const identityHeaders = ["remote-user", "remote-email", "remote-name", "remote-groups"]
+/** The headers that protected programs commonly read, and the user ID, which never changes. */
+export const identityHeaders = [
+  "remote-user",
+  "remote-user-id",
+  "remote-email",
+  "remote-name",
+  "remote-groups",
+]
 
 type Identity = {
   readonly userId: string
@@ -22,6 +28,7 @@ export function identityOf(cx: Cx, { userId, roles, orgId }: Identity): Headers 
   const known = profileFor(cx, userId, orgId)
   const told = {
     "remote-user": accountOf(cx, userId).loginName,
+    "remote-user-id": userId,
     "remote-email": known?.emailVerified ? known.email : "",
     "remote-name": known?.name ?? "",
     "remote-groups": roles.filter((key) => !key.includes(",")).join(","),

@@ -10,7 +10,13 @@ export const proxiedHost = (redirectUris: readonly string[]): URL | undefined =>
     .find((url) => url?.pathname === proxiedCallback && /^https?:$/.test(url.protocol)) ?? undefined
 
 /** What the protected program is told, in headers that nobody else can set. */
-const told = ["Remote-User", "Remote-Email", "Remote-Name", "Remote-Groups"] as const
+const told = [
+  "Remote-User",
+  "Remote-User-Id",
+  "Remote-Email",
+  "Remote-Name",
+  "Remote-Groups",
+] as const
 
 type Proxied = {
   /** The host that is protected, as browsers name it. */
@@ -69,11 +75,12 @@ ${asked}
   return snippet("nginx", at, text)
 }
 
+/** Some programs take `Remote_User` for `Remote-User`, so every header of the kind is removed. */
 function caddy(at: Proxied): Snippet {
   const { host, upstream, path } = at
   const text = `${host} {
   route {
-${told.map((name) => `    request_header -${name}`).join("\n")}
+    request_header -Remote*
     forward_auth ${upstream} {
       uri ${path}
       copy_headers ${told.join(" ")}

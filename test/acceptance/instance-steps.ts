@@ -326,6 +326,7 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
     404,
   ],
   ["RemovePasskey", { ...user, passkeyId: "absent" }, 404],
+  ["ReleaseLoginName", { ...user, loginName: "absent" }, 404],
   ["RenamePasskey", { ...user, passkeyId: "absent", name: "A" }, 404],
   ["DisconnectApplication", { applicationId: "absent" }, 404],
   ["StartProviderLink", { idpId: "absent" }, 404],

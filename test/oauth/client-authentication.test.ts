@@ -139,6 +139,7 @@ describe("what a service user was issued (RFC 7009 §2.1)", () => {
         body: new URLSearchParams({ token: String(answer.access_token) }),
       })
     await user.updateUser(provider.cx(), first.userId, { userName: "moved" })
+    await user.releaseLoginName(provider.cx(), first.userId, first.id)
     await user.updateUser(provider.cx(), second.userId, { userName: first.id })
     expect((await revoke(basicOf(first.id, second.secret))).status).toBe(400)
     expect((await revoke(basicOf("moved", first.secret))).status).toBe(200)

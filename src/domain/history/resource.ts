@@ -48,6 +48,7 @@ const shown: Readonly<Record<string, Shown>> = {
       "stoppedIn",
       "stoppers",
       "loginNames",
+      "reservedNames",
       "factors",
       "emailCode",
       "phoneCode",

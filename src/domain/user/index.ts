@@ -25,6 +25,7 @@ export {
   deactivateUser,
   lockUser,
   reactivateUser,
+  releaseLoginName,
   removeUser,
   type UserChange,
   unlockUser,

@@ -35,7 +35,12 @@ export type AccessTokenType = "bearer" | "jwt"
  * What a user signs in with, and every form of it that is taken for them: the name alone. Users of
  * old also hold it with the domain of their organisation, which counts no more.
  */
-export type LoginNames = { readonly userName: string; readonly loginNames: readonly string[] }
+export type LoginNames = {
+  readonly userName: string
+  readonly loginNames: readonly string[]
+  /** Names that the user left by a rename, which nobody else gets. */
+  readonly reservedNames?: readonly string[]
+}
 
 /** A code, sealed; `expires` is ms UTC. `verifier`: of an address, if not always the user. */
 export type Code = {
@@ -75,6 +80,11 @@ export type UserEvent =
       LoginNames & { readonly name: string; readonly description: string }
     >
   | Event<"user.username.changed", Record<never, never>, LoginNames>
+  | Event<
+      "user.username.released",
+      Record<never, never>,
+      { readonly reservedNames: readonly string[] }
+    >
   | Event<"user.domain.claimed", { readonly domain?: string }, LoginNames>
   | Event<"user.human.profile.changed", Record<never, never>, Profile>
   | Event<
@@ -294,6 +304,10 @@ export const user = aggregate<UserEvent, User>({
       personalTokens: {},
     }),
     "user.username.changed": renamed,
+    "user.username.released": (state, { private: secret, time }) =>
+      hasLeft(state)
+        ? state
+        : { ...state, reservedNames: secret?.reservedNames ?? [], changed: time },
     "user.domain.claimed": renamed,
     "user.human.profile.changed": (state, event) =>
       human(state, event, () => ({ profile: event.private ?? nobody })),

@@ -200,6 +200,7 @@ export const userView = view<UserEvent>({
         tokenType: data.accessTokenType,
       }),
     "user.username.changed": (db, { private: secret }) => db.run(setNames, namesOf(secret)),
+    "user.username.released": (db) => db.run(touch),
     "user.domain.claimed": (db, { private: secret }) => db.run(setNames, namesOf(secret)),
     "user.human.profile.changed": (db, { private: secret }) =>
       db.run(setProfile, profileColumns(secret ?? undefined)),

@@ -1,15 +1,18 @@
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { vouchDomain } from "../../../src/domain/org/domain.ts"
 import { takeName } from "../../../src/domain/user/account/login-name.ts"
 import {
   accountOf,
   createUser,
   findByLoginName,
   findMachineByName,
+  releaseLoginName,
   removeUser,
   updateUser,
   user,
   userNameOf,
 } from "../../../src/domain/user/index.ts"
+import type { Cx } from "../../../src/store/index.ts"
 import type { World } from "../../support/world.ts"
 import { anna, human, machine, openHousehold, robot } from "./household.ts"
 
@@ -116,15 +119,88 @@ test.each([
   await expect(made).rejects.toMatchObject({ code: "invalid_argument" })
 })
 
-test("renaming frees the old name and takes the new one, in all forms", async () => {
+test("renaming takes the new name, and the old one finds nobody, in all forms", async () => {
   const cx = world.cx()
   await anna(cx)
   await updateUser(cx, "u1", { userName: "anne" })
   expect(findByLoginName(cx, "anna")).toBeUndefined()
   expect(findByLoginName(cx, "anna@acme.localhost")).toBeUndefined()
   expect(findByLoginName(cx, "anne@acme.localhost")).toBe("u1")
-  await createUser(cx, "u2", human())
-  await expect(updateUser(cx, "u1", { userName: "ANNA" })).rejects.toMatchObject(taken)
+})
+
+describe("a name that is left by a rename", () => {
+  const renamed = async (cx: Cx) => {
+    await anna(cx)
+    await updateUser(cx, "u1", { userName: "anne" })
+  }
+
+  test("is reserved for its user, in every spelling and form", async () => {
+    const cx = world.cx()
+    await renamed(cx)
+    for (const userName of ["anna", "ANNA", "\uff41nna", "anna@acme.localhost"]) {
+      const other = createUser(cx, "u2", human({ orgId: "org2", userName }))
+      await expect(other, userName).rejects.toMatchObject(taken)
+    }
+    await createUser(cx, "u2", human({ userName: "bert" }))
+    await expect(updateUser(cx, "u2", { userName: "anna" })).rejects.toMatchObject(taken)
+  })
+
+  test("can be taken back by its user", async () => {
+    const cx = world.cx()
+    await renamed(cx)
+    await updateUser(cx, "u1", { userName: "Anna" })
+    expect(findByLoginName(cx, "anna")).toBe("u1")
+    const other = createUser(cx, "u2", human({ userName: "anne" }))
+    await expect(other).rejects.toMatchObject(taken)
+    await updateUser(cx, "u1", { userName: "anne" })
+    await updateUser(cx, "u1", { userName: "anja" })
+    await releaseLoginName(cx, "u1", "anna")
+    await createUser(cx, "u2", human())
+  })
+
+  test("is released with its account", async () => {
+    const cx = world.cx()
+    await renamed(cx)
+    await removeUser(cx, "u1")
+    await createUser(cx, "u2", human())
+    await createUser(cx, "u3", human({ userName: "anne" }))
+  })
+
+  test("is reserved until it is released, once", async () => {
+    const cx = world.cx()
+    await renamed(cx)
+    const missing = { code: "not_found", id: "user.name_not_reserved" }
+    await expect(releaseLoginName(cx, "u1", "anne")).rejects.toMatchObject(missing)
+    await releaseLoginName(cx, "u1", " ANNA ")
+    await expect(releaseLoginName(cx, "u1", "anna")).rejects.toMatchObject(missing)
+    await createUser(cx, "u2", human())
+    await expect(updateUser(cx, "u1", { userName: "anna" })).rejects.toMatchObject(taken)
+  })
+
+  test("is the organization's to give once it has proven the domain of the name", async () => {
+    const cx = world.cx()
+    const named = (orgId: string) => human({ orgId, userName: "bob@corp.example" })
+    await createUser(cx, "u1", named("org1"))
+    await updateUser(cx, "u1", { userName: "bob" })
+    await expect(createUser(cx, "u2", named("org2"))).rejects.toMatchObject(taken)
+    await vouchDomain(cx, "org2", { domain: "corp.example", isUsed: () => false })
+    await createUser(cx, "u2", named("org2"))
+    await updateUser(cx, "u2", { userName: "robert" })
+    expect(userNameOf(cx, "u2")).toBe("robert")
+  })
+
+  test("is one of few: nobody reserves names at will", async () => {
+    const cx = world.cx()
+    await anna(cx)
+    for (let number = 1; number <= 10; number++) {
+      await updateUser(cx, "u1", { userName: `anna-${number}` })
+    }
+    const more = updateUser(cx, "u1", { userName: "anna-11" })
+    await expect(more).rejects.toMatchObject({ id: "user.names_reserved" })
+    await updateUser(cx, "u1", { userName: "anna-3" })
+    await releaseLoginName(cx, "u1", "anna-5")
+    await updateUser(cx, "u1", { userName: "anna-11" })
+  })
 })
 
 test("somebody may change only the case of their name", async () => {
@@ -141,6 +217,7 @@ test("renaming a service user moves its client id", async () => {
   await updateUser(cx, "m1", { userName: "drone" })
   expect(findMachineByName(cx, "robot")).toBeUndefined()
   expect(findMachineByName(cx, "drone")).toBe("m1")
+  await releaseLoginName(cx, "m1", "robot")
   await createUser(cx, "m2", machine())
 })
 

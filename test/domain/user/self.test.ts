@@ -135,6 +135,27 @@ describe("a user's own user name", () => {
     expect(info()?.userName).toBe("root")
   })
 
+  test("reserves the earlier one until an administrator with enough rank frees it", async () => {
+    await as("owner", "updateDomainPolicy", { usersCanRename: true })
+    await rename("nobody", "somebody")
+    await expect(rename("stranger", "nobody")).rejects.toMatchObject({ id: "user.name_taken" })
+    const name = { userId: "nobody", loginName: "nobody" }
+    const release = (person: Parameters<typeof as>[0]) => as(person, "releaseLoginName", name)
+    await expect(release("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+    await expect(release("stranger")).rejects.toMatchObject({ code: "not_found" })
+    await estate.step((tx) =>
+      addMember(tx, {
+        userId: "nobody",
+        target: { level: "org", id: "org2" },
+        roles: ["ORG_OWNER"],
+      }),
+    )
+    await expect(release("manager")).rejects.toMatchObject({ code: "permission_denied" })
+    await release("owner")
+    await rename("stranger", "nobody")
+    expect(info("stranger")?.userName).toBe("nobody")
+  })
+
   test("can't be changed by the other operations that change a user", async () => {
     const denied = { code: "permission_denied" }
     const user = { userId: "nobody", username: "root" }

@@ -168,6 +168,15 @@ export const userRows: readonly Row[] = [
     events: ["user.human.profile.changed"],
   },
   {
+    call: "user.v2.UserService/ReleaseLoginName",
+    given: [
+      ["user.v2.UserService/UpdateUser", { userId: "$user", username: "$fresh" }],
+      ["user.v2.UserService/UpdateUser", { userId: "$user", username: "$loginName" }],
+    ],
+    body: { userId: "$user", loginName: "$fresh" },
+    events: ["user.username.released"],
+  },
+  {
     call: "user.v2.UserService/UpdateHumanUser",
     body: { userId: "$user", profile: { givenName: "Augusta", familyName: "King" } },
     events: ["user.human.profile.changed"],

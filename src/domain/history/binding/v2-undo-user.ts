@@ -63,6 +63,7 @@ export const users = undoing(user, {
   "user.human.added": "creation",
   "user.machine.added": "creation",
   "user.username.changed": nameBack,
+  "user.username.released": "removal",
   "user.domain.claimed": "cascade",
   "user.human.profile.changed": profileBack,
   "user.human.email.changed": "address",

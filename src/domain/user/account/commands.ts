@@ -26,7 +26,14 @@ import {
   takeClient,
 } from "./create.ts"
 import { domainInName } from "./domain-in-name.ts"
-import { mustBeFree, releaseNames, takeName } from "./login-name.ts"
+import {
+  mustBeFree,
+  releaseNames,
+  releaseReserved,
+  reservedAfter,
+  reservedWithout,
+  takeName,
+} from "./login-name.ts"
 import { keepAnOwner } from "./owner.ts"
 import { mayVerify } from "./verified.ts"
 
@@ -100,7 +107,8 @@ export const removeUser = user.command((state, _, cx, id) => {
     present.kind === "machine"
       ? [...releaseClient(id, present.userName), releaseClientId(id)]
       : [...releaseKeys(present), ...releaseLinks(present)]
-  const claims = [...releaseNames(present.loginNames), ...own]
+  const { loginNames, reservedNames } = present
+  const claims = [...releaseNames(loginNames), ...releaseReserved(reservedNames), ...own]
   return [{ type: "user.removed", data: {}, claims, erase: {} }]
 })
 
@@ -120,8 +128,25 @@ function renamed(
   const userName = loginNameOf(wanted)
   if (userName === state.userName) return []
   mustBeFree(cx, { id, orgId: cx.owner(user, id), userName })
-  return [{ type: "user.username.changed", ...movedTo(state, id, userName) }]
+  const { reservedNames, claims } = reservedAfter(cx, { id, before: state, userName })
+  const moved = movedTo(state, id, userName)
+  return [
+    {
+      ...moved,
+      type: "user.username.changed",
+      private: { ...moved.private, reservedNames },
+      claims: [...moved.claims, ...claims],
+    },
+  ]
 }
+
+/** Lets others take a name that the user left by a rename. */
+export const releaseLoginName = user.command<string>((state, loginName) => {
+  const { reservedNames: before = [] } = existing(state)
+  const reservedNames = reservedWithout(before, loginName)
+  const claims = releaseReserved(before.filter((name) => !reservedNames.includes(name)))
+  return [{ type: "user.username.released", data: {}, private: { reservedNames }, claims }]
+})
 
 function movedTo(state: Human | Machine, id: string, userName: string) {
   const client =

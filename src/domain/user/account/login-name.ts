@@ -22,12 +22,18 @@ import {
   orgOfProvenDomain,
 } from "../../org/index.ts"
 import { type DomainPolicy, domainPolicy, login, policyFor, policyOf } from "../../policy/index.ts"
-import { hasLeft, user } from "../model.ts"
+import { hasLeft, type LoginNames, user } from "../model.ts"
 import { partsOf } from "./domain-in-name.ts"
 import { holderOfEmail } from "./verified.ts"
 
 /** User names are unique within an instance, whatever the spelling. */
-export const loginClaim = "login_name"
+const loginClaim = "login_name"
+
+/** A name that a user left by a rename: programs may still take whoever has it for that user. */
+const reservedClaim = "reserved_login_name"
+
+/** How many names a user can leave, so that nobody reserves names at will. */
+const reservedMax = 10
 
 const taken = {
   id: "user.name_taken",
@@ -42,6 +48,42 @@ export const takeName = (userName: string): ClaimChange => ({
 
 export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
   loginNames.map((name) => ({ release: loginClaim, key: fold(name) }))
+
+export const releaseReserved = (names: readonly string[] = []): readonly ClaimChange[] =>
+  names.map((name) => ({ release: reservedClaim, key: fold(name) }))
+
+/** The user who has a name, or has left it by a rename; `name` is folded. */
+export const nameHolder = (cx: Decision, name: string) =>
+  cx.holder(loginClaim, name) ?? cx.holder(reservedClaim, name)
+
+type Rename = { readonly id: string; readonly before: LoginNames; readonly userName: string }
+
+/**
+ * The names that are reserved for a user after a rename, and the claims to change: the name that
+ * they leave is reserved, one that they take back no longer is.
+ */
+export function reservedAfter(cx: Decision, { id, before, userName }: Rename) {
+  const { reservedNames = [], userName: left } = before
+  const isTakenBack = (name: string) => fold(name) === fold(userName)
+  const holder = cx.holder(reservedClaim, fold(left))
+  // In a proven domain somebody of another organization may have left the same name before.
+  const isReserved = !isTakenBack(left) && (holder === undefined || holder.id === id)
+  const kept = reservedNames.filter((name) => !isTakenBack(name) && fold(name) !== fold(left))
+  const names = isReserved ? [...kept, left] : kept
+  if (names.length > reservedMax) throw tooManyReservedError()
+  const claims: readonly ClaimChange[] = [
+    ...releaseReserved(reservedNames.filter(isTakenBack)),
+    ...(isReserved ? [{ take: reservedClaim, key: fold(left), taken }] : []),
+  ]
+  return { reservedNames: names, claims }
+}
+
+/** The names that are reserved without the given one; refuses one that is not reserved. */
+export function reservedWithout(names: readonly string[], loginName: string): readonly string[] {
+  const rest = names.filter((name) => fold(name) !== fold(loginName.trim()))
+  if (rest.length < names.length) return rest
+  throw new Fault("not_found", "user.name_not_reserved", "login_name is not reserved for this user")
+}
 
 /**
  * The names that somebody signs in with: their own, and with each domain of their organisation
@@ -195,7 +237,7 @@ function formRefusal(cx: Decision, { id, orgId, userName }: Wanted): Fault | und
   const name = fold(userName)
   // Nearly all are nobody's: what else would have to be looked up is, where somebody has it.
   const isOthers = (form: string, homeOf: () => string | undefined): boolean => {
-    const holder = cx.holder(loginClaim, form)
+    const holder = nameHolder(cx, form)
     if (holder === undefined || holder.id === id) return false
     const home = homeOf()
     return home === undefined || cx.owner(user, holder.id) === home
@@ -206,12 +248,25 @@ function formRefusal(cx: Decision, { id, orgId, userName }: Wanted): Fault | und
     if (isOthers(parts.local, () => home)) return nameTakenError()
     if (home !== orgId && isProvenDomain(cx, parts.domain)) return domainTakenError()
   }
+  const isOwnDomain = parts && home === orgId && isProvenDomain(cx, parts.domain)
+  const reservedFor = cx.holder(reservedClaim, name)?.id ?? id
+  // Names in a proven domain are its organization's to give, whoever of another has left one.
+  const isGiven = isOwnDomain && cx.owner(user, reservedFor) !== orgId
+  if (reservedFor !== id && !isGiven) return nameTakenError()
   const isTaken = heldDomains(cx.state(org, orgId)).some((domain) =>
     // Whoever else has a name in a proven domain is about to lose it.
     isOthers(`${name}@${domain}`, () => (isProvenDomain(cx, domain) ? orgId : undefined)),
   )
   return isTaken ? nameTakenError() : undefined
 }
+
+const tooManyReservedError = () =>
+  new Fault(
+    "failed_precondition",
+    "user.names_reserved",
+    `${reservedMax} earlier login names are reserved for this user; an administrator must ` +
+      "release one first (ReleaseLoginName)",
+  )
 
 const nameTakenError = () => new Fault("already_exists", taken.id, taken.message)
 

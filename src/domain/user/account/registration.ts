@@ -18,7 +18,7 @@ import { emailOf } from "../field.ts"
 import { user } from "../model.ts"
 import { byUser } from "../verifier.ts"
 import { addUser, fullName, type NewHuman } from "./create.ts"
-import { findByUserName, loginClaim, nameRefusal } from "./login-name.ts"
+import { findByUserName, nameHolder, nameRefusal } from "./login-name.ts"
 import { holderOfEmail } from "./verified.ts"
 
 /** What somebody says of themselves who wants an account. */
@@ -279,7 +279,7 @@ function nameable(tx: Transaction, id: string, person: NewHuman): NewHuman {
     const wanted = number === 1 ? email.value : `${email.value}-${number}`
     const refusal = nameRefusal(tx, { id, orgId, userName: wanted })
     if (!refusal) return { ...person, userName: wanted }
-    const holder = tx.holder(loginClaim, fold(wanted))
+    const holder = nameHolder(tx, fold(wanted))
     if (!holder || tx.owner(user, holder.id) === orgId) return person
   }
   return { ...person, userName: `${email.value}-${id}` }

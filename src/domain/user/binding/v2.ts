@@ -27,6 +27,7 @@ import {
   type HumanChange,
   lockUser,
   reactivateUser,
+  releaseLoginName,
   removeUser,
   type UserChange,
   unlockUser,
@@ -63,6 +64,9 @@ export const v2 = share<Cx>()(UserService, {
     const { receipt, codes } = await update(cx, userId, { userName, human })
     return { details: details(receipt), ...codes }
   },
+  releaseLoginName: async ({ userId, loginName }, cx) => ({
+    details: details(await releaseLoginName(cx, userId, loginName)),
+  }),
   deactivateUser: async (req, cx) => ({ details: details(await deactivateUser(cx, req.userId)) }),
   reactivateUser: async (req, cx) => ({ details: details(await reactivateUser(cx, req.userId)) }),
   lockUser: async (req, cx) => ({ details: details(await lockUser(cx, req.userId)) }),

@@ -52,15 +52,8 @@ export const lockout = policy<Lockout>({
     wholeNumber("max_password_attempts", maxPasswordAttempts, { min: 0, max: 1000 })
     wholeNumber("max_otp_attempts", maxOtpAttempts, { min: 0, max: 1000 })
   },
-  stricter: (instance, organization) => ({
-    maxPasswordAttempts: fewer(instance.maxPasswordAttempts, organization.maxPasswordAttempts),
-    maxOtpAttempts: fewer(instance.maxOtpAttempts, organization.maxOtpAttempts),
-  }),
+  // Never tightened by what does not apply: fewer attempts let a stranger lock an administrator.
 })
-
-/** The smaller number of attempts; 0 means no limit. */
-const fewer = (one: number, other: number): number =>
-  one === 0 || other === 0 ? one + other : Math.min(one, other)
 
 export type PasswordAge = {
   /** 0: a password is good for good. */

@@ -65,35 +65,7 @@ function isAppliedTo(read: Reading, userId: string, author: string): boolean {
   return isActiveIn(reader, author) && holdsEach(asAuthor(reader, author), held)
 }
 
-const ownerOfOrg = "ORG_OWNER"
-
-/**
- * Whether the caller holds all that the author of an organization's setting holds on it. A user of
- * the organization counts with their roles on the instance. Any other administrator of the instance
- * counts as an owner of the organization, so that its owners can replace what support has set.
- */
-function canReplace(
-  { state, owner, instance: instanceId, caller, authors }: Decision,
-  { author, orgId }: { readonly author: string; readonly orgId: string },
-): boolean {
-  if (caller.kind !== "user") return true
-  const read: OwnReader = { state, owner, instance: instanceId, caller, authors }
-  if (state(user, author).status === "absent" || !isActiveIn(read, author)) return true
-  const isOfOrg = owner(user, author) === orgId
-  const held = isOfOrg ? ownMemberships(read, author) : [rolesFromOutside(read, author, orgId)]
-  const isAuthor = (each: OwnReader) => each.caller.kind === "user" && each.caller.userId === author
-  return asEach(read).every((each) => isAuthor(each) || holdsEach(each, held))
-}
-
-/** The roles on an organization of a user of another one. */
-function rolesFromOutside(read: OwnReader, userId: string, orgId: string): Membership {
-  const { roles } = read.state(member, memberId("org", orgId, userId))
-  const { members } = read.state(instance, read.instance)
-  const above = Object.hasOwn(members, userId) ? [ownerOfOrg] : []
-  return { level: "org", id: orgId, roles: [...roles, ...above] }
-}
-
-judgeRankBy({ appliesTo: isAppliedTo, canReplace })
+judgeRankBy(isAppliedTo)
 
 type OwnReader = Reader & Pick<Decision, "owner">
 

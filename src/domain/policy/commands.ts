@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { appliesTo, canReplace, type Reading } from "./applies.ts"
+import { appliesTo, type Reading } from "./applies.ts"
 import type { Policy, Values } from "./kind.ts"
 import { type Policies, type PolicyEvent, policies, type Said } from "./model.ts"
 import { type Label, type LookFiles, label, labelPreview, lookFields } from "./page.ts"
@@ -39,10 +39,9 @@ export const changePolicy = <V extends Values>(
   place: Place,
   { policy, say }: Saying<V>,
 ): Promise<Receipt> =>
-  write(cx, place, (before, tx) => {
+  write(cx, place, (before) => {
     const own = before[policy.kind]
     if (!own && place !== undefined) throw missingError()
-    mustBeReplaceable(tx, place, policy)
     const had = { ...policy.standard, ...own?.values }
     return [changed(place, policy, { had, said: say(had), isOwn: own !== undefined })]
   })
@@ -95,25 +94,7 @@ export const resetPolicy = <V extends Values>(
   cx: Cx,
   orgId: string,
   ...asked: readonly Policy<V>[]
-): Promise<Receipt> =>
-  write(cx, orgId, (before, tx) => {
-    for (const each of asked) mustBeReplaceable(tx, orgId, each)
-    return taken(before, asked)
-  })
-
-/**
- * Refuses to change or remove restrictions of an organization that somebody has set who has more
- * permissions there than the caller: they would no longer apply, or the caller's would instead.
- */
-function mustBeReplaceable<V extends Values>(
-  tx: Decision,
-  orgId: Place,
-  { kind, stricter }: Policy<V>,
-): void {
-  const own = orgId === undefined ? undefined : tx.state(policies, idOf(orgId))[kind]
-  if (!own || orgId === undefined || own.author === "" || !stricter) return
-  if (!canReplace(tx, { author: own.author, orgId })) throw authorTooHighError()
-}
+): Promise<Receipt> => write(cx, orgId, (before) => taken(before, asked))
 
 function taken<V extends Values>(
   before: Policies,
@@ -152,7 +133,7 @@ function changed<V extends Values>(
 
 const levelOf = (place: Place) => (place === undefined ? "instance" : "org")
 
-type Decide = (before: Policies, tx: Decision) => readonly Draft<PolicyEvent>[]
+type Decide = (before: Policies) => readonly Draft<PolicyEvent>[]
 
 async function write(cx: Cx, place: Place, decide: Decide): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => append(tx, place, decide))
@@ -163,7 +144,7 @@ async function write(cx: Cx, place: Place, decide: Decide): Promise<Receipt> {
 function append(tx: Transaction, place: Place, decide: Decide): void {
   const id = idOf(place)
   const before = tx.state(policies, id)
-  tx.append(policies, id, decide(before, tx), place ?? tx.instance)
+  tx.append(policies, id, decide(before), place ?? tx.instance)
   const kept = filesIn(tx.state(policies, id))
   const files = [...filesIn(before)].filter((name) => !kept.has(name))
   if (files.length === 0) return
@@ -268,14 +249,6 @@ function ownOf<V extends Values>(
 
 const valuesOf = <V extends Values>(said: Said | undefined, { standard, full }: Policy<V>): V =>
   said ? full(said.values) : standard
-
-const authorTooHighError = () =>
-  new Fault(
-    "permission_denied",
-    "user.outranks_you",
-    "this policy was set by a user who has permissions that you lack; ask an administrator who " +
-      "has these permissions to change it",
-  )
 
 const noFileError = () =>
   new Fault("not_found", "asset.missing", "there is no such file here; nobody has sent one")

@@ -100,6 +100,8 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
     if (last === "") await page.locator("main form button[type=submit]:visible").first().click()
     else await page.locator(`main [name="${last}"]:visible`).press("Enter")
     await page.waitForLoadState()
+    // The last page of ours continues by itself: nobody fills anything in there.
+    await page.waitForURL(({ pathname }) => !pathname.endsWith("/authorize/callback"))
   }
 
   /** Loads each page again, and goes back and forth: nothing is posted by that, nothing is lost. */

@@ -46,7 +46,7 @@ export function permitAuthors<C extends Call>(
 
 type Holds = NonNullable<Call["holds"]>
 
-type Asked<C> = {
+type ChangedRequest<C> = {
   readonly request: Message
   readonly userId: string
   /** The call as its caller makes it. */
@@ -58,7 +58,7 @@ function permitted<C extends Call>(
   authority: Authority<C>,
   access: Access,
   cx: C,
-  { request, userId, of }: Asked<C>,
+  { request, userId, of }: ChangedRequest<C>,
 ): Holds {
   const none = () => false
   const holder = holderOf(authority, cx, userId)

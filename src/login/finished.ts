@@ -10,7 +10,7 @@ import { lookOrgOf } from "./look/labelling.ts"
 export function finishedRequest(
   cx: Cx,
   { browser }: BrowserContext,
-  { id, formOf }: Named,
+  { id, formOf }: PostedRequest,
 ): FinishedRequest | undefined {
   const finished = finishedOf(cx.store.state(cx, authRequest, id))
   // A browser that lost the cookie of its sign-in learns no more here than it knew before.
@@ -19,7 +19,7 @@ export function finishedRequest(
 }
 
 /** A request, and the browser that a posted form was made for; see `browserOfForm`. */
-type Named = { readonly id: string; readonly formOf?: string | undefined }
+type PostedRequest = { readonly id: string; readonly formOf?: string | undefined }
 
 function finishedOf(state: AuthRequest): FinishedRequest | undefined {
   if (state.status === "answered") return { ...state.asked, agentId: state.agentId }
@@ -33,7 +33,7 @@ function finishedOf(state: AuthRequest): FinishedRequest | undefined {
  */
 export function showFinished(
   { cx, show, browserContext, onward }: FinishedContext,
-  named: Named,
+  named: PostedRequest,
 ): Promise<Response> | undefined {
   const { id } = named
   const finished = finishedRequest(cx, browserContext, named)

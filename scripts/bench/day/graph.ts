@@ -1,5 +1,5 @@
 /** One line of the graph: a name, and pairs of minutes and megabytes. */
-export type Line = { readonly name: string; readonly points: readonly (readonly number[])[] }
+export type Series = { readonly name: string; readonly points: readonly (readonly number[])[] }
 
 const size = { width: 760, height: 360, left: 52, right: 16, top: 46, bottom: 44 }
 const colors = ["#b45309", "#1d4ed8", "#047857", "#7c3aed"]
@@ -8,7 +8,7 @@ const colors = ["#b45309", "#1d4ed8", "#047857", "#7c3aed"]
  * An SVG line graph of megabytes over minutes, which needs no style sheet and is readable on light
  * and dark pages. `restAt` is the minute at which the requests end.
  */
-export function graphOf(lines: readonly Line[], title: string, restAt: number): string {
+export function graphOf(lines: readonly Series[], title: string, restAt: number): string {
   const all = lines.flatMap(({ points }) => points)
   const minutes = Math.max(...all.map(([minute = 0]) => minute))
   const most = Math.ceil(Math.max(...all.map(([, value = 0]) => value)) / 20) * 20

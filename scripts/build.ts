@@ -32,6 +32,14 @@ export const binary = join(root, "dist", process.platform === "win32" ? "latchke
 /** Generates code, bundles the pages and compiles everything into `binary`. */
 export async function build(): Promise<void> {
   await prepare()
+  await compileAll()
+}
+
+/**
+ * Compiles what `prepare` has made into `binary`. It writes nothing that a type check beside it
+ * reads.
+ */
+export async function compileAll(): Promise<void> {
   const made = fingerprint(inputs)
   mkdirSync(join(root, "dist"), { recursive: true })
   // The new binary takes the place of the old one in one step, which works while that one runs.

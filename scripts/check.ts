@@ -5,7 +5,7 @@
 import { needs, type Prerequisite, prerequisites } from "../test/support/prerequisite.ts"
 import { type Group, groups } from "../vitest.config.ts"
 import { compareWithBaseline } from "./baseline.ts"
-import { build } from "./build.ts"
+import { compileAll } from "./build.ts"
 import { changedFiles, testsFor } from "./changed.ts"
 import { prepare } from "./gen.ts"
 import { run } from "./step.ts"
@@ -27,7 +27,7 @@ const steps: readonly (readonly Step[])[] = [
     { name: "types", work: tool("tsc", "--noEmit", "-p", ".") },
     { name: "proto lint", work: tool("buf", "lint", "proto") },
     { name: "proto compatibility", work: compareWithBaseline },
-    { name: "binary", work: build },
+    { name: "binary", work: compileAll },
   ],
 ]
 

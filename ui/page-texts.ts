@@ -16,8 +16,8 @@ type Texts = Readonly<Record<string, string>>
  */
 export async function writePageTexts(): Promise<void> {
   const folder = join(generated, "console-texts")
-  await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
+  const written = new Set<string>()
   const files = await readdir(home, { recursive: true })
   const pages = files.filter((file) => file.endsWith("-page.tsx")).toSorted()
   for (const language of languages) {
@@ -27,9 +27,13 @@ export async function writePageTexts(): Promise<void> {
       const own = files.filter(([path]) => !/^(shell|list|form)\//.test(relative(home, path)))
       const named = namedIn({ all: textOf(files), own: textOf(own) })
       const said = Object.entries(all).filter(([key]) => named.some((name) => name(key)))
-      const file = join(folder, `${nameOf(page)}.${language}.json`)
-      await Bun.write(file, JSON.stringify(Object.fromEntries(said)))
+      const name = `${nameOf(page)}.${language}.json`
+      await writeChanged(join(folder, name), JSON.stringify(Object.fromEntries(said)))
+      written.add(name)
     }
+  }
+  for (const name of await readdir(folder)) {
+    if (!written.has(name)) await rm(join(folder, name))
   }
   const loads = (page: string) =>
     languages.map(
@@ -38,7 +42,13 @@ export async function writePageTexts(): Promise<void> {
   const rows = pages.map((page) => `  "${nameOf(page)}": { ${loads(page).join(", ")} },`)
   const source = `// Written by ui/page-texts.ts; never edited.\n\n/** Loads what a page says. */
 export const pageTexts = {\n${rows.join("\n")}\n} as const\n`
-  await Bun.write(join(generated, "console-texts.ts"), source)
+  await writeChanged(join(generated, "console-texts.ts"), source)
+}
+
+/** Leaves a file alone that has this content already: others may be reading it. */
+async function writeChanged(path: string, content: string): Promise<void> {
+  const file = Bun.file(path)
+  if (!(await file.exists()) || (await file.text()) !== content) await Bun.write(path, content)
 }
 
 const nameOf = (page: string) => basename(page, ".tsx")

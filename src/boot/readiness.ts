@@ -1,4 +1,5 @@
 import { startError } from "./start-error.ts"
+import { systemLibrary } from "./system-library.ts"
 
 /**
  * Tells systemd how the service is doing (sd_notify(3)). `socket` is $NOTIFY_SOCKET; without it
@@ -7,7 +8,7 @@ import { startError } from "./start-error.ts"
 export async function notify(socket: string | undefined, state: string): Promise<void> {
   if (!socket || process.platform !== "linux") return
   const { dlopen, ptr } = await import("bun:ffi")
-  const { symbols, close } = dlopen("libc.so.6", {
+  const { symbols, close } = dlopen(systemLibrary(), {
     socket: { args: ["int", "int", "int"], returns: "int" },
     sendto: { args: ["int", "ptr", "u64", "int", "ptr", "u32"], returns: "i64" },
     close: { args: ["int"], returns: "int" },

@@ -6,6 +6,7 @@ import { type Address, addressText } from "../../kernel/net/address.ts"
 import type { Folder } from "../folder/folder.ts"
 import { exposedKey, givenMasterKey } from "../folder/master-key.ts"
 import { systemCode } from "../start-error.ts"
+import { systemLibrary } from "../system-library.ts"
 import { type Finding, ok, warning, wrong } from "./finding.ts"
 
 /** The data folder: whose it is, who else may look into it, and whether it is a whole one. */
@@ -106,7 +107,9 @@ export async function checkClock(now: number, newest: number | null): Promise<Fi
   const said = new Date(now).toISOString()
   if (process.platform !== "linux") return ok("clock", said)
   const { dlopen, ptr } = await import("bun:ffi")
-  const { symbols, close } = dlopen("libc.so.6", { adjtimex: { args: ["ptr"], returns: "int" } })
+  const { symbols, close } = dlopen(systemLibrary(), {
+    adjtimex: { args: ["ptr"], returns: "int" },
+  })
   const state = symbols.adjtimex(ptr(new Uint8Array(256)))
   close()
   if (state !== unsynchronised) return ok("clock", `${said}, kept right by the system`)

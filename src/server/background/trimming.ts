@@ -1,4 +1,5 @@
-import { privateBytes } from "../../boot/memory/private.ts"
+import { releaseMapped } from "../../boot/memory/mapped.ts"
+import { type ResidentBytes, residentBytes } from "../../boot/memory/resident.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
 
@@ -14,9 +15,11 @@ const growthBytes = 8_000_000
 export type TrimmedProcess = {
   /** CPU time of all threads since the start. */
   readonly cpuMs: () => number
-  readonly privateBytes: () => number
+  readonly residentBytes: () => ResidentBytes
   /** Collects garbage and drops compiled code as soon as no JavaScript runs. */
   readonly shrink: () => void
+  /** Gives back the pages of the executable, which are read again when they are used. */
+  readonly releaseMapped: () => Promise<void>
 }
 
 const thisProcess: TrimmedProcess = {
@@ -26,40 +29,46 @@ const thisProcess: TrimmedProcess = {
   },
   // Bun.gc keeps compiled code, which is a fifth of the private memory after a day of light use.
   shrink: () => Bun.shrink(),
-  privateBytes,
+  residentBytes,
+  releaseMapped,
 }
 
 /**
  * Gives memory back to the system once the server is at rest and has grown since the last time:
- * ends idle threads, collects garbage and drops compiled code. The collection blocks the event loop
- * for about a tenth of a second, and later requests load again what they need, so nothing of this
- * is done under load.
+ * ends idle threads, collects garbage and drops compiled code, which blocks the event loop for about
+ * a tenth of a second, and gives back pages of the executable. Later requests load again what they
+ * need, so nothing of this is done under load.
  */
 export function keepTrimming(
   { store, clock, log }: Pick<ServerServices, "store" | "clock" | "log">,
   trimmed: TrimmedProcess = thisProcess,
 ) {
   let spentMs = 0
-  let left: number | undefined
+  let left: ResidentBytes | undefined
   let rested = 0
-  let isShrunk = false
+  let isTrimmed = false
   const shrink = async () => {
     await store.endIdleThread()
     store.shrink()
     trimmed.shrink()
-    isShrunk = true
+  }
+  const trim = async (grown: ResidentBytes) => {
+    if (grown.private >= growthBytes) await shrink()
+    await trimmed.releaseMapped()
+    isTrimmed = true
   }
   return keepRounds(clock, everyMs, async () => {
     const before = spentMs
     spentMs = trimmed.cpuMs()
-    const now = trimmed.privateBytes()
+    const now = trimmed.residentBytes()
     // What a collection left is known only a round later.
-    if (isShrunk) left = now
-    isShrunk = false
+    if (isTrimmed) left = now
+    isTrimmed = false
     left ??= now
     rested = spentMs - before < restCpuMs ? rested + 1 : 0
-    if (rested < restRounds || now - left < growthBytes) return
-    await shrink().catch((cause: unknown) =>
+    const grown = { private: now.private - left.private, mapped: now.mapped - left.mapped }
+    if (rested < restRounds || Math.max(grown.private, grown.mapped) < growthBytes) return
+    await trim(grown).catch((cause: unknown) =>
       log.warning("memory could not be given back: {cause}", { cause: String(cause) }),
     )
   })

@@ -11,7 +11,7 @@ const megabyte = 1_000_000
 async function openServer() {
   const clock = manualClock(0)
   const done: string[] = []
-  const resident = { private: 20 * megabyte, mapped: 40 * megabyte }
+  let privateBytes = 20 * megabyte
   let cpuMs = 500
   const failing = { now: false }
   const warning = vi.fn()
@@ -28,21 +28,16 @@ async function openServer() {
   // Reason for the cast: this is all that is asked of the services.
   const trimming = keepTrimming(services as unknown as ServerServices, {
     cpuMs: () => cpuMs,
-    residentBytes: () => ({ ...resident }),
+    privateBytes: () => privateBytes,
     shrink: () => {
       done.push("heap")
-      resident.private -= 5 * megabyte
-    },
-    releaseMapped: async () => {
-      done.push("executable")
-      resident.mapped = 2 * megabyte
+      privateBytes -= 5 * megabyte
     },
   })
   await settled()
-  const round = async ({ usedMs = 0, grown = 0, mapped = 0 } = {}) => {
+  const round = async ({ usedMs = 0, grown = 0 } = {}) => {
     cpuMs += usedMs
-    resident.private += grown * megabyte
-    resident.mapped += mapped * megabyte
+    privateBytes += grown * megabyte
     clock.advance(10_000)
     await settled()
     return done.splice(0)
@@ -57,7 +52,7 @@ async function openRestingServer() {
   return server
 }
 
-const trimmed = ["thread", "caches", "heap", "executable"]
+const trimmed = ["thread", "caches", "heap"]
 
 test("a server that has grown is trimmed after three rounds at rest", async () => {
   const { round, clock, stop } = await openServer()
@@ -75,17 +70,6 @@ test("a server that has not grown since the last time is left alone", async () =
   expect(await round({ grown: 7 })).toEqual([])
   expect(await round({ grown: 7 })).toEqual([])
   expect(await round({ grown: 2 })).toEqual(trimmed)
-  await stop()
-})
-
-test("pages of the executable are given back without a collection", async () => {
-  const { round, stop } = await openRestingServer()
-  expect(await round({ mapped: 7 })).toEqual([])
-  expect(await round({ mapped: 1 })).toEqual(["executable"])
-  expect(await round()).toEqual([])
-  expect(await round({ mapped: 8, usedMs: 5000 })).toEqual([])
-  for (let at = 0; at < 2; at++) expect(await round()).toEqual([])
-  expect(await round()).toEqual(["executable"])
   await stop()
 })
 

@@ -1,5 +1,4 @@
-import { releaseMapped } from "../../boot/memory/mapped.ts"
-import { type ResidentBytes, residentBytes } from "../../boot/memory/resident.ts"
+import { privateBytes } from "../../boot/memory/private.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
 
@@ -15,11 +14,9 @@ const growthBytes = 8_000_000
 export type TrimmedProcess = {
   /** CPU time of all threads since the start. */
   readonly cpuMs: () => number
-  readonly residentBytes: () => ResidentBytes
+  readonly privateBytes: () => number
   /** Collects garbage and drops compiled code as soon as no JavaScript runs. */
   readonly shrink: () => void
-  /** Gives back the pages of the executable, which are read again when they are used. */
-  readonly releaseMapped: () => Promise<void>
 }
 
 const thisProcess: TrimmedProcess = {
@@ -29,46 +26,40 @@ const thisProcess: TrimmedProcess = {
   },
   // Bun.gc keeps compiled code, which is a fifth of the private memory after a day of light use.
   shrink: () => Bun.shrink(),
-  residentBytes,
-  releaseMapped,
+  privateBytes,
 }
 
 /**
  * Gives memory back to the system once the server is at rest and has grown since the last time:
- * ends idle threads, collects garbage and drops compiled code, which blocks the event loop for about
- * a tenth of a second, and gives back pages of the executable. Later requests load again what they
- * need, so nothing of this is done under load.
+ * ends idle threads, collects garbage and drops compiled code. The collection blocks the event loop
+ * for about a tenth of a second, and later requests load again what they need, so nothing of this
+ * is done under load.
  */
 export function keepTrimming(
   { store, clock, log }: Pick<ServerServices, "store" | "clock" | "log">,
   trimmed: TrimmedProcess = thisProcess,
 ) {
   let spentMs = 0
-  let left: ResidentBytes | undefined
+  let left: number | undefined
   let rested = 0
-  let isTrimmed = false
+  let isShrunk = false
   const shrink = async () => {
     await store.endIdleThread()
     store.shrink()
     trimmed.shrink()
-  }
-  const trim = async (grown: ResidentBytes) => {
-    if (grown.private >= growthBytes) await shrink()
-    await trimmed.releaseMapped()
-    isTrimmed = true
+    isShrunk = true
   }
   return keepRounds(clock, everyMs, async () => {
     const before = spentMs
     spentMs = trimmed.cpuMs()
-    const now = trimmed.residentBytes()
+    const now = trimmed.privateBytes()
     // What a collection left is known only a round later.
-    if (isTrimmed) left = now
-    isTrimmed = false
+    if (isShrunk) left = now
+    isShrunk = false
     left ??= now
     rested = spentMs - before < restCpuMs ? rested + 1 : 0
-    const grown = { private: now.private - left.private, mapped: now.mapped - left.mapped }
-    if (rested < restRounds || Math.max(grown.private, grown.mapped) < growthBytes) return
-    await trim(grown).catch((cause: unknown) =>
+    if (rested < restRounds || now - left < growthBytes) return
+    await shrink().catch((cause: unknown) =>
       log.warning("memory could not be given back: {cause}", { cause: String(cause) }),
     )
   })

@@ -1,0 +1,76 @@
+// Each row of docs/changed-defaults.md is a promise to who upgrades, and has a test that keeps it.
+import { existsSync, readFileSync } from "node:fs"
+import { expect, test } from "vitest"
+
+const verifier = "test/domain/user/verifier.test.ts"
+const fresh = "test/login/fresh-provider.test.ts"
+const applies = "test/domain/policy/applies.test.ts"
+const providerForm = "test/ui/identity-provider-form.test.ts"
+const upgraded = "test/acceptance/upgrade-users.test.ts"
+
+/** By the beginning of a row: the file and the name of the test that fails without it. */
+const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
+  "An address verified by an administrator": [upgraded, "an address that B's word alone verified"],
+  "The same, as seen by": [verifier, "is verified for the applications of their organization"],
+  "*Trusted for addresses*": [verifier, "of an organization can't be trusted by it"],
+  "Two accounts with one email address": [verifier, "belongs to who proved it last"],
+  "Adding a link to a provider": [verifier, "a link to a provider of the instance requires"],
+  "`prompt=login`, `max_age` and `ForceAuthn`": [fresh, "prompt=none and max_age: an answer"],
+  "`auth_time` after": [fresh, "is the time that the provider states, and amr says"],
+  "`amr` after": [fresh, "is the time that the provider states, and amr says"],
+  "Account changes within 15 minutes": [fresh, "our own rule of a quarter of an hour"],
+  "`acr_values` of an application": [fresh, "acr_values as they were sent, where that is"],
+  "A sign-in through a form": [
+    "test/login/double-click.test.ts",
+    "at once leads to the application both times, by one code",
+  ],
+  "Targets and executions": ["test/domain/target/author.test.ts", "is judged by what its authors"],
+  "Organization settings whose author": [applies, "applies to those who have no more permissions"],
+  "Identity providers of an organization": [applies, "signs in everybody, as before the upgrade"],
+  "Changing mail and SMS": ["test/domain/member/rank.test.ts", "reaches everybody on the instance"],
+  "Account creation by": [providerForm, "of the kind %s creates no accounts"],
+  "Tenant of a new Microsoft": [providerForm, "of Entra has no tenant, and requires one"],
+  "*Allowed email domains*": [
+    "test/login/allowed-domain.test.ts",
+    "for any address where no domains",
+  ],
+  "Addresses from an Entra": [
+    "test/login/vendor.test.ts",
+    "of several tenants (%s) vouches for no",
+  ],
+  "Users change their own": ["test/domain/user/self.test.ts", "can't be changed without a role"],
+  "A login name left": ["test/domain/user/name.test.ts", "is reserved until it is released"],
+  "Renaming a user who": ["test/domain/user/name.test.ts", "is one of few: nobody reserves names"],
+  "Headers for protected programs": [
+    "test/ui/proxy-headers.test.ts",
+    "remove every identity header",
+  ],
+  "Mail to addresses": ["test/domain/message/kinds.test.ts", "go to verified addresses only"],
+  "A code that an organization's": [verifier, "is no proof where they have its code returned"],
+  "Scripts of an organization": [
+    "test/domain/action/token.test.ts",
+    "scripts add no email address",
+  ],
+}
+
+const rows = readFileSync("docs/changed-defaults.md", "utf8")
+  .split("\n")
+  .filter((line) => line.startsWith("| ") && !line.startsWith("| setting or"))
+  .map((line) => line.slice(2))
+
+test("the document has rows", () => {
+  expect(rows.length).toBeGreaterThan(20)
+})
+
+test.each(rows)("%s", (row) => {
+  const found = Object.keys(kept).filter((start) => row.startsWith(start))
+  expect(found).toHaveLength(1)
+  const [file = "", name] = kept[found[0] ?? ""] ?? []
+  expect(existsSync(file)).toBe(true)
+  expect(readFileSync(file, "utf8")).toContain(name)
+})
+
+test("no row is gone", () => {
+  const gone = Object.keys(kept).filter((start) => !rows.some((row) => row.startsWith(start)))
+  expect(gone).toEqual([])
+})

@@ -177,6 +177,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
   test("somebody whose address both sides have verified is linked, and unlinks", async () => {
     await row("Our peer").getByRole("button", { name: "Edit: Our peer" }).click()
     await dialog().getByLabel("Profiles follow").check()
+    await dialog().getByLabel("Trusted for addresses").check()
     // The peer does not state when somebody signed in: without this, unlinking asks for a password.
     await dialog().getByLabel("Accept as a fresh sign-in").check()
     await dialog()

@@ -18,6 +18,7 @@ describe("a new provider", () => {
     expect(requestOf({ ...fresh, kind }, undefined).providerOptions).toMatchObject({
       ...{ isCreationAllowed: false, isAutoCreation: false, allowedDomains: [] },
       ...{ isLinkingAllowed: true, autoLinking: AutoLinkingOption.EMAIL },
+      isTrustedForAddresses: false,
     })
   })
 
@@ -39,7 +40,10 @@ test("a provider that exists is shown and saved as it is", () => {
   const provider = create(ProviderSchema, {
     name: "Microsoft",
     config: {
-      options: { isCreationAllowed: true, isAutoCreation: true, allowedDomains: ["a.example"] },
+      options: {
+        ...{ isCreationAllowed: true, isAutoCreation: true, allowedDomains: ["a.example"] },
+        isTrustedForAddresses: true,
+      },
       config: {
         case: "azureAd",
         value: { clientId: "c", tenant: { type: { case: "tenantType", value: 0 } } },
@@ -51,7 +55,7 @@ test("a provider that exists is shown and saved as it is", () => {
   const saved = requestOf({ ...values, allowedDomains: "a.example\nb.example\n" }, provider)
   expect(saved.tenant.type).toEqual({ case: "tenantType", value: 0 })
   expect(saved.providerOptions).toMatchObject({
-    ...{ isCreationAllowed: true, isAutoCreation: true },
+    ...{ isCreationAllowed: true, isAutoCreation: true, isTrustedForAddresses: true },
     allowedDomains: ["a.example", "b.example"],
   })
 })

@@ -124,10 +124,10 @@ const authorOf = ({ caller }: Transaction): { readonly author?: string } =>
 const isTakenOver = ({ caller }: Transaction, place: Place, { author }: Idp): boolean =>
   place !== undefined && author !== "" && caller.kind === "user" && caller.userId !== author
 
-/** What is left out of an update stays as it is. */
-function withTrust(given: Said, { options: { isTrustedForAddresses } }: Idp): Said {
-  const before = isTrustedForAddresses !== undefined && { isTrustedForAddresses }
-  return { ...given, options: { ...before, ...given.options } }
+/** What is left out of an update stays as it is; what is off is left out of what is stored. */
+function withTrust(given: Said, before: Idp): Said {
+  const { isTrustedForAddresses = before.options.isTrustedForAddresses, ...rest } = given.options
+  return { ...given, options: { ...rest, ...(isTrustedForAddresses && { isTrustedForAddresses }) } }
 }
 
 /** Replaces what a provider knows us by, which must be one that speaks SAML. */

@@ -79,6 +79,6 @@ export type Choice<Name extends ChoiceName> = (typeof choices)[Name][number]
 /** What may come of a sign-in, of every kind. */
 export const optionNames = [
   ...(["isCreationAllowed", "isAutoCreation", "isLinkingAllowed", "isAutoUpdate"] as const),
-  ...(["forwardAcrValues", "acceptAsFresh"] as const),
+  ...(["forwardAcrValues", "acceptAsFresh", "isTrustedForAddresses"] as const),
 ] as const
 export type OptionName = (typeof optionNames)[number]

@@ -12,6 +12,7 @@ import {
   choices,
   type FieldName,
   fieldOf,
+  type OptionName,
   optionNames,
 } from "./field.ts"
 import { type KindName, kindNames, kindOf, type Place } from "./kind.ts"
@@ -149,13 +150,15 @@ function Text({ form, name, isNew }: TextProps) {
 
 const hasBrand = ({ values }: Form<Values>): boolean => kindOf(values.kind).brand !== undefined
 
+/** Only the instance decides what passes for a fresh sign-in, and who verifies for everybody. */
+const instanceOptions: ReadonlySet<OptionName> = new Set(["acceptAsFresh", "isTrustedForAddresses"])
+
 type OptionsProps = { readonly form: Form<Values>; readonly place: Place }
 
 /** What may come of a sign-in. */
 function Options({ form, place }: OptionsProps) {
   const { values, change } = form
-  // Only the instance decides what passes for a fresh sign-in.
-  const shown = optionNames.filter((name) => place === undefined || name !== "acceptAsFresh")
+  const shown = optionNames.filter((name) => place === undefined || !instanceOptions.has(name))
   return (
     <fieldset className="checks">
       <legend className="field-label choice-legend">{t("idps.options")}</legend>

@@ -66,7 +66,7 @@ const fresh = {
   ...{ isLinkingAllowed: true, isAutoUpdate: false },
   ...{ usePkce: true, isIdTokenMapping: false, emailVerified: false, startTls: false },
   ...{ withSignedRequest: true, federatedLogoutEnabled: false },
-  ...{ forwardAcrValues: false, acceptAsFresh: false },
+  ...{ forwardAcrValues: false, acceptAsFresh: false, isTrustedForAddresses: false },
 } as const
 
 const usual: Partial<Readonly<Record<FieldName, string>>> = {
@@ -100,6 +100,7 @@ export function valuesOf(provider: Provider | undefined): Values {
     isAutoUpdate: is(options, "isAutoUpdate"),
     forwardAcrValues: is(options, "forwardAcrValues"),
     acceptAsFresh: is(options, "acceptAsFresh"),
+    isTrustedForAddresses: is(options, "isTrustedForAddresses"),
     autoLinking: autoLinkings.find((name) => autoLinkingNumbers[name] === number) ?? "off",
     allowedDomains: (options?.allowedDomains ?? []).join("\n"),
   }

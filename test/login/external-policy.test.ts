@@ -20,7 +20,7 @@ import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream
 
 const options: Options = {
   ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: false, autoLinking: "email" },
+  ...{ isAutoUpdate: false, autoLinking: "email", isTrustedForAddresses: true },
 }
 const settings: Settings = {
   ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },

@@ -11,7 +11,9 @@ const nothing: Options = {
   ...{ isLinkingAllowed: false, isCreationAllowed: false, isAutoCreation: false },
   ...{ isAutoUpdate: false, autoLinking: "off" },
 }
-const verified = { email: "ada@example.com", emailVerified: true, isComplete: true }
+const verified = {
+  ...{ email: "ada@example.com", emailVerified: true, isEmailTrusted: true, isComplete: true },
+}
 const ada: Candidate = {
   ...{ userId: "ada", by: "email", emailVerified: true, isAdministrator: false },
 }
@@ -39,6 +41,11 @@ const rows: readonly (readonly [string, Partial<Facts>, ReturnType<typeof verdic
   [
     "the provider has not verified the address",
     { candidates: [ada], identity: { ...verified, emailVerified: false } },
+    both,
+  ],
+  [
+    "the provider is not trusted for addresses",
+    { candidates: [ada], identity: { ...verified, isEmailTrusted: false } },
     both,
   ],
   ["the address is not verified here", { candidates: [{ ...ada, emailVerified: false }] }, both],

@@ -1,6 +1,6 @@
 // Signing in with what people already have: the way there and back, in browsers without sockets.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { addIdp, changeIdp, linkIdp, removeIdp } from "../../src/domain/idp/commands.ts"
 import {
   failIntent,
   idpById,
@@ -10,7 +10,7 @@ import {
 } from "../../src/domain/idp/index.ts"
 import { intent } from "../../src/domain/idp/intent/model.ts"
 import { createOrganization } from "../../src/domain/org/index.ts"
-import { changePolicy } from "../../src/domain/policy/commands.ts"
+import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import {
   addOtp,
@@ -48,7 +48,7 @@ afterEach(() => provider.close())
 
 const all: Options = {
   ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },
-  autoLinking: "email",
+  ...{ autoLinking: "email", isTrustedForAddresses: true },
 }
 const oidc: Settings = {
   ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
@@ -207,6 +207,37 @@ describe("who has an account here", () => {
   test("is linked unasked where both sides have verified the address", async () => {
     expect(answerOf(await signIn(same))).toHaveProperty("code")
     expect(linksNow("ada")).toHaveLength(1)
+  })
+
+  test("proves it first where the provider is not trusted for addresses", async () => {
+    const options = { ...all, isTrustedForAddresses: false }
+    const wish = { name: "Acme", settings: oidc, options, secret: "s3cret" }
+    await changeIdp(provider.cx(), undefined, idpId, wish)
+    const browser = newBrowser()
+    const asked = await signIn(same, browser)
+    expect(asked.page).toContain("I have an account here")
+    expect(linksNow("ada")).toHaveLength(0)
+    const end = await browser.post(asked, { choice: "link", loginName: "ada", password })
+    expect(answerOf(end)).toHaveProperty("code")
+    // The link that is there signs in by itself from now on.
+    expect(answerOf(await signIn(same))).toHaveProperty("code")
+    expect(linksNow("ada")).toHaveLength(1)
+  })
+
+  test("is linked by an organization's own provider, among its people alone", async () => {
+    const cx = provider.cx()
+    await removeIdp(cx, undefined, idpId)
+    await addPolicy(cx, provider.setup.orgId, { policy: login, say: () => ({}) })
+    const options = { ...all, isTrustedForAddresses: false }
+    const wish = { name: "Acme", settings: oidc, options, secret: "s3cret" }
+    idpId = (await addIdp(cx, provider.setup.orgId, wish)).id
+    await linkIdp(cx, provider.setup.orgId, idpId)
+    const scope = `openid urn:core:iam:org:id:${provider.setup.orgId}`
+    const browser = newBrowser()
+    const authUrl = await toProvider(browser, authorizePath(client.id, { scope }))
+    const end = await browser.go(upstream.signIn(authUrl, { ...same }))
+    expect(answerOf(end)).toHaveProperty("code")
+    expect(linksNow("ada")).toMatchObject([{ idpId }])
   })
 
   test("is asked where the provider has not verified it, and shows a password", async () => {

@@ -41,7 +41,8 @@ const wish = (changes: Partial<Options> = {}) => ({
   settings,
   options: {
     ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-    ...({ isAutoUpdate: false, autoLinking: "email", ...changes } as const),
+    ...{ isAutoUpdate: false, isTrustedForAddresses: true },
+    ...({ autoLinking: "email", ...changes } as const),
   },
   secret: "s3cret",
 })

@@ -72,12 +72,20 @@ export function judged(loginContext: LoginContext, newcomer: Newcomer): Verdict 
     identity: {
       email,
       emailVerified,
+      isEmailTrusted: mayLinkByEmail(newcomer.found),
       isComplete: email !== "" && givenName !== "" && familyName !== "",
     },
     linkedUser: known,
     candidates: known === undefined ? candidatesNow(loginContext, newcomer) : [],
   })
 }
+
+/**
+ * Whether a provider's word for an address links an account: an organization's provider lets in its
+ * own people alone, and one of the instance reaches the people of every organization.
+ */
+const mayLinkByEmail = ({ idp, place }: Found): boolean =>
+  place !== undefined || idp.options.isTrustedForAddresses === true
 
 /** Who else it may be; of somebody who is linked nobody asks. */
 const candidatesNow = (

@@ -17,6 +17,11 @@ export type Facts = {
     readonly email: string
     /** Whether the provider says that the person reads what goes there. */
     readonly emailVerified: boolean
+    /**
+     * Whether the provider's word for an address is enough to link an account: an organization's
+     * own provider among its people, and a provider of the instance that is trusted for addresses.
+     */
+    readonly isEmailTrusted: boolean
     /** Whether it says all that an account needs. */
     readonly isComplete: boolean
   }
@@ -28,7 +33,7 @@ export type Facts = {
 /** What comes of a sign-in with a provider. */
 export type Verdict =
   | { readonly kind: "sign in"; readonly userId: string }
-  /** Nobody is asked: both sides have verified the address, and the policy says so. */
+  /** Nobody is asked: both sides have verified the address, and the provider is trusted for it. */
   | { readonly kind: "link"; readonly userId: string }
   | { readonly kind: "create" }
   | { readonly kind: "ask"; readonly mayLink: boolean; readonly mayCreate: boolean }
@@ -39,8 +44,8 @@ export type Verdict =
 /**
  * The one rule that decides whose account somebody gets who comes from a provider. An account that
  * is there already is theirs without its owner's proof only where both sides have verified the
- * same address, nobody else has it, and the provider is set up for that. A login name proves
- * nothing: it only makes the page ask.
+ * same address, nobody else has it, and the provider is set up for that and trusted with addresses.
+ * A login name proves nothing: it only makes the page ask.
  */
 export function verdictOn({ options, identity, linkedUser, candidates }: Facts): Verdict {
   if (linkedUser !== undefined) return { kind: "sign in", userId: linkedUser }
@@ -59,10 +64,10 @@ export function verdictOn({ options, identity, linkedUser, candidates }: Facts):
 
 /** Who has the address that the provider vouches for, and has verified it here. */
 function sameAddress(
-  { email, emailVerified }: Facts["identity"],
+  { email, emailVerified, isEmailTrusted }: Facts["identity"],
   candidates: readonly Candidate[],
 ): readonly Candidate[] {
-  if (email === "" || !emailVerified) return []
+  if (email === "" || !emailVerified || !isEmailTrusted) return []
   const same = candidates.filter(({ by }) => by === "email")
   // Somebody who has not verified it may still be who it belongs to: then nobody is linked unasked.
   return same.every((each) => each.emailVerified) ? same : []

@@ -12,7 +12,7 @@ export const ada = {
 
 const all: Options = {
   ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
-  ...{ isAutoUpdate: true, autoLinking: "email" },
+  ...{ isAutoUpdate: true, autoLinking: "email", isTrustedForAddresses: true },
 }
 
 export type Browser = ReturnType<typeof browserOf>

@@ -30,14 +30,14 @@ export const textOf = ({ message, id }: Fault): string => `${message} (${id})`
 export type Detail = { readonly type: string; readonly value: object }
 
 /** What a failure says beside its code: always its id, and what field or condition it is about. */
-export function detailsOf({ id, message, violation, precondition }: Fault): readonly Detail[] {
+export function detailsOf({ id, message, violation, preconditions }: Fault): readonly Detail[] {
   return [
     { type: "core.v1.ErrorDetail", value: { id, message } },
     ...(violation
       ? [{ type: "google.rpc.BadRequest", value: { fieldViolations: [violation] } }]
       : []),
-    ...(precondition
-      ? [{ type: "google.rpc.PreconditionFailure", value: { violations: [precondition] } }]
+    ...(preconditions.length > 0
+      ? [{ type: "google.rpc.PreconditionFailure", value: { violations: preconditions } }]
       : []),
   ]
 }

@@ -37,7 +37,7 @@ export type Precondition = {
 }
 
 type FaultOptions = {
-  readonly precondition?: Precondition
+  readonly preconditions?: readonly Precondition[]
   readonly cause?: unknown
   readonly retryAfterSeconds?: number
   readonly violation?: FieldViolation
@@ -58,7 +58,7 @@ export class Fault extends Error {
   readonly maxAgeSeconds: number | undefined
   /** The one field that it is about. */
   readonly violation: FieldViolation | undefined
-  readonly precondition: Precondition | undefined
+  readonly preconditions: readonly Precondition[]
 
   constructor(code: Code, id: string, message: string, options?: FaultOptions) {
     super(message, options)
@@ -68,7 +68,7 @@ export class Fault extends Error {
     this.retryAfterSeconds = options?.retryAfterSeconds
     this.maxAgeSeconds = options?.maxAgeSeconds
     this.violation = options?.violation
-    this.precondition = options?.precondition
+    this.preconditions = options?.preconditions ?? []
   }
 }
 

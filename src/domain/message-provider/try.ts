@@ -26,11 +26,13 @@ export async function tryServer(cx: Cx, trial: Trial): Promise<readonly MailStep
   const sofar = passed.length > 0 ? `${passed.join(", ")}; then ` : ""
   const message = `${settings.host}: ${sofar}${result.reason}`
   throw new Fault("failed_precondition", "message_provider.test_failed", message, {
-    precondition: {
-      type: nextStep(settings, result.steps),
-      subject: settings.host,
-      description: result.reason,
-    },
+    preconditions: [
+      {
+        type: nextStep(settings, result.steps),
+        subject: settings.host,
+        description: result.reason,
+      },
+    ],
   })
 }
 

@@ -100,7 +100,7 @@ describe("a secret", () => {
     const tried = { id, ...open, host: "evil.example.com:465", receiverAddress: "eve@example.com" }
     await expect(ask("testEmailProviderSMTP", tried, { outside })).rejects.toMatchObject({
       id: "message_provider.test_failed",
-      precondition: { subject: "evil.example.com:465" },
+      preconditions: [{ subject: "evil.example.com:465" }],
     })
   })
 })
@@ -127,7 +127,7 @@ test("a test that breaks off names the step, and what it met there", async () =>
   const request = { id, receiverAddress: "ada@example.com" }
   const outside = { ...nowhere, mail }
   await expect(ask("testEmailProviderSMTPById", request, { outside })).rejects.toMatchObject({
-    precondition: { type: "authenticated", description: "535 wrong password" },
+    preconditions: [{ type: "authenticated", description: "535 wrong password" }],
   })
 })
 

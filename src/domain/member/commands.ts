@@ -15,22 +15,26 @@ import { isGrantThere, projectGrant } from "../project-grant/index.ts"
 import { hasLeft, standingOf, user } from "../user/index.ts"
 import { customRoles, permissionsIn, roleOf, type StateReader } from "./custom-role.ts"
 import { type MemberEvent, member, memberId, type Target } from "./model.ts"
+import { mustBeConfirmed, promotionBy } from "./promotion.ts"
 import { roles as builtIn } from "./roles.ts"
 
 type MemberInput = {
   readonly target: Target
   readonly userId: string
   readonly roles: readonly string[]
+  /** What others created for the user, and the caller confirms; see `mustBeConfirmed`. */
+  readonly confirmed?: readonly string[]
 }
 
 /**
- * Makes a user an administrator. Refuses roles that the caller does not hold themself, and users
- * that they may not see.
+ * Makes a user an administrator. Refuses roles that the caller does not hold themself, users that
+ * they may not see, and those for whom others created credentials that are not confirmed.
  */
 export function addMember(tx: Transaction, input: MemberInput): void {
   checkRoles(tx, input)
   mustHold(tx, input)
   mustSeeUser(tx, input.userId, input.target.level === "instance" ? "" : orgOf(tx, input.target))
+  mustBeConfirmed(tx, [promotionBy(tx, input)], input.confirmed ?? [])
   putMember(tx, input)
 }
 
@@ -71,6 +75,7 @@ export function changeMember(tx: Transaction, input: MemberInput): void {
   if (present.length === 0) {
     throw new Fault("not_found", "member.missing", "the user is not an administrator here")
   }
+  mustBeConfirmed(tx, [promotionBy(tx, input)], input.confirmed ?? [])
   if (target.level === "instance") {
     changeInstanceMember.within(tx, tx.instance, { userId, roles, standingOf: standing(tx) })
     return

@@ -4,6 +4,7 @@ import type { Cx, Decision } from "../../store/index.ts"
 import { lackingOf, roleTooHighError } from "./commands.ts"
 import { customRole, customRoles } from "./custom-role.ts"
 import type { Target } from "./model.ts"
+import { mustBeConfirmed, promotionsBy } from "./promotion.ts"
 import { roles as builtIn, permissionsOf } from "./roles.ts"
 import { isRoleHeld } from "./view.ts"
 
@@ -45,11 +46,14 @@ type RoleChange = {
   readonly displayName?: string | undefined
   /** Empty: they stay. */
   readonly permissions: readonly string[]
+  /** What others created for the holders, and the caller confirms; see `mustBeConfirmed`. */
+  readonly confirmed?: readonly string[]
 }
 
 /**
  * Changes a role for everybody who holds it, with their next request. Refuses to give or to take
- * permissions that the caller lacks. Answers when the role last changed, in ms UTC.
+ * permissions that the caller lacks, and to permit more to users for whom others created
+ * credentials that are not confirmed. Answers when the role last changed, in ms UTC.
  */
 export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
   const step = await cx.store.transact(cx, (tx) => {
@@ -66,6 +70,8 @@ export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
     const added = permissions.filter((each) => !known.permissions.includes(each))
     const isSame = added.length === 0 && permissions.length === known.permissions.length
     mustHoldAll(tx, [...known.permissions, ...added])
+    const promotions = promotionsBy(cx, tx, { role: input.key, permissions: added })
+    mustBeConfirmed(tx, promotions, input.confirmed ?? [])
     const data = {
       key: input.key,
       ...(displayName !== known.displayName && { displayName }),

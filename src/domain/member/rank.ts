@@ -7,7 +7,7 @@ import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
 import { hasLeft, user } from "../user/index.ts"
 import { lackingIn, permissionsOn, type Reader } from "./commands.ts"
-import { stateReader } from "./custom-role.ts"
+import { type StateReader, stateReader } from "./custom-role.ts"
 import { member, memberId } from "./model.ts"
 import { type Membership, memberships, rolesIn } from "./view.ts"
 
@@ -44,7 +44,8 @@ export function outranksStoppers(cx: Cx, userId: string): boolean {
  */
 export const isActive = (cx: Cx, userId: string): boolean => isActiveIn(readerOf(cx), userId)
 
-function isActiveIn(read: OwnReader, userId: string): boolean {
+/** The same within a decision. */
+export function isActiveIn(read: StateReader & Pick<Decision, "owner">, userId: string): boolean {
   const state = read.state(user, userId)
   if (hasLeft(state) || state.status === "inactive") return false
   if (state.status === "locked" && (state.stoppers ?? []).length > 0) return false

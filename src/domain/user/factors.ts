@@ -1,5 +1,6 @@
-import type { Event } from "../../store/index.ts"
+import type { Editor, Event } from "../../store/index.ts"
 import type { Human, User } from "./model.ts"
+import { kindOfKey, noted, notedOrigin, type Origin, originOf, originOfCode } from "./origins.ts"
 
 /** What a person proves themself with beside a password, and how it came about. */
 export type FactorEvent =
@@ -83,6 +84,8 @@ export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
       readonly begun: number
       /** Of the link that it uses up. */
       readonly codeId?: string | undefined
+      /** Who could read that link, where it was somebody else. */
+      readonly origin?: Origin
     }
   | ({
       readonly state: "ready"
@@ -124,7 +127,12 @@ export const noFactors: Factors = {
   removedIn: 0,
 }
 
-type At = { readonly time: number; readonly version: number }
+type At = {
+  readonly id: string
+  readonly editor: Editor
+  readonly time: number
+  readonly version: number
+}
 
 type Of<Type extends FactorEvent["type"]> = At &
   Pick<Extract<FactorEvent, { type: Type }>, "data" | "private">
@@ -178,11 +186,13 @@ export const factorFolds: Folds = {
     }),
   "user.human.passwordless.token.removed": (state, event) => keyRemoved(state, event),
   "user.human.passwordless.token.signcount.changed": (state, event) => keyUsed(state, event),
-  "user.human.passwordless.initialization.code.added": (state, event) =>
-    changed(state, event, () => {
+  "user.human.passwordless.initialization.code.added": (state, event) => {
+    const next = changed(state, event, () => {
       const { codeId, expires } = event.data
       return { link: event.private ? { codeId, expires, sealed: event.private.sealed } : undefined }
-    }),
+    })
+    return withOrigin(next, "passkey_code", { origin: originOfCode(event) })
+  },
   "user.human.passwordless.initialization.code.used": (state, event) =>
     changed(state, event, () => ({ link: undefined })),
 }
@@ -207,7 +217,15 @@ type Verified = Of<"user.human.passwordless.token.verified">
 type Removed = Of<"user.human.passwordless.token.removed">
 type Used = Of<"user.human.passwordless.token.signcount.changed">
 
-/** Only the newest registration of a kind goes on. */
+type Noting = Parameters<typeof noted>
+
+const withOrigin = (state: User, kind: Noting[1], of: Noting[2]): User =>
+  isPerson(state) ? { ...state, ...noted(state, kind, of) } : state
+
+/**
+ * Only the newest registration of a kind goes on. What was begun with a code is of whoever could
+ * read that.
+ */
 const keyAdded = (state: User, event: Added, kind: KeyKind): User =>
   changed(state, event, ({ keys }) => {
     const others = Object.entries(keys).filter(
@@ -215,11 +233,25 @@ const keyAdded = (state: User, event: Added, kind: KeyKind): User =>
     )
     const { tokenId, rpId, codeId } = event.data
     const challenge = event.private?.challenge ?? ""
-    const key: WebAuthnKey = { kind, rpId, state: "pending", challenge, begun: event.time, codeId }
+    const reader =
+      codeId !== undefined && isPerson(state) ? notedOrigin(state, "passkey_code") : undefined
+    const key: WebAuthnKey = {
+      ...{ kind, rpId, state: "pending", challenge, begun: event.time, codeId },
+      ...(reader && { origin: reader }),
+    }
     return { keys: { ...Object.fromEntries(others), [tokenId]: key } }
   })
 
-const keyVerified = (state: User, event: Verified): User =>
+function keyVerified(state: User, event: Verified): User {
+  const { tokenId: id } = event.data
+  const pending = isPerson(state) ? factorsOf(state).keys[id] : undefined
+  const reader = pending?.state === "pending" ? pending.origin : undefined
+  const origin = originOf(event) ?? reader
+  const next = keyReady(state, event)
+  return pending ? withOrigin(next, kindOfKey(pending.kind), { id, origin }) : next
+}
+
+const keyReady = (state: User, event: Verified): User =>
   changed(state, event, ({ keys }) => {
     const { tokenId, aaguid, signCount } = event.data
     const { [tokenId]: pending, ...others } = keys
@@ -238,11 +270,15 @@ const keyVerified = (state: User, event: Verified): User =>
     return { keys: { ...others, [tokenId]: key } }
   })
 
-const keyRemoved = (state: User, event: Removed): User =>
-  changed(state, event, ({ keys, removedIn }) => {
-    const { [event.data.tokenId]: gone, ...others } = keys
+function keyRemoved(state: User, event: Removed): User {
+  const { tokenId: id } = event.data
+  const key = isPerson(state) ? factorsOf(state).keys[id] : undefined
+  const next = changed(state, event, ({ keys, removedIn }) => {
+    const { [id]: gone, ...others } = keys
     return { keys: others, removedIn: gone?.state === "ready" ? event.version : removedIn }
   })
+  return key ? withOrigin(next, kindOfKey(key.kind), { id }) : next
+}
 
 /** Being used changes nothing about a person. */
 function keyUsed(state: User, event: Used): User {

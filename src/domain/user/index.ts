@@ -197,6 +197,7 @@ export {
   type UserEvent,
   user,
 } from "./model.ts"
+export { type CredentialKind, foreignCredentials } from "./origins.ts"
 export {
   accountOf,
   findMachine,

@@ -2,6 +2,7 @@ import type { Editor, Event } from "../../store/index.ts"
 import { emailWithLink } from "./contacts.ts"
 import { factorsOf } from "./factors.ts"
 import type { Human, User } from "./model.ts"
+import { noted, originOf } from "./origins.ts"
 
 /** What a person signs in with elsewhere, and how that came and went. */
 export type LinkEvent =
@@ -33,6 +34,7 @@ export type IdpLink = {
 }
 
 type Of<Type extends LinkEvent["type"]> = Extract<LinkEvent, { type: Type }> & {
+  readonly id: string
   readonly time: number
   readonly version: number
   readonly editor: Editor
@@ -44,18 +46,22 @@ type Folds = {
 
 /** What these events make of a person; a part of the user's `evolve`. */
 export const linkFolds: Folds = {
-  "user.human.externalidp.added": (state, { data, private: secret, time, editor }) => {
+  "user.human.externalidp.added": (state, event) => {
+    const { data, private: secret, time, editor } = event
     if (!isPerson(state) || !secret) return state
     const { linkId, idpId, authority } = data
     const links = [...linksOf(state), { linkId, idpId, authority, ...secret, added: time }]
-    return { ...state, links, email: emailWithLink(state, { data, editor }), changed: time }
+    const email = emailWithLink(state, { data, editor })
+    const origins = noted(state, "provider_link", { id: linkId, origin: originOf(event) })
+    return { ...state, links, email, changed: time, ...origins }
   },
   // What signed in with it is over, as with any other factor that is taken away.
   "user.human.externalidp.removed": (state, { data, time, version }) => {
     if (!isPerson(state)) return state
     const links = linksOf(state).filter(({ linkId }) => linkId !== data.linkId)
     const factors = { ...factorsOf(state), removedIn: version }
-    return { ...state, links, factors, changed: time }
+    const origins = noted(state, "provider_link", { id: data.linkId })
+    return { ...state, links, factors, changed: time, ...origins }
   },
 }
 

@@ -14,7 +14,16 @@ import {
 } from "./contacts.ts"
 import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
 import { type IdpLink, type LinkEvent, linkFolds } from "./links.ts"
-import { byOrganization, type VerifiedBy } from "./verifier.ts"
+import {
+  noted,
+  notedOrigin,
+  type Origin,
+  originOf,
+  originOfCode,
+  originOfMachine,
+  type WithOrigins,
+} from "./origins.ts"
+import { byOrganization, isNobody, type VerifiedBy } from "./verifier.ts"
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
 export type Gender = (typeof genders)[number]
@@ -147,15 +156,16 @@ export type UserEvent =
 
 export type UserStatus = "active" | "inactive" | "locked"
 
-type Identity = LoginNames & {
-  readonly status: UserStatus
-  /** When anything about the user last changed, ms UTC; asking for a code changes nothing. */
-  readonly changed: number
-  /** Version of the stream when they were last locked or deactivated; absent where never. */
-  readonly stoppedIn?: number
-  /** The users who locked or deactivated them since they were last active; absent where none. */
-  readonly stoppers?: readonly string[]
-}
+type Identity = LoginNames &
+  WithOrigins & {
+    readonly status: UserStatus
+    /** When anything about the user last changed, ms UTC; asking for a code changes nothing. */
+    readonly changed: number
+    /** Version of the stream when they were last locked or deactivated; absent where never. */
+    readonly stoppedIn?: number
+    /** The users who locked or deactivated them since they were last active; absent where none. */
+    readonly stoppers?: readonly string[]
+  }
 
 export type Human = Identity & {
   readonly kind: "human"
@@ -275,7 +285,7 @@ function touched(state: User, { time }: At): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
-  revision: 6,
+  revision: 7,
   initial: absent,
   evolve: {
     "user.human.added": (_, { private: secret, ...event }) => ({
@@ -312,13 +322,18 @@ export const user = aggregate<UserEvent, User>({
     "user.human.profile.changed": (state, event) =>
       human(state, event, () => ({ profile: event.private ?? nobody })),
     "user.human.password.changed": (state, event) =>
-      human(state, event, () => ({
+      human(state, event, (person) => ({
         password: passwordOf(event),
         passwordCode: undefined,
         invite: undefined,
+        ...noted(person, "password", { origin: originOfPassword(person, event) }),
       })),
     "user.human.password.code.added": (state, event) =>
-      human(state, event, ({ changed }) => ({ passwordCode: passwordCodeOf(event), changed })),
+      human(state, event, (person) => ({
+        passwordCode: passwordCodeOf(event),
+        changed: person.changed,
+        ...noted(person, "password_code", { origin: originOfCode(event) }),
+      })),
     // The password is the same, and so is what hangs from it.
     "user.human.password.hash.updated": (state, { data, private: secret, ...event }) =>
       human(state, event, ({ changed }) => ({
@@ -326,10 +341,11 @@ export const user = aggregate<UserEvent, User>({
         changed,
       })),
     "user.human.invite.code.added": (state, event) =>
-      human(state, event, ({ changed, returnedCodes }) => ({
+      human(state, event, (person) => ({
         invite: inviteOf(event),
-        changed,
-        ...returnedWith(returnedCodes, "invite", event.data),
+        changed: person.changed,
+        ...returnedWith(person.returnedCodes, "invite", event.data),
+        ...noted(person, "invitation", { origin: originOfCode(event) }),
       })),
     "user.human.invite.check.succeeded": (state, event) =>
       human(state, event, () => ({ invite: undefined })),
@@ -344,28 +360,42 @@ export const user = aggregate<UserEvent, User>({
         accessTokenType: event.data.accessTokenType,
       })),
     "user.machine.key.added": (state, event) =>
-      machine(state, event, ({ keys }) => ({
-        keys: { ...keys, [event.data.keyId]: event.data.expires },
-      })),
+      machine(state, event, (present) => {
+        const { keyId: id, expires } = event.data
+        const origin = originOfMachine(event)
+        return {
+          keys: { ...present.keys, [id]: expires },
+          ...noted(present, "service_key", { id, origin }),
+        }
+      }),
     "user.machine.key.removed": (state, event) =>
-      machine(state, event, ({ keys }) => {
-        const { [event.data.keyId]: _, ...others } = keys
-        return { keys: others }
+      machine(state, event, (present) => {
+        const { keyId: id } = event.data
+        const { [id]: _, ...keys } = present.keys
+        return { keys, ...noted(present, "service_key", { id }) }
       }),
     "user.machine.secret.set": (state, event) =>
-      machine(state, event, () => ({ secret: secretOf(event) })),
+      machine(state, event, (present) => ({
+        secret: secretOf(event),
+        ...noted(present, "client_secret", { origin: originOfMachine(event) }),
+      })),
     "user.machine.secret.removed": (state, event) =>
-      machine(state, event, () => ({ secret: null })),
+      machine(state, event, (present) => ({ secret: null, ...noted(present, "client_secret") })),
     "user.pat.added": (state, event) =>
-      machine(state, event, ({ personalTokens }) => {
-        const { tokenId, ...token } = event.data
+      machine(state, event, (present) => {
+        const { tokenId: id, ...token } = event.data
         const added = { ...token, created: event.time }
-        return { personalTokens: { ...personalTokens, [tokenId]: added } }
+        const origin = originOfMachine(event)
+        return {
+          personalTokens: { ...present.personalTokens, [id]: added },
+          ...noted(present, "access_token", { id, origin }),
+        }
       }),
     "user.pat.removed": (state, event) =>
-      machine(state, event, ({ personalTokens }) => {
-        const { [event.data.tokenId]: _, ...others } = personalTokens
-        return { personalTokens: others }
+      machine(state, event, (present) => {
+        const { tokenId: id } = event.data
+        const { [id]: _, ...personalTokens } = present.personalTokens
+        return { personalTokens, ...noted(present, "access_token", { id }) }
       }),
     "user.metadata.set": touched,
     "user.metadata.removed": touched,
@@ -412,6 +442,19 @@ const secretOf = (event: {
   readonly private: { readonly hashedSecret: string } | null
 }): MachineSecret | null =>
   event.private && { id: event.data.secretId, hash: event.private.hashedSecret }
+
+/** Whoever could read the code that a password was set with can have set it. */
+function originOfPassword(
+  person: Human,
+  event: At & { readonly id: string; readonly editor: Editor },
+): Origin | undefined {
+  const { passwordCode, invite } = person
+  if (!isNobody(event.editor)) return originOf(event)
+  return (
+    (passwordCode && notedOrigin(person, "password_code")) ||
+    (invite && notedOrigin(person, "invitation"))
+  )
+}
 
 /** Null once a newer password or the removal of the user has erased the hash. */
 const passwordOf = (event: {

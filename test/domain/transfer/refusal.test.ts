@@ -77,6 +77,20 @@ test("each kind of thing takes the permission that it takes by itself", async ()
   ])
 })
 
+test("nobody becomes an administrator with keys that others created", async () => {
+  await estate.as("stranger", "createUser", {
+    ...{ organizationId: "org2", userId: "prepared", username: "prepared" },
+    userType: { case: "machine", value: { name: "Robot" } },
+  })
+  await estate.as("stranger", "addSecret", { userId: "prepared" })
+  const data = orgsOf({ orgId: "org1", orgMembers: [{ userId: "prepared", roles: ["ORG_OWNER"] }] })
+  const { errors, success } = await estate.as("owner", "importData", { data })
+  expect(errors).toMatchObject([
+    { type: "org_members", message: expect.stringMatching(/other users created credentials/) },
+  ])
+  expect(success.orgs).toEqual([])
+})
+
 test("nobody gets a way to act as somebody who may do more", async () => {
   const cx = estate.cx()
   const permissions = "iam.write user.write user.credential.write user.read org.idp.write".split(
@@ -121,14 +135,18 @@ test("nobody gets a way to act as somebody who may do more", async () => {
 })
 
 test("who may look at everything is told no secrets", async () => {
-  const role = "IAM_OWNER_VIEWER"
-  await estate.step((tx) =>
-    addMember(tx, { target: { level: "instance" }, userId: "nobody", roles: [role] }),
-  )
-  const { orgs } = await estate.as("nobody", "exportData", { orgIds: ["org2"] })
+  const roles = ["IAM_OWNER_VIEWER"]
+  await estate.step((tx) => {
+    addUser(tx, "viewer", person("viewer", "org1"))
+    addMember(tx, { target: { level: "instance" }, userId: "viewer", roles })
+  })
+  const viewer = { kind: "user", userId: "viewer", orgId: "org1", clientId: "c" } as const
+  const exported = (request: object) =>
+    estate.as("nobody", "exportData", request, { cx: { caller: viewer } })
+  const { orgs } = await exported({ orgIds: ["org2"] })
   expect(orgs).toHaveLength(1)
   for (const flag of ["withPasswords", "withOtp", "withSecrets"]) {
-    const tried = estate.as("nobody", "exportData", { orgIds: ["org2"], [flag]: true })
+    const tried = exported({ orgIds: ["org2"], [flag]: true })
     await expect(tried).rejects.toMatchObject({ code: "permission_denied" })
   }
 })

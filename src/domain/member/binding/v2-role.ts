@@ -25,8 +25,8 @@ export const v2role = share<Cx>()(InternalPermissionService, {
     const input = { key, displayName, level: levelOf(level), permissions }
     return { creationDate: at(await createRole(cx, input)) }
   },
-  updateRole: async ({ key, displayName, permissions }, cx) => ({
-    changeDate: at(await changeRole(cx, { key, displayName, permissions })),
+  updateRole: async ({ key, displayName, permissions, confirmedCredentials: confirmed }, cx) => ({
+    changeDate: at(await changeRole(cx, { key, displayName, permissions, confirmed })),
   }),
   deleteRole: async ({ key }, cx) => {
     const removed = await removeRole(cx, key)

@@ -46,14 +46,19 @@ export const projectV2 = share<Cx>()(ProjectService, {
   createProject: (req, cx) => addProject(cx, req),
 })
 
+type MemberRequest = Pick<
+  CreateAdministratorRequest,
+  "userId" | "resource" | "roles" | "confirmedCredentials"
+>
+
 async function put(
   cx: Cx,
-  { userId, resource, roles }: Pick<CreateAdministratorRequest, "userId" | "resource" | "roles">,
+  { userId, resource, roles, confirmedCredentials: confirmed }: MemberRequest,
   act: typeof addMember,
 ) {
   const target = targetOf(cx, resource)
   const step = await cx.store.transact(cx, (tx: Transaction) => {
-    act(tx, { target, userId, roles })
+    act(tx, { target, userId, roles, confirmed })
     return tx.now
   })
   return at(memberChanged(cx, target, userId) ?? step.value)

@@ -9,6 +9,7 @@ import { formOf } from "../form/index.ts"
 import { Badges, Collection, found, HistoryButton, pageOf, streamOf } from "../list/index.ts"
 import { call, Link, Part, t, useOrganization, usePermissions, useRead } from "../shell/index.ts"
 import { PersonPicker } from "../user/person-picker.tsx"
+import { ConfirmCredentials } from "./confirm-credentials.tsx"
 
 /** What somebody administers. */
 export type Held =
@@ -92,16 +93,26 @@ function Changes({ held, row }: ChangesProps) {
   return <HistoryButton of={streamOf("member", id)} name={nameOf(row)} />
 }
 
+const nothingConfirmed: readonly string[] = []
+
 function administratorForm(held: Held, administrator: Administrator | undefined) {
   const given: readonly string[] = administrator?.roles ?? []
   return formOf({
-    initial: { userId: administrator ? idOf(administrator) : "", roles: given },
-    save: async ({ userId, roles }) => {
-      const wanted = { userId, resource: { resource: held }, roles: [...roles] }
+    initial: {
+      userId: administrator ? idOf(administrator) : "",
+      roles: given,
+      confirmed: nothingConfirmed,
+    },
+    secret: ["confirmed"],
+    save: async ({ userId, roles, confirmed }) => {
+      const wanted = {
+        ...{ userId, resource: { resource: held }, roles: [...roles] },
+        confirmedCredentials: [...confirmed],
+      }
       await (administrator ? call(updateAdministrator, wanted) : call(createAdministrator, wanted))
     },
     disabled: ({ userId, roles }) => userId === "" || roles.length === 0,
-    fields: ({ values, change }) => (
+    fields: ({ values, change, action }) => (
       <>
         {!administrator && (
           <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
@@ -113,6 +124,11 @@ function administratorForm(held: Held, administrator: Administrator | undefined)
             onChange={(roles) => change({ roles })}
           />
         </Part>
+        <ConfirmCredentials
+          refusal={action.refusal}
+          values={values.confirmed}
+          onChange={(confirmed) => change({ confirmed })}
+        />
       </>
     ),
   })

@@ -10,6 +10,7 @@ import { Badge, Checks, Disclosure, SelectField } from "../../kit/index.ts"
 import { formOf, verbatim } from "../form/index.ts"
 import { type Asked, Clip, Collection } from "../list/index.ts"
 import { call, Part, t, useRead } from "../shell/index.ts"
+import { ConfirmCredentials } from "./confirm-credentials.tsx"
 import { familiesOf, type LevelName, levelNames, levelOf, levels } from "./role.ts"
 
 const { listRoles, createRole, updateRole, deleteRole } = InternalPermissionService.method
@@ -67,6 +68,8 @@ type Values = {
   readonly displayName: string
   readonly level: LevelName
   readonly permissions: readonly string[]
+  /** What others created for holders of the role. */
+  readonly confirmed: readonly string[]
 }
 
 const roleForm = (role: Role | undefined) =>
@@ -76,18 +79,20 @@ const roleForm = (role: Role | undefined) =>
       displayName: role ? nameOf(role) : "",
       level: role ? levelOf(role.level) : "organization",
       permissions: role?.permissions ?? [],
+      confirmed: [],
     },
+    secret: ["confirmed"],
     refusals: { key: ["role."] },
-    save: async ({ level, permissions, ...values }) => {
+    save: async ({ level, permissions, confirmed, ...values }) => {
       const key = role?.key ?? values.key.trim()
       const displayName = values.displayName.trim() || key
       const wanted = { key, displayName, permissions: [...permissions] }
       await (role
-        ? call(updateRole, wanted)
+        ? call(updateRole, { ...wanted, confirmedCredentials: [...confirmed] })
         : call(createRole, { ...wanted, level: levels[level] }))
     },
     disabled: ({ permissions }) => permissions.length === 0,
-    fields: ({ text, values, change }) => [
+    fields: ({ text, values, change, action }) => [
       !role &&
         text("key", t("roles.key"), {
           ...{ hint: t("custom_roles.key_hint"), maxLength: 100, ...verbatim, required: true },
@@ -109,6 +114,12 @@ const roleForm = (role: Role | undefined) =>
           onChange={(permissions) => change({ permissions })}
         />
       </Part>,
+      <ConfirmCredentials
+        key="confirmed"
+        refusal={action.refusal}
+        values={values.confirmed}
+        onChange={(confirmed) => change({ confirmed })}
+      />,
     ],
   })
 

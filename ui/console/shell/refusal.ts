@@ -15,8 +15,12 @@ export type Refusal = {
   /** What that field should hold instead. */
   readonly wanted?: string
   /** The condition that is not met, and how it is instead. */
-  readonly condition?: { readonly type: string; readonly description: string }
+  readonly condition?: Condition
+  /** All of them, where several are not met. */
+  readonly conditions?: readonly Condition[]
 }
+
+type Condition = { readonly type: string; readonly subject: string; readonly description: string }
 
 /** The id of what never reached the server. */
 export const unreachable = "console.unreachable"
@@ -46,9 +50,10 @@ function fieldIn(error: ConnectError): Pick<Refusal, "field" | "wanted"> {
   return { field, wanted: violation.description }
 }
 
-function conditionIn(error: ConnectError): Pick<Refusal, "condition"> {
-  const [condition] = error.findDetails(PreconditionFailureSchema)[0]?.violations ?? []
-  return condition ? { condition } : {}
+function conditionIn(error: ConnectError): Pick<Refusal, "condition" | "conditions"> {
+  const conditions = error.findDetails(PreconditionFailureSchema)[0]?.violations ?? []
+  const [condition] = conditions
+  return condition ? { condition, conditions } : {}
 }
 
 /** The sign-in is too old for a change of how one signs in (RFC 9470). */

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication, deactivateApplication } from "../../src/domain/app/index.ts"
+import {
+  changeApplication,
+  deactivateApplication,
+  type RemoteUser,
+} from "../../src/domain/app/index.ts"
 import { addAuthorization, changeAuthorization } from "../../src/domain/authorization/index.ts"
 import { createOrganization } from "../../src/domain/org/index.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
@@ -86,6 +90,11 @@ async function signIn(loginName: string, target = "/page?x=1&y=2") {
   return { done, back, way, browser, cookie: cookiesOf(done) }
 }
 
+const setRemoteUser = (remoteUser: RemoteUser) =>
+  changeApplication(provider.cx(), client.appId, {
+    oidc: { remoteUser },
+  })
+
 describe("a host behind a proxy that asks", () => {
   test("sends a person who is not signed in to the sign-in, with a code and PKCE", async () => {
     const answer = await ask({ target: "/page" })
@@ -130,6 +139,39 @@ describe("a host behind a proxy that asks", () => {
     const { headers } = await ask({ cookie })
     expect(headers.get("remote-user")).toContain("prepared")
     expect(headers.get("remote-email")).toBe("")
+  })
+
+  test("names the user as the application chooses", async () => {
+    const { cookie } = await signIn("pat")
+    const named = async (remoteUser: RemoteUser) => {
+      await setRemoteUser(remoteUser)
+      const { status, headers } = await ask({ cookie })
+      return [status, headers.get("remote-user"), headers.get("remote-user-id")]
+    }
+    try {
+      expect(await named("user_id")).toEqual([200, pat, pat])
+      expect(await named("email")).toEqual([200, "pat@example.org", pat])
+    } finally {
+      expect(await named("login_name")).toEqual([200, "pat", pat])
+    }
+  })
+
+  test("keeps out whom it could not name by an address, but for public pages", async () => {
+    await setRemoteUser("email")
+    try {
+      const { cookie } = await signIn("prepared")
+      expect((await ask({ cookie, at: "/check" })).status).toBe(403)
+      const refusal = toOf(await ask({ cookie }))
+      const page = await provider.send(refusal.pathname + refusal.search)
+      expect([page.status, await page.text()]).toEqual([
+        403,
+        expect.stringContaining("by a verified email address"),
+      ])
+      const open = await ask({ cookie, target: "/public/x" })
+      expect([open.status, open.headers.get("remote-user-id")]).toEqual([200, ""])
+    } finally {
+      await setRemoteUser("login_name")
+    }
   })
 
   test("lets roles decide, and follows them at once", async () => {

@@ -14,6 +14,9 @@ export type AccessRule = {
   readonly roles: readonly string[]
 }
 
+/** By what a protected program knows a user. */
+export type RemoteUser = "login_name" | "user_id" | "email"
+
 /** Where people come back to at a host that a proxy protects. */
 export const proxiedCallback = "/.latchkey/callback"
 

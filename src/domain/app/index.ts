@@ -31,6 +31,7 @@ export {
   proxiedOrigins,
   rulesFor,
   satisfies,
+  type RemoteUser,
 } from "./forward-auth.ts"
 export {
   type ApiApp,

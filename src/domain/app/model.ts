@@ -1,7 +1,7 @@
 import { never } from "../../kernel/crypto/signing-key.ts"
 import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
-import type { AccessRule } from "./forward-auth.ts"
+import type { AccessRule, RemoteUser } from "./forward-auth.ts"
 
 export type ResponseType = "code" | "id_token" | "id_token_token"
 export type GrantType =
@@ -45,6 +45,8 @@ export type OidcConfig = {
   readonly requestRules?: RequestRules
   /** What a proxy is told that asks about each request; absent is no rule. */
   readonly accessRules?: readonly AccessRule[]
+  /** What `Remote-User` contains for that proxy; absent is the login name. */
+  readonly remoteUser?: RemoteUser
 }
 
 /** How requests must come: sent ahead of the browser, signed; with the secret in its place. */

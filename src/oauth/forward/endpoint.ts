@@ -60,7 +60,9 @@ function attempt<T>(act: () => T): T | OAuthError {
 
 type Decision =
   | { readonly verdict: "open"; readonly identity: Headers }
-  | { readonly verdict: "nobody" | "no role" }
+  | { readonly verdict: "nobody" | Denial }
+
+type Denial = "no role" | "no email"
 
 /** Whether a request may pass, by the pass that its browser shows and the rules for its path. */
 function decide(cx: Cx, at: Proxied, { headers }: Request): Decision {
@@ -75,13 +77,18 @@ function decide(cx: Cx, at: Proxied, { headers }: Request): Decision {
   const held = rolesHeld(cx, userId, at.state.projectId).flatMap(({ keys }) => keys)
   const roles = [...new Set(held)]
   if (!rules.every((rule) => satisfies(roles, rule))) return { verdict: "no role" }
-  return { verdict: "open", identity: identityOf(cx, { userId, roles, orgId }) }
+  const { remoteUser } = at.state.oidc
+  const identity = identityOf(cx, { userId, roles, orgId, remoteUser })
+  if (identity) return { verdict: "open", identity }
+  const isOpen = rules.every(({ everybody }: AccessRule) => everybody)
+  return isOpen ? { verdict: "open", identity: nobodysIdentity() } : { verdict: "no email" }
 }
 
 function checked(cx: Cx, at: Proxied, request: Request): Response {
   const decision = decide(cx, at, request)
   if (decision.verdict === "open") return letThrough(decision.identity)
-  return decision.verdict === "nobody" ? told(401, "Sign in first.") : told(403, noRole)
+  const { verdict } = decision
+  return verdict === "nobody" ? told(401, "Sign in first.") : told(403, denials[verdict].text)
 }
 
 /** A program that asks learns the status; a person is sent to where they can do something. */
@@ -89,8 +96,9 @@ function gated(cx: Cx, at: Proxied, request: Request): Response {
   const decision = decide(cx, at, request)
   if (decision.verdict === "open") return letThrough(decision.identity)
   const isPage = wantsPage(request)
-  if (decision.verdict === "no role") {
-    return isPage ? refused(cx, at, "role") : told(403, noRole)
+  if (decision.verdict !== "nobody") {
+    const { why, text } = denials[decision.verdict]
+    return isPage ? refused(cx, at, why) : told(403, text)
   }
   if (!isPage) return told(401, "Sign in first.")
   const isRead = ["GET", "HEAD"].includes(request.headers.get("x-forwarded-method") ?? "GET")
@@ -98,7 +106,10 @@ function gated(cx: Cx, at: Proxied, request: Request): Response {
   return beginWay(cx, at, request.headers.get("cookie"), { target })
 }
 
-const noRole = "You have none of the roles that this needs."
+const denials = {
+  "no role": { why: "role", text: "You have none of the roles that this needs." },
+  "no email": { why: "email", text: "This needs a verified email address." },
+} as const satisfies Record<Denial, { readonly why: "role" | "email"; readonly text: string }>
 
 const letThrough = (headers: Headers): Response => {
   for (const [name, value] of Object.entries(noStore)) headers.set(name, value)

@@ -1,3 +1,4 @@
+import type { RemoteUser } from "../../domain/app/index.ts"
 import { profileFor } from "../../domain/user/index.ts"
 import { accountOf } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -16,20 +17,28 @@ type Identity = {
   readonly roles: readonly string[]
   /** The organization whose application it is. */
   readonly orgId: string
+  /** By what the program knows its users. */
+  readonly remoteUser: RemoteUser | undefined
 }
 
 /**
  * Who has come, as headers. The login name is one person's in the whole instance, and an address is
  * told once it is verified for the application's organization, since programs take it for who
- * somebody is.
+ * somebody is. Undefined where the program knows its users by an address and this one has none that
+ * is verified: an empty name could pass for anybody.
  */
-export function identityOf(cx: Cx, { userId, roles, orgId }: Identity): Headers {
+export function identityOf(cx: Cx, identity: Identity): Headers | undefined {
+  const { userId, roles, orgId, remoteUser = "login_name" } = identity
   const headers = nobodysIdentity()
   const known = profileFor(cx, userId, orgId)
+  const email = known?.emailVerified ? known.email : ""
+  const names = { login_name: accountOf(cx, userId).loginName, user_id: userId, email }
+  const name = names[remoteUser]
+  if (name === "") return undefined
   const told = {
-    "remote-user": accountOf(cx, userId).loginName,
+    "remote-user": name,
     "remote-user-id": userId,
-    "remote-email": known?.emailVerified ? known.email : "",
+    "remote-email": email,
     "remote-name": known?.name ?? "",
     "remote-groups": roles.filter((key) => !key.includes(",")).join(","),
   }

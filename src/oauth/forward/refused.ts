@@ -11,7 +11,7 @@ export const ownPaths = {
   signOut: "/.latchkey/sign-out",
 } as const
 
-const reasons = ["role", "sign-in", "way"] as const
+const reasons = ["role", "email", "sign-in", "way"] as const
 type Reason = (typeof reasons)[number]
 
 /** Our pages have their own address: what they are made of is not at the protected host. */
@@ -34,7 +34,8 @@ export const forwardRefused: Endpoint = {
     const startHref = origin + ownPaths.signIn
     const why = reasons.find((each) => each === asked.get("why"))
     if (why === "way") return showTrouble(show, cx, { problem: "expired", startHref })
-    const reason = why === "role" ? "error.not_allowed.role" : "error.not_allowed.unfinished"
+    const named = why === "role" || why === "email"
+    const reason = named ? (`error.not_allowed.${why}` as const) : "error.not_allowed.unfinished"
     return showTrouble(show, cx, { problem: "not_allowed", status: 403, reason, startHref })
   },
 }

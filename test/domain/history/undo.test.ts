@@ -179,3 +179,33 @@ test("what is said by key goes back to what was said before, or away", async () 
   const { projectRoles } = await act("manager", "listProjectRoles", { projectId: "p1" })
   expect(projectRoles[0].displayName).toBe("A")
 })
+
+test("what a proxy is told of users is undone without its rules", async () => {
+  const { applicationId } = await act("manager", "createApplication", {
+    ...{ projectId: "p1", name: "Wiki" },
+    applicationType: {
+      case: "oidcConfiguration",
+      value: {
+        redirectUris: ["https://wiki.example.com/.latchkey/callback"],
+        ...{ applicationType: 1, authMethodType: 2 },
+      },
+    },
+  })
+  const wiki = of("applicationId", applicationId)
+  const put = (forwardAuth: object) =>
+    act("manager", "updateApplication", {
+      ...{ projectId: "p1", applicationId },
+      applicationType: { case: "oidcConfiguration", value: { forwardAuth } },
+    })
+  const now = async () =>
+    (await act("manager", "getApplication", { applicationId })).application.configuration.value
+      .forwardAuth
+  const rules = [{ pathPrefix: "/admin", everybody: false, roleKeys: ["admin"] }]
+  await put({ rules, remoteUser: 3 })
+  // What is not said stays.
+  await put({ rules: [] })
+  expect(await now()).toMatchObject({ rules: [], remoteUser: 3 })
+  await put({ rules, remoteUser: 2 })
+  await undoNewest("manager", wiki)
+  expect(await now()).toMatchObject({ rules: [], remoteUser: 3 })
+})

@@ -1,5 +1,9 @@
-import type { OIDCAccessRule } from "../../../src/gen/core/application/v2/application_pb.ts"
+import {
+  type OIDCAccessRule,
+  OIDCRemoteUser,
+} from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
+import { SelectField } from "../../kit/index.ts"
 import { EditSection, formOf } from "../form/index.ts"
 import { Facts, t } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
@@ -28,31 +32,57 @@ type Rule = Pick<OIDCAccessRule, "pathPrefix" | "everybody" | "roleKeys">
 
 const rulesOf = ({ oidc }: OidcPart): readonly Rule[] => oidc.forwardAuth?.rules ?? []
 
+const remoteUsers = {
+  login_name: OIDCRemoteUser.OIDC_REMOTE_USER_LOGIN_NAME,
+  user_id: OIDCRemoteUser.OIDC_REMOTE_USER_USER_ID,
+  email: OIDCRemoteUser.OIDC_REMOTE_USER_EMAIL,
+} as const
+type RemoteUser = keyof typeof remoteUsers
+const remoteUserNames: readonly RemoteUser[] = ["login_name", "user_id", "email"]
+
+const remoteUserOf = ({ oidc }: OidcPart): RemoteUser =>
+  remoteUserNames.find((name) => remoteUsers[name] === oidc.forwardAuth?.remoteUser) ?? "login_name"
+
 function Rules(part: OidcPart) {
   const rules = rulesOf(part)
   const hasWhole = rules.some(({ pathPrefix }) => pathPrefix === "/")
   const shown = hasWhole ? rules : [...rules, { pathPrefix: "/", everybody: false, roleKeys: [] }]
   return (
     <Facts
-      rows={shown.map((rule) => [
-        rule.pathPrefix,
-        rule.everybody
-          ? t("proxy.everybody")
-          : rule.roleKeys.length > 0
-            ? t("proxy.roles", { roles: rule.roleKeys.join(", ") })
-            : t("proxy.signed_in"),
-      ])}
+      rows={[
+        ...shown.map((rule) => [rule.pathPrefix, wordsOf(rule)] as const),
+        [t("proxy.remote_user"), t(`proxy.remote.${remoteUserOf(part)}`)] as const,
+      ]}
     />
   )
 }
 
+function wordsOf({ everybody, roleKeys }: Rule): string {
+  if (everybody) return t("proxy.everybody")
+  if (roleKeys.length > 0) return t("proxy.roles", { roles: roleKeys.join(", ") })
+  return t("proxy.signed_in")
+}
+
 const ruleForm = (part: OidcPart) =>
   formOf({
-    initial: { rules: rulesOf(part).map(lineOf).join("\n") },
+    initial: { rules: rulesOf(part).map(lineOf).join("\n"), remoteUser: remoteUserOf(part) },
     refusals: { rules: ["app.forward_auth_invalid"] },
-    save: ({ rules }) =>
-      changeOidc(part, { forwardAuth: { rules: rules.split("\n").flatMap(ruleOf) } }),
-    fields: ({ area }) => [
+    save: ({ rules, remoteUser }) =>
+      changeOidc(part, {
+        forwardAuth: {
+          rules: rules.split("\n").flatMap(ruleOf),
+          remoteUser: remoteUsers[remoteUser],
+        },
+      }),
+    fields: ({ area, values, change }) => [
+      <SelectField<RemoteUser>
+        key="remoteUser"
+        label={t("proxy.remote_user")}
+        hint={t("proxy.remote_user_hint")}
+        options={remoteUserNames.map((value) => ({ value, label: t(`proxy.remote.${value}`) }))}
+        value={values.remoteUser}
+        onChange={(remoteUser) => change({ remoteUser })}
+      />,
       area("rules", t("proxy.rules"), {
         ...{ rows: 4, spellCheck: false, optional: true, maxLength: 20_000 },
         hint: t("proxy.hint"),

@@ -26,6 +26,7 @@ const grantTypes = {
 } as const
 const appTypes = { web: 0, user_agent: 1, native: 2 } as const
 const authMethods = { basic: 0, post: 1, none: 2, private_key_jwt: 3 } as const
+const remoteUsers = { login_name: 1, user_id: 2, email: 3 } as const
 const tokenTypes = { bearer: 0, jwt: 1 } as const
 
 /** What a new application is asked to be; an empty list leaves the default. */
@@ -96,13 +97,21 @@ export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => 
       authMethodRequired: config.requestRules.authMethod ?? false,
     },
   }),
-  ...(config.accessRules && { forwardAuth: { rules: config.accessRules.map(toRule) } }),
+  ...((config.accessRules ?? config.remoteUser) && {
+    forwardAuth: {
+      rules: (config.accessRules ?? []).map(toRule),
+      remoteUser: remoteUsers[config.remoteUser ?? "login_name"],
+    },
+  }),
 })
 
 /** What is not the interface's but ours. */
 const own = (
   req: Own,
-): Pick<OidcConfig, "tokens" | "frontChannelLogout" | "requestRules" | "accessRules"> => ({
+): Pick<
+  OidcConfig,
+  "tokens" | "frontChannelLogout" | "requestRules" | "accessRules" | "remoteUser"
+> => ({
   ...(req.tokenSettings && { tokens: tokensOf(req.tokenSettings) }),
   ...(req.frontChannelLogout && {
     frontChannelLogout: {
@@ -118,6 +127,9 @@ const own = (
     },
   }),
   ...(req.forwardAuth && { accessRules: req.forwardAuth.rules.map(ruleOf) }),
+  ...(req.forwardAuth?.remoteUser && {
+    remoteUser: named(remoteUsers, req.forwardAuth.remoteUser),
+  }),
 })
 
 const ruleOf = ({ pathPrefix: prefix, everybody, roleKeys }: OIDCAccessRule): AccessRule => ({

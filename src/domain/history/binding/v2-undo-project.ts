@@ -101,6 +101,7 @@ const grantTypes = {
 const appTypes = { web: 0, user_agent: 1, native: 2 } as const
 const authMethods = { basic: 0, post: 1, none: 2, private_key_jwt: 3 } as const
 const tokenTypes = { bearer: 0, jwt: 1 } as const
+const remoteUsers = { login_name: 1, user_id: 2, email: 3 } as const
 const apiMethods = { basic: 0, private_key_jwt: 1 } as const
 
 type PastApp = Past<AppEvent, App>
@@ -119,7 +120,10 @@ function nameBack(past: PastApp): Asked | Reason {
 function oidcBack(past: PastApp): Asked | Reason {
   const { before, after } = past
   if (!("oidc" in before) || !("oidc" in after)) return "parts"
-  const value = oidcOf(back(before.oidc, after.oidc))
+  const value = {
+    ...oidcOf(back(before.oidc, after.oidc)),
+    ...forwardAuthOf(before.oidc, after.oidc),
+  }
   return ask(ApplicationService.method.updateApplication, {
     ...named(past),
     applicationType: { case: "oidcConfiguration", value },
@@ -151,14 +155,21 @@ const oidcOf = (was: Partial<OidcConfig>) => ({
       authMethodRequired: was.requestRules.authMethod ?? false,
     },
   }),
-  ...(was.accessRules && {
-    forwardAuth: {
-      rules: was.accessRules.map(({ prefix: pathPrefix, everybody, roles }) => ({
-        ...{ pathPrefix, everybody, roleKeys: [...roles] },
-      })),
-    },
-  }),
 })
+
+type ForwardAuth = Pick<OidcConfig, "accessRules" | "remoteUser">
+
+/** What a proxy was told; one message holds the rules and the header, so both are set again. */
+function forwardAuthOf(before: ForwardAuth, after: ForwardAuth) {
+  const stated = ({ accessRules = [], remoteUser = "login_name" }: ForwardAuth) => ({
+    rules: accessRules.map(({ prefix: pathPrefix, everybody, roles }) => ({
+      ...{ pathPrefix, everybody, roleKeys: [...roles] },
+    })),
+    remoteUser: remoteUsers[remoteUser],
+  })
+  const isSame = JSON.stringify(stated(before)) === JSON.stringify(stated(after))
+  return isSame ? {} : { forwardAuth: stated(before) }
+}
 
 const lists = (was: Partial<OidcConfig>) => ({
   redirectUris: [...(was.redirectUris ?? [])],

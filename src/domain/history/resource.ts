@@ -54,6 +54,7 @@ const shown: Readonly<Record<string, Shown>> = {
       "phoneCode",
       "kind",
       "email.proven",
+      "origins",
       "returnedCodes",
       "invite.isOfInstance",
       "invite.verifier",

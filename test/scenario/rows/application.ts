@@ -94,6 +94,7 @@ export const applicationRows: readonly Row[] = [
             { pathPrefix: "/admin", roleKeys: ["admin"] },
             { pathPrefix: "/public/", everybody: true },
           ],
+          remoteUser: "OIDC_REMOTE_USER_EMAIL",
         },
       },
     },

@@ -160,6 +160,8 @@ export const looks: readonly Step[] = [
   [management("ListProjectMemberRoles"), {}],
   [management("ListProjectGrantMemberRoles"), {}],
   ["ListUserMetadata", robot],
+  ["ListUnconfirmedEmails", { limit: 10 }],
+  ["ConfirmEmails", { userIds: ["absent"] }],
   ["ListWebKeys", {}],
   [webKeys("ListWebKeys"), {}],
   ["ListFailedSignIns", user],

@@ -397,3 +397,61 @@ test("a link to a provider of the instance requires a permission on the instance
   ).rejects.toMatchObject({ id: "user.idp_link_unproven" })
   await estate.as("owner", "addIDPLink", { userId: id, idpLink })
 })
+
+describe("an instance administrator", () => {
+  const list = (who: Parameters<Estate["as"]>[0], request: object = {}) =>
+    estate.as(who, "listUnconfirmedEmails", request)
+  /** What is refused at once is refused as a promise, too. */
+  const act = async (call: () => Promise<unknown>) => call()
+  const confirm = (who: Parameters<Estate["as"]>[0], ...userIds: string[]) =>
+    estate.as(who, "confirmEmails", { userIds })
+
+  test("lists and confirms addresses that only an organization has verified", async () => {
+    const { id } = await create("stranger", "org2")
+    const { users, count } = await list("owner", { limit: 100 })
+    const other = users.filter(({ userId }: { userId: string }) => userId !== id)
+    expect(users.find(({ userId }: { userId: string }) => userId === id)).toMatchObject({
+      ...{ organizationId: "org2", loginName: "prepared", email, isShared: false },
+    })
+    expect(count).toBe(other.length + 1)
+    expect(await confirm("owner", id, "absent")).toMatchObject({ confirmedUserIds: [id] })
+    expect(told(id, "org1")).toMatchObject({ email: true })
+    expect((await list("owner")).count).toBe(other.length)
+    expect(await confirm("owner", id)).toMatchObject({ confirmedUserIds: [] })
+  })
+
+  test("lists users page by page", async () => {
+    await create("stranger", "org2")
+    const given = { email: { email: "second@corp.test", ...vouched } }
+    await estate.as("stranger", "createUser", {
+      ...{ organizationId: "org2", username: "second", ...human(given) },
+    })
+    const all = (await list("owner")).users.map(({ userId }: { userId: string }) => userId)
+    const { users, count } = await list("owner", { limit: 1, afterUserId: all[0] })
+    expect(users).toMatchObject([{ userId: all[1] }])
+    expect(count).toBe(all.length - 1)
+  })
+
+  test("does not confirm an address that several users have", async () => {
+    const { id } = await create("stranger", "org2")
+    const again = { organizationId: "org1", username: "other", ...human() }
+    const { id: other } = await estate.as("manager", "createUser", again)
+    const { users } = await list("owner")
+    const shared = users.filter(({ isShared }: { isShared: boolean }) => isShared)
+    expect(shared.map(({ userId }: { userId: string }) => userId).toSorted()).toEqual(
+      [id, other].toSorted(),
+    )
+    expect(await confirm("owner", id, other)).toMatchObject({ confirmedUserIds: [] })
+  })
+
+  test.each([
+    ["manager", "not_found"],
+    ["stranger", "not_found"],
+    ["nobody", "permission_denied"],
+  ] as const)("is no %s", async (who, code) => {
+    const { id } = await create("stranger", "org2")
+    const denied = { code }
+    await expect(act(() => list(who))).rejects.toMatchObject(denied)
+    await expect(act(() => confirm(who, id))).rejects.toMatchObject(denied)
+  })
+})

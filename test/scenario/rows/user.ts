@@ -168,6 +168,30 @@ export const userRows: readonly Row[] = [
     events: ["user.human.profile.changed"],
   },
   {
+    call: "user.v2.UserService/ListUnconfirmedEmails",
+    as: "owner",
+    body: { limit: 1 },
+  },
+  {
+    call: "user.v2.UserService/ListUnconfirmedEmails",
+    name: "with a permission on one organization alone",
+    code: "not_found",
+    id: "instance.missing",
+  },
+  {
+    call: "user.v2.UserService/ConfirmEmails",
+    as: "owner",
+    body: { userIds: ["absent"] },
+    expect: {},
+  },
+  {
+    call: "user.v2.UserService/ConfirmEmails",
+    name: "with a permission on one organization alone",
+    body: { userIds: ["$user"] },
+    code: "not_found",
+    id: "instance.missing",
+  },
+  {
     call: "user.v2.UserService/ReleaseLoginName",
     given: [
       ["user.v2.UserService/UpdateUser", { userId: "$user", username: "$fresh" }],

@@ -18,6 +18,11 @@ const Registration = lazy(async () => ({
 /** Loaded beside the rest: it has descriptors of its own. */
 const Security = lazy(async () => ({ default: (await import("./security.tsx")).Security }))
 
+/** Loaded beside the rest: it asks for users, whom not everybody here may see. */
+const UnconfirmedEmails = lazy(async () => ({
+  default: (await import("./unconfirmed-emails.tsx")).UnconfirmedEmails,
+}))
+
 /** What holds for the whole instance, unless an application says otherwise. */
 export function SettingsPage() {
   const settings = useOidcSettings()
@@ -36,6 +41,9 @@ export function SettingsPage() {
       </Part>
       <Part>
         <Security />
+      </Part>
+      <Part>
+        <UnconfirmedEmails />
       </Part>
       {restrictions && <Restrictions restrictions={restrictions} />}
       <OidcSwitches settings={settings} />

@@ -1,7 +1,7 @@
 import type { Cx } from "../../../store/index.ts"
 import { user } from "../model.ts"
 import { personOf } from "./contact.ts"
-import { hasSharedEmail, verifiedAtHomeOnly } from "./verified.ts"
+import { hasSharedEmail, isVerifiedAtHomeOnly, verifiedAtHomeOnly } from "./verified.ts"
 
 /** The instance's own word for an address that the user's organization or a provider verified. */
 const confirmEmail = user.command((state) => {
@@ -42,4 +42,55 @@ export async function confirmEmails(
     confirmed++
   }
   return { confirmed, userIds, skipped }
+}
+
+/** A user whose address only their own organization has verified. */
+export type UnconfirmedEmail = {
+  readonly userId: string
+  readonly organizationId: string
+  readonly loginName: string
+  readonly email: string
+  readonly isShared: boolean
+}
+
+const pageMax = 100
+const countMax = 1000
+
+type PageOfUnconfirmed = { readonly limit: number; readonly afterUserId: string }
+
+/** The first of these users after one, and how many there are; counting ends at 1000. */
+export async function unconfirmedEmails(
+  cx: Cx,
+  { limit, afterUserId }: PageOfUnconfirmed,
+): Promise<{ readonly users: readonly UnconfirmedEmail[]; readonly count: number }> {
+  const listed = Math.min(limit || pageMax, pageMax)
+  const users: UnconfirmedEmail[] = []
+  let count = 0
+  for await (const userId of verifiedAtHomeOnly(cx, afterUserId)) {
+    if (users.length < listed) users.push(unconfirmedEmail(cx, userId))
+    if (++count >= countMax) break
+  }
+  return { users, count }
+}
+
+function unconfirmedEmail(cx: Cx, userId: string): UnconfirmedEmail {
+  const { userName, email } = personOf(cx.store.state(cx, user, userId))
+  return {
+    userId,
+    organizationId: cx.store.receipt(cx, user, userId)?.owner ?? "",
+    loginName: userName,
+    email: email.address,
+    isShared: hasSharedEmail(cx, userId),
+  }
+}
+
+/** Confirms the addresses of some of these users, and answers whose; others are skipped. */
+export async function confirmEmailsOf(cx: Cx, userIds: readonly string[]) {
+  const confirmed: string[] = []
+  for (const userId of new Set(userIds)) {
+    if (!isVerifiedAtHomeOnly(cx, userId) || hasSharedEmail(cx, userId)) continue
+    await confirmEmail(cx, userId)
+    confirmed.push(userId)
+  }
+  return confirmed
 }

@@ -186,8 +186,8 @@ const isPerson = (state: Parameters<typeof hasLeft>[0]): state is Human =>
 
 const readOf = (cx: Cx): Read => ({ state: (kind, id) => cx.store.state(cx, kind, id) })
 
-const counted = statement<{ readonly id: string; readonly orgId: string }>(
-  `SELECT id, org AS orgId FROM users
+const counted = statement<{ readonly id: string }>(
+  `SELECT id FROM users
    WHERE instance = $instance AND email_verified = 1 AND id > $after ORDER BY id LIMIT 200`,
 )
 
@@ -195,18 +195,22 @@ const counted = statement<{ readonly id: string; readonly orgId: string }>(
  * Users whose email address only the applications of their own organization take for verified. An
  * address that somebody else has proven is not theirs, whoever verified it before.
  */
-export async function* verifiedAtHomeOnly(cx: Cx): AsyncGenerator<string> {
-  let rows = cx.store.all(cx, counted, { after: "" })
+export async function* verifiedAtHomeOnly(cx: Cx, after = ""): AsyncGenerator<string> {
+  let rows = cx.store.all(cx, counted, { after })
   while (rows.length > 0) {
-    for (const { id, orgId } of rows) {
-      const email = emailNow(cx, id)
-      const isProven = email && isProvenByOther(cx, { id, orgId, email })
-      if (email && !isProven && !isVerifiedEverywhere(cx, { id, orgId, email })) yield id
-    }
+    for (const { id } of rows) if (isVerifiedAtHomeOnly(cx, id)) yield id
     // Others are answered in between.
     await nextTurn()
     rows = cx.store.all(cx, counted, { after: rows.at(-1)?.id ?? "" })
   }
+}
+
+/** Whether a user is one of these; see `verifiedAtHomeOnly`. */
+export function isVerifiedAtHomeOnly(cx: Cx, id: string): boolean {
+  const email = emailNow(cx, id)
+  if (!email?.verified || email.address === "") return false
+  const owned = { id, orgId: cx.store.receipt(cx, user, id)?.owner ?? "", email }
+  return !isProvenByOther(cx, owned) && !isVerifiedEverywhere(cx, owned)
 }
 
 /** Whether other users have the same verified address as a user. */

@@ -32,6 +32,7 @@ import {
   type UserChange,
   unlockUser,
 } from "../account/commands.ts"
+import { confirmEmailsOf, unconfirmedEmails } from "../account/confirm.ts"
 import { changeUser } from "../account/contact.ts"
 import { createUser, type NewContact, type NewHuman, type NewUser } from "../account/create.ts"
 import { type Metadata, noteMetadata } from "../account/metadata.ts"
@@ -64,6 +65,13 @@ export const v2 = share<Cx>()(UserService, {
     const { receipt, codes } = await update(cx, userId, { userName, human })
     return { details: details(receipt), ...codes }
   },
+  listUnconfirmedEmails: async (req, cx) => {
+    const { users, count } = await unconfirmedEmails(cx, req)
+    return { users: [...users], count }
+  },
+  confirmEmails: async ({ userIds }, cx) => ({
+    confirmedUserIds: await confirmEmailsOf(cx, userIds),
+  }),
   releaseLoginName: async ({ userId, loginName }, cx) => ({
     details: details(await releaseLoginName(cx, userId, loginName)),
   }),

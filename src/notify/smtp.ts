@@ -137,20 +137,32 @@ export async function mimeMessageOf(mail: Mail): Promise<Buffer> {
     .build()
 }
 
-/** RFC 5321 §4.2.1: what begins with 5 is so tomorrow, too; but only of this mail is that said. */
+/**
+ * RFC 5321 §4.2.1: a reply that begins with 5 is permanent. A reply to RCPT or DATA is about this
+ * mail only: greylisting, a full mailbox, an unknown user. All else would meet every mail.
+ */
 function failureOf(cause: unknown): Omit<Extract<Delivery, { done: false }>, "steps"> {
   const found = cause instanceof Error ? cause : new Error(String(cause))
   const code = "code" in found ? found.code : undefined
   const response = "responseCode" in found ? Number(found.responseCode) : 0
   const reason = code === "ETLS" ? `no TLS could be agreed on: ${found.message}` : found.message
-  const isOfMail = code === "EENVELOPE" || code === "EMESSAGE"
-  // RFC 3207 §4 and RFC 4954 §4.7: 530 asks for TLS or a login, and is about no mail.
+  const command = "command" in found ? String(found.command) : ""
+  const isOfMail =
+    (code === "EENVELOPE" || code === "EMESSAGE") &&
+    aboutOneMail.has(command) &&
+    !aboutServer.has(response)
   return {
     done: false,
-    lasting: isOfMail && response >= 500 && response !== 530,
+    lasting: isOfMail && response >= 500,
+    concerns: isOfMail ? "message" : "provider",
     reason: shortened(reason),
   }
 }
+
+const aboutOneMail: ReadonlySet<string> = new Set(["RCPT TO", "DATA"])
+
+/** RFC 5321 §3.8: 421 ends the session. RFC 3207 §4, RFC 4954 §6: 530 requires TLS or a login. */
+const aboutServer: ReadonlySet<number> = new Set([421, 530])
 
 /** What servers say is shown to administrators, on one line. */
 const shortened = (text: string): string =>

@@ -113,6 +113,29 @@ describe("what keeps a mail back is told, with how far it came", () => {
       asked: {},
       steps: ["resolved", "connected"],
       lasting: true,
+      concerns: "message",
+    },
+    {
+      what: "a sender that is refused for good",
+      wanted: { judgeSender: () => ({ status: 553, text: "sender not owned by user" }) },
+      asked: {},
+      steps: ["resolved", "connected"],
+      lasting: false,
+    },
+    {
+      what: "a message that is refused for good",
+      wanted: { judgeMessage: () => ({ status: 552, text: "mailbox full" }) },
+      asked: {},
+      steps: ["resolved", "connected"],
+      lasting: true,
+      concerns: "message",
+    },
+    {
+      what: "a server that ends the session",
+      wanted: { judge: () => ({ status: 421, text: "too many connections" }) },
+      asked: {},
+      steps: ["resolved", "connected"],
+      lasting: false,
     },
     {
       what: "TLS or a login that is asked for after all",
@@ -127,11 +150,12 @@ describe("what keeps a mail back is told, with how far it came", () => {
       asked: {},
       steps: ["resolved", "connected"],
       lasting: false,
+      concerns: "message",
     },
-  ] as const)("$what", async ({ wanted, asked, steps, lasting }) => {
+  ] as const)("$what", async ({ wanted, asked, steps, what: _, ...expected }) => {
     const server = await serving(wanted)
     const result = await send(at(server.port, asked), mail)
-    expect(result).toMatchObject({ done: false, lasting })
+    expect(result).toMatchObject({ done: false, concerns: "provider", ...expected })
     expect(names(result)).toEqual(steps)
     expect(JSON.stringify(result)).not.toContain("s3cret")
     expect(server.received).toEqual([])

@@ -29,13 +29,22 @@ type Wanted = {
   /** Who may send; anybody where it is left out. */
   readonly login?: { readonly user: string; readonly secret: string }
   readonly judge?: Judge
+  /** The same about the sender, and about the message once it has come. */
+  readonly judgeSender?: Judge
+  readonly judgeMessage?: Judge
   /** How long it thinks about each mail. */
   readonly delayMs?: number
 }
 
+const accepts: Judge = () => undefined
+
+const errorOf = (refused: ReturnType<Judge>) =>
+  refused ? Object.assign(new Error(refused.text), { responseCode: refused.status }) : null
+
 /** A real SMTP server on a free port of this machine. */
 export async function mailServer(wanted: Wanted = {}): Promise<MailServerOfTests> {
-  const { tls = "none", login, judge = () => undefined, delayMs = 0 } = wanted
+  const { tls = "none", login, delayMs = 0 } = wanted
+  const { judge = accepts, judgeSender = accepts, judgeMessage = accepts } = wanted
   const received: Received[] = []
   const options: SMTPServerOptions = {
     secure: tls === "implicit",
@@ -51,18 +60,16 @@ export async function mailServer(wanted: Wanted = {}): Promise<MailServerOfTests
       if (isRight) done(null, { user: username ?? "" })
       else done(new Error("Authentication credentials invalid"))
     },
-    onRcptTo: ({ address }, _, done) => {
-      const refused = judge(address)
-      done(
-        refused ? Object.assign(new Error(refused.text), { responseCode: refused.status }) : null,
-      )
-    },
+    onMailFrom: ({ address }, _, done) => done(errorOf(judgeSender(address))),
+    onRcptTo: ({ address }, _, done) => done(errorOf(judge(address))),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = []
       stream.on("data", (chunk: Buffer) => chunks.push(chunk))
       stream.on("end", async () => {
         const raw = Buffer.concat(chunks).toString()
         const recipients = session.envelope.rcptTo.map(({ address }) => address)
+        const error = errorOf(judgeMessage(recipients[0] ?? ""))
+        if (error) return done(error)
         const mail = await simpleParser(raw)
         if (delayMs > 0) await pause(delayMs, "a server that answers late on purpose")
         const { secure: isSecure } = session

@@ -1,7 +1,7 @@
 import { messageProviders, providerSecret } from "./model.ts"
 
 export { activateProvider, activeProvider, addProvider, providersOf } from "./commands.ts"
-export { type Channel, messageProviders, type Provider, type Providers } from "./model.ts"
+export { type Channel, channels, messageProviders, type Provider, type Providers } from "./model.ts"
 export { deliver, type Message } from "./send.ts"
 
 /** What this module is to the whole. */

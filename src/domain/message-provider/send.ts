@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto"
 import type { Delivery, MailServer } from "../../kernel/net/mail.ts"
-import type { OutboundRequest } from "../../kernel/net/outbound.ts"
+import type { OutboundReply, OutboundRequest } from "../../kernel/net/outbound.ts"
 import type { Cx } from "../../store/index.ts"
 import { hostOf } from "./check.ts"
 import { secretOf } from "./commands.ts"
@@ -30,10 +30,11 @@ export async function deliver(cx: Cx, provider: Provider, message: Message): Pro
       provider.kind === "http"
         ? httpRequest(cx, { provider, secret }, message)
         : twilioRequest({ provider, secret }, message)
-    return judged(await cx.outside.send({ ...request, timeoutMs }))
+    const told = ["retry-after"]
+    return judged(cx, await cx.outside.send({ ...request, timeoutMs, told }))
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    return { done: false, lasting: false, reason, steps: [] }
+    return { done: false, lasting: false, concerns: "provider", reason, steps: [] }
   }
 }
 
@@ -124,9 +125,28 @@ function twilioRequest({ provider, secret }: With<Twilio>, message: Message): Ou
   }
 }
 
-/** Who calls a message wrong will do so tomorrow; all else may be mended meanwhile. */
-function judged({ status }: { readonly status: number }): Delivery {
+/**
+ * 400 and 422 reject this message, and would tomorrow. Of all else, such as 429 and 503, nobody can
+ * say whether it is about this recipient: it is the provider's once several recipients meet it.
+ */
+function judged(cx: Cx, { status, headers }: OutboundReply): Delivery {
   if (status >= 200 && status <= 299) return { done: true, steps: [] }
   const lasting = status === 400 || status === 422
-  return { done: false, lasting, reason: `it answered with status ${status}`, steps: [] }
+  const retryAfterMs = retryAfter(headers?.["retry-after"], cx.clock.now())
+  return {
+    done: false,
+    lasting,
+    concerns: lasting ? "message" : "provider",
+    ...(retryAfterMs > 0 && { retryAfterMs }),
+    reason: `it answered with status ${status}`,
+    steps: [],
+  }
+}
+
+/** RFC 9110 §10.2.3: seconds, or a date. In ms; 0 where there is neither. */
+function retryAfter(value: string | undefined, now: number): number {
+  if (value === undefined) return 0
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now)
 }

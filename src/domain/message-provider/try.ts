@@ -58,7 +58,7 @@ async function attempt(cx: Cx, { settings, secret, receiver }: Trial): Promise<D
     return await cx.outside.mail(server, { ...{ messageId, from, to, replyTo }, ...said })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    return { done: false, lasting: false, reason, steps: [] }
+    return { done: false, lasting: false, concerns: "provider", reason, steps: [] }
   }
 }
 

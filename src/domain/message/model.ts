@@ -40,7 +40,16 @@ type Addressed = {
 
 export type MessageEvent =
   | Event<"message.added", Cause, Addressed>
-  | Event<"message.delayed", { readonly error: string }>
+  | Event<
+      "message.delayed",
+      {
+        readonly error: string
+        /** How often it was tried since it was queued; absent in events of earlier versions. */
+        readonly tries?: number
+        /** When it is tried next, ms UTC; absent where the reactor's own repetition does that. */
+        readonly due?: number
+      }
+    >
   | Event<"message.sent", { readonly providerId: string }>
   | Event<"message.failed", { readonly error: string }>
   | Event<"message.requeued">
@@ -62,6 +71,10 @@ export type Message = Cause & {
   readonly round: number
   /** What kept it back last; empty where nothing did. */
   readonly error: string
+  /** How often it was tried since it was queued last; absent where it never failed. */
+  readonly tries?: number
+  /** When it is tried next, ms UTC; absent where it waits for no time. */
+  readonly due?: number
 }
 
 const absent: Message = {
@@ -86,10 +99,10 @@ export const message = aggregate<MessageEvent, Message>({
       place: secret?.place ?? "",
       ...{ added: time, queued: time, round: 1, error: "" },
     }),
-    "message.delayed": (state, { data }) => ({ ...state, error: data.error }),
+    "message.delayed": (state, { data }) => ({ ...state, ...data }),
     "message.sent": (state) => ({ ...state, status: "sent", error: "" }),
     "message.failed": (state, { data }) => ({ ...state, status: "failed", error: data.error }),
-    "message.requeued": (state, { time }) => ({
+    "message.requeued": ({ tries: _, due: __, ...state }, { time }) => ({
       ...state,
       status: "queued",
       ...{ queued: time, round: state.round + 1, error: "" },

@@ -1,22 +1,24 @@
-import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
+import type { AnyEvent, Calls, Cx, Reactor, Recorded, Store } from "../../store/index.ts"
 import { instance, ownersOf } from "../instance/index.ts"
+import { channels, providersOf } from "../message-provider/index.ts"
 import { notification, policyFor } from "../policy/index.ts"
 import { registrantBy, userNameOf } from "../user/index.ts"
 import { addMessage, addMessageTo } from "./add.ts"
 import { type Cause, type Kind, message } from "./model.ts"
-import { senderOf } from "./send.ts"
-import { messagesTo, waitingFor } from "./view.ts"
+import { maxPauseMs } from "./retry.ts"
+import { type Sender, senderOf } from "./send.ts"
+import { delayingInstances, dueMessages, messagesTo, waitingFor } from "./view.ts"
 
 type Recordedly = Recorded<AnyEvent>
 
 /**
- * Writes what people are told by mail or SMS, and sends it, at least once: what kept it back is
- * tried again, ever more seldom, for half a day. A message is named by where its cause stands in
- * the log, so that no try writes a second one.
+ * Writes what people are told by mail or SMS, and sends it, at least once: a message that did not
+ * go out is tried again at growing intervals, for half a day. A message is named by where its cause
+ * stands in the log, so that no try writes a second one.
  */
 export function messageReactor(call: Calls): Reactor {
   const name = "messages"
-  const send = senderOf()
+  const sender = senderOf()
   const write = (kind: Kind) => async (event: Recordedly) => {
     const cx = call(event.instance, name)
     const cause = causeOf(cx, kind, event)
@@ -43,15 +45,22 @@ export function messageReactor(call: Calls): Reactor {
       await cx.store.transact(cx, (tx) => addMessage(tx, `${position}-${userId}`, cause, { place }))
     }
   }
-  const go = async ({ instance, id }: Recordedly) => send(call(instance, name), id)
+  const go = async ({ instance, id }: Pick<Recordedly, "instance" | "id">) =>
+    sender.send(call(instance, name), id)
+  /** What waits for a provider, or for one with other settings, goes out by it now. */
   const again = (channel: Cause["channel"]) => async (event: Recordedly) => {
     const cx = call(event.instance, name)
-    await requeueAll(cx, channel)
+    const { active } = providersOf(cx, channel)
+    if ("id" in event.data && event.data.id === active) await requeueAll(cx, channel)
   }
   return {
     name,
     from: "now",
     parallel: 64,
+    due: {
+      find: (store, now) => dueNow(store, { now, sender, cxOf: (at) => call(at, name) }),
+      run: go,
+    },
     on: {
       ...Object.fromEntries(Object.entries(changesTold).map(([type, kind]) => [type, write(kind)])),
       "user.human.email.changed": tellBefore,
@@ -69,8 +78,32 @@ export function messageReactor(call: Calls): Reactor {
       "message.requeued": go,
       "instance.smtp.config.activated": again("email"),
       "instance.sms.configactivated": again("sms"),
+      "instance.smtp.config.changed": again("email"),
+      "instance.smtp.config.http.changed": again("email"),
+      "instance.sms.configtwilio.changed": again("sms"),
+      "instance.sms.confighttp.changed": again("sms"),
     },
   }
+}
+
+/** As many as a provider is handed at once. */
+const perProviderMax = 16
+
+type DueInput = {
+  readonly now: number
+  readonly sender: Sender
+  readonly cxOf: (instance: string) => Cx
+}
+
+/** Messages to try again; none of a provider that is left alone just now, or where none is. */
+function dueNow(store: Store, { now, sender, cxOf }: DueInput) {
+  const times = { now, latest: now + maxPauseMs, limit: perProviderMax }
+  return delayingInstances(store).flatMap((instance) => {
+    const cx = cxOf(instance)
+    const ready = channels.filter((channel) => sender.isReady(cx, channel))
+    const ids = ready.flatMap((channel) => dueMessages(cx, { channel, ...times }))
+    return ids.map((id) => ({ instance, id }))
+  })
 }
 
 /** Changes of how somebody signs in, and by what they are told of them. */

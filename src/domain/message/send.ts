@@ -6,6 +6,7 @@ import { activeProvider, deliver, type Provider } from "../message-provider/inde
 import { type Content, contentOf } from "./content.ts"
 import { mailLookOf } from "./look.ts"
 import { type Message, type MessageEvent, message } from "./model.ts"
+import { nextTry } from "./retry.ts"
 
 /** A message that could not go out for so long will not be waited for. */
 const triedMs = 12 * 3_600_000
@@ -13,32 +14,60 @@ const triedMs = 12 * 3_600_000
 /** How many messages a provider is handed at once; what it is slow with keeps no other waiting. */
 const underWayMax = 16
 const patienceMs = 3_000
+/** When a message is looked at again that a slow provider had no room for. */
+const slowPauseMs = 5_000
 
-export type Sender = (cx: Cx, id: string) => Promise<void>
+export type Sender = {
+  /**
+   * Sends a message that is queued. Each try ends in one of three: it is sent, it never will be, or
+   * it is stored when to try again. Without a provider it stays where it is.
+   */
+  readonly send: (cx: Cx, id: string) => Promise<void>
+  /** Whether there is a provider of a channel that is not left alone just now. */
+  readonly isReady: (cx: Cx, channel: Message["channel"]) => boolean
+}
 
-/**
- * Sends messages that are queued. Each try ends in one of three: it is sent, it never will be, or
- * the reason is thrown, and whoever calls tries again. Without a provider it stays where it is.
- */
 export function senderOf(): Sender {
   const breaker = breakerOf()
   const admit = laneOf()
-  return async (cx, id) => {
-    const state = cx.store.state(cx, message, id)
-    if (state.status !== "queued") return
-    const content = contentOf(cx, state)
-    if ("over" in content) return note(cx, id, { type: "message.failed", error: content.over })
-    const provider = activeProvider(cx, state.channel)
-    if (!provider) return
-    const result = await tried(cx, { id, state, provider, content }, { breaker, admit })
-    if (result.done) return sent(cx, id, provider)
-    const isOver = result.lasting || cx.clock.now() >= state.queued + triedMs
-    if (isOver) return note(cx, id, { type: "message.failed", error: result.reason })
-    if (state.error !== result.reason) {
-      await note(cx, id, { type: "message.delayed", error: result.reason })
-    }
-    throw new Error(result.reason)
+  const underWay = new Set<string>()
+  return {
+    send: async (cx, id) => {
+      // An event and the clock can ask for the same message.
+      const key = `${cx.instance}/${id}`
+      if (underWay.has(key)) return
+      underWay.add(key)
+      try {
+        await sendOnce(cx, id, { breaker, admit })
+      } finally {
+        underWay.delete(key)
+      }
+    },
+    isReady: (cx, channel) => {
+      const provider = activeProvider(cx, channel)
+      return provider !== undefined && !breaker.resting(cx, keyOf(cx, provider))
+    },
   }
+}
+
+const keyOf = (cx: Cx, { id, version }: Provider) => `${cx.instance}/${id}/${version}`
+
+async function sendOnce(cx: Cx, id: string, bounds: Bounds): Promise<void> {
+  const state = cx.store.state(cx, message, id)
+  if (state.status !== "queued") return
+  const provider = activeProvider(cx, state.channel)
+  if (!provider) return
+  const content = contentOf(cx, state)
+  if ("over" in content) return append(cx, id, "message.failed", { error: content.over })
+  const result = await tried(cx, { id, state, provider, content }, bounds)
+  if ("refused" in result) return postpone(cx, id, result)
+  if (result.done) return append(cx, id, "message.sent", { providerId: provider.id })
+  const { reason: error, lasting, retryAfterMs } = result
+  const now = cx.clock.now()
+  if (lasting || now >= state.queued + triedMs) return append(cx, id, "message.failed", { error })
+  const tries = (state.tries ?? 0) + 1
+  const due = nextTry({ now, tries, codeExpires: state.codeExpires, retryAfterMs })
+  await append(cx, id, "message.delayed", { error, tries, due })
 }
 
 type Ready = {
@@ -53,21 +82,41 @@ type Bounds = {
   readonly admit: ReturnType<typeof laneOf>
 }
 
+/** A provider that is left alone, or has no room: the message was not tried. */
+type Refused = { readonly refused: string; readonly until: number }
+
 /** A provider that is down or slow is left alone for a while; a refused mail is no such thing. */
-async function tried(cx: Cx, ready: Ready, { breaker, admit }: Bounds): Promise<Delivery> {
-  const { provider } = ready
-  const key = `${cx.instance}/${provider.id}/${provider.version}`
-  const results: Delivery[] = []
+async function tried(
+  cx: Cx,
+  ready: Ready,
+  { breaker, admit }: Bounds,
+): Promise<Delivery | Refused> {
+  const key = keyOf(cx, ready.provider)
+  const leave = await admit(cx, key)
+  if (!leave) return { refused: "it is slow to answer", until: cx.clock.now() + slowPauseMs }
   try {
-    await breaker(cx, key, async () => {
-      const leave = await admit(cx, key)
-      const result = await handOver(cx, ready).finally(leave)
-      results.push(result)
-      if (!result.done && !result.lasting) throw new Error(result.reason)
-    })
+    const resting = breaker.resting(cx, key)
+    if (resting) return { refused: resting.error, until: resting.until }
+    return await judged(cx, ready, { breaker, key })
+  } finally {
+    leave()
+  }
+}
+
+type Judging = Pick<Bounds, "breaker"> & { readonly key: string }
+
+async function judged(cx: Cx, ready: Ready, { breaker, key }: Judging): Promise<Delivery> {
+  const results: Delivery[] = []
+  const act = async () => {
+    const result = await handOver(cx, ready)
+    results.push(result)
+    if (!result.done && result.concerns === "provider") throw new Error(result.reason)
+  }
+  try {
+    await breaker(cx, key, act, { onBehalfOf: ready.state.to })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    results.push({ done: false, lasting: false, reason, steps: [] })
+    results.push({ done: false, lasting: false, concerns: "provider", reason, steps: [] })
   }
   const [result] = results
   if (!result) throw new Error("a try has no result")
@@ -98,14 +147,22 @@ export function plainOf(channel: Message["channel"], content: Content): string {
   return [greeting, text, link, footerText].filter((part) => part !== "").join("\n\n")
 }
 
-type Noted = { readonly type: "message.failed" | "message.delayed"; readonly error: string }
-
-async function note(cx: Cx, id: string, { type, error }: Noted): Promise<void> {
-  await append(cx, id, () => ({ type, data: { error } }))
+/** Stores why a message waits that was not tried; what waits already stays due. */
+async function postpone(cx: Cx, id: string, { refused: error, until: due }: Refused) {
+  const { tries = 0, due: before } = cx.store.state(cx, message, id)
+  if (before === undefined) await append(cx, id, "message.delayed", { error, tries, due })
 }
 
-async function sent(cx: Cx, id: string, { id: providerId }: Provider): Promise<void> {
-  await append(cx, id, () => ({ type: "message.sent", data: { providerId } }))
+/** Nothing happens to a message that has gone meanwhile, or that is settled. */
+async function append<Type extends Outcome["type"]>(
+  cx: Cx,
+  id: string,
+  type: Type,
+  data: Extract<Outcome, { type: Type }>["data"],
+): Promise<void> {
+  await cx.store.transact(cx, (tx) => {
+    if (tx.state(message, id).status === "queued") tx.append(message, id, [{ type, data }])
+  })
 }
 
 type Outcome = Extract<
@@ -113,21 +170,15 @@ type Outcome = Extract<
   { type: "message.failed" | "message.delayed" | "message.sent" }
 >
 
-/** Nothing happens to a message that has gone meanwhile, or that is settled. */
-const append = (cx: Cx, id: string, outcome: () => Pick<Outcome, "type" | "data">) =>
-  cx.store.transact(cx, (tx) => {
-    if (tx.state(message, id).status === "queued") tx.append(message, id, [outcome()])
-  })
-
-/** Lets few in at once by each key; where those inside take long, the next is turned away. */
+/** Lets few in at once by each key; undefined where those inside take long. */
 function laneOf() {
   const inside = new Map<string, Set<{ readonly since: number }>>()
-  return async (cx: Cx, key: string): Promise<() => void> => {
+  return async (cx: Cx, key: string): Promise<(() => void) | undefined> => {
     const lane = inside.get(key) ?? new Set()
     inside.set(key, lane)
     while (lane.size >= underWayMax) {
       const oldest = Math.min(...[...lane].map(({ since }) => since))
-      if (cx.clock.now() - oldest >= patienceMs) throw new Error("it is slow to answer")
+      if (cx.clock.now() - oldest >= patienceMs) return undefined
       await new Promise<void>((resolve) => cx.clock.after(100, resolve))
     }
     const entry = { since: cx.clock.now() }

@@ -1,4 +1,13 @@
-import { type Cx, type Searchable, statement, view } from "../../store/index.ts"
+import {
+  type Cx,
+  type Searchable,
+  type Store,
+  statement,
+  systemStatement,
+  type ViewWriter,
+  view,
+} from "../../store/index.ts"
+import type { Channel } from "../message-provider/index.ts"
 import type { UserEvent } from "../user/index.ts"
 import type { Message, MessageEvent } from "./model.ts"
 
@@ -24,11 +33,26 @@ const set = statement(
    WHERE instance = $instance AND id = $id`,
 )
 const remove = statement("DELETE FROM messages WHERE instance = $instance AND id = $id")
+const setDue = statement(
+  `INSERT INTO messages_due (instance, id, due) VALUES ($instance, $id, $due)
+   ON CONFLICT DO UPDATE SET due = excluded.due`,
+)
+const removeDue = statement("DELETE FROM messages_due WHERE instance = $instance AND id = $id")
+
+function removeBoth(db: ViewWriter): void {
+  db.run(remove)
+  db.run(removeDue)
+}
 
 /** What was written to whom, and what became of it. */
 export const messageView = view<MessageEvent | UserEvent>({
   name: "message",
   tables: {
+    messages_due: {
+      columns: "id TEXT NOT NULL, due INTEGER NOT NULL",
+      key: "id",
+      indexes: { due: "due" },
+    },
     messages: {
       columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL, kind TEXT NOT NULL,
         channel TEXT NOT NULL, status TEXT NOT NULL, error TEXT NOT NULL,
@@ -45,13 +69,25 @@ export const messageView = view<MessageEvent | UserEvent>({
   on: {
     "message.added": (db, { data: { userId, kind, channel } }) =>
       db.run(insert, { userId, kind, channel }),
-    "message.delayed": (db, { data }) => db.run(set, { status: "queued", error: data.error }),
-    "message.sent": (db) => db.run(set, { status: "sent", error: "" }),
-    "message.failed": (db, { data }) => db.run(set, { status: "failed", error: data.error }),
-    "message.requeued": (db) => db.run(set, { status: "queued", error: "" }),
-    "message.erased": (db) => db.run(remove),
+    "message.delayed": (db, { data: { error, due } }) => {
+      db.run(set, { status: "queued", error })
+      if (due !== undefined) db.run(setDue, { due })
+    },
+    "message.sent": (db) => {
+      db.run(set, { status: "sent", error: "" })
+      db.run(removeDue)
+    },
+    "message.failed": (db, { data }) => {
+      db.run(set, { status: "failed", error: data.error })
+      db.run(removeDue)
+    },
+    "message.requeued": (db) => {
+      db.run(set, { status: "queued", error: "" })
+      db.run(removeDue)
+    },
+    "message.erased": removeBoth,
   },
-  dropped: { message: (db) => db.run(remove) },
+  dropped: { message: removeBoth },
 })
 
 export const messages: Searchable = {
@@ -79,6 +115,33 @@ const waiting = statement<{ id: string }>(
 /** The first of the messages that are yet to go out by a channel, of those after one. */
 export const waitingFor = (cx: Cx, channel: string, after: string): readonly string[] =>
   cx.store.all(cx, waiting, { channel, after }).map(({ id }) => id)
+
+const delaying = systemStatement<{ instance: string }>(
+  "SELECT DISTINCT instance FROM messages_due",
+  "messages of all instances are tried again when it is time",
+)
+
+/** The instances where messages wait for their next try. */
+export const delayingInstances = (store: Store): readonly string[] =>
+  store.all({ instance: "" }, delaying).map(({ instance }) => instance)
+
+const dueIn = statement<{ id: string }>(
+  `SELECT d.id AS id FROM messages_due d
+   JOIN messages m ON m.instance = $instance AND m.id = d.id
+   WHERE d.instance = $instance AND m.channel = $channel
+     AND (d.due <= $now OR d.due > $latest) ORDER BY d.due LIMIT $limit`,
+)
+
+/** Those that are due; a time that no pause lasts until was set by a clock that was ahead. */
+export const dueMessages = (
+  cx: Cx,
+  values: {
+    readonly channel: Channel
+    readonly now: number
+    readonly latest: number
+    readonly limit: number
+  },
+): readonly string[] => cx.store.all(cx, dueIn, values).map(({ id }) => id)
 
 const standing = statement<{ status: "queued" | "failed"; count: number }>(
   `SELECT status, count(*) AS count FROM messages

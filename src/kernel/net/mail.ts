@@ -38,6 +38,10 @@ export type Delivery =
   | {
       readonly done: false
       readonly lasting: boolean
+      /** Whether other messages would fare better, or none does by this provider. */
+      readonly concerns: "message" | "provider"
+      /** How long the provider requests to be left alone with this message. */
+      readonly retryAfterMs?: number
       readonly reason: string
       readonly steps: readonly MailStep[]
     }

@@ -32,6 +32,10 @@ export function startBackground(
       services.log.warning("{reactor} gave up on {type} at {position}: {error}", {
         ...{ reactor, type, position, error },
       }),
+    dueFailed: (reactor, { instance, id }, error) =>
+      services.log.warning("{reactor} could not do {id} of instance {instance}: {error}", {
+        ...{ reactor, id, instance, error },
+      }),
   })
   const passed = () => Math.min(running.passed(), ...(collecting ? [collecting.passed()] : []))
   const pruner = runPruner({

@@ -1,5 +1,6 @@
 import type { AnyEvent, Recorded } from "../event.ts"
 import type { LogEvent } from "../log/log.ts"
+import type { Store } from "../store.ts"
 
 /**
  * What must not happen inside a transaction: mail, webhooks, logout calls. Called at least once
@@ -15,6 +16,19 @@ export type Reactor = {
   readonly types?: () => readonly string[]
   /** How many events may be under way at once, in no order then; one unless said. */
   readonly parallel?: number
+  /** What it has put off until a time. */
+  readonly due?: DueWork
+}
+
+/** Something of an instance that is due. */
+export type DueItem = { readonly instance: string; readonly id: string }
+
+/** Work that waits for a time: looked for every second on the node that works. */
+export type DueWork = {
+  /** What is due at `now`, ms UTC; what is under way may be among it. */
+  readonly find: (store: Store, now: number) => readonly DueItem[]
+  /** Does it, and sees to it that it is due no more, or later. */
+  readonly run: (item: DueItem) => Promise<void>
 }
 
 /**
@@ -59,6 +73,8 @@ export type Troubles = {
   readonly freed?: (reactor: string) => void
   /** The first tries with an event have failed; it is a failed event from now on. */
   readonly gaveUp?: (reactor: string, event: LogEvent, error: string) => void
+  /** What was due has failed for a reason that nobody expected; it is tried again. */
+  readonly dueFailed?: (reactor: string, item: DueItem, error: string) => void
   /** Whether it is this node that works; others keep still until they are asked to. */
   readonly leads?: () => boolean
 }

@@ -3,6 +3,7 @@ import type { LogEvent } from "../log/log.ts"
 import type { Store } from "../store.ts"
 import { handlerOf, type Parts, retrier, retry } from "./attempt.ts"
 import { bookOf, wakers } from "./book.ts"
+import { dueRunner } from "./due.ts"
 import { type Insist, insistence, pausesOf, poll, pollMs } from "./insistence.ts"
 import { always, type Reactor, type Reactors, type Troubles } from "./reactor.ts"
 
@@ -25,6 +26,7 @@ export function runReactors(
   const parts = reactors.map((reactor) => ({ store, clock, book, reactor, troubles }))
   const runners = parts.map((each) => runner(each, troubles.leads ?? always))
   const retriers = parts.map(retrier)
+  const dueRunners = parts.map(dueRunner)
   const wakeAll = () => {
     for (const { wake } of retriers) wake()
   }
@@ -44,7 +46,7 @@ export function runReactors(
         return { name, position: book.position(name), failed: book.failures(name) }
       }),
     stop: async () =>
-      void (await Promise.all([...runners, ...retriers].map((each) => each.stop()))),
+      void (await Promise.all([...runners, ...retriers, ...dueRunners].map((each) => each.stop()))),
   }
 }
 

@@ -3,6 +3,7 @@ import { hostname } from "node:os"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
 import { traced } from "../kernel/lane/trace.ts"
 import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/net/mail.ts"
+import { asciiEmail } from "../kernel/text/email.ts"
 import { addressOf, type OutboundParts, reachable } from "./outbound.ts"
 
 export type MailerParts = Omit<OutboundParts, "send"> & {
@@ -91,7 +92,7 @@ async function converse(connection: SMTPConnection, { server, mail, steps }: Tal
     steps.push({ name: "authenticated", detail: auth.user })
   }
   const message = await mimeMessageOf(mail)
-  const envelope = { from: mail.from.address, to: mail.to }
+  const envelope = { from: asciiEmail(mail.from.address), to: asciiEmail(mail.to) }
   const said = await new Promise<string>((resolve, reject) => {
     connection.once("error", reject)
     connection.once("end", () => reject(new Error("the server hung up")))
@@ -121,9 +122,9 @@ export async function mimeMessageOf(mail: Mail): Promise<Buffer> {
   const { default: Composer } = await import("nodemailer/lib/mail-composer")
   const { from, to, replyTo, subject, text, html, messageId } = mail
   return new Composer({
-    from,
-    to: { name: "", address: to },
-    ...(replyTo !== "" && { replyTo: { name: "", address: replyTo } }),
+    from: { name: from.name, address: asciiEmail(from.address) },
+    to: { name: "", address: asciiEmail(to) },
+    ...(replyTo !== "" && { replyTo: { name: "", address: asciiEmail(replyTo) } }),
     subject,
     text,
     html,

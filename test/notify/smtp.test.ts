@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:net"
+import { createInterface } from "node:readline"
 import { afterEach, describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
 import type { Mail, MailServer } from "../../src/kernel/net/mail.ts"
@@ -51,6 +52,23 @@ function raw(talk: (socket: import("node:net").Socket) => void): Promise<number>
     })
   })
 }
+
+/** A server that takes every mail and writes down all lines that it gets, as they come. */
+async function transcribing() {
+  const lines: string[] = []
+  const port = await raw((socket) => {
+    let isMail = false
+    socket.write("220 mail.example.com\r\n")
+    createInterface(socket).on("line", (line) => {
+      lines.push(line)
+      if (isMail && line !== ".") return
+      isMail = line === "DATA"
+      socket.write(isMail ? "354 go on\r\n" : "250 ok\r\n")
+    })
+  })
+  return { port, lines }
+}
+
 const names = ({ steps }: Awaited<ReturnType<typeof send>>) => steps.map(({ name }) => name)
 
 const login = { user: "konto", secret: "s3cret" }
@@ -73,6 +91,18 @@ describe("a mail reaches a real server, and says how", () => {
     expect(got?.mail.html).toContain("<p>Grüezi Ada</p>")
     expect(got?.mail.headers.get("auto-submitted")).toBe("auto-generated")
     expect(got?.raw).toMatch(/multipart\/alternative/)
+  })
+
+  test("RFC 5890: with A-labels in the envelope and the headers", async () => {
+    const { port, lines } = await transcribing()
+    const from = { name: "Müller", address: "konto@müller.test" }
+    const sent = { ...mail, from, to: "max@bücher.test", replyTo: "hilfe@müller.test" }
+    expect(await send(at(port), sent)).toMatchObject({ done: true })
+    expect(lines).toContain("MAIL FROM:<konto@xn--mller-kva.test>")
+    expect(lines).toContain("RCPT TO:<max@xn--bcher-kva.test>")
+    expect(lines).toContain("To: max@xn--bcher-kva.test")
+    expect(lines).toContain("Reply-To: hilfe@xn--mller-kva.test")
+    expect(lines.join("\n")).toMatch(/^From: .*<konto@xn--mller-kva\.test>$/m)
   })
 
   test.each(["plain", "xoauth2"] as const)("by STARTTLS, proved by %s", async (kind) => {

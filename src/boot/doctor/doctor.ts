@@ -183,7 +183,7 @@ export const emailFindings = ({ unconfirmed, sharedEmails }: Emails): Finding[] 
   ...sharedEmails.map((ids) =>
     warning(
       "emails",
-      `users ${ids.join(", ")} have the same verified address`,
+      `users ${ids.join(", ")} have the same verified address, in one spelling or several`,
       "whoever proves it last signs in by it; the others sign in by their login name",
     ),
   ),

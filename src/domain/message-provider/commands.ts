@@ -1,4 +1,5 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
+import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { hasDomain } from "../instance/index.ts"
 import { domainPolicy, policyOf } from "../policy/index.ts"
@@ -146,7 +147,8 @@ function check(cx: Cx, settings: Settings): void {
   checkProvider(settings)
   if (settings.kind !== "smtp") return
   if (!policyOf(cx, "", domainPolicy).smtpSenderAddressMatchesInstanceDomain) return
-  const domain = settings.senderAddress.slice(settings.senderAddress.lastIndexOf("@") + 1)
+  const sender = asciiEmail(settings.senderAddress)
+  const domain = sender.slice(sender.lastIndexOf("@") + 1)
   if (hasDomain(cx, domain)) return
   throw fieldError(
     "message_provider.sender_foreign",

@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Delivery, MailStep } from "../../kernel/net/mail.ts"
+import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx } from "../../store/index.ts"
 import { address, checkProvider, hostOf, implicitTls } from "./check.ts"
 import type { Smtp } from "./model.ts"
@@ -52,7 +53,8 @@ async function attempt(cx: Cx, { settings, secret, receiver }: Trial): Promise<D
     const server = await serverOf(cx, settings, secret)
     const { senderName: name, senderAddress, replyToAddress: replyTo } = settings
     const from = { name, address: senderAddress }
-    const domain = senderAddress.slice(senderAddress.lastIndexOf("@") + 1)
+    const sender = asciiEmail(senderAddress)
+    const domain = sender.slice(sender.lastIndexOf("@") + 1)
     const messageId = `test.${cx.ids.next()}@${domain}`
     const to = receiver
     return await cx.outside.mail(server, { ...{ messageId, from, to, replyTo }, ...said })

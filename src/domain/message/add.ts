@@ -1,3 +1,4 @@
+import { foldEmail } from "../../kernel/text/email.ts"
 import type { Transaction } from "../../store/index.ts"
 import { hasLeft, user } from "../user/index.ts"
 import { type Cause, isFull, message, messageCount } from "./model.ts"
@@ -15,7 +16,7 @@ export function addMessage(tx: Transaction, id: string, cause: Cause, more: Priv
   if (to === "") return
   const owner = tx.owner(user, cause.userId)
   addMessageTo(tx, id, { cause, to, ...more, owner })
-  const address = tx.secrets.hash(to.toLowerCase(), "message_address")
+  const address = tx.secrets.hash(foldEmail(to), "message_address")
   if (isFull(tx.state(messageCount, address), tx.now)) {
     const error = "too many messages went to this address within an hour"
     tx.append(message, id, [{ type: "message.failed", data: { error } }])

@@ -1,6 +1,7 @@
 import { isAmongCallers } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Page } from "../../kernel/page.ts"
+import { foldEmail } from "../../kernel/text/email.ts"
 import { type Cx, type Receipt, search } from "../../store/index.ts"
 import { type Content, contentOf } from "./content.ts"
 import { isFull, type Message, message, messageCount } from "./model.ts"
@@ -60,7 +61,7 @@ export async function sendAgain(cx: Cx, { userId, messageId }: Named): Promise<R
         "it is on its way already; without an active provider it waits for one",
       )
     }
-    const address = tx.secrets.hash(state.to.toLowerCase(), "message_address")
+    const address = tx.secrets.hash(foldEmail(state.to), "message_address")
     if (isFull(tx.state(messageCount, address), tx.now)) {
       throw new Fault(
         "resource_exhausted",

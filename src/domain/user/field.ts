@@ -1,5 +1,6 @@
 import { fieldError } from "../../kernel/fault.ts"
-import { fold, hasUnseen, normalForm } from "../../kernel/text/name.ts"
+import { foldEmail } from "../../kernel/text/email.ts"
+import { hasUnseen, normalForm } from "../../kernel/text/name.ts"
 
 /**
  * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each
@@ -44,7 +45,8 @@ const label = String.raw`[\p{L}\p{N}](?:[\p{L}\p{N}-]*[\p{L}\p{N}])?`
 const emailShape = new RegExp(String.raw`^[^\s@"(),:;<>[\\\]]+@${label}(?:\.${label})*$`, "u")
 
 /** Whether two texts are one address, as addresses are compared here. */
-export const isSameEmail = (one: string, other: string): boolean => fold(one) === fold(other)
+export const isSameEmail = (one: string, other: string): boolean =>
+  foldEmail(one) === foldEmail(other)
 
 /** A phone number in its international form (E.164), however it was grouped. */
 export function phoneOf(text: string): string {

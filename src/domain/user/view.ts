@@ -1,3 +1,4 @@
+import { foldEmail } from "../../kernel/text/email.ts"
 import { fold, foldName, type Searchable, statement, view } from "../../store/index.ts"
 import { domainInName } from "./account/domain-in-name.ts"
 import type { AccessTokenType, Gender, Profile, UserEvent, UserStatus } from "./model.ts"
@@ -125,6 +126,7 @@ const removeTokens = statement(
 /** A service user's name is kept where a person's display name is: both are what one reads. */
 export const userView = view<UserEvent>({
   name: "user",
+  revision: 2,
   texts: { users: texts },
   tables: {
     users: {
@@ -185,7 +187,7 @@ export const userView = view<UserEvent>({
         ...profileColumns(secret?.profile),
         kind: "human",
         email: secret?.email ?? "",
-        emailFolded: fold(secret?.email ?? ""),
+        emailFolded: foldEmail(secret?.email ?? ""),
         emailVerified: data.emailVerified,
         emailProven: data.emailVerified && data.emailVerifier?.by === "user" ? position : 0,
         phone: secret?.phone ?? "",
@@ -206,7 +208,7 @@ export const userView = view<UserEvent>({
       db.run(setProfile, profileColumns(secret ?? undefined)),
     "user.human.email.changed": (db, { private: secret }) => {
       const email = secret?.email ?? ""
-      db.run(setEmail, { email, emailFolded: fold(email) })
+      db.run(setEmail, { email, emailFolded: foldEmail(email) })
     },
     "user.human.email.verified": (db, { data, position }) =>
       db.run(verifyEmail, { emailProven: data.verifier?.by === "user" ? position : 0 }),

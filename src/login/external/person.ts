@@ -152,7 +152,7 @@ export function personOf(
   newcomer: Newcomer & { readonly said: Said },
 ): NewHuman {
   const { found, identity, said } = newcomer
-  const verified = identity.emailVerified && said.email === identity.email
+  const verified = identity.emailVerified && isSameEmail(said.email, identity.email)
   const verifiers = verifiersOf(newcomer)
   const { nickName, displayName, preferredLanguage, phone, phoneVerified } = identity
   return {

@@ -1,4 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
+import { foldEmail, foldedForms } from "../../../kernel/text/email.ts"
 import { canonical } from "../../../kernel/text/name.ts"
 import {
   type ClaimChange,
@@ -42,19 +43,34 @@ const taken = {
 
 export const takeName = (userName: string): ClaimChange => ({
   take: loginClaim,
-  key: fold(userName),
+  key: foldEmail(userName),
   taken,
 })
 
 export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
-  loginNames.map((name) => ({ release: loginClaim, key: fold(name) }))
+  releaseAll(loginClaim, loginNames)
 
 export const releaseReserved = (names: readonly string[] = []): readonly ClaimChange[] =>
-  names.map((name) => ({ release: reservedClaim, key: fold(name) }))
+  releaseAll(reservedClaim, names)
 
-/** The user who has a name, or has left it by a rename; `name` is folded. */
+/** Earlier versions took a name in the spelling of its domain; what is not held is not released. */
+const releaseAll = (claim: string, names: readonly string[]): readonly ClaimChange[] =>
+  names.flatMap((name) => foldedForms(name).map((key) => ({ release: claim, key })))
+
+/** The user who has a name, or has left it by a rename. */
 export const nameHolder = (cx: Decision, name: string) =>
-  cx.holder(loginClaim, name) ?? cx.holder(reservedClaim, name)
+  holderIn(cx, loginClaim, name) ?? holderIn(cx, reservedClaim, name)
+
+/** The holder of a name, also where an earlier version took it in another spelling. */
+function holderIn(cx: Decision, claim: string, name: string) {
+  for (const form of foldedForms(name)) {
+    const holder = cx.holder(claim, form)
+    if (holder) return holder
+  }
+  return undefined
+}
+
+const isSameName = (one: string, other: string): boolean => foldEmail(one) === foldEmail(other)
 
 type Rename = { readonly id: string; readonly before: LoginNames; readonly userName: string }
 
@@ -64,23 +80,23 @@ type Rename = { readonly id: string; readonly before: LoginNames; readonly userN
  */
 export function reservedAfter(cx: Decision, { id, before, userName }: Rename) {
   const { reservedNames = [], userName: left } = before
-  const isTakenBack = (name: string) => fold(name) === fold(userName)
-  const holder = cx.holder(reservedClaim, fold(left))
+  const isTakenBack = (name: string) => isSameName(name, userName)
+  const holder = holderIn(cx, reservedClaim, left)
   // In a proven domain somebody of another organization may have left the same name before.
   const isReserved = !isTakenBack(left) && (holder === undefined || holder.id === id)
-  const kept = reservedNames.filter((name) => !isTakenBack(name) && fold(name) !== fold(left))
+  const kept = reservedNames.filter((name) => !isTakenBack(name) && !isSameName(name, left))
   const names = isReserved ? [...kept, left] : kept
   if (names.length > reservedMax) throw tooManyReservedError()
   const claims: readonly ClaimChange[] = [
     ...releaseReserved(reservedNames.filter(isTakenBack)),
-    ...(isReserved ? [{ take: reservedClaim, key: fold(left), taken }] : []),
+    ...(isReserved ? [{ take: reservedClaim, key: foldEmail(left), taken }] : []),
   ]
   return { reservedNames: names, claims }
 }
 
 /** The names that are reserved without the given one; refuses one that is not reserved. */
 export function reservedWithout(names: readonly string[], loginName: string): readonly string[] {
-  const rest = names.filter((name) => fold(name) !== fold(loginName.trim()))
+  const rest = names.filter((name) => !isSameName(name, loginName.trim()))
   if (rest.length < names.length) return rest
   throw new Fault("not_found", "user.name_not_reserved", "login_name is not reserved for this user")
 }
@@ -152,8 +168,25 @@ function findByHeldEmail(cx: Cx, text: string): string | undefined {
   const typed = text.trim()
   const held = partsOf(fold(typed)) && holderOfEmail(cx, typed)
   if (held === undefined) return undefined
+  const twin = twinSpelled(cx, typed, held)
+  if (twin !== undefined) return twin
   const org = cx.store.receipt(cx, user, held)?.owner ?? ""
   return maySignInBy(cx, { id: held, org }, "email") ? held : undefined
+}
+
+/**
+ * Earlier versions took two spellings of one address for two. Of two users who have verified one
+ * each, who is named by the spelling that was typed keeps signing in by it.
+ */
+function twinSpelled(cx: Cx, typed: string, held: string): string | undefined {
+  const isSpelledBy = (id: string): boolean => {
+    const state = cx.store.state(cx, user, id)
+    if (hasLeft(state) || state.kind !== "human" || !state.email.verified) return false
+    return fold(state.email.address) === fold(typed)
+  }
+  if (foldedForms(typed).length === 1 || isSpelledBy(held)) return undefined
+  const twin = findByUserName(cx, typed)
+  return twin !== undefined && isSpelledBy(twin) ? twin : undefined
 }
 
 /**
@@ -169,7 +202,7 @@ function findByContact(cx: Cx, text: string): string | undefined {
   if (!parts && !isPhone) return undefined
   if (parts && holderOfEmail(cx, typed) !== undefined) return undefined
   const [only, another] = parts
-    ? cx.store.all(cx, byEmail, { email: fold(typed) })
+    ? cx.store.all(cx, byEmail, { email: foldEmail(typed) })
     : cx.store.all(cx, byPhone, { phone: number })
   if (!only || another) return undefined
   const home = parts && orgOfProvenDomain(cx, parts.domain)
@@ -209,10 +242,15 @@ const isShortEnough = (cx: Cx, orgId: string): boolean =>
 
 /** The user of a name. Claims of old also stand for longer forms, which count no more. */
 function named(cx: Cx, name: string) {
-  const holder = cx.store.log.holder(cx.instance, loginClaim, name, cx.clock.now())
-  if (holder?.stream !== user.stream) return undefined
+  // Two who took one name in two spellings before these were compared are each found by theirs.
+  const forms = new Set([fold(name), ...foldedForms(name)])
+  const all = [...forms].map((form) =>
+    cx.store.log.holder(cx.instance, loginClaim, form, cx.clock.now()),
+  )
+  const holder = all.find((each) => each?.stream === user.stream)
+  if (!holder) return undefined
   const state = cx.store.state(cx, user, holder.id)
-  if (hasLeft(state) || fold(state.userName) !== name) return undefined
+  if (hasLeft(state) || !isSameName(state.userName, name)) return undefined
   const orgId = cx.store.receipt(cx, user, holder.id)?.owner ?? ""
   return isOrgThere(cx, orgId) ? { id: holder.id, orgId } : undefined
 }
@@ -231,7 +269,7 @@ export function mustBeFree(cx: Decision, wanted: Wanted): void {
 
 /** Why somebody new can't be called so, if they can't. */
 export const nameRefusal = (cx: Decision, wanted: Wanted): Fault | undefined =>
-  cx.holder(loginClaim, fold(wanted.userName)) ? nameTakenError() : formRefusal(cx, wanted)
+  holderIn(cx, loginClaim, wanted.userName) ? nameTakenError() : formRefusal(cx, wanted)
 
 function formRefusal(cx: Decision, { id, orgId, userName }: Wanted): Fault | undefined {
   const name = fold(userName)
@@ -249,10 +287,12 @@ function formRefusal(cx: Decision, { id, orgId, userName }: Wanted): Fault | und
     if (home !== orgId && isProvenDomain(cx, parts.domain)) return domainTakenError()
   }
   const isOwnDomain = parts && home === orgId && isProvenDomain(cx, parts.domain)
-  const reservedFor = cx.holder(reservedClaim, name)?.id ?? id
+  const reservedFor = holderIn(cx, reservedClaim, name)?.id ?? id
   // Names in a proven domain are its organization's to give, whoever of another has left one.
   const isGiven = isOwnDomain && cx.owner(user, reservedFor) !== orgId
   if (reservedFor !== id && !isGiven) return nameTakenError()
+  const holder = foldedForms(name).length > 1 ? holderIn(cx, loginClaim, name) : undefined
+  if (holder && holder.id !== id) return nameTakenError()
   const isTaken = heldDomains(cx.state(org, orgId)).some((domain) =>
     // Whoever else has a name in a proven domain is about to lose it.
     isOthers(`${name}@${domain}`, () => (isProvenDomain(cx, domain) ? orgId : undefined)),

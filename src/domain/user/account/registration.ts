@@ -1,12 +1,12 @@
 import { sameText } from "../../../kernel/crypto/secret.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { foldEmail } from "../../../kernel/text/email.ts"
 import { givenName as nameOf } from "../../../kernel/text/given.ts"
 import {
   aggregate,
   type Cx,
   type Draft,
   type Event,
-  fold,
   statement,
   type Transaction,
 } from "../../../store/index.ts"
@@ -140,7 +140,7 @@ export async function askRegistration(cx: Cx, id: string, wish: Wish): Promise<v
 
 /** Counts that an account is asked for with an address, however that is spelled. */
 function isOneTooMany(tx: Transaction, email: string): boolean {
-  const id = tx.secrets.hash(fold(email), "registration_address")
+  const id = tx.secrets.hash(foldEmail(email), "registration_address")
   const { since, asked } = tx.state(registrationCount, id)
   if (tx.now < since + hour && asked >= askedMax) return true
   tx.append(registrationCount, id, [{ type: "registration.counted", data: {} }])
@@ -166,7 +166,7 @@ function accountWith(cx: Cx, email: string, orgId: string): string | undefined {
   return (
     holderOfEmail(cx, email) ??
     (isHere ? named : undefined) ??
-    cx.store.get(cx, byEmail, { email: fold(email), orgId })?.id
+    cx.store.get(cx, byEmail, { email: foldEmail(email), orgId })?.id
   )
 }
 
@@ -279,7 +279,7 @@ function nameable(tx: Transaction, id: string, person: NewHuman): NewHuman {
     const wanted = number === 1 ? email.value : `${email.value}-${number}`
     const refusal = nameRefusal(tx, { id, orgId, userName: wanted })
     if (!refusal) return { ...person, userName: wanted }
-    const holder = nameHolder(tx, fold(wanted))
+    const holder = nameHolder(tx, wanted)
     if (!holder || tx.owner(user, holder.id) === orgId) return person
   }
   return { ...person, userName: `${email.value}-${id}` }

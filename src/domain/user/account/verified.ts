@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { type Cx, type Decision, fold, statement } from "../../../store/index.ts"
+import { foldEmail } from "../../../kernel/text/email.ts"
+import { type Cx, type Decision, statement } from "../../../store/index.ts"
 import { isTrustedForAddresses } from "../../idp/index.ts"
 import {
   domainClaim,
@@ -11,6 +12,7 @@ import {
   orgOfProvenDomain,
 } from "../../org/index.ts"
 import type { Email } from "../contacts.ts"
+import { isSameEmail } from "../field.ts"
 import { type Human, hasLeft, user } from "../model.ts"
 import type { Verifier } from "../verifier.ts"
 import { domainInName } from "./domain-in-name.ts"
@@ -80,7 +82,7 @@ export function isMailSafe(cx: Cx, id: string, to: string): boolean {
   const isAccepted = (verifier: Verifier | undefined, address: string) =>
     isOnlyOrg(cx) || isAcceptedEverywhere(readOf(cx), { orgId, email: address, verifier })
   return (
-    (email.address === to && email.verified && isAccepted(email.verifier, to)) ||
+    (isSameEmail(email.address, to) && email.verified && isAccepted(email.verifier, to)) ||
     (phone?.number === to && phone.verified && isAccepted(phone.verifier, ""))
   )
 }
@@ -129,7 +131,7 @@ const rowsMax = 100
 /** Who has proven that an address is theirs, the latest first. */
 const provenBy = (cx: Cx, address: string): readonly Row[] =>
   cx.store
-    .all(cx, provenRows, { email: fold(address), limit: rowsMax })
+    .all(cx, provenRows, { email: foldEmail(address), limit: rowsMax })
     .filter((row) => isOrgThere(cx, row.orgId))
 
 /** The organization that has proven the domain of an address; undefined for none. */
@@ -148,7 +150,7 @@ export function holderOfEmail(cx: Cx, address: string): string | undefined {
   const latest = provenBy(cx, address).find(isEligible)
   if (latest) return latest.id
   const [only, another] = cx.store
-    .all(cx, verifiedRows, { email: fold(address), limit: rowsMax })
+    .all(cx, verifiedRows, { email: foldEmail(address), limit: rowsMax })
     .filter((row) => isEligible(row) && isOrgThere(cx, row.orgId))
     .filter(({ id, orgId }) => {
       const email = emailNow(cx, id)
@@ -162,7 +164,7 @@ export function othersWithEmail(cx: Cx, id: string): readonly string[] {
   const email = emailNow(cx, id)
   if (email?.proven === undefined) return []
   return cx.store
-    .all(cx, verifiedRows, { email: fold(email.address), limit: rowsMax })
+    .all(cx, verifiedRows, { email: foldEmail(email.address), limit: rowsMax })
     .filter((row) => row.id !== id && isOutdone(cx, row))
     .map((row) => row.id)
 }
@@ -217,7 +219,7 @@ export function isVerifiedAtHomeOnly(cx: Cx, id: string): boolean {
 export function hasSharedEmail(cx: Cx, id: string): boolean {
   const address = emailNow(cx, id)?.address ?? ""
   return cx.store
-    .all(cx, verifiedRows, { email: fold(address), limit: rowsMax })
+    .all(cx, verifiedRows, { email: foldEmail(address), limit: rowsMax })
     .some((row) => row.id !== id && isOrgThere(cx, row.orgId))
 }
 

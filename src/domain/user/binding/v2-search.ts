@@ -15,14 +15,8 @@ import { UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { type Found, pageOf } from "../../../kernel/page.ts"
-import {
-  type Cx,
-  type Filter,
-  fold,
-  search,
-  type TextMethod,
-  textFilter,
-} from "../../../store/index.ts"
+import { foldEmail } from "../../../kernel/text/email.ts"
+import { type Cx, type Filter, search, type TextMethod, textFilter } from "../../../store/index.ts"
 import { avatarAddress } from "../account/avatar.ts"
 import { loginNameFilter, shownNames } from "../account/login-name.ts"
 import { hasMetadata } from "../account/metadata-view.ts"
@@ -141,7 +135,7 @@ function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter)
     case "inUserIdsQuery":
       return { oneOf: "id", values: query.value.userIds }
     case "inUserEmailsQuery":
-      return { oneOf: "email_folded", values: query.value.userEmails.map(fold) }
+      return { oneOf: "email_folded", values: query.value.userEmails.map(foldEmail) }
     case "organizationIdQuery":
       return { equals: "org", value: query.value.organizationId }
     case "orQuery":
@@ -175,7 +169,8 @@ function nothing(): never {
 
 function text(column: string, value: string, method: number): Filter {
   const { how, folded } = meaning(methods, method)
-  return folded ? like(`${column}_folded`, value, how) : like(column, value, how)
+  if (!folded) return like(column, value, how)
+  return like(`${column}_folded`, column === "email" ? foldEmail(value) : value, how)
 }
 
 const like = (column: string, value: string, method: TextMethod): Filter => ({

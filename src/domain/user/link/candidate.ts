@@ -1,4 +1,5 @@
-import { type Cx, fold, statement } from "../../../store/index.ts"
+import { foldEmail } from "../../../kernel/text/email.ts"
+import { type Cx, statement } from "../../../store/index.ts"
 import { idpById } from "../../idp/index.ts"
 import { isOnlyOrg } from "../../org/index.ts"
 import { findByUserName } from "../account/login-name.ts"
@@ -54,7 +55,7 @@ export function candidatesFor(cx: Cx, arrival: Arrival): readonly Candidate[] {
 /** `isAccepted`: whether who verified the address is enough for this provider. */
 function withAddress(cx: Cx, { idpId, orgId, email }: Arrival) {
   const holder = holderOfEmail(cx, email)
-  const ids = cx.store.all(cx, withEmail, { email: fold(email), orgId }).map(({ id }) => id)
+  const ids = cx.store.all(cx, withEmail, { email: foldEmail(email), orgId }).map(({ id }) => id)
   const isAtHome = idpById(cx, idpId)?.place === orgId || isOnlyOrg(cx)
   const all = holder === undefined || ids.includes(holder) ? ids : [holder, ...ids]
   return all.map((id) => ({

@@ -1,0 +1,42 @@
+import { domainToASCII, domainToUnicode } from "node:url"
+import { fold } from "./name.ts"
+
+/** What parts a domain from the rest of an address, or is decoded by readers of domains. */
+const delimiter = /[\s/?#:@\\[\]%]/
+
+/**
+ * The one form in which email addresses, and names that look like one, are compared: folded, with
+ * the domain in letters (RFC 5890 U-labels), so that max@müller.test and max@xn--mller-kva.test are
+ * one. Email addresses must not be compared in any other form.
+ */
+export function foldEmail(address: string): string {
+  const folded = fold(address)
+  const at = folded.lastIndexOf("@")
+  const domain = folded.slice(at + 1)
+  if (at < 0 || isAscii(domain)) return folded
+  const name = asciiDomain(domain)
+  return name === "" ? folded : fold(folded.slice(0, at + 1) + domainToUnicode(name))
+}
+
+/**
+ * An email address as mail servers without SMTPUTF8 accept it: the domain as DNS has it (RFC 5890
+ * A-labels). What has no such form stays as it is.
+ */
+export function asciiEmail(address: string): string {
+  const at = address.lastIndexOf("@")
+  const domain = address.slice(at + 1)
+  if (at < 0 || isAscii(domain)) return address
+  return address.slice(0, at + 1) + (asciiDomain(domain) || domain)
+}
+
+/** All forms that earlier versions may have compared an address in; the present one first. */
+export const foldedForms = (address: string): readonly string[] => [
+  ...new Set([foldEmail(address), fold(address), fold(asciiEmail(fold(address)))]),
+]
+
+const asciiDomain = (domain: string): string =>
+  delimiter.test(domain) ? "" : domainToASCII(domain)
+
+/** Whether a domain has but one spelling. */
+const isAscii = (domain: string): boolean =>
+  /^[!-~]*$/.test(domain) && !/(?:^|\.)xn--/i.test(domain)

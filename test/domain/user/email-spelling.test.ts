@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { holderOfEmail } from "../../../src/domain/user/account/verified.ts"
+import {
+  askRegistration,
+  candidatesFor,
+  createUser,
+  findByLoginName,
+  isSameEmail,
+  registrantBy,
+  removeUser,
+  sharedEmails,
+  updateUser,
+  user,
+} from "../../../src/domain/user/index.ts"
+import { type Estate, openEstate, person } from "../../support/estate.ts"
+
+const letters = "max@müller.test"
+const ascii = "max@xn--mller-kva.test"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+const proven = (value: string, userName = value) => ({
+  ...person("max", "org1"),
+  userName,
+  email: { value, verified: true, verifier: { by: "user" as const } },
+})
+
+/** A user as earlier versions stored one: the name is taken in the spelling that it came in. */
+const addEarlier = (id: string, address: string) =>
+  estate.step((tx) =>
+    tx.append(
+      user,
+      id,
+      [
+        {
+          type: "user.human.added",
+          data: { emailVerified: true, phoneVerified: false, emailVerifier: { by: "user" } },
+          private: {
+            ...{ userName: address, loginNames: [address], email: address, phone: "" },
+            profile: {
+              ...{ givenName: "Max", familyName: "M", nickName: "", displayName: "Max M" },
+              ...{ preferredLanguage: "", gender: "unspecified" },
+            },
+          },
+          claims: [{ take: "login_name", key: address, taken: { id: "taken", message: "taken" } }],
+        },
+      ],
+      "org1",
+    ),
+  )
+
+test.each([
+  [letters, ascii],
+  [ascii, letters],
+])("an account with %s signs in, is linked and owns the address as %s", async (one, other) => {
+  const cx = estate.cx()
+  const { id } = await createUser(cx, "max1", proven(one, "max"))
+  expect(findByLoginName(cx, other.toUpperCase())).toBe(id)
+  expect(holderOfEmail(cx, other)).toBe(id)
+  expect(isSameEmail(one, other)).toBe(true)
+  const google = { clientId: "c", clientSecret: "s" }
+  const { id: idpId } = await estate.as("owner", "addGoogleProvider", google, { of: "admin" })
+  await estate.as("owner", "addIDPToLoginPolicy", { idpId }, { of: "admin" })
+  const arrival = { idpId, orgId: "org1", email: other, userName: "" }
+  expect(candidatesFor(cx, arrival).map(({ userId }) => userId)).toEqual([id])
+  const names = { givenName: "Max", familyName: "M", language: "de", organization: "" }
+  const registrant = { ...names, email: other }
+  await askRegistration(cx, "again", { orgId: "org1", requestId: "", registrant })
+  expect(registrantBy(cx, "again")?.accountId).toBe(id)
+  const found = await estate.as("owner", "listUsers", {
+    queries: [{ query: { case: "emailQuery", value: { emailAddress: other, method: 1 } } }],
+  })
+  expect(found.result.map(({ userId }: { userId: string }) => userId)).toEqual([id])
+})
+
+test.each([
+  [letters, ascii],
+  [ascii, letters],
+])("a name that is taken as %s is taken as %s", async (one, other) => {
+  const cx = estate.cx()
+  const { id } = await createUser(cx, "max2", { ...person("max", "org1"), userName: one })
+  const again = createUser(cx, "eve", { ...person("eve", "org2"), userName: other })
+  await expect(again).rejects.toMatchObject({ id: "user.name_taken" })
+  const { id: eve } = await createUser(cx, "eve", { ...person("eve", "org2"), userName: "eve" })
+  const renamed = updateUser(cx, eve, { userName: other })
+  await expect(renamed).rejects.toMatchObject({ id: "user.name_taken" })
+  await updateUser(cx, id, { userName: other })
+  expect(estate.store.state(cx, user, id)).toMatchObject({ userName: other })
+  await removeUser(cx, id)
+  await createUser(cx, "max3", { ...person("max", "org1"), userName: one })
+})
+
+test.each([letters, ascii])(
+  "a name that an earlier version took as %s stays taken",
+  async (one) => {
+    const cx = estate.cx()
+    await addEarlier("old", one)
+    for (const name of [letters, ascii]) {
+      const again = createUser(cx, "eve", { ...person("eve", "org2"), userName: name })
+      await expect(again).rejects.toMatchObject({ id: "user.name_taken" })
+      expect(findByLoginName(cx, name)).toBe("old")
+    }
+    await removeUser(cx, "old")
+    await createUser(cx, "max3", { ...person("max", "org1"), userName: ascii })
+  },
+)
+
+test("two of an earlier version stay apart: each signs in by its own spelling", async () => {
+  await addEarlier("one", letters)
+  await addEarlier("two", ascii)
+  const cx = estate.cx()
+  expect(findByLoginName(cx, letters)).toBe("one")
+  expect(findByLoginName(cx, ascii)).toBe("two")
+  expect(new Set(sharedEmails(cx, 5)[0])).toEqual(new Set(["one", "two"]))
+})

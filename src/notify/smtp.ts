@@ -1,5 +1,4 @@
 import { isIP } from "node:net"
-import { hostname } from "node:os"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
 import { traced } from "../kernel/lane/trace.ts"
 import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/net/mail.ts"
@@ -48,7 +47,7 @@ async function connectionTo(
   { address, trusted }: { readonly address: string; readonly trusted: string | undefined },
 ): Promise<SMTPConnection> {
   const { default: Connection } = await import("nodemailer/lib/smtp-connection")
-  const { host, port, tls } = server
+  const { host, clientName, port, tls } = server
   return new Connection({
     host: address,
     port,
@@ -56,7 +55,7 @@ async function connectionTo(
     requireTLS: tls,
     // Encrypted by chance is encrypted by nobody's decision; a certificate nobody checks, too.
     ignoreTLS: !tls,
-    name: hostname(),
+    name: clientName,
     connectionTimeout: silenceMax,
     greetingTimeout: silenceMax,
     socketTimeout: silenceMax,

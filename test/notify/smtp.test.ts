@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:net"
 import { createInterface } from "node:readline"
 import { afterEach, describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
-import type { Mail, MailServer } from "../../src/kernel/net/mail.ts"
+import { clientNameOf, type Mail, type MailServer } from "../../src/kernel/net/mail.ts"
 import { outboundAllowedOf } from "../../src/kernel/net/outbound.ts"
 import { mailerOf } from "../../src/notify/smtp.ts"
 import { certificate } from "../support/mail-certificate.ts"
@@ -26,7 +26,7 @@ const mail: Mail = {
   html: "<p>Grüezi Ada</p>",
 }
 const at = (port: number, more: Partial<MailServer> = {}): MailServer => ({
-  host: "mail.example.com",
+  ...{ host: "mail.example.com", clientName: "id.example.com" },
   port,
   tls: false,
   auth: { kind: "none" },
@@ -91,6 +91,18 @@ describe("a mail reaches a real server, and says how", () => {
     expect(got?.mail.html).toContain("<p>Grüezi Ada</p>")
     expect(got?.mail.headers.get("auto-submitted")).toBe("auto-generated")
     expect(got?.raw).toMatch(/multipart\/alternative/)
+  })
+
+  test.each([
+    ["https://id.example.com", "id.example.com"],
+    ["https://konto.müller.test:8443", "konto.xn--mller-kva.test"],
+    ["http://192.0.2.7:8080", "[192.0.2.7]"],
+    ["http://[2001:db8::7]", "[IPv6:2001:db8::7]"],
+    ["http://localhost:8080", "[127.0.0.1]"],
+  ])("RFC 5321 §4.1.1.1: EHLO at %s has %s", async (publicUrl, name) => {
+    const { port, lines } = await transcribing()
+    await send(at(port, { clientName: clientNameOf(publicUrl) }), mail)
+    expect(lines[0]).toBe(`EHLO ${name}`)
   })
 
   test("RFC 5890: with A-labels in the envelope and the headers", async () => {

@@ -4,7 +4,12 @@ import { mailboxOf, smsEndpoint } from "../../src/server/development/mailbox.ts"
 import { nowhere } from "../support/outside.ts"
 
 const clock = manualClock(Date.UTC(2026, 0, 2))
-const server = { host: "mail.invalid", port: 587, tls: true, auth: { kind: "none" } } as const
+const server = {
+  ...{ host: "mail.invalid", clientName: "id.example.com" },
+  port: 587,
+  tls: true,
+  auth: { kind: "none" },
+} as const
 const sender = { from: { name: "Latchkey", address: "latchkey@acme.example" }, replyTo: "" }
 
 test("keeps each mail and SMS once, with its links apart", async () => {

@@ -1,7 +1,8 @@
 import { createHmac } from "node:crypto"
-import type { Delivery, MailServer } from "../../kernel/net/mail.ts"
+import { clientNameOf, type Delivery, type MailServer } from "../../kernel/net/mail.ts"
 import type { OutboundReply, OutboundRequest } from "../../kernel/net/outbound.ts"
 import type { Cx } from "../../store/index.ts"
+import { requireInstance } from "../instance/index.ts"
 import { hostOf } from "./check.ts"
 import { secretOf } from "./commands.ts"
 import type { Channel, Http, Provider, Smtp, Twilio } from "./model.ts"
@@ -62,10 +63,12 @@ async function bySmtp(cx: Cx, { provider, secret }: With<Smtp>, message: Message
 export async function serverOf(cx: Cx, smtp: Smtp, secret: string): Promise<MailServer> {
   const { host = "", port = 0 } = hostOf(smtp.host) ?? {}
   const { tls, user, auth } = smtp
-  if (auth.kind === "none") return { host, port, tls, auth: { kind: "none" } }
+  const clientName = clientNameOf(requireInstance(cx).publicUrl)
+  const server = { host, port, tls, clientName }
+  if (auth.kind === "none") return { ...server, auth: { kind: "none" } }
   if (secret === "") throw new Error("its secret is missing: say it anew")
   const given = auth.kind === "plain" ? secret : await accessToken(cx, auth, secret)
-  return { host, port, tls, auth: { kind: auth.kind, user, secret: given } }
+  return { ...server, auth: { kind: auth.kind, user, secret: given } }
 }
 
 /** The text as we would write it, and what it was made of; signed with the key of the provider. */

@@ -1,6 +1,10 @@
+import { isIP } from "node:net"
+
 /** An SMTP server, and how it is spoken to. `secret` is a password, or an OAuth access token. */
 export type MailServer = {
   readonly host: string
+  /** What the client calls itself in EHLO. */
+  readonly clientName: string
   /** 465 is spoken to over TLS from the first byte, whatever `tls` says (RFC 8314 §3.3). */
   readonly port: number
   /** Whether the connection must be encrypted before anything is said on it. */
@@ -8,6 +12,16 @@ export type MailServer = {
   readonly auth:
     | { readonly kind: "none" }
     | { readonly kind: "plain" | "xoauth2"; readonly user: string; readonly secret: string }
+}
+
+/**
+ * RFC 5321 §4.1.1.1: what a client calls itself: the host of the public address, which recipients
+ * can look up; else an address literal (§4.1.3). The name of this machine may be a container's.
+ */
+export function clientNameOf(publicUrl: string): string {
+  const host = new URL(publicUrl).hostname.replace(/^\[|\]$/g, "")
+  if (isIP(host) !== 0) return isIP(host) === 6 ? `[IPv6:${host}]` : `[${host}]`
+  return host.includes(".") ? host : "[127.0.0.1]"
 }
 
 /** One mail to one person, in both forms. Nobody writes to several at once. */

@@ -2,8 +2,9 @@ import { isIP } from "node:net"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
 import { traced } from "../kernel/lane/trace.ts"
 import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/net/mail.ts"
+import { isPrivateNetwork } from "../kernel/net/outbound.ts"
 import { asciiEmail } from "../kernel/text/email.ts"
-import { addressOf, type OutboundParts, reachable } from "./outbound.ts"
+import { addressOf, type MayReach, type OutboundParts, reachable } from "./outbound.ts"
 
 export type MailerParts = Omit<OutboundParts, "send"> & {
   /** A certificate that is trusted beside those of the system; PEM. */
@@ -24,7 +25,9 @@ export function mailerOf({ resolve, clock, allow, trusted }: MailerParts): SendM
   const sent: SendMail = async (server, mail) => {
     const steps: MailStep[] = []
     try {
-      const address = await addressOf(resolve, server.host, mayReach)
+      const isAllowed: MayReach = (host, address) =>
+        mayReach(host, address) || (server.isPrivate === true && isPrivateNetwork(address))
+      const address = await addressOf(resolve, server.host, isAllowed)
       steps.push({ name: "resolved", detail: address })
       const connection = await connectionTo(server, { address, trusted })
       const timer = clock.after(timeMax, () => connection.close())
@@ -47,11 +50,11 @@ async function connectionTo(
   { address, trusted }: { readonly address: string; readonly trusted: string | undefined },
 ): Promise<SMTPConnection> {
   const { default: Connection } = await import("nodemailer/lib/smtp-connection")
-  const { host, clientName, port, tls } = server
+  const { host, clientName, port, tls, implicitTls = false, authorities = trusted } = server
   return new Connection({
     host: address,
     port,
-    secure: port === implicitTls,
+    secure: implicitTls,
     requireTLS: tls,
     // Encrypted by chance is encrypted by nobody's decision; a certificate nobody checks, too.
     ignoreTLS: !tls,
@@ -63,13 +66,11 @@ async function connectionTo(
     maxResponseSize: 65_536,
     tls: {
       minVersion: "TLSv1.2",
-      ...(trusted !== undefined && { ca: trusted }),
+      ...(authorities !== undefined && { ca: authorities }),
       ...(isIP(host) === 0 && { servername: host }),
     },
   })
 }
-
-const implicitTls = 465
 
 type Talk = { readonly server: MailServer; readonly mail: Mail; readonly steps: MailStep[] }
 

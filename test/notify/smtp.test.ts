@@ -16,6 +16,12 @@ const send = mailerOf({
   trusted: certificate,
 })
 
+/** Lets no connection live. */
+const aborting = {
+  ...systemClock,
+  after: (_: number, call: () => void) => systemClock.after(1, call),
+}
+
 const mail: Mail = {
   messageId: "1.2@id.example.com",
   from: { name: "Zürich, Konto", address: "konto@example.com" },
@@ -126,6 +132,28 @@ describe("a mail reaches a real server, and says how", () => {
   })
 })
 
+describe("over TLS from the first byte, at any port", () => {
+  const unknowing = mailerOf({ resolve: async () => ["127.0.0.1"], clock: systemClock, allow })
+
+  test("with a certificate of the authority that the provider has", async () => {
+    const server = await serving({ tls: "implicit", login })
+    const place = at(server.port, {
+      ...{ implicitTls: true, authorities: certificate, auth: { kind: "plain", ...login } },
+    })
+    const result = await unknowing(place, mail)
+    expect(result).toMatchObject({ done: true })
+    expect(names(result)).toEqual(["resolved", "connected", "secured", "authenticated", "accepted"])
+    expect(server.received).toMatchObject([{ isSecure: true, user: "konto" }])
+  })
+
+  test("without it, the certificate is not trusted", async () => {
+    const server = await serving({ tls: "implicit" })
+    const result = await unknowing(at(server.port, { implicitTls: true }), mail)
+    expect(result).toMatchObject({ done: false, concerns: "provider" })
+    expect(server.received).toEqual([])
+  })
+})
+
 describe("what keeps a mail back is told, with how far it came", () => {
   test.each([
     {
@@ -219,6 +247,26 @@ describe("what keeps a mail back is told, with how far it came", () => {
     expect(await send(at(silent), mail)).toMatchObject({ done: false, lasting: false })
     expect(performance.now() - began).toBeLessThan(15_000)
   })
+
+  test.each(["10.1.2.3", "172.20.0.3", "192.168.1.9", "fd12::1"])(
+    "%s is tried where the server may be in a private network",
+    async (address) => {
+      const guarded = mailerOf({ resolve: async () => [address], clock: aborting, allow: [] })
+      const place = at(9, { host: "mail.lan" })
+      expect(await guarded(place, mail)).toMatchObject({ done: false, steps: [] })
+      const { steps } = await guarded({ ...place, isPrivate: true }, mail)
+      expect(steps).toEqual([{ name: "resolved", detail: address }])
+    },
+  )
+
+  test.each(["127.0.0.1", "::1", "169.254.169.254", "100.64.0.1", "fd00:ec2::254", "fe80::1"])(
+    "%s is no address of a private network",
+    async (address) => {
+      const guarded = mailerOf({ resolve: async () => [address], clock: systemClock, allow: [] })
+      const place = at(9, { host: "mail.lan", isPrivate: true })
+      expect(await guarded(place, mail)).toMatchObject({ done: false, steps: [] })
+    },
+  )
 
   test("an address in a private network is not called", async () => {
     const server = await serving()

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto"
 import { fieldError } from "../../kernel/fault.ts"
 import type { Settings, Smtp, Twilio } from "./model.ts"
 
@@ -19,9 +20,10 @@ function checkSmtp(smtp: Smtp): void {
       "must be a host, with its port where that is not 587: mail.example.com:465",
     )
   }
+  if (smtp.caCertificate !== undefined) certificates("ca_certificate", smtp.caCertificate)
   if (smtp.auth.kind === "none") return
   shortText("user", smtp.user, 1)
-  if (!smtp.tls && hostOf(smtp.host)?.port !== implicitTls) {
+  if (!smtp.tls && !isImplicitTls(smtp)) {
     throw refusedError("tls", "must be on where there is a password: it would be sent in the clear")
   }
   if (smtp.auth.kind === "plain") return
@@ -47,7 +49,10 @@ function checkTwilio({ sid, senderNumber, verifyServiceSid }: Twilio): void {
   shortText("sender_number", senderNumber, 0)
 }
 
-export const implicitTls = 465
+/** Whether a server is spoken to over TLS from the first byte; at 465 always (RFC 8314 §3.3). */
+export const isImplicitTls = ({ host, implicitTls }: Pick<Smtp, "host" | "implicitTls">): boolean =>
+  implicitTls === true || hostOf(host)?.port === 465
+
 const submission = 587
 
 /** The host and port of an SMTP server; undefined where the text is neither. RFC 6409 §3.1: 587. */
@@ -69,6 +74,23 @@ export function address(field: string, text: string): void {
   const isOne =
     text.length <= 200 && /^[^\s@,;:<>()[\]\\"\p{C}]+@[^\s@,;:<>()[\]\\"\p{C}]+$/u.test(text)
   if (!isOne) throw refusedError(field, "must be an e-mail address such as name@example.com")
+}
+
+/** One or several certificates, as PEM, and nothing else. */
+function certificates(field: string, text: string): void {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  const rest = blocks.reduce((left, block) => left.replace(block, ""), text)
+  const areAll = blocks.length > 0 && text.length <= 65_536 && rest.trim() === ""
+  if (areAll && blocks.every(isCertificate)) return
+  throw refusedError(field, "must be one or more certificates in PEM format")
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined
+  } catch {
+    return false
+  }
 }
 
 function webAddress(field: string, text: string): void {

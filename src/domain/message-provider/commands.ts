@@ -1,7 +1,7 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { hasDomain } from "../instance/index.ts"
+import { hasDomain, instanceIds } from "../instance/index.ts"
 import { domainPolicy, policyOf } from "../policy/index.ts"
 import { checkProvider } from "./check.ts"
 import {
@@ -23,7 +23,7 @@ export type Wish = { readonly settings: Settings; readonly secret?: string | und
 /** Adds a provider; nothing is sent by it until it is activated. */
 export async function addProvider(cx: Cx, channel: Channel, wish: Wish): Promise<Receipt> {
   const id = cx.ids.next()
-  check(cx, wish.settings)
+  checkSettings(cx, wish.settings)
   return step(cx, channel, id, (tx, { providers }) => {
     if (Object.keys(providers).length >= providersMax) {
       throw new Fault(
@@ -48,7 +48,7 @@ export async function changeProvider(
   wish: Wish,
 ): Promise<Receipt> {
   const { settings, secret } = wish
-  check(cx, settings)
+  checkSettings(cx, settings)
   return step(cx, channel, id, (tx, state) => {
     const before = providerIn(state, id, settings.kind)
     const isSame = JSON.stringify(settingsOf(before)) === JSON.stringify(settings)
@@ -142,10 +142,20 @@ function providerIn({ providers }: Providers, id: string, kind?: Settings["kind"
   )
 }
 
-/** The instance may want that its mails come from a domain of its own. */
-function check(cx: Cx, settings: Settings): void {
+/**
+ * Refuses settings that nothing could be sent by, and what the server does not permit. The instance
+ * may want that its mails come from a domain of its own.
+ */
+export function checkSettings(cx: Cx, settings: Settings): void {
   checkProvider(settings)
   if (settings.kind !== "smtp") return
+  if (settings.privateNetwork && !isOnlyInstance(cx)) {
+    throw fieldError(
+      "message_provider.private_network",
+      "private_network",
+      "must be off: this service has several instances; its operator can set outbound_allow",
+    )
+  }
   if (!policyOf(cx, "", domainPolicy).smtpSenderAddressMatchesInstanceDomain) return
   const sender = asciiEmail(settings.senderAddress)
   const domain = sender.slice(sender.lastIndexOf("@") + 1)
@@ -156,6 +166,9 @@ function check(cx: Cx, settings: Settings): void {
     "must be of a domain of the instance: its domain policy wants that",
   )
 }
+
+/** Administrators of one of several instances must not look around in the operator's network. */
+export const isOnlyInstance = (cx: Cx): boolean => instanceIds(cx.store).length <= 1
 
 const about = (id: string): string => `message_provider/${id}`
 
@@ -184,8 +197,8 @@ function forgetSecret(tx: Transaction, id: string): void {
 export function destinationOf(settings: Settings): string {
   if (settings.kind === "http") return ""
   if (settings.kind === "twilio") return settings.sid
-  const { host, tls, user, auth } = settings
-  return JSON.stringify([host, tls, user, auth])
+  const { host, tls, user, auth, implicitTls, caCertificate, privateNetwork } = settings
+  return JSON.stringify([host, tls, user, auth, implicitTls, caCertificate, privateNetwork])
 }
 
 function settingsOf({ id: _, version: __, created: ___, changed: ____, ...settings }: Provider) {

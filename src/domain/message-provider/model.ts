@@ -21,6 +21,12 @@ export type Smtp = {
   /** With the port behind it where that is not 587. */
   readonly host: string
   readonly tls: boolean
+  /** TLS from the first byte, whatever the port; absent for no. */
+  readonly implicitTls?: boolean
+  /** PEM; absent where the authorities of the system are trusted. */
+  readonly caCertificate?: string
+  /** Whether the server may be in a private network; absent for no. */
+  readonly privateNetwork?: boolean
   readonly user: string
   readonly senderAddress: string
   readonly senderName: string

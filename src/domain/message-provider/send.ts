@@ -3,8 +3,8 @@ import { clientNameOf, type Delivery, type MailServer } from "../../kernel/net/m
 import type { OutboundReply, OutboundRequest } from "../../kernel/net/outbound.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { hostOf } from "./check.ts"
-import { secretOf } from "./commands.ts"
+import { hostOf, isImplicitTls } from "./check.ts"
+import { isOnlyInstance, secretOf } from "./commands.ts"
 import type { Channel, Http, Provider, Smtp, Twilio } from "./model.ts"
 import { accessToken } from "./xoauth2.ts"
 
@@ -64,7 +64,12 @@ export async function serverOf(cx: Cx, smtp: Smtp, secret: string): Promise<Mail
   const { host = "", port = 0 } = hostOf(smtp.host) ?? {}
   const { tls, user, auth } = smtp
   const clientName = clientNameOf(requireInstance(cx).publicUrl)
-  const server = { host, port, tls, clientName }
+  const server: Omit<MailServer, "auth"> = {
+    ...{ host, port, tls, clientName, implicitTls: isImplicitTls(smtp) },
+    ...(smtp.caCertificate !== undefined && { authorities: smtp.caCertificate }),
+    // There may be more instances than there were.
+    ...(smtp.privateNetwork && isOnlyInstance(cx) && { isPrivate: true }),
+  }
   if (auth.kind === "none") return { ...server, auth: { kind: "none" } }
   if (secret === "") throw new Error("its secret is missing: say it anew")
   const given = auth.kind === "plain" ? secret : await accessToken(cx, auth, secret)

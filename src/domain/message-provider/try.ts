@@ -2,7 +2,8 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Delivery, MailStep } from "../../kernel/net/mail.ts"
 import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx } from "../../store/index.ts"
-import { address, checkProvider, hostOf, implicitTls } from "./check.ts"
+import { address, isImplicitTls } from "./check.ts"
+import { checkSettings } from "./commands.ts"
 import type { Smtp } from "./model.ts"
 import { serverOf } from "./send.ts"
 
@@ -19,7 +20,7 @@ export type Trial = {
  */
 export async function tryServer(cx: Cx, trial: Trial): Promise<readonly MailStep[]> {
   const { settings, receiver } = trial
-  checkProvider(settings)
+  checkSettings(cx, settings)
   address("receiver_address", receiver)
   const result = await attempt(cx, trial)
   if (result.done) return result.steps
@@ -38,8 +39,9 @@ export async function tryServer(cx: Cx, trial: Trial): Promise<readonly MailStep
 }
 
 /** Where it broke off: the first step of these settings that it has not got through. */
-function nextStep({ auth, tls, host }: Smtp, passed: readonly MailStep[]): MailStep["name"] {
-  const isSecured = tls || hostOf(host)?.port === implicitTls
+function nextStep(smtp: Smtp, passed: readonly MailStep[]): MailStep["name"] {
+  const { auth, tls } = smtp
+  const isSecured = tls || isImplicitTls(smtp)
   const all = [
     ...(["resolved", "connected"] as const),
     ...(isSecured ? (["secured"] as const) : []),

@@ -11,7 +11,7 @@ import { noneActiveError, secretOf } from "./commands.ts"
 import type { Smtp, SmtpAuth } from "./model.ts"
 import { newSigningKey, operationsOf, type Shown, standOf } from "./operation.ts"
 import { tryServer } from "./try.ts"
-import { secretFor, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
+import { keptFor, secretFor, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
 
 const email = operationsOf("email")
 
@@ -26,7 +26,7 @@ export const admin = share<Cx>()(AdminService, {
   }),
   getEmailProviderById: (req, cx) => ({ config: toEmailProvider(cx, email.find(cx, req)) }),
   addEmailProviderSMTP: (req, cx) => email.add(cx, wishOf(req)),
-  updateEmailProviderSMTP: (req, cx) => email.change(cx, req, wishOf(req)),
+  updateEmailProviderSMTP: (req, cx) => email.change(cx, req, wishOf(req, keptFor(cx, req.id))),
   updateEmailProviderSMTPPassword: ({ id, password: secret }, cx) =>
     email.changeSecret(cx, { id }, { kind: "smtp", secret }),
   addEmailProviderHTTP: async ({ endpoint, description }, cx) => {
@@ -47,7 +47,7 @@ export const admin = share<Cx>()(AdminService, {
   testEmailProviderSMTPById: async ({ id, receiverAddress: receiver }, cx) =>
     stepsOf(await tryServer(cx, { settings: smtpOf(cx, id), secret: secretOf(cx, id), receiver })),
   testEmailProviderSMTP: async (req, cx) => {
-    const wish = wishOf(req)
+    const wish = wishOf(req, keptFor(cx, req.id))
     const secret = secretFor(cx, { id: req.id, wish })
     const { settings } = wish
     return stepsOf(await tryServer(cx, { settings, secret, receiver: req.receiverAddress }))
@@ -73,8 +73,16 @@ function toEmailProvider(cx: Cx, shown: Shown): MessageInitShape<typeof EmailPro
   }
 }
 
-const toSmtp = ({ auth, senderAddress, senderName, tls, host, user, replyToAddress }: Smtp) => ({
-  ...{ senderAddress, senderName, tls, host, user, replyToAddress },
+const toSmtp = ({ auth, implicitTls, caCertificate, privateNetwork, ...smtp }: Smtp) => ({
+  senderAddress: smtp.senderAddress,
+  senderName: smtp.senderName,
+  tls: smtp.tls,
+  host: smtp.host,
+  user: smtp.user,
+  replyToAddress: smtp.replyToAddress,
+  implicitTls: implicitTls === true,
+  caCertificate: caCertificate ?? "",
+  privateNetwork: privateNetwork === true,
   Auth: toAuth(auth),
 })
 

@@ -7,7 +7,7 @@ import type { MailStep } from "../../kernel/net/mail.ts"
 import type { Cx } from "../../store/index.ts"
 import { refusedError } from "./check.ts"
 import { destinationOf, findProvider, secretOf, type Wish } from "./commands.ts"
-import type { Smtp, SmtpAuth } from "./model.ts"
+import type { Provider, Smtp, SmtpAuth } from "./model.ts"
 
 /** An SMTP server as the requests of the older operations say it. */
 export type Plain = {
@@ -21,11 +21,19 @@ export type Plain = {
 
 type Optional = { readonly replyToAddress?: string; readonly description?: string }
 
+/** How the server is reached; what is absent stays as it is kept. */
+type Reached = {
+  readonly implicitTls?: boolean | undefined
+  readonly caCertificate?: string | undefined
+  readonly privateNetwork?: boolean | undefined
+}
+
 type Auth = AddEmailProviderSMTPRequest["Auth"]
 
 /** Reads an SMTP server. Without a word on how it is let in, a user is let in by a password. */
 export function wishOf(
-  req: Plain & Optional & { readonly Auth?: Auth },
+  req: Plain & Optional & Reached & { readonly Auth?: Auth },
+  kept?: Provider,
 ): Wish & { settings: Smtp } {
   const { senderAddress, senderName, tls, host, user, replyToAddress = "", description = "" } = req
   const { auth, secret } = authOf(req)
@@ -33,10 +41,25 @@ export function wishOf(
     settings: {
       kind: "smtp",
       ...{ description, host, tls, user, senderAddress, senderName, replyToAddress, auth },
+      ...reachedOf(req, kept?.kind === "smtp" ? kept : {}),
     },
     ...(secret !== "" && { secret }),
   }
 }
+
+function reachedOf(req: Reached, kept: Reached) {
+  const { implicitTls = kept.implicitTls, privateNetwork = kept.privateNetwork } = req
+  const caCertificate = (req.caCertificate ?? kept.caCertificate ?? "").trim()
+  return {
+    ...(implicitTls && { implicitTls }),
+    ...(caCertificate !== "" && { caCertificate }),
+    ...(privateNetwork && { privateNetwork }),
+  }
+}
+
+/** The provider that a request changes or tries; undefined where it names none. */
+export const keptFor = (cx: Cx, id: string): Provider | undefined =>
+  id === "" ? undefined : findProvider(cx, "email", id)
 
 function authOf({ Auth: how, user, password }: Plain & { readonly Auth?: Auth }): {
   readonly auth: SmtpAuth

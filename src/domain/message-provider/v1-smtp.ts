@@ -6,7 +6,7 @@ import type { Cx } from "../../store/index.ts"
 import { noneActiveError, secretOf } from "./commands.ts"
 import { operationsOf, type Shown, standOf } from "./operation.ts"
 import { tryServer } from "./try.ts"
-import { secretFor, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
+import { keptFor, secretFor, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
 
 const email = operationsOf("email")
 
@@ -19,7 +19,7 @@ export const admin = share<Cx>()(AdminService, {
   getSMTPConfig: (_, cx) => ({ smtpConfig: toConfig(cx, email.active(cx) ?? noneActiveError()) }),
   getSMTPConfigById: (req, cx) => ({ smtpConfig: toConfig(cx, email.find(cx, req)) }),
   addSMTPConfig: (req, cx) => email.add(cx, wishOf(req)),
-  updateSMTPConfig: (req, cx) => email.change(cx, req, wishOf(req)),
+  updateSMTPConfig: (req, cx) => email.change(cx, req, wishOf(req, keptFor(cx, req.id))),
   updateSMTPConfigPassword: ({ id, password: secret }, cx) =>
     email.changeSecret(cx, { id }, { kind: "smtp", secret }),
   activateSMTPConfig: email.activate,
@@ -28,7 +28,7 @@ export const admin = share<Cx>()(AdminService, {
   testSMTPConfigById: async ({ id, receiverAddress: receiver }, cx) =>
     stepsOf(await tryServer(cx, { settings: smtpOf(cx, id), secret: secretOf(cx, id), receiver })),
   testSMTPConfig: async (req, cx) => {
-    const wish = wishOf(req)
+    const wish = wishOf(req, keptFor(cx, req.id))
     const secret = secretFor(cx, { id: req.id, wish })
     const { settings } = wish
     return stepsOf(await tryServer(cx, { settings, secret, receiver: req.receiverAddress }))

@@ -5,8 +5,13 @@ export type MailServer = {
   readonly host: string
   /** What the client calls itself in EHLO. */
   readonly clientName: string
-  /** 465 is spoken to over TLS from the first byte, whatever `tls` says (RFC 8314 §3.3). */
   readonly port: number
+  /** Whether it is spoken to over TLS from the first byte, whatever `tls` says. */
+  readonly implicitTls?: boolean
+  /** PEM: the authorities that its certificate may come from; absent for those of the system. */
+  readonly authorities?: string
+  /** Whether it may be in a private network. */
+  readonly isPrivate?: boolean
   /** Whether the connection must be encrypted before anything is said on it. */
   readonly tls: boolean
   readonly auth:

@@ -75,6 +75,16 @@ const isSpecial = within(
   ...["2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"],
 )
 
+/** RFC 1918 and RFC 4193: addresses of a private network, without those of cloud metadata. */
+export function isPrivateNetwork(address: string): boolean {
+  if (isIP(address) === 4) return isPrivateV4(address)
+  return isUniqueLocal(address) && !isMetadata(address)
+}
+
+const isPrivateV4 = within("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
+const isUniqueLocal = within("fc00::/7")
+const isMetadata = within("fd00:ec2::/32")
+
 const isGlobalUnicast = within("2000::/3")
 
 /**

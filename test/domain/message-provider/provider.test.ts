@@ -55,7 +55,7 @@ describe("of several providers one is active", () => {
     await ask("activateEmailProvider", { id })
     expect(await sent(outside, "email")).toMatchObject({ done: true })
     const auth = { kind: "plain", user: "konto", secret: "s3cret" }
-    const place = { host: "mail.example.com", clientName: "id.example.com" }
+    const place = { host: "mail.example.com", clientName: "id.example.com", implicitTls: true }
     expect(servers).toEqual([{ ...place, port: 465, tls: true, auth }])
     const { result } = await ask("listEmailProviders")
     expect(result).toHaveLength(2)

@@ -53,8 +53,10 @@ async function save(id: string | undefined, values: Values): Promise<Made | unde
     return { id, signingKey: (await saved(change))?.signingKey ?? "" }
   }
   const { description, senderAddress, senderName, replyToAddress, host, tls, user } = values
+  const { implicitTls, caCertificate, privateNetwork } = values
   const wanted = {
     ...{ description, senderAddress, senderName, replyToAddress, host: host.trim(), tls, user },
+    ...{ implicitTls, caCertificate, privateNetwork },
     Auth: authOf(values),
   }
   if (id === undefined) await call(admin.addEmailProviderSMTP, wanted)
@@ -63,12 +65,17 @@ async function save(id: string | undefined, values: Values): Promise<Made | unde
 }
 
 const smtpFields = (controls: Controls<Values>, isNew: boolean) => {
-  const { text, check, select, values } = controls
+  const { text, area, check, select, values } = controls
   return [
     text("host", t("providers.host"), {
       ...{ hint: t("providers.host_hint"), placeholder: "mail.example.org:587", required: true },
     }),
     check("tls", t("providers.tls"), t("providers.tls_hint")),
+    check("implicitTls", t("providers.implicit_tls"), t("providers.implicit_tls_hint")),
+    area("caCertificate", t("providers.ca_certificate"), {
+      ...{ hint: t("providers.ca_certificate_hint"), optional: true, maxLength: 65_536 },
+    }),
+    check("privateNetwork", t("providers.private_network"), t("providers.private_network_hint")),
     text("senderAddress", t("providers.sender"), {
       ...{ type: "email", placeholder: "accounts@example.org", required: true },
     }),

@@ -11,6 +11,9 @@ export type AuthName = (typeof authNames)[number]
 export type SmtpValues = {
   readonly host: string
   readonly tls: boolean
+  readonly implicitTls: boolean
+  readonly caCertificate: string
+  readonly privateNetwork: boolean
   readonly senderAddress: string
   readonly senderName: string
   readonly replyToAddress: string
@@ -29,6 +32,9 @@ export function smtpOf(smtp: EmailProviderSMTP | undefined): SmtpValues {
   return {
     host: smtp?.host ?? "",
     tls: smtp?.tls ?? true,
+    implicitTls: smtp?.implicitTls ?? false,
+    caCertificate: smtp?.caCertificate ?? "",
+    privateNetwork: smtp?.privateNetwork ?? false,
     senderAddress: smtp?.senderAddress ?? "",
     senderName: smtp?.senderName ?? "",
     replyToAddress: smtp?.replyToAddress ?? "",
@@ -60,9 +66,10 @@ export const stepOf = (name: string): StepName | undefined =>
   stepNames.find((step) => step === name)
 
 /** What it has got through before one step, with these settings. */
-export function stepsBefore(failed: StepName, { tls, host, Auth: auth }: EmailProviderSMTP) {
+export function stepsBefore(failed: StepName, smtp: EmailProviderSMTP) {
+  const { tls, implicitTls, host, Auth: auth } = smtp
   const skipped: readonly StepName[] = [
-    ...(tls || host.endsWith(":465") ? [] : (["secured"] as const)),
+    ...(tls || implicitTls || host.endsWith(":465") ? [] : (["secured"] as const)),
     ...(auth.case === "none" ? (["authenticated"] as const) : []),
   ]
   const before = stepNames.slice(0, stepNames.indexOf(failed))

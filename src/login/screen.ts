@@ -17,7 +17,7 @@ import {
 import { linkedProvidersOf, providersOf } from "./external/offer.ts"
 import { offeredPasskey } from "./factor/passkey-offer.ts"
 import { type Fields, goTo } from "./form.ts"
-import { forgotHref } from "./link/forgot.ts"
+import { forgotHref, hasToAsk } from "./link/forgot.ts"
 import { mayAskLink } from "./link/magic-link.ts"
 import { notesFor } from "./note.ts"
 import { changes } from "./password/change.ts"
@@ -202,6 +202,7 @@ function passwordPage(
   const form = targetOf(loginContext, loginPaths.password)
   const changeHref = hrefOf(loginContext, loginPaths.loginName)
   const forgot = forgotHref(loginContext, account.loginName)
+  const isAsking = hasToAsk(loginContext)
   const linkForm = mayAskLink(loginContext)
     ? targetOf(loginContext, loginPaths.magicLink)
     : undefined
@@ -215,7 +216,7 @@ function passwordPage(
     loginContext.cx,
     (ui, shared, keep) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
-      const asked = { application, error, account, changeHref, form, linkForm, providers }
+      const asked = { application, error, account, changeHref, form, linkForm, providers, isAsking }
       const own = [form.csrf, form.authRequest ?? ""]
       const naming = (word: (text: string) => string) => ({
         account: wordedAccount(account, ui.initialsOf(account.displayName), word),

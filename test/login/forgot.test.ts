@@ -1,11 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { deactivateProvider } from "../../src/domain/message-provider/commands.ts"
+import { activateProvider, providersOf } from "../../src/domain/message-provider/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { requestReset } from "../../src/domain/user/credential/reset.ts"
 import {
   checkPassword,
   createCode,
+  createUser,
   deactivateUser,
+  invitationOf,
+  inviteUser,
   lockUser,
   passwordVersion,
   profile,
@@ -187,6 +192,46 @@ describe("whoever asks learns nothing of who is here", () => {
   })
 })
 
+describe("somebody who was invited and has no password yet", () => {
+  const invited = async () => {
+    const userId = provider.cx().ids.next()
+    const cx = provider.cx()
+    await createUser(cx, userId, {
+      ...{ kind: "human", orgId: provider.setup.orgId, userName: name },
+      profile: { givenName: "Ina", familyName: "Person" },
+      email: { value: `${name}-new@example.org`, verified: false },
+    })
+    return userId
+  }
+  const invites = async (userId: string) => {
+    const { events } = await provider.store.log.find(0, 10_000, ["user.human.invite.code.added"])
+    return events.filter((event) => event.id === userId).length
+  }
+  beforeEach(() => {
+    name = `ina-${people}`
+  })
+
+  test("is sent the invitation again, once within a minute", async () => {
+    const userId = await invited()
+    const cx = provider.cx()
+    const code = createCode(cx, userId, { of: "invite", returned: false })
+    await inviteUser(cx, userId, { code, applicationName: "Shop" })
+    provider.clock.advance(120_000)
+    await asked()
+    await asked()
+    expect(await invites(userId)).toBe(2)
+    expect(sentCode(provider.cx(), userId, "invite")?.plain).not.toBe(code.plain)
+    expect(invitationOf(provider.cx(), userId).applicationName).toBe("Shop")
+    expect(codeOf(userId)).toBeUndefined()
+  })
+
+  test("is sent nothing where nobody invited them", async () => {
+    const userId = await invited()
+    await asked()
+    expect([await invites(userId), codeOf(userId)]).toEqual([0, undefined])
+  })
+})
+
 describe("where the policy hides it", () => {
   test("there is no link, no page and no mail", async () => {
     const say = (hidePasswordReset: boolean) =>
@@ -291,4 +336,19 @@ describe("the page behind the link", () => {
     expect((await browserOf(provider).go(`${page}/new`)).path).toBe("/ui/login/loginname")
     expect((await browserOf(provider).go(page)).response.status).toBe(404)
   })
+})
+
+test("where no mail server is active, the page says whom to ask and offers no mail", async () => {
+  const { active = "" } = providersOf(provider.cx(), "email")
+  await deactivateProvider(provider.cx(), "email", active)
+  const browser = browserOf(provider)
+  const { page: shownPage } = await browser.post(await browser.go("/ui/login"), { loginName: name })
+  expect(forgotIn(shownPage)).toBeUndefined()
+  expect(shownPage).toContain("Ask your administrator for a new one.")
+  expect((await browser.go("/ui/login/password/forgot")).path).toBe("/ui/login/loginname")
+  await activateProvider(provider.cx(), "email", active)
+  const again = browserOf(provider)
+  const { page: offered } = await again.post(await again.go("/ui/login"), { loginName: name })
+  expect(forgotIn(offered)).toBeDefined()
+  expect(offered).not.toContain("Ask your administrator for a new one.")
 })

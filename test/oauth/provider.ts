@@ -10,6 +10,7 @@ import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as message from "../../src/domain/message/index.ts"
+import * as messageProvider from "../../src/domain/message-provider/index.ts"
 import * as milestone from "../../src/domain/milestone/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as policy from "../../src/domain/policy/index.ts"
@@ -26,7 +27,7 @@ import type { Call } from "../../src/kernel/context.ts"
 import { loginHandler, pagesWith } from "../../src/login/index.ts"
 import { apiCaller, oauthHandler } from "../../src/oauth/index.ts"
 import { answering, onward, samlHandler } from "../../src/saml/index.ts"
-import type { AnyAggregate } from "../../src/store/index.ts"
+import type { AnyAggregate, Cx } from "../../src/store/index.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { continuedTo } from "../support/visitor.ts"
 import { openWorld, type World } from "../support/world.ts"
@@ -64,6 +65,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...key.module.aggregates,
   ...member.module.aggregates,
   ...message.module.aggregates,
+  ...messageProvider.module.aggregates,
   ...milestone.module.aggregates,
   ...org.module.aggregates,
   ...policy.module.aggregates,
@@ -128,8 +130,18 @@ async function prepare(instanceId: string): Promise<Prepared> {
   const ownProjectId = instance.requireInstance(cx).projectId
   const projectId = cx.ids.next()
   await project.createProject(cx, projectId, { orgId: setup.orgId, name: "Applications" })
+  await activateMail(cx)
   await world.store.close()
   return { setup, projectId, ownProjectId, copy: keepWorld(folder) }
+}
+
+/** Without a mail server no page offers a link by mail. */
+async function activateMail(cx: Cx): Promise<void> {
+  const sender = { senderAddress: "id@example.com", senderName: "Example", replyToAddress: "" }
+  const server = { host: "mail.example.com", tls: true, user: "", auth: { kind: "none" } } as const
+  const settings = { kind: "smtp", description: "", ...sender, ...server } as const
+  const { id } = await messageProvider.addProvider(cx, "email", { settings })
+  await messageProvider.activateProvider(cx, "email", id)
 }
 
 /** A whole provider over a store of its own, set up, without sockets. */

@@ -19,6 +19,8 @@ export type PasswordPageProps = PageProps & {
   readonly changeHref: string
   /** Where who has forgotten the password gets another; absent where the policy hides it. */
   readonly forgotHref?: string | undefined
+  /** Whether an administrator has to be asked, because no mail would arrive. */
+  readonly isAsking?: boolean | undefined
   /** Where whoever wants a link by mail instead asks for it; absent where nobody gets one. */
   readonly linkForm?: Target | undefined
   readonly application?: Application | undefined
@@ -30,7 +32,7 @@ export type PasswordPageProps = PageProps & {
 /** Second step: prove it. Posts `loginName` (unchanged) and `password`. */
 export function PasswordPage(props: PasswordPageProps) {
   const { t, language, form, account, changeHref, application, error } = props
-  const { forgotHref, linkForm, providers = [] } = props
+  const { forgotHref, isAsking = false, linkForm, providers = [] } = props
   const lead = application && t("login_name.lead_application", { application: application.name })
   return (
     <Frame {...props} title={t("password.title")}>
@@ -68,6 +70,7 @@ export function PasswordPage(props: PasswordPageProps) {
           <a href={forgotHref}>{t("password.forgot")}</a>
         </p>
       )}
+      {isAsking && <p className="small">{t("password.forgot_ask")}</p>}
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

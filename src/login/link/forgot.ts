@@ -1,3 +1,4 @@
+import { activeProvider } from "../../domain/message-provider/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
 import { askReset } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -11,8 +12,8 @@ const nameMax = 200
 
 /**
  * Where somebody goes on who has forgotten the password of a name; undefined where the policy hides
- * it. It is that of the page: the person's own would tell who is here. The name is for this
- * browser's eyes, and stands in no log.
+ * it, or no mail would arrive. The policy is that of the page: the person's own would tell who is
+ * here. The name is for this browser's eyes, and stands in no log.
  */
 export function forgotHref(loginContext: LoginContext, loginName: string): string | undefined {
   if (isHidden(loginContext)) return undefined
@@ -26,9 +27,21 @@ const forgotten = notesFor<{ readonly loginName: string; readonly problem?: Prob
   loginPaths.forgot,
 )
 
-function isHidden({ cx, waiting }: LoginContext): boolean {
+function isHidden(loginContext: LoginContext): boolean {
+  return isHiddenByPolicy(loginContext) || !canMail(loginContext)
+}
+
+/** Whether the page has to name somebody to ask, for no link would arrive. */
+export const hasToAsk = (loginContext: LoginContext): boolean =>
+  !canMail(loginContext) && !isHiddenByPolicy(loginContext)
+
+function isHiddenByPolicy({ cx, waiting }: LoginContext): boolean {
   return policyOf(cx, pagesOf(cx, waiting?.asked.home)?.id ?? "", login).hidePasswordReset
 }
+
+/** Whether a mail would go anywhere. */
+export const canMail = ({ cx }: Pick<LoginContext, "cx">): boolean =>
+  activeProvider(cx, "email") !== undefined
 
 /** GET: asks whose password it was. */
 export function askForgot(loginContext: LoginContext): Promise<Response> | Response {

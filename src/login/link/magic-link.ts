@@ -23,12 +23,15 @@ import { type Fields, goTo } from "../form.ts"
 import { notesFor } from "../note.ts"
 import { pagesOf } from "../page.ts"
 import { loginPaths } from "../path.ts"
+import { canMail } from "./forgot.ts"
 
 /**
  * Whether the page offers a link by mail instead of a password. The policy is that of the page: the
  * person's own, which decides, would tell who is here.
  */
-export function mayAskLink({ cx, waiting }: LoginContext): boolean {
+export function mayAskLink(loginContext: LoginContext): boolean {
+  const { cx, waiting } = loginContext
+  if (!canMail(loginContext)) return false
   return policyOf(cx, pagesOf(cx, waiting?.asked.home)?.id ?? "", login).allowMagicLink
 }
 

@@ -14,6 +14,7 @@ import {
 } from "../credential/credential.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, hasLeft, type InviteMail, type User, type UserEvent, user } from "../model.ts"
+import { hasOwnWay } from "../query.ts"
 import { byOrganization, isProofMissing, type VerifiedBy, verifierFrom } from "../verifier.ts"
 import { personOf } from "./contact.ts"
 import { mayVerify } from "./verified.ts"
@@ -60,6 +61,17 @@ export async function verifyInvite(cx: Cx, id: string, code: string): Promise<Re
   })
   if (step.value) return step.receipt(user, id)
   throw codeWrongError()
+}
+
+/**
+ * The invitation of a person who was invited and has not chosen a password yet, for who asks for a
+ * new password; in a larger step. Empty for whoever has a way to sign in.
+ */
+export function renewedInvite(state: User, code: NewCode): readonly Draft<UserEvent>[] {
+  if (!isPerson(state) || !state.invite || hasOwnWay(state)) return []
+  const { invite } = state
+  const verifier = invite.verifier ?? byOrganization
+  return [inviteAdded(invite.urlTemplate === "" ? code : { ...code, verifier }, invite)]
 }
 
 /** What somebody is invited to: their organisation, and an application where one was named. */

@@ -2,7 +2,8 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import type { Channel } from "../../message-provider/index.ts"
 import { login, policyFor } from "../../policy/index.ts"
-import { type Human, hasLeft, type UserEvent, user } from "../model.ts"
+import { renewedInvite } from "../account/invite.ts"
+import { type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
 import { accountOf } from "../query.ts"
 import { createCode, type NewCode } from "./code.ts"
 import { isHomeActive, mustBeActive } from "./code-check.ts"
@@ -51,46 +52,55 @@ export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Re
  * Sends whoever has forgotten their password a link to choose another one; anybody may ask. A name
  * that is nobody's, or of who may not, makes the same work and is counted the same, so that nobody
  * learns who is here. Of an account that many were asked for the last link stays good, and no other
- * is sent while it is: a stranger who asks for it keeps nobody out of their own. Faults where too
- * many were asked for from one address.
+ * is sent while it is: a stranger who asks for it keeps nobody out of their own. Users who were
+ * invited and have no password yet get the invitation again. Faults where too many were asked for
+ * from one address.
  */
 export async function askReset(cx: Cx, loginName: string, within?: AskedWithin): Promise<void> {
   cx.allowance?.spend("message")
   const paced = cx.allowance?.pace()
   const account = accountOf(cx, loginName)
   const code = createCode(cx, account, { of: "password", returned: false })
+  const inviteCode = createCode(cx, account, { of: "invite", returned: false })
   await cx.store.transact(cx, (tx) => {
     const isOften = isRequestedOften(tx, account, "password")
     if (!isOften) countRequest(tx, account, "password")
-    const isKept = isOften ? hasLink(tx, account) : isJustSent(tx, account, code)
-    if (mayReset(tx, account) && !isKept)
-      tx.append(user, account, [resetAdded({ code, channel: "email", ...(within && { within }) })])
+    if (!mayWrite(tx, account)) return
+    const state = tx.state(user, account)
+    const last = lastSent(tx, state)
+    const next = last?.of === "invite" ? inviteCode : code
+    // Who asks twice has the first link in their hands: a second would make it worth nothing.
+    const isKept = last && (isOften || next.expires - last.expires < patienceMs)
+    if (isKept) return
+    const isReset = !hasLeft(state) && state.kind === "human" && state.password !== null
+    const drafts = isReset
+      ? [resetAdded({ code, channel: "email", ...(within && { within }) })]
+      : renewedInvite(state, inviteCode)
+    tx.append(user, account, drafts)
   })
   await paced?.()
 }
 
-/** Who asks twice has the first link in their hands: a second would make it worth nothing. */
-function isJustSent(tx: Transaction, id: string, next: NewCode): boolean {
-  const last = lastLink(tx, id)
-  return last !== undefined && next.expires - last.expires < patienceMs
-}
-
-const hasLink = (tx: Transaction, id: string): boolean => lastLink(tx, id) !== undefined
-
 /** The link that is in their mail and still good. */
-function lastLink(tx: Transaction, id: string) {
-  const state = tx.state(user, id)
-  const last = hasLeft(state) || state.kind !== "human" ? undefined : state.passwordCode
-  if (!last || last.returned || last.channel !== "email" || tx.now >= last.expires) return undefined
-  return last
+function lastSent(tx: Transaction, state: User) {
+  if (hasLeft(state) || state.kind !== "human") return undefined
+  const { passwordCode, invite, returnedCodes = [] } = state
+  const isInvite = state.password === null && !returnedCodes.includes("invite")
+  if (isInvite && invite && tx.now < invite.expires) {
+    return { of: "invite", expires: invite.expires } as const
+  }
+  const isMailed = passwordCode?.channel === "email" && !passwordCode.returned
+  return isMailed && tx.now < passwordCode.expires
+    ? ({ of: "password", expires: passwordCode.expires } as const)
+    : undefined
 }
 
 const patienceMs = 60_000
 
-/** Who has a password, and an organisation that lets its people choose another by themselves. */
-function mayReset(tx: Transaction, id: string): boolean {
+/** Whether a person has an address, and an organization that lets them choose a new password. */
+function mayWrite(tx: Transaction, id: string): boolean {
   const state = tx.state(user, id)
-  if (hasLeft(state) || state.kind !== "human" || !state.password) return false
+  if (hasLeft(state) || state.kind !== "human") return false
   if (state.status !== "active" || !isHomeActive(tx, id)) return false
   const { address, isSuperseded } = state.email
   const whose = { userId: id, orgId: tx.owner(user, id) }

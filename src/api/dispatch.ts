@@ -6,13 +6,16 @@ import {
   type Message,
 } from "@bufbuild/protobuf"
 import { FileSchema } from "../gen/core/asset/v1/asset_service_pb.ts"
+import { UserService } from "../gen/core/user/v2/user_service_pb.ts"
 import type { Clock } from "../kernel/clock.ts"
 import type { Call, Operate } from "../kernel/context.ts"
-import { type Code, Fault, lateError } from "../kernel/fault.ts"
+import { type Code, Fault, lateError, staleError } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { type Access, type Authority, accessOf, authorise, tokenMissingError } from "./access.ts"
 import { mayAnswer, permitAuthors } from "./author.ts"
 import { noticeOf } from "./deprecation.ts"
+import { expectedVersionReader, versionedCall } from "./edit/expected.ts"
+import { permittedChange, type ReadUser } from "./edit/stale.ts"
 import { explain, type Rules } from "./explain.ts"
 import { bodyBytesMax, fileBytesMax, strangerBytesMax } from "./input/bounds.ts"
 import { checkValues } from "./input/values.ts"
@@ -43,7 +46,8 @@ export type Codec<T> = {
 
 export type Answer<T> = {
   /**
-   * x-request-id, x-core-position where the call wrote, what is said of deprecated operations;
+   * x-request-id, what is said of deprecated operations; x-core-position, up to which the answer
+   * has all that happened, or where in the log the call wrote;
    * x-core-targets-passed-over, ids of targets, where some did not have their say.
    */
   readonly headers: Readonly<Record<string, string>>
@@ -83,6 +87,8 @@ export type Pipeline<C extends Call> = {
   ) => Promise<C>
   /** The log position that a call wrote, if it wrote. */
   readonly position?: (cx: C) => number | undefined
+  /** The log position up to which a call that begins now sees everything. */
+  readonly head?: (cx: C) => number
   /** Who has a say in a call beside its handler; undefined, mostly, for nobody. */
   readonly say?: (
     cx: C,
@@ -115,7 +121,16 @@ export function entriesOf<C extends Call>(pipeline: Pipeline<C>): readonly Entry
     const access = accessOf(method, resources)
     const bytesMax = method.input.fields.some(isFile) ? fileBytesMax : bodyBytesMax
     const notice = noticeOf(method)
-    const line: Line<C> = { operation, access, name: nameOf(method), notice, bytesMax, lines }
+    const expected = expectedVersionReader(method.input)
+    const line: Line<C> = {
+      operation,
+      access,
+      name: nameOf(method),
+      notice,
+      bytesMax,
+      lines,
+      expected,
+    }
     lines.set(line.name, line)
     return {
       method,
@@ -134,6 +149,8 @@ type Line<C> = {
   readonly bytesMax: number
   /** All of them. */
   readonly lines: Lines<C>
+  /** Reads how far its caller has read what it changes; undefined where it can't say so. */
+  readonly expected: ReturnType<typeof expectedVersionReader>
 }
 
 /** By the names of operations. */
@@ -150,7 +167,13 @@ type Given<C, T> = {
 }
 
 /** What becomes known on the way of one call. */
-type Progress<C> = { request?: Message; cx?: C; passedOver?: readonly string[] }
+type Progress<C> = {
+  request?: Message
+  cx?: C
+  passedOver?: readonly string[]
+  /** How far the log had come before anything was read. */
+  head?: number
+}
 
 async function call<C extends Call, T>(
   pipeline: Pipeline<C>,
@@ -181,7 +204,7 @@ async function call<C extends Call, T>(
     request: () => request && redacted(line.operation.method.input, request),
   }
   for (const { ended } of hooks) ended?.(end)
-  const position = cx && pipeline.position?.(cx)
+  const position = (cx && pipeline.position?.(cx)) ?? (result.ok ? progress.head : undefined)
   const headers = { ...line.notice, ...passedOverIn(progress), "x-request-id": requestId }
   return {
     headers: position === undefined ? headers : { ...headers, "x-core-position": `${position}` },
@@ -197,18 +220,40 @@ async function run<C extends Call, T>(
   line: Line<C>,
   given: Given<C, T>,
 ): Promise<T> {
-  const { operation, access, bytesMax } = line
+  const { operation, access, bytesMax, lines } = line
   const { arrival, codec, requestId, progress, started } = given
   const { headers, address, target } = arrival
   const cx = await pipeline.authenticate(headers, { requestId, address, target })
   progress.cx = cx
+  // Strangers learn nothing of how much happens here.
+  if (cx.caller.kind !== "anonymous" && pipeline.head) progress.head = pipeline.head(cx)
 
   const request = await codec.decode(limitOf(access, cx, bytesMax))
   progress.request = request
   checkValues(operation.method.input, request)
   const deadline = deadlineOf(arrival, started)
-  return codec.encode(await perform(pipeline, line, { cx, request, progress, deadline }))
+  const answer = await perform(pipeline, line, { cx, request, progress, deadline }).catch(
+    async (cause: unknown) => {
+      if (!(cause instanceof Fault && cause.change)) throw cause
+      const read = readingUser(pipeline, lines, { cx, deadline })
+      throw staleError(await permittedChange(cause.change, read))
+    },
+  )
+  return codec.encode(answer)
 }
+
+/** Reads a user as the caller of a call may, and asks nobody outside. */
+const readingUser =
+  <C extends Call>(
+    pipeline: Pipeline<C>,
+    lines: Lines<C>,
+    { cx, deadline }: Pick<Performing<C>, "cx" | "deadline">,
+  ): ReadUser =>
+  (request) => {
+    const line = lines.get(nameOf(UserService.method.getUserByID))
+    if (!line) throw new Error("nobody answers who a user is")
+    return perform(pipeline, line, { cx, request, deadline, progress: {}, isTrial: true })
+  }
 
 type Performing<C> = {
   readonly cx: C
@@ -221,7 +266,7 @@ type Performing<C> = {
 /** Authorise → others have their say → handler. */
 async function perform<C extends Call>(
   pipeline: Pipeline<C>,
-  { operation, access, name, lines }: Line<C>,
+  { operation, access, name, lines, expected }: Line<C>,
   performing: Performing<C>,
 ): Promise<Message> {
   const { authority, say } = pipeline
@@ -237,8 +282,9 @@ async function perform<C extends Call>(
       deadline === undefined
         ? { ...authorised, operate, explain: answer }
         : { ...authorised, operate, explain: answer, deadline }
-    progress.cx = admitted
-    return admitted
+    const versioned = versionedCall(admitted, expected?.(asked))
+    progress.cx = versioned
+    return versioned
   }
   const admitted = admit(request, cx.authors ?? [])
   const isAsked = access.kind !== "public" && !isTrial

@@ -1,4 +1,5 @@
-import type { Code, Fault } from "../kernel/fault.ts"
+import type { JsonObject } from "@bufbuild/protobuf"
+import type { Code, Fault, LaterChange } from "../kernel/fault.ts"
 
 /** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
 const travel = {
@@ -27,12 +28,18 @@ export const httpStatus = (code: Code) => travel[code].http
 export const textOf = ({ message, id }: Fault): string => `${message} (${id})`
 
 /** A message that says more: its full name, and itself in the JSON form of Protobuf. */
-export type Detail = { readonly type: string; readonly value: object }
+export type Detail = { readonly type: string; readonly value: JsonObject }
 
 /** What a failure says beside its code: always its id, and what field or condition it is about. */
-export function detailsOf({ id, message, violation, preconditions }: Fault): readonly Detail[] {
+export function detailsOf({
+  id,
+  message,
+  violation,
+  preconditions,
+  change,
+}: Fault): readonly Detail[] {
   return [
-    { type: "core.v1.ErrorDetail", value: { id, message } },
+    { type: "core.v1.ErrorDetail", value: { id, message, ...(change && changeIn(change)) } },
     ...(violation
       ? [{ type: "google.rpc.BadRequest", value: { fieldViolations: [violation] } }]
       : []),
@@ -41,6 +48,11 @@ export function detailsOf({ id, message, violation, preconditions }: Fault): rea
       : []),
   ]
 }
+
+const changeIn = ({ userId, displayName, time }: LaterChange): JsonObject => ({
+  ...(userId && { changedByUserId: userId, changedBy: displayName }),
+  changeDate: new Date(time).toISOString(),
+})
 
 /** The body of a failed REST call: google.rpc.Status in JSON. */
 export const statusOf = (fault: Fault): object => ({

@@ -170,6 +170,11 @@ export type Call = Services & {
   readonly from?: From | undefined
   /** Where the last step of this call stands in the log; the store notes it, its answer says it. */
   readonly written?: { position?: number } | undefined
+  /**
+   * The log position up to which the caller has read what the call changes: a step that would
+   * replace a later change of it is refused. Set by the dispatcher.
+   */
+  readonly expectedVersion?: number | undefined
   /** When nobody waits for the answer any more, in ms UTC; absent where the caller doesn't say. */
   readonly deadline?: number | undefined
   /** Names this request in logs, error pages and events. */

@@ -36,8 +36,17 @@ export type Precondition = {
   readonly description: string
 }
 
+/** A change that a caller has not read: when it was made, ms UTC, and by whom. */
+export type LaterChange = {
+  /** Empty where nobody is known, or the caller may not read the user. */
+  readonly userId: string
+  readonly displayName: string
+  readonly time: number
+}
+
 type FaultOptions = {
   readonly preconditions?: readonly Precondition[]
+  readonly change?: LaterChange
   readonly cause?: unknown
   readonly retryAfterSeconds?: number
   readonly violation?: FieldViolation
@@ -59,6 +68,8 @@ export class Fault extends Error {
   /** The one field that it is about. */
   readonly violation: FieldViolation | undefined
   readonly preconditions: readonly Precondition[]
+  /** The last change that the caller has not read, where that is why the call is refused. */
+  readonly change: LaterChange | undefined
 
   constructor(code: Code, id: string, message: string, options?: FaultOptions) {
     super(message, options)
@@ -69,6 +80,7 @@ export class Fault extends Error {
     this.maxAgeSeconds = options?.maxAgeSeconds
     this.violation = options?.violation
     this.preconditions = options?.preconditions ?? []
+    this.change = options?.change
   }
 }
 
@@ -77,6 +89,15 @@ export const fieldError = (id: string, field: string, wanted: string): Fault =>
   new Fault("invalid_argument", id, `${field} ${wanted}`, {
     violation: { field, description: wanted },
   })
+
+/** An update that would replace a change that its caller has not read. */
+export const staleError = (change: LaterChange): Fault =>
+  new Fault(
+    "aborted",
+    "edit.stale",
+    "this was changed after you read it; read it again, then repeat your change",
+    { change },
+  )
 
 /** What is not answered in the time that its caller gave it. */
 export const lateError = (): Fault =>

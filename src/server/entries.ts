@@ -19,6 +19,7 @@ export const entriesFor = async (
     authority,
     authenticate,
     position: ({ written }) => written?.position,
+    head: ({ store }) => store.log.durable(),
     say: sayOf,
     faultOf: (cause) => services.store.faultOf(cause),
     hooks: [callLog(services.log), ...hooksOf(services)],

@@ -26,6 +26,8 @@ export type Drafting = {
   readonly pending: Map<string, Pending>
   /** Whether an attempt before this one found otherwise than it had decided on. */
   readonly isAnother: boolean
+  /** The stream that the step appends to first: what the call is about. */
+  first?: Pending
 }
 
 /** A stream as a step sees it. */
@@ -41,11 +43,8 @@ type Pending = {
 }
 
 /** Opens one attempt of a step. */
-export function transactionOf(
-  reading: StepReading,
-  cx: Deciding,
-  { now, pending, isAnother }: Drafting,
-): Transaction {
+export function transactionOf(reading: StepReading, cx: Deciding, drafting: Drafting): Transaction {
+  const { now, pending, isAnother } = drafting
   const open = (kind: AnyAggregate, id: string, isNew = false): Pending => {
     const key = `${kind.stream}/${id}`
     const known = pending.get(key)
@@ -92,6 +91,7 @@ export function transactionOf(
     begin: (kind, id) => void open(kind, id, !isAnother),
     append: (kind, id, drafts, owner) => {
       const entry = open(kind, id)
+      if (drafts.length > 0) drafting.first ??= entry
       if (entry.row.version + entry.drafts.length === 0) entry.owner = owner ?? ""
       for (const draft of drafts) {
         const event = eventOf({ cx, entry, draft, now })

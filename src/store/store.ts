@@ -9,6 +9,7 @@ import type { Log, LogEvent, NewEvent, Pace } from "./log/log.ts"
 import { rehearsalOf } from "./rehearsal.ts"
 import { type Horizon, numberAt } from "./retention/horizon.ts"
 import type { Read, Reader, Reading } from "./search/reader.ts"
+import { refuseStale, refuseUnwritten } from "./state/expected.ts"
 import type { StateRow, States } from "./state/state.ts"
 import {
   appendOf,
@@ -131,6 +132,8 @@ export class Store implements Upkeep {
     const decidesHere = !this.node && !this.worker
     const most = decidesHere ? attemptsMax : attemptsOfNodesMax
     let isSure = decidesHere
+    const { expectedVersion: expected } = cx
+    if (expected !== undefined) await refuseUnwritten(this.log, expected)
     for (let attempt = 0; attempt < most; attempt++) {
       const seen = this.log.writes()
       const draft: Drafting = {
@@ -148,6 +151,7 @@ export class Store implements Upkeep {
         throw refusal
       }
       const step = appendOf(cx, draft)
+      if (expected !== undefined) await refuseStale(this.log, cx, { ...draft, expected })
       if (step.events.length === 0) {
         await this.log.settle()
         this.#check = undefined

@@ -152,6 +152,8 @@ async function listen(
       if (!cx) throw new Error("nothing is set up")
       return { ...cx, caller: callerIn(headers.get("authorization") ?? "") }
     },
+    position: ({ written }) => written?.position,
+    head: ({ store }) => store.log.durable(),
     say: sayOf,
     hooks,
     clock: systemClock,

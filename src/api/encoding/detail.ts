@@ -1,4 +1,4 @@
-import { create, type DescMessage, type Message } from "@bufbuild/protobuf"
+import { type DescMessage, fromJson, type Message } from "@bufbuild/protobuf"
 import { ErrorDetailSchema } from "../../gen/core/v1/error_pb.ts"
 import {
   BadRequestSchema,
@@ -21,5 +21,5 @@ export const detailMessages = (fault: Fault): DetailMessage[] =>
   detailsOf(fault).map(({ type, value }) => {
     const desc = schemas.get(type)
     if (!desc) throw new Error(`${type} is no detail of a failure`)
-    return { desc, value: create(desc, Object(value)) }
+    return { desc, value: fromJson(desc, value) }
   })

@@ -1,0 +1,57 @@
+import type { Call } from "../../kernel/context.ts"
+import { fieldError, staleError } from "../../kernel/fault.ts"
+import type { Log, LogEvent } from "../log/log.ts"
+import type { Drafting } from "../step.ts"
+
+/** Events that are read at once. Most of what has changed since somebody read it is one. */
+const windowMax = 100
+
+/** Faults where a caller says to have read up to a position that the log has not reached. */
+export async function refuseUnwritten(
+  log: Pick<Log, "durable" | "settle">,
+  expected: number,
+): Promise<void> {
+  if (expected <= log.durable()) return
+  await log.settle()
+  if (expected > log.durable()) throw unwrittenError()
+}
+
+/**
+ * Faults with `aborted` where a step would replace what has changed after the position up to which
+ * its caller has read. Only the stream counts that the step appends to first, for the others follow
+ * from it; and of that only events about the same part, for a sign-in does not change a profile.
+ * What the call itself has appended before does not count.
+ */
+export async function refuseStale(
+  log: Pick<Log, "history" | "settle">,
+  { instance, requestId }: Pick<Call, "instance" | "requestId">,
+  { first, expected }: Pick<Drafting, "first"> & { readonly expected: number },
+): Promise<void> {
+  if (first === undefined || first.row.position <= expected) return
+  const parts = new Set(first.drafts.map(({ draft }) => partOf(draft.type)))
+  const isLater = ({ type, correlation }: LogEvent) =>
+    parts.has(partOf(type)) && correlation !== requestId
+  const { stream } = first.kind
+  let from = first.row.version + 1
+  await log.settle()
+  for (;;) {
+    const stretch = { instance, stream, id: first.id, from, asc: false, limit: windowMax }
+    const events = await log.history(stretch)
+    const later = events.filter(({ position }) => position > expected)
+    const found = later.find(isLater)
+    if (found) throw staleError({ userId: found.editor.user, displayName: "", time: found.time })
+    const oldest = events.at(-1)
+    if (!oldest || later.length < windowMax) return
+    from = oldest.version
+  }
+}
+
+/** What an event is about: its type without what happened to it. */
+const partOf = (type: string): string => type.slice(0, type.lastIndexOf("."))
+
+const unwrittenError = () =>
+  fieldError(
+    "edit.version_unknown",
+    "expected_version",
+    "must be the x-core-position of an answer of this service",
+  )

@@ -22,6 +22,18 @@ type Folding<E extends AnyEvent> = Omit<Recorded<E>, "position"> & {
   readonly erase?: Erasure | null
 }
 
+/** Names what of its stream an event is about. */
+export type Part = (event: { readonly type: string; readonly data: object }) => string
+
+/** The type without what happened: "project.role" of "project.role.changed". */
+export const partByType: Part = ({ type }) => type.slice(0, type.lastIndexOf("."))
+
+/** The same for streams that hold several things alike, which a field of the data tells apart. */
+export const partByKey =
+  (key: string): Part =>
+  (event) =>
+    `${partByType(event)}/${Reflect.get(event.data, key)}`
+
 export type AggregateSpec<E extends AnyEvent, State> = {
   /** Name of the streams; the first part of most of its event types. */
   readonly stream: string
@@ -33,6 +45,11 @@ export type AggregateSpec<E extends AnyEvent, State> = {
   readonly expires?: (state: State) => number | undefined
   /** Raised when `evolve` or `expires` says something else: the next start folds all anew. */
   readonly revision?: number
+  /**
+   * What of the stream an event is about; events of different parts are not changes of the same.
+   * Unless told, the type without its last word: a change of a name is none of an address.
+   */
+  readonly part?: Part
   /** The state before the first event. */
   readonly initial: State
   /** One pure branch for every event type; a missing one does not compile. */
@@ -118,6 +135,7 @@ export type AnyAggregate = {
   readonly retention: Retention
   readonly revision?: number
   readonly expires?: (state: never) => number | undefined
+  readonly part?: Part
   readonly initial: unknown
   readonly evolve: object
   readonly upcasters?: object

@@ -5,6 +5,7 @@ export {
   aggregate,
   type Command,
   type Decision,
+  partByKey,
   type Step,
   type Transaction,
   type Upcaster,

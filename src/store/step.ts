@@ -26,8 +26,6 @@ export type Drafting = {
   readonly pending: Map<string, Pending>
   /** Whether an attempt before this one found otherwise than it had decided on. */
   readonly isAnother: boolean
-  /** The stream that the step appends to first: what the call is about. */
-  first?: Pending
 }
 
 /** A stream as a step sees it. */
@@ -43,8 +41,11 @@ type Pending = {
 }
 
 /** Opens one attempt of a step. */
-export function transactionOf(reading: StepReading, cx: Deciding, drafting: Drafting): Transaction {
-  const { now, pending, isAnother } = drafting
+export function transactionOf(
+  reading: StepReading,
+  cx: Deciding,
+  { now, pending, isAnother }: Drafting,
+): Transaction {
   const open = (kind: AnyAggregate, id: string, isNew = false): Pending => {
     const key = `${kind.stream}/${id}`
     const known = pending.get(key)
@@ -91,7 +92,6 @@ export function transactionOf(reading: StepReading, cx: Deciding, drafting: Draf
     begin: (kind, id) => void open(kind, id, !isAnother),
     append: (kind, id, drafts, owner) => {
       const entry = open(kind, id)
-      if (drafts.length > 0) drafting.first ??= entry
       if (entry.row.version + entry.drafts.length === 0) entry.owner = owner ?? ""
       for (const draft of drafts) {
         const event = eventOf({ cx, entry, draft, now })

@@ -1,7 +1,7 @@
 // Steps of callers who say up to where they have read what they change.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { Fault } from "../../src/kernel/fault.ts"
-import { aggregate, type Cx, type Event, type Store } from "../../src/store/index.ts"
+import { aggregate, type Cx, type Event, partByKey, type Store } from "../../src/store/index.ts"
 import { openBeside } from "../support/beside.ts"
 import { needs } from "../support/prerequisite.ts"
 import { callerOf, openWorld, type World } from "../support/world.ts"
@@ -131,6 +131,29 @@ test("a change of another part of the same stream does not refuse a step", async
   expect(await outcome(paint(as("three", 1), "1", "blue"))).toBe("done")
   expect(await outcome(paint(as("four", 2), "1", "green"))).toMatchObject({ id: "edit.stale" })
   await lamps.close()
+})
+
+type ShelfEvent = Event<"shelf.book.set", { key: string; title: string }>
+const shelf = aggregate<ShelfEvent, null>({
+  stream: "shelf",
+  part: partByKey("key"),
+  initial: null,
+  evolve: { "shelf.book.set": () => null },
+})
+const put = shelf.command<{ key: string; title: string }>((_, data) => [
+  { type: "shelf.book.set", data },
+])
+
+test("a change of another thing in the same stream does not refuse a step", async () => {
+  const shelves = openWorld({ aggregates: [shelf], views: [] })
+  const as = (requestId: string, expectedVersion?: number) =>
+    shelves.cx({ requestId, expectedVersion })
+  await put(as("one"), "1", { key: "a", title: "Emma" })
+  await put(as("two"), "1", { key: "b", title: "Ulysses" })
+  expect(await outcome(put(as("three", 1), "1", { key: "a", title: "Dune" }))).toBe("done")
+  const late = put(as("four", 1), "1", { key: "b", title: "Emma" })
+  expect(await outcome(late)).toMatchObject({ id: "edit.stale" })
+  await shelves.close()
 })
 
 describe.runIf(needs("postgres"))("on nodes whose log is in PostgreSQL", () => {

@@ -1,4 +1,4 @@
-import { aggregate, type Event } from "../../store/index.ts"
+import { aggregate, type Event, partByKey } from "../../store/index.ts"
 import type { FlowType, Trigger } from "./flow-kind.ts"
 
 /** How a script runs. */
@@ -98,6 +98,7 @@ export type Flow = {
 /** What scripts of an organisation have a part in; one stream for each of its flows. */
 export const flow = aggregate<FlowEvent, Flow>({
   stream: "flow",
+  part: partByKey("triggerType"),
   revision: 2,
   initial: { actions: {}, authors: {} },
   evolve: {

@@ -1,5 +1,5 @@
 import type { Binding, Hash, NameIdFormat } from "../../kernel/saml/names.ts"
-import { aggregate, type Event } from "../../store/index.ts"
+import { aggregate, type Event, partByKey } from "../../store/index.ts"
 
 /** What an OAuth client says of itself, and what it asks for. */
 type Client = { readonly clientId: string; readonly scopes: readonly string[] }
@@ -214,6 +214,7 @@ const unlinked = (state: Idps, { data }: Linking): Idps => ({
 /** The id is the place: see `placeId`. */
 export const idps = aggregate<IdpEvent, Idps>({
   stream: "idps",
+  part: partByKey("id"),
   revision: 3,
   initial: { all: {}, links: [] },
   evolve: {

@@ -1,4 +1,4 @@
-import { aggregate, type Event } from "../../store/index.ts"
+import { aggregate, type Event, partByKey } from "../../store/index.ts"
 import {
   type OidcSettings,
   type SecuritySettings,
@@ -80,6 +80,7 @@ const absent: Instance = {
 /** One tenant; the id of its only stream is the id of the instance. */
 export const instance = aggregate<InstanceEvent, Instance>({
   stream: "instance",
+  part: partByKey("userId"),
   revision: 5,
   initial: absent,
   evolve: {

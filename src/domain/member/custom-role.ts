@@ -1,5 +1,5 @@
 import { keptWith } from "../../kernel/lru.ts"
-import { aggregate, type Cx, type Decision, type Event } from "../../store/index.ts"
+import { aggregate, type Cx, type Decision, type Event, partByKey } from "../../store/index.ts"
 import type { Target } from "./model.ts"
 import { roles as builtIn, type RoleLevel } from "./roles.ts"
 
@@ -26,6 +26,7 @@ type CustomRoles = { readonly roles: Readonly<Record<string, CustomRole>> }
 /** The roles of an instance beside the built-in ones; its id is that of the only stream. */
 export const customRoles = aggregate<RoleEvent, CustomRoles>({
   stream: "role",
+  part: partByKey("key"),
   initial: { roles: {} },
   evolve: {
     "role.added": ({ roles }, { data, time }) => ({

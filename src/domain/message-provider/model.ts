@@ -1,4 +1,4 @@
-import { aggregate, type Event } from "../../store/index.ts"
+import { aggregate, type Event, partByKey } from "../../store/index.ts"
 
 /** What messages go out by; each has its providers, of which one is active. */
 export const channels = ["email", "sms"] as const
@@ -108,6 +108,7 @@ function removed({ active, providers }: Providers, { data }: Said<Named>): Provi
 /** The id is the channel. */
 export const messageProviders = aggregate<ProviderEvent, Providers>({
   stream: "message_providers",
+  part: partByKey("id"),
   initial: { providers: {} },
   evolve: {
     "instance.smtp.config.added": said,

@@ -1,4 +1,4 @@
-import { aggregate, type Event } from "../../store/index.ts"
+import { aggregate, type Event, partByKey } from "../../store/index.ts"
 
 /** Whose branding the login shows, in the order of the interface's numbers. */
 export const labelings = ["unspecified", "project_owner", "login_user"] as const
@@ -54,6 +54,7 @@ export type Project = ProjectFields & {
 /** The bracket around applications that share roles and policies. */
 export const project = aggregate<ProjectEvent, Project>({
   stream: "project",
+  part: partByKey("key"),
   revision: 2,
   initial: {
     status: "absent",

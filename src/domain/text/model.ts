@@ -37,6 +37,7 @@ const removed = (): CustomText => ({})
 /** Each text has a stream of its own, so that a small change stays small. */
 export const customText = aggregate<TextEvent, CustomText>({
   stream: "customtext",
+  part: () => "texts",
   revision: 2,
   initial: {},
   evolve: {

@@ -1,5 +1,6 @@
 import type { Call } from "../../kernel/context.ts"
 import { fieldError, staleError } from "../../kernel/fault.ts"
+import { partByType } from "../aggregate.ts"
 import type { Log, LogEvent } from "../log/log.ts"
 import type { Drafting } from "../step.ts"
 
@@ -18,20 +19,20 @@ export async function refuseUnwritten(
 
 /**
  * Faults with `aborted` where a step would replace what has changed after the position up to which
- * its caller has read. Only the stream counts that the step appends to first, for the others follow
- * from it; and of that only events about the same part, for a sign-in does not change a profile.
- * What the call itself has appended before does not count.
+ * its caller has read. Of the streams that it appends to only the one that it writes first counts,
+ * for the others follow from it; and of that only the parts that it changes, for a sign-in does not
+ * change a profile. What the call itself has appended before does not count.
  */
 export async function refuseStale(
   log: Pick<Log, "history" | "settle">,
   { instance, requestId }: Pick<Call, "instance" | "requestId">,
-  { first, expected }: Pick<Drafting, "first"> & { readonly expected: number },
+  { pending, expected }: Pick<Drafting, "pending"> & { readonly expected: number },
 ): Promise<void> {
+  const first = pending.values().find(({ drafts }) => drafts.length > 0)
   if (first === undefined || first.row.position <= expected) return
-  const parts = new Set(first.drafts.map(({ draft }) => partOf(draft.type)))
-  const isLater = ({ type, correlation }: LogEvent) =>
-    parts.has(partOf(type)) && correlation !== requestId
-  const { stream } = first.kind
+  const { stream, part = partByType } = first.kind
+  const parts = new Set(first.drafts.map(({ draft }) => part(draft)))
+  const isLater = (event: LogEvent) => parts.has(part(event)) && event.correlation !== requestId
   let from = first.row.version + 1
   await log.settle()
   for (;;) {
@@ -45,9 +46,6 @@ export async function refuseStale(
     from = oldest.version
   }
 }
-
-/** What an event is about: its type without what happened to it. */
-const partOf = (type: string): string => type.slice(0, type.lastIndexOf("."))
 
 const unwrittenError = () =>
   fieldError(

@@ -15,6 +15,7 @@ import { type Access, type Authority, accessOf, authorise, tokenMissingError } f
 import { mayAnswer, permitAuthors } from "./author.ts"
 import { noticeOf } from "./deprecation.ts"
 import { expectedVersionReader, versionedCall } from "./edit/expected.ts"
+import { maskCheckOf } from "./edit/mask.ts"
 import { permittedChange, type ReadUser } from "./edit/stale.ts"
 import { explain, type Rules } from "./explain.ts"
 import { bodyBytesMax, fileBytesMax, strangerBytesMax } from "./input/bounds.ts"
@@ -130,6 +131,7 @@ export function entriesOf<C extends Call>(pipeline: Pipeline<C>): readonly Entry
       bytesMax,
       lines,
       expected,
+      checkMask: maskCheckOf(method.input),
     }
     lines.set(line.name, line)
     return {
@@ -151,6 +153,8 @@ type Line<C> = {
   readonly lines: Lines<C>
   /** Reads how far its caller has read what it changes; undefined where it can't say so. */
   readonly expected: ReturnType<typeof expectedVersionReader>
+  /** Refuses a mask that names what is no field; undefined where there is none. */
+  readonly checkMask: ReturnType<typeof maskCheckOf>
 }
 
 /** By the names of operations. */
@@ -266,7 +270,7 @@ type Performing<C> = {
 /** Authorise → others have their say → handler. */
 async function perform<C extends Call>(
   pipeline: Pipeline<C>,
-  { operation, access, name, lines, expected }: Line<C>,
+  { operation, access, name, lines, expected, checkMask }: Line<C>,
   performing: Performing<C>,
 ): Promise<Message> {
   const { authority, say } = pipeline
@@ -276,6 +280,7 @@ async function perform<C extends Call>(
     const called = authors.length === 0 ? cx : { ...cx, authors }
     const own = authorise(authority, access, called, asked)
     const authorised = authors.length === 0 ? own : permitAuthors(authority, access, own, asked)
+    checkMask?.(asked)
     const operate = operating(pipeline, lines, { ...performing, cx: called })
     const answer: Call["explain"] = (question) => explain(authority, cx, rules, question)
     const admitted: C =

@@ -163,6 +163,14 @@ test("a body and an answer are named by their messages, a failure is a Status", 
   expect(put.description).toContain("Needs the permission project.write.")
 })
 
+test("an update says what it changes by a text, and what its caller has read by a number", () => {
+  const { properties } = described.components.schemas.UpdateLockoutPolicyRequest
+  expect(properties).toMatchObject({
+    updateMask: { type: "string" },
+    expectedVersion: { type: "string", format: "uint64" },
+  })
+})
+
 test("no reference leads nowhere", () => {
   const wanted = [...JSON.stringify(described).matchAll(/"#\/components\/(\w+)\/([^"]+)"/g)]
   expect(wanted.length).toBeGreaterThan(100)

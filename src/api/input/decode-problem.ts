@@ -38,6 +38,10 @@ function form(schema: DescMessage, json: unknown, at: string): string | undefine
   if (schema.typeName === "google.protobuf.Duration") {
     return isDuration(json) ? undefined : `${at} must be a duration like "3.5s"`
   }
+  if (schema.typeName === "google.protobuf.FieldMask") {
+    const isMask = typeof json === "string" && !json.includes("_")
+    return isMask ? undefined : `${at} must name fields in camelCase, like "forceMfa,allowRegister"`
+  }
   if (schema.typeName.startsWith("google.protobuf.")) return undefined
   return isObject(json) ? "object" : `${at} must be an object`
 }

@@ -98,6 +98,7 @@ const scalars: Readonly<Record<number, Json>> = {
 const wellKnown: Readonly<Record<string, Json>> = {
   "google.protobuf.Timestamp": text("date-time"),
   "google.protobuf.Duration": { type: "string", example: "3.5s" },
+  "google.protobuf.FieldMask": { type: "string", example: "forceMfa,allowRegister" },
   "google.protobuf.Struct": { type: "object", additionalProperties: true },
   "google.protobuf.Value": {},
   "google.protobuf.Empty": { type: "object" },

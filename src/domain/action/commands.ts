@@ -38,10 +38,10 @@ export function addAction(
   tx.append(action, id, [added], orgId)
 }
 
-/** Makes a script what is given; nothing happens where it is so already. */
-export const changeAction = action.command<ActionInput>((state, input) => {
+/** Makes a script what is given; nothing happens where it is so already. What is left out stays. */
+export const changeAction = action.command<Partial<ActionInput>>((state, input) => {
   mustExist(state)
-  const { name, script, timeoutMs, allowedToFail } = checked(input)
+  const { name, script, timeoutMs, allowedToFail } = checked({ ...state, ...input })
   const data = {
     ...(name !== state.name && { name }),
     ...(timeoutMs !== state.timeoutMs && { timeoutMs }),

@@ -5,9 +5,11 @@ import type {
   ActionQuery,
   CreateActionRequest,
   ListActionsRequest,
+  UpdateActionRequest,
 } from "../../gen/core/management/v1/action_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
+import { selected } from "../../kernel/edit/mask.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import {
@@ -51,7 +53,7 @@ export const management = share<Cx>()(ManagementService, {
     return { id, details: details(step.receipt(action, id)) }
   },
   updateAction: (req, cx) =>
-    changing(cx, req.id, (tx) => changeAction.within(tx, req.id, inputOf(req))),
+    changing(cx, req.id, (tx) => changeAction.within(tx, req.id, changeOf(req))),
   deactivateAction: ({ id }, cx) => changing(cx, id, (tx) => deactivateAction.within(tx, id)),
   reactivateAction: ({ id }, cx) => changing(cx, id, (tx) => reactivateAction.within(tx, id)),
   deleteAction: async ({ id }, cx) => {
@@ -100,6 +102,9 @@ const inputOf = ({ name, script, timeout, allowedToFail }: Input) => ({
   ...{ name, script, allowedToFail },
   timeoutMs: timeoutOf(timeout),
 })
+
+const changeOf = (req: UpdateActionRequest) =>
+  selected(req, inputOf(req), { timeoutMs: ["timeout"] })
 
 const timeoutOf = (timeout: Duration | undefined) => (timeout ? durationMs(timeout) : 0)
 

@@ -47,6 +47,9 @@ export type Wish = Said & {
   readonly metadata?: string | undefined
 }
 
+/** What is wanted of a provider of some kind, by how it is. */
+export type IdpMerge = { readonly kind: IdpKind; readonly say: (before: Idp) => Wish }
+
 /** Adds a provider; nobody signs in with it until it is linked to a login policy. */
 export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: string }) {
   const { id = cx.ids.next(), secret = "", metadata = "", ...given } = wish
@@ -76,15 +79,13 @@ export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: 
  * Changes a provider. A secret is for whom it was given to: where it would go somewhere else it is
  * forgotten, unless it is said anew.
  */
-export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish) {
-  const { secret = "", metadata = "", ...given } = wish
-  checkIdp(given)
-  const options = acceptedOptions(place, given.options)
-  checkSecret(given.settings, secret)
-  const { kind } = given.settings
+export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish | IdpMerge) {
+  const merge = "say" in wish ? wish : mergeTo(acceptedWish(place, wish))
+  const { kind } = merge
   return step(cx, place, id, (tx, state) => {
     const before = idpIn(state, id, kind)
-    const said = withTrust({ ...given, options }, before)
+    const { secret, metadata, ...given } = acceptedWish(place, merge.say(before))
+    const said = withTrust(given, before)
     const isKnown = metadata === tx.state(idpMetadata, id).metadata
     const isSet = secret === "" && isKnown && isSame(before, said)
     if (isSet && !isTakenOver(tx, place, before)) throw unchangedError()
@@ -95,6 +96,16 @@ export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish) {
     const data = { id, ...said, ...authorOf(tx) }
     return [{ type: `${levelOf(place)}.idp.${kind}.changed`, data }]
   })
+}
+
+const mergeTo = (wish: Wish): IdpMerge => ({ kind: wish.settings.kind, say: () => wish })
+
+/** A wish as it may be stored. */
+function acceptedWish(place: Place, { secret = "", metadata = "", ...given }: Wish) {
+  checkIdp(given)
+  const options = acceptedOptions(place, given.options)
+  checkSecret(given.settings, secret)
+  return { ...given, options, secret, metadata }
 }
 
 /** Makes a generic OpenID Connect provider one of a vendor; who is linked stays linked. */

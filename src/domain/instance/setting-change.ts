@@ -45,8 +45,9 @@ export const changeOidcSettings = instance.command<Input>((state, input, cx) => 
 })
 
 /** Sets what the instance allows that others could misuse. */
-export const setSecurity = instance.command<SecuritySettings>((state, settings) => {
+export const setSecurity = instance.command<Partial<SecuritySettings>>((state, said) => {
   mustBeThere(state.status)
+  const settings: SecuritySettings = { ...state.security, ...said }
   if (settings.enableIframeEmbedding && settings.allowedOrigins.length === 0) {
     throw refusedError("allowed_origins must name who may embed the pages, or embedding stays off")
   }

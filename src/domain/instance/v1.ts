@@ -12,6 +12,7 @@ import {
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
+import { selected } from "../../kernel/edit/mask.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
 import type { Cx } from "../../store/index.ts"
@@ -32,9 +33,10 @@ export const admin = share<Cx>()(AdminService, {
   getMyInstance: (_, cx) => ({ instance: toInstance(cx) }),
   listInstanceDomains: (req, cx) => listDomains(cx, req),
   getSecurityPolicy: (_, cx) => ({ policy: toSecurity(cx) }),
-  setSecurityPolicy: async ({ enableIframeEmbedding, allowedOrigins, enableImpersonation }, cx) => {
+  setSecurityPolicy: async (req, cx) => {
+    const { enableIframeEmbedding, allowedOrigins, enableImpersonation } = req
     const settings = { enableIframeEmbedding, allowedOrigins, enableImpersonation }
-    await setSecurity(cx, cx.instance, settings)
+    await setSecurity(cx, cx.instance, selected(req, settings))
     return { details: details(findInstance(cx)) }
   },
 })

@@ -15,6 +15,7 @@ import {
 } from "../../gen/core/instance/v2/instance_service_pb.ts"
 import { SettingsService } from "../../gen/core/settings/v2/settings_service_pb.ts"
 import { at, details, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
+import { selected } from "../../kernel/edit/mask.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
@@ -139,12 +140,18 @@ export const settings = share<Cx>()(SettingsService, {
     const embeddedIframe = { enabled, allowedOrigins: [...allowedOrigins] }
     return { details: details(found), settings: { embeddedIframe, enableImpersonation } }
   },
-  setSecuritySettings: async ({ embeddedIframe: iframe, enableImpersonation }, cx) => {
-    await setSecurity(cx, cx.instance, {
+  setSecuritySettings: async (req, cx) => {
+    const { embeddedIframe: iframe, enableImpersonation } = req
+    const settings = {
       enableIframeEmbedding: iframe?.enabled ?? false,
       allowedOrigins: iframe?.allowedOrigins ?? [],
       enableImpersonation,
-    })
+    }
+    const names = {
+      enableIframeEmbedding: ["embeddedIframe"],
+      allowedOrigins: ["embeddedIframe"],
+    }
+    await setSecurity(cx, cx.instance, selected(req, settings, names))
     return { details: details(findInstance(cx)) }
   },
 })

@@ -38,19 +38,20 @@ export async function addProvider(cx: Cx, channel: Channel, wish: Wish): Promise
 }
 
 /**
- * Changes a provider. A secret is for whom it was given to: where it would go somewhere else it is
- * forgotten, unless it is said anew.
+ * Changes a provider to what is wanted, or to what follows from how it is. A secret is for whom it
+ * was given to: where it would go somewhere else it is forgotten, unless it is said anew.
  */
 export async function changeProvider(
   cx: Cx,
   channel: Channel,
   id: string,
-  wish: Wish,
+  wish: Wish | { readonly kind: Settings["kind"]; readonly say: (before: Provider) => Wish },
 ): Promise<Receipt> {
-  const { settings, secret } = wish
-  checkSettings(cx, settings)
+  if (!("say" in wish)) checkSettings(cx, wish.settings)
   return step(cx, channel, id, (tx, state) => {
-    const before = providerIn(state, id, settings.kind)
+    const before = providerIn(state, id, "say" in wish ? wish.kind : wish.settings.kind)
+    const { settings, secret } = "say" in wish ? wish.say(before) : wish
+    if ("say" in wish) checkSettings(cx, settings)
     const isSame = JSON.stringify(settingsOf(before)) === JSON.stringify(settings)
     if (isSame && !secret) throw unchangedError()
     if (secret) keepSecret(tx, id, settings, secret)

@@ -1,4 +1,5 @@
 import { at, details } from "../../kernel/answer.ts"
+import { type MaskedRequest, mergedWith, selectionOf } from "../../kernel/edit/mask.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, windowOf } from "../../store/index.ts"
 import {
@@ -39,7 +40,7 @@ export function operationsOf(channel: Channel) {
       const receipt = await addProvider(cx, channel, wish)
       return { id: receipt.id, details: details(receipt) }
     },
-    change: async (cx: Cx, { id }: Named, wish: Wish) => ({
+    change: async (cx: Cx, { id }: Named, wish: Parameters<typeof changeProvider>[3]) => ({
       details: details(await changeProvider(cx, channel, id, wish)),
     }),
     changeSecret: async (cx: Cx, { id }: Named, secret: Parameters<typeof changeSecret>[3]) => ({
@@ -74,3 +75,22 @@ export const standOf = (cx: Cx, { provider }: Shown) => details({ ...provider, o
 /** What a service is signed for by: it is shown once, and stays until a new one is made. */
 export const newSigningKey = (cx: Cx): string =>
   Buffer.from(cx.random.bytes(32)).toString("base64url")
+
+type Service = { readonly endpoint: string; readonly description: string }
+
+/** What a request changes of a service, and the signing key that it gets, if it gets a new one. */
+export function serviceChange(
+  cx: Cx,
+  req: Service & MaskedRequest & { readonly expirationSigningKey?: object | undefined },
+) {
+  const isRenewed = req.expirationSigningKey && selectionOf(req)("expirationSigningKey")
+  const secret = isRenewed ? newSigningKey(cx) : undefined
+  const { endpoint, description } = req
+  const said = { kind: "http", description, endpoint } as const
+  const say = (before: Provider) => {
+    const { endpoint, description } = mergedWith(req, before)
+    return { settings: { ...said, endpoint, description }, secret }
+  }
+  const wish = req.updateMask ? { kind: said.kind, say } : { settings: said, secret }
+  return { secret, wish }
+}

@@ -9,9 +9,9 @@ import {
 import type { Cx } from "../../store/index.ts"
 import { noneActiveError, secretOf } from "./commands.ts"
 import type { Smtp, SmtpAuth } from "./model.ts"
-import { newSigningKey, operationsOf, type Shown, standOf } from "./operation.ts"
+import { newSigningKey, operationsOf, type Shown, serviceChange, standOf } from "./operation.ts"
 import { tryServer } from "./try.ts"
-import { keptFor, secretFor, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
+import { keptFor, secretFor, smtpChange, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
 
 const email = operationsOf("email")
 
@@ -26,7 +26,7 @@ export const admin = share<Cx>()(AdminService, {
   }),
   getEmailProviderById: (req, cx) => ({ config: toEmailProvider(cx, email.find(cx, req)) }),
   addEmailProviderSMTP: (req, cx) => email.add(cx, wishOf(req)),
-  updateEmailProviderSMTP: (req, cx) => email.change(cx, req, wishOf(req, keptFor(cx, req.id))),
+  updateEmailProviderSMTP: (req, cx) => email.change(cx, req, smtpChange(req)),
   updateEmailProviderSMTPPassword: ({ id, password: secret }, cx) =>
     email.changeSecret(cx, { id }, { kind: "smtp", secret }),
   addEmailProviderHTTP: async ({ endpoint, description }, cx) => {
@@ -35,10 +35,8 @@ export const admin = share<Cx>()(AdminService, {
     return { ...(await email.add(cx, { settings, secret: signingKey })), signingKey }
   },
   updateEmailProviderHTTP: async (req, cx) => {
-    const { endpoint, description, expirationSigningKey } = req
-    const secret = expirationSigningKey && newSigningKey(cx)
-    const settings = { kind: "http", description, endpoint } as const
-    const changed = await email.change(cx, req, { settings, secret })
+    const { secret, wish } = serviceChange(cx, req)
+    const changed = await email.change(cx, req, wish)
     return { ...changed, ...(secret && { signingKey: secret }) }
   },
   activateEmailProvider: email.activate,

@@ -1,13 +1,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { share } from "../../api/method.ts"
 import { AdminService } from "../../gen/core/admin/v1/admin_service_pb.ts"
+import type { UpdateSMSProviderTwilioRequest } from "../../gen/core/admin/v1/sms_provider_pb.ts"
 import {
   SMSProviderConfigState,
   type SMSProviderSchema,
 } from "../../gen/core/settings/v1/provider_pb.ts"
+import { mergedWith } from "../../kernel/edit/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Provider, Twilio } from "./model.ts"
-import { newSigningKey, operationsOf, type Shown, standOf } from "./operation.ts"
+import { newSigningKey, operationsOf, type Shown, serviceChange, standOf } from "./operation.ts"
 
 const sms = operationsOf("sms")
 
@@ -20,7 +22,7 @@ export const admin = share<Cx>()(AdminService, {
   getSMSProvider: (req, cx) => ({ config: toSmsProvider(cx, sms.find(cx, req)) }),
   addSMSProviderTwilio: ({ token, ...req }, cx) =>
     sms.add(cx, { settings: twilioOf(req), secret: token }),
-  updateSMSProviderTwilio: (req, cx) => sms.change(cx, req, { settings: twilioOf(req) }),
+  updateSMSProviderTwilio: (req, cx) => sms.change(cx, req, twilioChange(req)),
   updateSMSProviderTwilioToken: ({ id, token: secret }, cx) =>
     sms.changeSecret(cx, { id }, { kind: "twilio", secret }),
   addSMSProviderHTTP: async ({ endpoint, description }, cx) => {
@@ -29,16 +31,22 @@ export const admin = share<Cx>()(AdminService, {
     return { ...(await sms.add(cx, { settings, secret: signingKey })), signingKey }
   },
   updateSMSProviderHTTP: async (req, cx) => {
-    const { endpoint, description, expirationSigningKey } = req
-    const secret = expirationSigningKey && newSigningKey(cx)
-    const settings = { kind: "http", description, endpoint } as const
-    const changed = await sms.change(cx, req, { settings, secret })
+    const { secret, wish } = serviceChange(cx, req)
+    const changed = await sms.change(cx, req, wish)
     return { ...changed, ...(secret && { signingKey: secret }) }
   },
   activateSMSProvider: sms.activate,
   deactivateSMSProvider: sms.deactivate,
   removeSMSProvider: sms.remove,
 })
+
+const twilioChange = (req: UpdateSMSProviderTwilioRequest) =>
+  req.updateMask
+    ? {
+        kind: "twilio" as const,
+        say: (before: Provider) => ({ settings: twilioOf(mergedWith(req, before)) }),
+      }
+    : { settings: twilioOf(req) }
 
 const twilioOf = ({
   sid,

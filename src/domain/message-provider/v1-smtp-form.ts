@@ -2,6 +2,7 @@ import type {
   AddEmailProviderSMTPRequest,
   SMTPXOAuth2Auth,
 } from "../../gen/core/admin/v1/email_provider_pb.ts"
+import { type MaskedRequest, mergedWith, selectionOf } from "../../kernel/edit/mask.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { MailStep } from "../../kernel/net/mail.ts"
 import type { Cx } from "../../store/index.ts"
@@ -60,6 +61,30 @@ function reachedOf(req: Reached, kept: Reached) {
 /** The provider that a request changes or tries; undefined where it names none. */
 export const keptFor = (cx: Cx, id: string): Provider | undefined =>
   id === "" ? undefined : findProvider(cx, "email", id)
+
+/** Changes an SMTP server to what a request says, or to what its mask names of that. */
+export const smtpChange = (
+  req: Plain & Optional & Reached & MaskedRequest & { readonly Auth?: Auth },
+) => ({
+  kind: "smtp" as const,
+  say: (before: Provider) => wishOf(req.updateMask ? mergedSmtp(req, before) : req, before),
+})
+
+function mergedSmtp<Req extends Plain & MaskedRequest>(req: Req, before: Provider): Req {
+  if (before.kind !== "smtp") return req
+  const password = selectionOf(req)("password") ? req.password : ""
+  const stored = { ...before, password: "", Auth: requestedAuth(before.auth, password) }
+  return mergedWith(req, stored, { Auth: ["none", "plain", "xoauth2"] })
+}
+
+/** How a server lets us in, as a request says it; a secret that is left empty stays. */
+function requestedAuth(auth: SmtpAuth, password: string): object {
+  if (auth.kind === "none") return { case: "none", value: {} }
+  if (auth.kind === "plain") return { case: "plain", value: { password } }
+  const { tokenEndpoint, scopes, clientId } = auth
+  const by = { case: "clientCredentials", value: { clientId, clientSecret: password } }
+  return { case: "xoauth2", value: { tokenEndpoint, scopes: [...scopes], OAuth2Type: by } }
+}
 
 function authOf({ Auth: how, user, password }: Plain & { readonly Auth?: Auth }): {
   readonly auth: SmtpAuth

@@ -6,7 +6,7 @@ import type { Cx } from "../../store/index.ts"
 import { noneActiveError, secretOf } from "./commands.ts"
 import { operationsOf, type Shown, standOf } from "./operation.ts"
 import { tryServer } from "./try.ts"
-import { keptFor, secretFor, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
+import { keptFor, secretFor, smtpChange, smtpOf, stepsOf, wishOf } from "./v1-smtp-form.ts"
 
 const email = operationsOf("email")
 
@@ -19,7 +19,7 @@ export const admin = share<Cx>()(AdminService, {
   getSMTPConfig: (_, cx) => ({ smtpConfig: toConfig(cx, email.active(cx) ?? noneActiveError()) }),
   getSMTPConfigById: (req, cx) => ({ smtpConfig: toConfig(cx, email.find(cx, req)) }),
   addSMTPConfig: (req, cx) => email.add(cx, wishOf(req)),
-  updateSMTPConfig: (req, cx) => email.change(cx, req, wishOf(req, keptFor(cx, req.id))),
+  updateSMTPConfig: (req, cx) => email.change(cx, req, smtpChange(req)),
   updateSMTPConfigPassword: ({ id, password: secret }, cx) =>
     email.changeSecret(cx, { id }, { kind: "smtp", secret }),
   activateSMTPConfig: email.activate,

@@ -81,11 +81,12 @@ export const generators = aggregate<GeneratorEvent, Said>({
   },
 })
 
-type Change = { readonly type: GeneratorType; readonly wanted: Generator }
+type Change = { readonly type: GeneratorType; readonly said: Partial<Generator> }
 
-const change = generators.command<Change>((state, { type, wanted }) => {
-  const had: Readonly<Record<string, unknown>> = { ...standards[type], ...state.generator }
-  const changed = Object.entries(wanted).filter(([name, value]) => value !== had[name])
+const change = generators.command<Change>((state, { type, said }) => {
+  const had: Generator = { ...standards[type], ...state.generator }
+  const wanted: Generator = { ...had, ...said }
+  const changed = Object.entries(said).filter(([name, value]) => value !== Reflect.get(had, name))
   if (changed.length === 0) {
     throw new Fault("failed_precondition", "policy.unchanged", "no changes: it is so already")
   }
@@ -97,9 +98,15 @@ const change = generators.command<Change>((state, { type, wanted }) => {
   return [{ type: "instance.secret.generator.changed", data }]
 })
 
-/** Changes what codes or secrets of a kind are made of from now on; those that are out stay. */
-export const changeGenerator = (cx: Cx, type: GeneratorType, wanted: Generator): Promise<Receipt> =>
-  change(cx, type, { type, wanted })
+/**
+ * Changes what codes or secrets of a kind are made of from now on; those that are out stay, as does
+ * what is left out.
+ */
+export const changeGenerator = (
+  cx: Cx,
+  type: GeneratorType,
+  said: Partial<Generator>,
+): Promise<Receipt> => change(cx, type, { type, said })
 
 /** In bits; a code is tried few times before it is void, a secret as often as one likes. */
 const strengthMin = { code: 19, secret: 128 }

@@ -1,5 +1,6 @@
 import { details } from "../../kernel/answer.ts"
 import { contextOrg, homeOrg } from "../../kernel/context.ts"
+import { type MaskedRequest, type Names, selected } from "../../kernel/edit/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import { addPolicy, changePolicy, findPolicy, type Place, resetPolicy } from "./commands.ts"
 import type { Policy, Values } from "./kind.ts"
@@ -14,6 +15,8 @@ export type ShownAt = {
 
 /** How the messages of a version say what a policy says. */
 type Forms<V extends Values, Requested, Shown> = {
+  /** Fields of a request that say a value of another name. */
+  readonly names?: Names
   readonly read: (requested: Requested) => Partial<V>
   readonly show: (values: V, shown: ShownAt) => Shown
 }
@@ -21,7 +24,7 @@ type Forms<V extends Values, Requested, Shown> = {
 /** What v1 does with one policy; it is the same with each. */
 export function operationsOf<V extends Values, Requested, Shown>(
   policy: Policy<V>,
-  { read, show }: Forms<V, Requested, Shown>,
+  { read, show, names }: Forms<V, Requested, Shown>,
 ) {
   const shown = (cx: Cx, place: Place) => {
     const { values, isDefault, stand } = findPolicy(cx, place, policy)
@@ -35,13 +38,17 @@ export function operationsOf<V extends Values, Requested, Shown>(
     }
   }
   const said = (requested: Requested) => ({ policy, say: () => read(requested) })
+  const changes = (requested: Requested & MaskedRequest) => ({
+    policy,
+    say: () => selected<V>(requested, read(requested), names),
+  })
   const ofOrg = <Named>(orgOf: (requested: Named, cx: Cx) => string) => ({
     get: (requested: Named, cx: Cx) => shown(cx, orgOf(requested, cx)),
     add: async (requested: Requested & Named, cx: Cx) => ({
       details: details(await addPolicy(cx, orgOf(requested, cx), said(requested))),
     }),
-    update: async (requested: Requested & Named, cx: Cx) => ({
-      details: details(await changePolicy(cx, orgOf(requested, cx), said(requested))),
+    update: async (requested: Requested & Named & MaskedRequest, cx: Cx) => ({
+      details: details(await changePolicy(cx, orgOf(requested, cx), changes(requested))),
     }),
     reset: async (requested: Named, cx: Cx) => ({
       details: details(await resetPolicy(cx, orgOf(requested, cx), policy)),
@@ -53,8 +60,8 @@ export function operationsOf<V extends Values, Requested, Shown>(
       add: async (requested: Requested, cx: Cx) => ({
         details: details(await addPolicy(cx, undefined, said(requested))),
       }),
-      update: async (requested: Requested, cx: Cx) => ({
-        details: details(await changePolicy(cx, undefined, said(requested))),
+      update: async (requested: Requested & MaskedRequest, cx: Cx) => ({
+        details: details(await changePolicy(cx, undefined, changes(requested))),
       }),
     },
     /** Of the organisation of the context. */

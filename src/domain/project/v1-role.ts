@@ -7,6 +7,7 @@ import {
 } from "../../gen/core/management/v1/management_service_pb.ts"
 import type { RoleQuery } from "../../gen/core/project/v1/project_pb.ts"
 import { at, details, filterMissingError } from "../../kernel/answer.ts"
+import { selected } from "../../kernel/edit/mask.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, textFilter } from "../../store/index.ts"
@@ -33,7 +34,10 @@ export const managementRole = share<Cx>()(ManagementService, {
 /** v1 tells callers who change nothing so, where v2 lets them pass. */
 async function update(cx: Cx, req: UpdateProjectRoleRequest) {
   const { projectId, roleKey: key, displayName, group } = req
-  const { isNew } = await changeRole(cx, projectId, { key, displayName, group })
+  const { isNew } = await changeRole(cx, projectId, {
+    key,
+    ...selected(req, { displayName, group }),
+  })
   if (!isNew) {
     throw new Fault("failed_precondition", "project.unchanged", "no changes: it is so already")
   }

@@ -10,6 +10,7 @@ import {
   ProjectState,
 } from "../../gen/core/project/v1/project_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
+import { selected } from "../../kernel/edit/mask.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
@@ -23,7 +24,7 @@ export const management = share<Cx>()(ManagementService, {
   getProjectByID: (req, cx) => ({ project: toProject(findProject(cx, req.id)) }),
   listProjects: (req, cx) => list(cx, req),
   updateProject: (req, cx) =>
-    changing(cx, req.id, (tx) => changeProject.within(tx, req.id, fieldsOf(req))),
+    changing(cx, req.id, (tx) => changeProject.within(tx, req.id, selected(req, fieldsOf(req)))),
   deactivateProject: (req, cx) =>
     changing(cx, req.id, (tx) => deactivateProject.within(tx, req.id)),
   reactivateProject: (req, cx) => changing(cx, req.id, (tx) => activateProject.within(tx, req.id)),

@@ -18,12 +18,18 @@ export const addQuota = quota.command<Given>((state, given) => {
   return [{ type: "quota.set", data: given }]
 })
 
+type Change = {
+  readonly unit: Unit
+  /** What is to be so, by what is so. */
+  readonly say: (before: Quota | undefined) => Quota
+}
+
 /** Says how much of a unit may be used. Refuses what changes nothing. */
-export const setQuota = quota.command<Given>((state, given) => {
-  check(given)
-  const { unit: _, ...wanted } = given
+export const setQuota = quota.command<Change>((state, { unit, say }) => {
+  const wanted = say(state.quota)
+  check({ unit, ...wanted })
   if (state.quota && isSame(state.quota, wanted)) throw unchangedError("quota")
-  return [{ type: "quota.set", data: given }]
+  return [{ type: "quota.set", data: { unit, ...wanted } }]
 })
 
 /** Lifts a quota. */

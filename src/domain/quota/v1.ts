@@ -1,4 +1,11 @@
-import { type Duration, durationMs, type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
+import {
+  type Duration,
+  durationFromMs,
+  durationMs,
+  type Timestamp,
+  timestampFromMs,
+  timestampMs,
+} from "@bufbuild/protobuf/wkt"
 import { share } from "../../api/method.ts"
 import {
   AdminService,
@@ -13,6 +20,7 @@ import {
   SystemService,
 } from "../../gen/core/system/v1/system_service_pb.ts"
 import { details } from "../../kernel/answer.ts"
+import { mergedWith } from "../../kernel/edit/mask.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
 import type { Cx } from "../../store/index.ts"
@@ -65,7 +73,9 @@ export const system = share<Cx>()(SystemService, {
   },
   setQuota: async (req, cx) => {
     const unit = unitOf(req.unit)
-    return { details: details(await setQuota(cx, unit, { unit, ...quotaOf(req) })) }
+    const say = (before: Quota | undefined) =>
+      quotaOf(mergedWith(req, before ? sentOf(before) : {}))
+    return { details: details(await setQuota(cx, unit, { unit, say })) }
   },
   removeQuota: async (req, cx) => {
     const unit = unitOf(req.unit)
@@ -88,6 +98,15 @@ const units: Readonly<Record<number, Unit>> = {
   [AskedUnit.REQUESTS_ALL_AUTHENTICATED]: "requests.all.authenticated",
   [AskedUnit.ACTIONS_ALL_RUN_SECONDS]: "actions.all.runs.seconds",
 }
+
+/** The fields of a request that says what is so. */
+const sentOf = ({ from, intervalMs, amount, limit, notifications = [] }: Quota) => ({
+  from: timestampFromMs(from),
+  resetInterval: durationFromMs(intervalMs),
+  amount: BigInt(amount),
+  limit,
+  notifications,
+})
 
 function quotaOf(req: AddQuotaRequest | SetQuotaRequest): Quota {
   return {

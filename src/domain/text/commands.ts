@@ -21,10 +21,16 @@ export type Asked = { readonly template: Template; readonly language: string }
 export const putText = (cx: Cx, place: Place, asked: Asked, given: Texts): Promise<Receipt> =>
   write(cx, place, asked, (before) => saying(place, asked, { before, given }))
 
-/** The same, and refuses what changes nothing. */
-export const setText = (cx: Cx, place: Place, asked: Asked, given: Texts): Promise<Receipt> =>
+/** The same, or what follows from what the place says so far; refuses what changes nothing. */
+export const setText = (
+  cx: Cx,
+  place: Place,
+  asked: Asked,
+  given: Texts | ((before: Texts) => Texts),
+): Promise<Receipt> =>
   write(cx, place, asked, (before) => {
-    const drafts = saying(place, asked, { before, given })
+    const texts = typeof given === "function" ? given(before ?? {}) : given
+    const drafts = saying(place, asked, { before, given: texts })
     if (drafts.length === 0) throw unchangedError()
     return drafts
   })

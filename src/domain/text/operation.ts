@@ -1,5 +1,6 @@
 import { details } from "../../kernel/answer.ts"
 import { contextOrg } from "../../kernel/context.ts"
+import { type MaskedRequest, selectionOf } from "../../kernel/edit/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import { type Found, findStandard, findText, type Place, resetText, setText } from "./commands.ts"
 import type { Texts } from "./model.ts"
@@ -10,6 +11,12 @@ type Forms<Requested, Shown> = {
   readonly read: (requested: Requested) => Texts
   readonly show: (texts: Texts) => Shown
 }
+
+/** The field of a request that holds a text: itself, or the block that it is in. */
+const fieldOf = (name: string): string => name.split(".")[0] ?? name
+
+const only = (texts: Texts, isWanted: (name: string) => boolean): Texts =>
+  Object.fromEntries(Object.entries(texts).filter(([name]) => isWanted(name)))
 
 type OfLanguage = { readonly language: string }
 
@@ -24,9 +31,15 @@ export function operationsOf<Requested, Shown>(
   const at = (placeOf: (cx: Cx) => Place) => ({
     get: ({ language }: OfLanguage, cx: Cx) =>
       shown(findText(cx, placeOf(cx), { template, language })),
-    set: async (requested: OfLanguage & Requested, cx: Cx) => {
+    set: async (requested: OfLanguage & Requested & MaskedRequest, cx: Cx) => {
       const asked = { template, language: requested.language }
-      return { details: details(await setText(cx, placeOf(cx), asked, read(requested))) }
+      const isSelected = selectionOf(requested)
+      const said = read(requested)
+      const say = (before: Texts) => ({
+        ...only(before, (name) => !isSelected(fieldOf(name))),
+        ...only(said, (name) => isSelected(fieldOf(name))),
+      })
+      return { details: details(await setText(cx, placeOf(cx), asked, say)) }
     },
     reset: async ({ language }: OfLanguage, cx: Cx) => ({
       details: details(await resetText(cx, placeOf(cx), { template, language })),

@@ -119,6 +119,19 @@ const autoLinkings: Readonly<Record<number, AutoLinking>> = {
   [AutoLinkingOption.EMAIL]: "email",
 }
 
+/** The same as every version shows it. */
+export const shownOptions = ({ autoLinking, allowedDomains = [], ...options }: Options) => ({
+  ...options,
+  allowedDomains: [...allowedDomains],
+  autoLinking: shownAutoLinkings[autoLinking],
+})
+
+const shownAutoLinkings: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
+  off: AutoLinkingOption.UNSPECIFIED,
+  username: AutoLinkingOption.USERNAME,
+  email: AutoLinkingOption.EMAIL,
+}
+
 /** The names of Microsoft for several directories at once. */
 export const tenants = {
   common: AzureADTenantType.AZURE_AD_TENANT_TYPE_COMMON,

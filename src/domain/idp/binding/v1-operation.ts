@@ -1,6 +1,7 @@
 import { type IDPNameQuery, IDPType } from "../../../gen/core/idp/v1/idp_pb.ts"
 import { TextQueryMethod } from "../../../gen/core/v1/object_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
+import { type MaskedRequest, mergedWith } from "../../../kernel/edit/mask.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { foldName } from "../../../kernel/text/name.ts"
 import { type Cx, type Receipt, windowOf } from "../../../store/index.ts"
@@ -22,11 +23,11 @@ import {
   unlinkIdp,
   type Wish,
 } from "../commands.ts"
-import type { IdpKind } from "../model.ts"
+import type { Idp, IdpKind } from "../model.ts"
 import { newPairs } from "../saml/pair.ts"
 import { wishOf } from "./v1-form.ts"
-import { newSaml, type SamlFields, samlChange } from "./v1-saml.ts"
-import { ownerOf, shownIdp, shownWhole } from "./v1-shown.ts"
+import { changeSaml, newSaml, type SamlFields } from "./v1-saml.ts"
+import { ownerOf, requestedOf, shownIdp, shownWhole } from "./v1-shown.ts"
 
 type Named = { readonly id: string }
 type PlaceOf = (cx: Cx) => Place
@@ -97,9 +98,12 @@ export function operationsAt(placeOf: PlaceOf) {
       return { id: receipt.id, details: details(receipt) }
     }
   const changing =
-    <Req>(read: (req: Req) => Wish) =>
-    async (req: Req & Named, cx: Cx) =>
-      changed(await changeIdp(cx, placeOf(cx), req.id, read(req)))
+    <Req>(kind: IdpKind, read: (req: Req) => Wish) =>
+    async (req: Req & Named & MaskedRequest, cx: Cx) => {
+      const say = (before: Idp) => read(mergedWith(req, requestedOf(before)))
+      const wish = req.updateMask ? { kind, say } : read(req)
+      return changed(await changeIdp(cx, placeOf(cx), req.id, wish))
+    }
   return {
     getProviderByID: ({ id }: Named, cx: Cx) => {
       const place = placeOf(cx)
@@ -113,18 +117,16 @@ export function operationsAt(placeOf: PlaceOf) {
       return { details, result }
     },
     addGenericOAuthProvider: adding(wishOf.oauth),
-    updateGenericOAuthProvider: changing(wishOf.oauth),
+    updateGenericOAuthProvider: changing("oauth", wishOf.oauth),
     addGenericOIDCProvider: adding(wishOf.oidc),
-    updateGenericOIDCProvider: changing(wishOf.oidc),
+    updateGenericOIDCProvider: changing("oidc", wishOf.oidc),
     addJWTProvider: adding(wishOf.jwt),
-    updateJWTProvider: changing(wishOf.jwt),
+    updateJWTProvider: changing("jwt", wishOf.jwt),
     addLDAPProvider: adding(wishOf.ldap),
-    updateLDAPProvider: changing(wishOf.ldap),
+    updateLDAPProvider: changing("ldap", wishOf.ldap),
     addSAMLProvider: adding(newSaml),
-    updateSAMLProvider: async (req: SamlFields & Named, cx: Cx) => {
-      const place = placeOf(cx)
-      return changed(await changeIdp(cx, place, req.id, await samlChange(cx, place, req)))
-    },
+    updateSAMLProvider: async (req: SamlFields & Named & MaskedRequest, cx: Cx) =>
+      changed(await changeSaml(cx, placeOf(cx), req)),
     regenerateSAMLProviderCertificate: async ({ id }: Named, cx: Cx) => {
       const place = placeOf(cx)
       findIdp(cx, place, id, "saml")
@@ -132,19 +134,19 @@ export function operationsAt(placeOf: PlaceOf) {
       return changed(await replacePairs(cx, place, id, pairs))
     },
     addAzureADProvider: adding(wishOf.azure),
-    updateAzureADProvider: changing(wishOf.azure),
+    updateAzureADProvider: changing("azure", wishOf.azure),
     addGitHubProvider: adding(wishOf.github),
-    updateGitHubProvider: changing(wishOf.github),
+    updateGitHubProvider: changing("github", wishOf.github),
     addGitHubEnterpriseServerProvider: adding(wishOf.githubEnterprise),
-    updateGitHubEnterpriseServerProvider: changing(wishOf.githubEnterprise),
+    updateGitHubEnterpriseServerProvider: changing("github_enterprise", wishOf.githubEnterprise),
     addGitLabProvider: adding(wishOf.gitlab),
-    updateGitLabProvider: changing(wishOf.gitlab),
+    updateGitLabProvider: changing("gitlab", wishOf.gitlab),
     addGitLabSelfHostedProvider: adding(wishOf.gitlabSelfHosted),
-    updateGitLabSelfHostedProvider: changing(wishOf.gitlabSelfHosted),
+    updateGitLabSelfHostedProvider: changing("gitlab_self_hosted", wishOf.gitlabSelfHosted),
     addGoogleProvider: adding(wishOf.google),
-    updateGoogleProvider: changing(wishOf.google),
+    updateGoogleProvider: changing("google", wishOf.google),
     addAppleProvider: adding(wishOf.apple),
-    updateAppleProvider: changing(wishOf.apple),
+    updateAppleProvider: changing("apple", wishOf.apple),
     migrateGenericOIDCProvider: async (req: Migrating, cx: Cx) =>
       changed(await migrateIdp(cx, placeOf(cx), req.id, migratedOf(req))),
     deleteProvider: async ({ id }: Named, cx: Cx) => changed(await removeIdp(cx, placeOf(cx), id)),

@@ -5,16 +5,18 @@ import {
   SAMLSignatureAlgorithm,
 } from "../../../gen/core/idp/v1/idp_pb.ts"
 import { meaning } from "../../../kernel/answer.ts"
+import { onLatest } from "../../../kernel/edit/latest.ts"
+import { type MaskedRequest, mergedWith } from "../../../kernel/edit/mask.ts"
 import { metadataText } from "../../../kernel/saml/metadata.ts"
 import type { Binding, Hash, NameIdFormat } from "../../../kernel/saml/names.ts"
-import type { Cx } from "../../../store/index.ts"
-import { findIdp, metadataOf, type Place, type Wish } from "../commands.ts"
+import type { Cx, Receipt } from "../../../store/index.ts"
+import { changeIdp, findIdp, metadataOf, type Place, type Wish } from "../commands.ts"
 import { refusedError } from "../field.ts"
 import type { Settings } from "../model.ts"
 import { anchorOf, type Before, keptProvider, metadataAt, samlOf } from "../saml/known.ts"
 import { newPairs } from "../saml/pair.ts"
 import { metadataReading, type SamlProvider, usableProviderOf } from "../saml/provider.ts"
-import { optionsOf } from "./v1-form.ts"
+import { optionsOf, shownOptions } from "./v1-form.ts"
 
 type Saml = Extract<Settings, { kind: "saml" }>
 
@@ -27,8 +29,34 @@ export async function newSaml(req: SamlFields, cx: Cx): Promise<Wish> {
   return { ...(await wishFor(cx, req, { source })), secret: await newPairs(cx) }
 }
 
+/**
+ * Changes one that is there already. With a mask it is read first, for what its metadata say takes
+ * time, and read again where somebody has changed it meanwhile.
+ */
+export async function changeSaml(
+  cx: Cx,
+  place: Place,
+  req: SamlFields & MaskedRequest & { readonly id: string },
+): Promise<Receipt> {
+  const { id } = req
+  if (!req.updateMask) return changeIdp(cx, place, id, await samlChange(cx, place, req))
+  return onLatest(cx, async (cx) => {
+    const idp = findIdp(cx, place, id, "saml")
+    const { metadataXml, ...shown } = shownSaml(samlOf({ idp }), metadataOf(cx, id))
+    const stored = {
+      ...shown,
+      id,
+      name: idp.name,
+      providerOptions: shownOptions(idp.options),
+      metadata: { case: "metadataXml", value: metadataXml },
+    }
+    const names = { metadata: ["metadataXml", "metadataUrl"] }
+    return changeIdp(cx, place, id, await samlChange(cx, place, mergedWith(req, stored, names)))
+  })
+}
+
 /** One that is there already; its key pair stays. Metadata as they are shown leave them alone. */
-export async function samlChange(
+async function samlChange(
   cx: Cx,
   place: Place,
   req: SamlFields & { readonly id: string },

@@ -1,15 +1,10 @@
-import {
-  AutoLinkingOption,
-  IDPOwnerType,
-  IDPState,
-  ProviderType,
-} from "../../../gen/core/idp/v1/idp_pb.ts"
+import { IDPOwnerType, IDPState, ProviderType } from "../../../gen/core/idp/v1/idp_pb.ts"
 import { details } from "../../../kernel/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { type Found, metadataOf, type Place } from "../commands.ts"
-import type { AutoLinking, Idp, IdpKind, Options, Settings } from "../model.ts"
+import type { Idp, IdpKind, Settings } from "../model.ts"
 import { shownDirectory } from "./v1-directory.ts"
-import { tenants } from "./v1-form.ts"
+import { shownOptions, tenants } from "./v1-form.ts"
 import { shownSaml } from "./v1-saml.ts"
 
 /** Numbers of the kinds in v1, and in v2 where it counts the same. */
@@ -26,12 +21,6 @@ export const types: Readonly<Record<IdpKind, ProviderType>> = {
   google: ProviderType.GOOGLE,
   apple: ProviderType.APPLE,
   saml: ProviderType.SAML,
-}
-
-const autoLinkings: Readonly<Record<AutoLinking, AutoLinkingOption>> = {
-  off: AutoLinkingOption.UNSPECIFIED,
-  username: AutoLinkingOption.USERNAME,
-  email: AutoLinkingOption.EMAIL,
 }
 
 export const ownerOf = (place: Place): IDPOwnerType =>
@@ -56,10 +45,12 @@ export function shownIdp(cx: Cx, { idp, place }: Found, metadata = "") {
 export const standOf = (cx: Cx, { idp, place }: { readonly idp: Idp; readonly place: Place }) =>
   details({ ...idp, owner: place ?? cx.instance })
 
-export const shownOptions = ({ autoLinking, allowedDomains = [], ...options }: Options) => ({
-  ...options,
-  allowedDomains: [...allowedDomains],
-  autoLinking: autoLinkings[autoLinking],
+/** A provider as an update says it that changes nothing: without its secret, which then stays. */
+export const requestedOf = ({ name, options, settings }: Idp): object => ({
+  name,
+  providerOptions: shownOptions(options),
+  ...configOf(settings, "").value,
+  ...{ clientSecret: "", bindPassword: "", privateKey: new Uint8Array() },
 })
 
 function configOf(settings: Settings, metadata: string) {

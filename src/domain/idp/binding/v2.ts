@@ -9,7 +9,8 @@ import { at } from "../../../kernel/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { activeIdps, idpById, missingError } from "../commands.ts"
 import type { IdpKind, Options } from "../model.ts"
-import { shownOptions, shownWhole } from "./v1-shown.ts"
+import { shownOptions } from "./v1-form.ts"
+import { shownWhole } from "./v1-shown.ts"
 
 export const v2 = share<Cx>()(IdentityProviderService, {
   getIDPByID: ({ id }, cx) => {

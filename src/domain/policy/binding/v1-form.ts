@@ -201,6 +201,7 @@ export const readLogin = (asked: AskedLogin): Partial<Login> => ({
 })
 
 export const loginPolicy = operationsOf(login, {
+  names: { allowPasswordless: ["passwordlessType"] },
   read: readLogin,
   show: ({ allowPasswordless, ...values }) => ({
     ...values,

@@ -4,6 +4,7 @@ import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import type { UpdateSecretGeneratorRequest } from "../../../gen/core/admin/v1/secret_generator_pb.ts"
 import { SecretGeneratorType } from "../../../gen/core/settings/v1/settings_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
+import { selected } from "../../../kernel/edit/mask.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, windowOf } from "../../../store/index.ts"
 import {
@@ -41,19 +42,20 @@ export const admin = share<Cx>()(AdminService, {
     secretGenerator: shown(cx, typeOf(generatorType)),
   }),
   updateSecretGenerator: async (req, cx) => {
-    const receipt = await changeGenerator(cx, typeOf(req.generatorType), wantedOf(req))
+    const receipt = await changeGenerator(cx, typeOf(req.generatorType), changeOf(req))
     return { details: details({ ...receipt, owner: cx.instance }) }
   },
 })
 
-const wantedOf = (req: UpdateSecretGeneratorRequest): Generator => ({
-  length: req.length,
-  expiry: req.expiry ? durationMs(req.expiry) / 1000 : 0,
-  includeLowerLetters: req.includeLowerLetters,
-  includeUpperLetters: req.includeUpperLetters,
-  includeDigits: req.includeDigits,
-  includeSymbols: req.includeSymbols,
-})
+const changeOf = (req: UpdateSecretGeneratorRequest): Partial<Generator> =>
+  selected(req, {
+    length: req.length,
+    expiry: req.expiry ? durationMs(req.expiry) / 1000 : 0,
+    includeLowerLetters: req.includeLowerLetters,
+    includeUpperLetters: req.includeUpperLetters,
+    includeDigits: req.includeDigits,
+    includeSymbols: req.includeSymbols,
+  })
 
 function shown(cx: Cx, type: GeneratorType) {
   const { expiry, ...rest } = generatorOf(cx, type)

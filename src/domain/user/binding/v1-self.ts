@@ -7,6 +7,7 @@ import {
 import type { MetadataQuery } from "../../../gen/core/metadata/v1/metadata_pb.ts"
 import { Gender as Genders } from "../../../gen/core/user/v1/user_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
+import { selected } from "../../../kernel/edit/mask.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, search, textFilter } from "../../../store/index.ts"
@@ -82,14 +83,19 @@ async function change(cx: Cx, wanted: UserChange) {
   return { details: details(step.receipt(user, id)) }
 }
 
-const profileIn = ({ firstName, lastName, gender, ...names }: UpdateMyProfileRequest) => ({
-  givenName: firstName,
-  familyName: lastName,
-  nickName: names.nickName,
-  displayName: names.displayName,
-  preferredLanguage: names.preferredLanguage,
-  gender: meaning(genders, gender),
-})
+const profileIn = (req: UpdateMyProfileRequest) =>
+  selected(
+    req,
+    {
+      givenName: req.firstName,
+      familyName: req.lastName,
+      nickName: req.nickName,
+      displayName: req.displayName,
+      preferredLanguage: req.preferredLanguage,
+      gender: meaning(genders, req.gender),
+    },
+    { givenName: ["firstName"], familyName: ["lastName"] },
+  )
 
 /** One's own address is verified by the code that goes there, and by nothing else. */
 const mine = (cx: Cx, of: CodeOf, value: string) => ({

@@ -1,0 +1,40 @@
+// Masks by which an update names what it changes.
+import { describe, expect, test } from "vitest"
+import { json, worldOf } from "../world.ts"
+
+const update = "core.management.v1.ManagementService/UpdateProject"
+
+describe("a mask that a request brings along", () => {
+  const outcome = async (updateMask: unknown) => {
+    const world = worldOf()
+    const sent = json({ id: "p1", name: "Shop", updateMask })
+    const response = await world.fetch(`/${update}`, { as: "owner", ...sent })
+    const { code = "ok", message = "" } = await response.json()
+    return { code, id: /\(([\w.]+)\)$/.exec(message)?.[1], handled: world.handled.length }
+  }
+
+  test("may name any fields of the request, in camelCase", async () => {
+    expect(await outcome("name")).toMatchObject({ code: "ok", handled: 1 })
+    expect(await outcome("name,projectRoleAssertion")).toMatchObject({ code: "ok", handled: 1 })
+    expect(await outcome(null)).toMatchObject({ code: "ok", handled: 1 })
+  })
+
+  test("is refused where it names nothing, for that would change all", async () => {
+    const refused = { code: "invalid_argument", id: "edit.mask_invalid", handled: 0 }
+    expect(await outcome("")).toEqual(refused)
+  })
+
+  test("is refused where it names what is no field, or a part of one", async () => {
+    const refused = { code: "invalid_argument", id: "edit.mask_invalid", handled: 0 }
+    for (const mask of ["title", "name,title", "name.first", "updateMask", "expectedVersion"]) {
+      expect({ mask, ...(await outcome(mask)) }).toEqual({ mask, ...refused })
+    }
+  })
+
+  test("is refused as JSON where it is none", async () => {
+    const refused = { code: "invalid_argument", id: "request.invalid", handled: 0 }
+    for (const mask of ["project_role_assertion", ["name"], { paths: ["name"] }]) {
+      expect({ mask, ...(await outcome(mask)) }).toEqual({ mask, ...refused })
+    }
+  })
+})

@@ -172,4 +172,19 @@ describe.runIf(needs("postgres"))("on nodes whose log is in PostgreSQL", () => {
       await outcome(renameAccount({ ...cx, expectedVersion: one.log.durable() }, "1", "eve")),
     ).toBe("done")
   })
+
+  test("of two steps that come at once on two nodes one is refused", async () => {
+    const nodes = [await node(), await node()]
+    const [one, two] = nodes
+    if (!one || !two) throw new Error("there are two")
+    await openAccount({ ...on(one), requestId: "1" }, "1", { name: "ada" })
+    const expectedVersion = one.log.durable()
+    await two.node?.caughtUp()
+    const steps = nodes.map((store, at) => {
+      const cx = { ...on(store), requestId: `at once ${at}`, expectedVersion }
+      return outcome(renameAccount(cx, "1", `n${at}`))
+    })
+    const refused = expect.objectContaining({ code: "aborted", id: "edit.stale" })
+    expect(new Set(await Promise.all(steps))).toEqual(new Set(["done", refused]))
+  })
 })

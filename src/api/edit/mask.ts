@@ -14,10 +14,9 @@ export function maskCheckOf({ fields }: DescMessage): ((request: Message) => voi
   const field = fields.find(({ name }) => name === maskField)
   if (!field) return undefined
   const get = getterOf(field)
+  // JSON has them in camelCase, and they are decoded to the names of the fields.
   const known = new Set(
-    fields
-      .filter(({ name }) => name !== maskField && name !== versionField)
-      .flatMap(({ name, jsonName }) => [name, jsonName]),
+    fields.map(({ name }) => name).filter((name) => name !== maskField && name !== versionField),
   )
   return (request) => {
     const mask = get(request)

@@ -1,8 +1,26 @@
 // Masks by which an update names what it changes.
+import { create, toBinary } from "@bufbuild/protobuf"
 import { describe, expect, test } from "vitest"
+import { UpdateProjectRequestSchema } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { json, worldOf } from "../world.ts"
 
 const update = "core.management.v1.ManagementService/UpdateProject"
+
+test("a mask in binary names fields as the messages do", async () => {
+  const outcome = async (path: string) => {
+    const world = worldOf()
+    const request = create(UpdateProjectRequestSchema, { id: "p1", updateMask: { paths: [path] } })
+    const response = await world.fetch(`/${update}`, {
+      as: "owner",
+      method: "POST",
+      headers: { "content-type": "application/proto" },
+      body: toBinary(UpdateProjectRequestSchema, request),
+    })
+    return response.status
+  }
+  expect(await outcome("project_role_assertion")).toBe(200)
+  expect(await outcome("projectRoleAssertion")).toBe(400)
+})
 
 describe("a mask that a request brings along", () => {
   const outcome = async (updateMask: unknown) => {

@@ -6,6 +6,7 @@ import {
   type UpdateOIDCSettingsRequest,
 } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import { details, meaning } from "../../../kernel/answer.ts"
+import { mergedWith } from "../../../kernel/edit/mask.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Decision } from "../../../store/index.ts"
 import {
@@ -36,16 +37,16 @@ const checks = {
 }
 
 async function add(cx: Cx, req: Request) {
-  const settings = settingsOf(cx, req)
+  const settings = settingsOf(findInstance(cx).oidc, req)
   await addOidcSettings(cx, cx.instance, { settings, ...checks })
   return details(findInstance(cx))
 }
 
 /** v1 tells callers who change nothing so. */
-async function change(cx: Cx, req: Request) {
-  const settings = settingsOf(cx, req)
+async function change(cx: Cx, req: UpdateOIDCSettingsRequest) {
   await cx.store.transact(cx, (tx) => {
     const before = tx.state(instance, tx.instance)
+    const settings = settingsOf(before.oidc, mergedWith(req, shownOidc(before.oidc)))
     changeOidcSettings.within(tx, tx.instance, { settings, ...checks })
     if (tx.state(instance, tx.instance) !== before) return
     throw new Fault(
@@ -58,8 +59,7 @@ async function change(cx: Cx, req: Request) {
 }
 
 /** The four lifetimes belong together; what is ours may be left out, and then stays as it is. */
-function settingsOf(cx: Cx, req: Request): OidcSettings {
-  const { oidc } = findInstance(cx)
+function settingsOf(oidc: OidcSettings, req: Request): OidcSettings {
   const { keyRotation: rotation, tokenAudit: audit } = req
   return {
     accessTokenLifetime: required(req.accessTokenLifetime, "access_token_lifetime"),
@@ -107,10 +107,12 @@ const numberOf = { off: 1, token: 2, open: 3 } as const
 
 function toSettings(cx: Cx) {
   const found = findInstance(cx)
-  const { oidc } = found
+  return { details: details(found), ...shownOidc(found.oidc) }
+}
+
+function shownOidc(oidc: OidcSettings) {
   const { enabled, periodSeconds, aheadSeconds } = oidc.keyRotation
   return {
-    details: details(found),
     accessTokenLifetime: durationOf(oidc.accessTokenLifetime),
     idTokenLifetime: durationOf(oidc.idTokenLifetime),
     refreshTokenIdleExpiration: durationOf(oidc.refreshTokenIdleExpiration),

@@ -44,7 +44,7 @@ export function detailsOf({
       ? [{ type: "google.rpc.BadRequest", value: { fieldViolations: [violation] } }]
       : []),
     ...(preconditions.length > 0
-      ? [{ type: "google.rpc.PreconditionFailure", value: { violations: preconditions } }]
+      ? [{ type: "google.rpc.PreconditionFailure", value: { violations: [...preconditions] } }]
       : []),
   ]
 }

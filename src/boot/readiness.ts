@@ -1,5 +1,5 @@
 import { startError } from "./start-error.ts"
-import { systemLibrary } from "./system-library.ts"
+import { systemLibrary } from "./system/library.ts"
 
 /**
  * Tells systemd how the service is doing (sd_notify(3)). `socket` is $NOTIFY_SOCKET; without it

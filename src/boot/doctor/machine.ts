@@ -6,7 +6,7 @@ import { type Address, addressText } from "../../kernel/net/address.ts"
 import type { Folder } from "../folder/folder.ts"
 import { exposedKey, givenMasterKey } from "../folder/master-key.ts"
 import { systemCode } from "../start-error.ts"
-import { systemLibrary } from "../system-library.ts"
+import { systemLibrary } from "../system/library.ts"
 import { type Finding, ok, warning, wrong } from "./finding.ts"
 
 /** The data folder: whose it is, who else may look into it, and whether it is a whole one. */

@@ -70,7 +70,12 @@ const callOf = ({ caller, instance = "i1" }: Subject): Cx => {
 }
 
 /** Who may do more than whom has a test of its own: rank.test.ts. */
-const unranked = { ...authority, outranks: () => true, outranksAll: () => true }
+const unranked = {
+  ...authority,
+  outranks: () => true,
+  outranksAll: () => true,
+  outranksInstance: () => true,
+}
 
 /** "allowed", or the code that it is refused with. */
 function outcome(subject: Subject, method: DescMethod, request: Message, by = unranked): string {

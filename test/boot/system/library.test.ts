@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { systemLibrary } from "../../src/boot/system-library.ts"
+import { systemLibrary } from "../../../src/boot/system/library.ts"
 
 test("the library of glibc is asked for by its name, that of musl by its file", () => {
   const map = (path: string) =>

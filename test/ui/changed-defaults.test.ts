@@ -48,9 +48,15 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "Mail to addresses": ["test/domain/message/kinds.test.ts", "go to verified addresses only"],
   "A code that an organization's": [verifier, "is no proof where they have its code returned"],
   "Linking by email without asking": ["test/login/external.test.ts", "proves it first where the"],
-  "Manager roles for a user": ["test/domain/member/promotion.test.ts", "once the caller has confirmed"],
-  "What `Remote-User` contains": ["test/oauth/forward-auth.test.ts", "Remote-User"],
-  "*Forgot password?* and links": ["test/login/forgot.test.ts", "there is no link, no page and no mail"],
+  "Manager roles for a user": [
+    "test/domain/member/promotion.test.ts",
+    "once the caller has confirmed",
+  ],
+  "What `Remote-User` contains": ["test/oauth/forward-auth.test.ts", "names the user as the"],
+  "*Forgot password?* and links": [
+    "test/login/forgot.test.ts",
+    "there is no link, no page and no mail",
+  ],
   "Scripts of an organization": [
     "test/domain/action/token.test.ts",
     "scripts add no email address",

@@ -229,7 +229,7 @@ async function run<C extends Call, T>(
   const { headers, address, target } = arrival
   const cx = await pipeline.authenticate(headers, { requestId, address, target })
   progress.cx = cx
-  // Strangers learn nothing of how much happens here.
+  // Callers without a token don't learn how much is written here.
   if (cx.caller.kind !== "anonymous" && pipeline.head) progress.head = pipeline.head(cx)
 
   const request = await codec.decode(limitOf(access, cx, bytesMax))

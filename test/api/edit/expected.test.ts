@@ -40,6 +40,27 @@ describe("a caller whose update would replace a change that they have not read",
     expect(await detailFor("owner", "u1")).toEqual(ada)
   })
 
+  test("learns the same from a status of REST", async () => {
+    const put = "core.management.v1.ManagementService/UpdateProject"
+    const world = worldOf({
+      [put]: () => {
+        throw staleError({ userId: "u1", displayName: "", time })
+      },
+      [getUser]: () => person,
+    })
+    const sent = { ...json({ name: "Shop", expectedVersion: "7" }), method: "PUT" }
+    const response = await world.fetch("/management/v1/projects/p1", { as: "owner", ...sent })
+    expect(response.status).toBe(409)
+    const [detail] = (await response.json()).details
+    expect(detail).toMatchObject({
+      "@type": "type.googleapis.com/core.v1.ErrorDetail",
+      id: "edit.stale",
+      changedByUserId: "u1",
+      changedBy: "Ada",
+      changeDate: new Date(time).toISOString(),
+    })
+  })
+
   test("learns the name of a service account, too", async () => {
     const robot = { user: { type: { case: "machine", value: { name: "CI" } } } }
     expect(await detailFor("owner", "u1", () => robot)).toMatchObject({ changedBy: "CI" })

@@ -25,8 +25,14 @@ type Folding<E extends AnyEvent> = Omit<Recorded<E>, "position"> & {
 /** Names what of its stream an event is about. */
 export type Part = (event: { readonly type: string; readonly data: object }) => string
 
-/** The type without what happened: "project.role" of "project.role.changed". */
-export const partByType: Part = ({ type }) => type.slice(0, type.lastIndexOf("."))
+/**
+ * The type without what happened: "project.role" of "project.role.changed". Whether something is
+ * active is a part by itself, which no update replaces.
+ */
+export const partByType: Part = ({ type }) =>
+  /\.(?:(?:de|re)?activated|(?:un)?locked)$/.test(type)
+    ? type
+    : type.slice(0, type.lastIndexOf("."))
 
 /** The same for streams that hold several things alike, which a field of the data tells apart. */
 export const partByKey =

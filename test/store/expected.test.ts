@@ -112,13 +112,22 @@ describe("a step whose caller has read up to a position", () => {
 })
 
 type LampEvent =
+  | Event<"lamp.changed">
+  | Event<"lamp.deactivated">
   | Event<"lamp.color.set", { color: string }>
   | Event<"lamp.watt.set", { watt: number }>
 const lamp = aggregate<LampEvent, number>({
   stream: "lamp",
   initial: 0,
-  evolve: { "lamp.color.set": (state) => state, "lamp.watt.set": (_, { data }) => data.watt },
+  evolve: {
+    "lamp.changed": (state) => state,
+    "lamp.deactivated": (state) => state,
+    "lamp.color.set": (state) => state,
+    "lamp.watt.set": (_, { data }) => data.watt,
+  },
 })
+const change = lamp.command(() => [{ type: "lamp.changed", data: {} }])
+const deactivate = lamp.command(() => [{ type: "lamp.deactivated", data: {} }])
 const paint = lamp.command<string>((_, color) => [{ type: "lamp.color.set", data: { color } }])
 const dim = lamp.command<number>((_, watt) => [{ type: "lamp.watt.set", data: { watt } }])
 
@@ -130,6 +139,10 @@ test("a change of another part of the same stream does not refuse a step", async
   await dim(as("two"), "1", 40)
   expect(await outcome(paint(as("three", 1), "1", "blue"))).toBe("done")
   expect(await outcome(paint(as("four", 2), "1", "green"))).toMatchObject({ id: "edit.stale" })
+  await change(as("five"), "1")
+  await deactivate(as("six"), "1")
+  expect(await outcome(change(as("seven", 4), "1"))).toBe("done")
+  expect(await outcome(change(as("eight", 4), "1"))).toMatchObject({ id: "edit.stale" })
   await lamps.close()
 })
 

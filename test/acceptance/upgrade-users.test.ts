@@ -91,7 +91,7 @@ async function learnedOf(userId = ""): Promise<object> {
   return (await fetch(`${server.url}/oidc/v1/userinfo`, { headers })).json()
 }
 
-test("an address that B's word alone verified is not verified for an application of A", async () => {
+test("an address that B alone verified is not verified for an application of A", async () => {
   expect(await learnedOf(ids.ceoA)).toMatchObject({ email_verified: true })
   expect(await learnedOf(ids.ceoB)).toMatchObject({ email: "ceo@corp.test", email_verified: false })
   const confirmed = await run(["users", "confirm-emails", "--data", folder.path])

@@ -10,7 +10,7 @@ const upgraded = "test/acceptance/upgrade-users.test.ts"
 
 /** By the beginning of a row: the file and the name of the test that fails without it. */
 const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
-  "An address verified by an administrator": [upgraded, "an address that B's word alone verified"],
+  "An address verified by an administrator": [upgraded, "an address that B alone verified"],
   "The same, as seen by": [verifier, "is verified for the applications of their organization"],
   "*Trusted for addresses*": [verifier, "of an organization can't be trusted by it"],
   "Two accounts with one email address": [verifier, "belongs to who proved it last"],

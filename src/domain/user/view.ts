@@ -56,14 +56,14 @@ const insert = statement(
      given_name, given_name_folded, family_name, family_name_folded, nick_name,
      nick_name_folded, display_name, display_name_folded, listed_name_folded,
      preferred_language, gender, email, email_folded, email_verified, email_proven,
-     phone, phone_verified,
+     phone, phone_verified, phone_proven,
      change_required, password_changed, description, token_type, has_secret, created, changed,
      version)
    VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $nameDomain,
      $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
      $nickNameFolded, $displayName, $displayNameFolded, $listedNameFolded,
      $preferredLanguage, $gender, $email, $emailFolded, $emailVerified, $emailProven,
-     $phone, $phoneVerified,
+     $phone, $phoneVerified, $phoneProven,
      0, 0, $description, $tokenType, 0, $time, $time, $version)`,
 )
 
@@ -91,8 +91,8 @@ const setEmail = update(
   "email = $email, email_folded = $emailFolded, email_verified = 0, email_proven = 0",
 )
 const verifyEmail = update("email_verified = 1, email_proven = $emailProven")
-const setPhone = update("phone = $phone, phone_verified = 0")
-const verifyPhone = update("phone_verified = 1")
+const setPhone = update("phone = $phone, phone_verified = 0, phone_proven = 0")
+const verifyPhone = update("phone_verified = 1, phone_proven = $phoneProven")
 const setPassword = update("change_required = $changeRequired, password_changed = $time")
 const setMachine = update(
   `display_name = $displayName, display_name_folded = $displayNameFolded,
@@ -142,6 +142,7 @@ export const userView = view<UserEvent>({
         email TEXT NOT NULL, email_folded TEXT NOT NULL, email_verified INTEGER NOT NULL,
         email_proven INTEGER NOT NULL,
         phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
+        phone_proven INTEGER NOT NULL,
         change_required INTEGER NOT NULL, password_changed INTEGER NOT NULL,
         description TEXT NOT NULL, token_type TEXT NOT NULL, has_secret INTEGER NOT NULL,
         created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
@@ -192,6 +193,7 @@ export const userView = view<UserEvent>({
         emailProven: data.emailVerified && data.emailVerifier?.by === "user" ? position : 0,
         phone: secret?.phone ?? "",
         phoneVerified: data.phoneVerified,
+        phoneProven: data.phoneVerified && data.phoneVerifier?.by === "user" ? position : 0,
       }),
     "user.machine.added": (db, { data, private: secret }) =>
       db.run(insert, {
@@ -215,7 +217,8 @@ export const userView = view<UserEvent>({
     "user.human.email.code.added": (db) => db.run(touch),
     "user.human.phone.changed": (db, { private: secret }) =>
       db.run(setPhone, { phone: secret?.phone ?? "" }),
-    "user.human.phone.verified": (db) => db.run(verifyPhone),
+    "user.human.phone.verified": (db, { data, position }) =>
+      db.run(verifyPhone, { phoneProven: data.verifier?.by === "user" ? position : 0 }),
     "user.human.phone.code.added": (db) => db.run(touch),
     "user.human.phone.removed": (db) => db.run(setPhone, { phone: "" }),
     "user.human.invite.code.added": (db) => db.run(touch),
@@ -273,6 +276,7 @@ const blank = {
   emailProven: 0,
   phone: "",
   phoneVerified: false,
+  phoneProven: 0,
   description: "",
   tokenType: "bearer",
 } as const

@@ -25,7 +25,7 @@ import {
 import { type DomainPolicy, domainPolicy, login, policyFor, policyOf } from "../../policy/index.ts"
 import { hasLeft, type LoginNames, user } from "../model.ts"
 import { partsOf } from "./domain-in-name.ts"
-import { holderOfEmail } from "./verified.ts"
+import { holderOfEmail, holderOfPhone } from "./verified.ts"
 
 /** User names are unique within an instance, whatever the spelling. */
 const loginClaim = "login_name"
@@ -141,12 +141,12 @@ export const canRename = (cx: Cx, orgId: string): boolean =>
 
 /**
  * The user who signs in with a name, however it is spelled. Names of old may have what nobody sees:
- * who has one is found by that, and by no other spelling. An address belongs to whoever has proven
- * it, also where somebody else is named like it: they sign in by the longer form of their name. Who
- * has no such name may be found by an address or a phone number that is verified.
+ * who has one is found by that, and by no other spelling. An address or a phone number belongs to
+ * whoever has proven it, also where somebody else is named like it: they sign in by the longer form
+ * of their name. Who has no such name may be found by an address or a phone number that is verified.
  */
 export const findByLoginName = (cx: Cx, text: string): string | undefined =>
-  findByHeldEmail(cx, text) ?? findByUserName(cx, text) ?? findByContact(cx, text)
+  findByHeldContact(cx, text) ?? findByUserName(cx, text) ?? findByContact(cx, text)
 
 /** The same by nothing but a name. */
 export const findByUserName = (cx: Cx, text: string): string | undefined =>
@@ -163,15 +163,31 @@ const byPhone = statement<Contact>(
    WHERE instance = $instance AND phone = $phone AND phone_verified = 1 LIMIT 2`,
 )
 
-/** The user that an address belongs to in the whole instance, if they may sign in by it. */
-function findByHeldEmail(cx: Cx, text: string): string | undefined {
+type Address = { readonly of: "email" | "phone"; readonly value: string }
+
+/** What somebody types as an email address or a phone number; undefined for anything else. */
+function addressIn(text: string): Address | undefined {
   const typed = text.trim()
-  const held = partsOf(fold(typed)) && holderOfEmail(cx, typed)
-  if (held === undefined) return undefined
-  const twin = twinSpelled(cx, typed, held)
+  if (partsOf(fold(typed))) return { of: "email", value: typed }
+  const number = typed.replace(/[\s().-]/g, "")
+  return /^\+[1-9]\d{6,14}$/.test(number) ? { of: "phone", value: number } : undefined
+}
+
+const holderOf = (cx: Cx, { of, value }: Address): string | undefined =>
+  of === "email" ? holderOfEmail(cx, value) : holderOfPhone(cx, value)
+
+/**
+ * The user that an address or a phone number belongs to in the whole instance, if they may sign in
+ * by it.
+ */
+function findByHeldContact(cx: Cx, text: string): string | undefined {
+  const address = addressIn(text)
+  const held = address && holderOf(cx, address)
+  if (!address || held === undefined) return undefined
+  const twin = address.of === "email" ? twinSpelled(cx, address.value, held) : undefined
   if (twin !== undefined) return twin
   const org = cx.store.receipt(cx, user, held)?.owner ?? ""
-  return maySignInBy(cx, { id: held, org }, "email") ? held : undefined
+  return maySignInBy(cx, { id: held, org }, address.of) ? held : undefined
 }
 
 /**
@@ -195,20 +211,19 @@ function twinSpelled(cx: Cx, typed: string, held: string): string | undefined {
  * proven finds its own people alone, as with names.
  */
 function findByContact(cx: Cx, text: string): string | undefined {
-  const typed = text.trim()
-  const parts = partsOf(fold(typed))
-  const number = typed.replace(/[\s().-]/g, "")
-  const isPhone = /^\+[1-9]\d{6,14}$/.test(number)
-  if (!parts && !isPhone) return undefined
-  if (parts && holderOfEmail(cx, typed) !== undefined) return undefined
-  const [only, another] = parts
-    ? cx.store.all(cx, byEmail, { email: foldEmail(typed) })
-    : cx.store.all(cx, byPhone, { phone: number })
+  const address = addressIn(text)
+  if (!address || holderOf(cx, address) !== undefined) return undefined
+  const { of, value } = address
+  const [only, another] =
+    of === "email"
+      ? cx.store.all(cx, byEmail, { email: foldEmail(value) })
+      : cx.store.all(cx, byPhone, { phone: value })
   if (!only || another) return undefined
+  const parts = partsOf(fold(value))
   const home = parts && orgOfProvenDomain(cx, parts.domain)
   const isElsewhere = home !== undefined && home !== only.org
   if (isElsewhere || !isOrgThere(cx, only.org)) return undefined
-  return maySignInBy(cx, only, parts ? "email" : "phone") ? only.id : undefined
+  return maySignInBy(cx, only, of) ? only.id : undefined
 }
 
 function maySignInBy(

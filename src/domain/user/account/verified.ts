@@ -159,6 +159,36 @@ export function holderOfEmail(cx: Cx, address: string): string | undefined {
   return another ? undefined : only?.id
 }
 
+const provenPhones = statement<Row>(
+  `SELECT id, org AS orgId, phone_proven AS proven FROM users
+   WHERE instance = $instance AND phone = $number AND phone_verified = 1 AND phone_proven > 0
+   ORDER BY phone_proven DESC, id DESC LIMIT $limit`,
+)
+const verifiedPhones = statement<Row>(
+  `SELECT id, org AS orgId, phone_proven AS proven FROM users
+   WHERE instance = $instance AND phone = $number AND phone_verified = 1
+   ORDER BY created, id LIMIT $limit`,
+)
+
+/**
+ * The user that a phone number belongs to in the whole instance, as `holderOfEmail`; a number is in
+ * no domain.
+ */
+export function holderOfPhone(cx: Cx, number: string): string | undefined {
+  const within = (rows: readonly Row[]) => rows.filter((row) => isOrgThere(cx, row.orgId))
+  const [latest] = within(cx.store.all(cx, provenPhones, { number, limit: rowsMax }))
+  if (latest) return latest.id
+  const [only, another] = within(
+    cx.store.all(cx, verifiedPhones, { number, limit: rowsMax }),
+  ).filter(({ id, orgId }) => {
+    const state = cx.store.state(cx, user, id)
+    if (!isPerson(state) || !state.phone?.verified) return false
+    const { verifier } = state.phone
+    return isAcceptedEverywhere(readOf(cx), { orgId, email: "", verifier })
+  })
+  return another ? undefined : only?.id
+}
+
 /** Others whose address is the same, and who no longer hold it once a user has proven it. */
 export function othersWithEmail(cx: Cx, id: string): readonly string[] {
   const email = emailNow(cx, id)

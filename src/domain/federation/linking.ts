@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { activeIdps, type Found, missingError } from "../idp/index.ts"
+import { activeIdpsFor, type Found, missingError } from "../idp/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { mustHaveRoom, usableLinks, user } from "../user/index.ts"
 
@@ -19,9 +19,9 @@ const ticketMs = 10 * 60_000
 export function linkableIdps(cx: Cx, userId: string): readonly Found[] {
   const state = cx.store.state(cx, user, userId)
   if (!("kind" in state) || state.kind !== "human") return []
-  const home = cx.store.receipt(cx, user, userId)?.owner ?? ""
+  const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
   const linked = new Set(usableLinks(cx, userId).map(({ idpId }) => idpId))
-  return activeIdps(cx, home).filter(
+  return activeIdpsFor(cx, { userId, orgId }).filter(
     ({ idp }) => idp.options.isLinkingAllowed && !linked.has(idp.id),
   )
 }

@@ -32,7 +32,7 @@ const shown: Readonly<Record<string, Shown>> = {
   execution: { hidden: ["author"] },
   flow: { hidden: ["authors"] },
   group: { hidden: ["orgId"] },
-  idps: { hidden: timed.map((path) => `all.${path}`) },
+  idps: { hidden: ["linksAuthor", ...timed.map((path) => `all.${path}`)] },
   instance: { hidden: ["oidcSaid"] },
   message_providers: { hidden: timed.map((path) => `providers.${path}`) },
   org: { hidden: ["stops", "stoppedBy"] },

@@ -8,7 +8,14 @@ import {
   type Receipt,
   type Transaction,
 } from "../../store/index.ts"
-import { addPolicy, findPolicy, login } from "../policy/index.ts"
+import {
+  addPolicy,
+  appliesTo,
+  findPolicy,
+  isPolicyApplied,
+  login,
+  policyFor,
+} from "../policy/index.ts"
 import { acceptedOptions, checkIdp, checkSecret, mustHaveSecret } from "./check.ts"
 import {
   type Idp,
@@ -194,7 +201,7 @@ export async function linkIdp(cx: Cx, place: Place, id: string): Promise<Receipt
     if (links.includes(id)) {
       throw new Fault("already_exists", "idp.linked", "people may sign in with it already")
     }
-    return [linkTurned(place, "added", id)]
+    return [linkTurned(tx, { place, what: "added", id })]
   })
 }
 
@@ -215,7 +222,7 @@ export const addLogin = (
       const { links } = tx.state(idps, placeId(orgId))
       const others = [...new Set(idpIds)].filter((id) => !links.includes(id))
       if (!others.every((id) => isSeenFrom(tx, orgId, id))) throw missingError()
-      const drafts = others.map((id) => linkTurned(orgId, "added", id))
+      const drafts = others.map((id) => linkTurned(tx, { place: orgId, what: "added", id }))
       if (drafts.length > 0) tx.append(idps, placeId(orgId), drafts, orgId)
     },
   })
@@ -226,14 +233,16 @@ const isSeenFrom = (tx: Transaction, place: Place, id: string): boolean =>
 
 /** Lets nobody at a place sign in with a provider any more; it stays set up. */
 export const unlinkIdp = (cx: Cx, place: Place, id: string): Promise<Receipt> =>
-  step(cx, place, id, (_, { links }) => {
-    if (links.includes(id)) return [linkTurned(place, "removed", id)]
+  step(cx, place, id, (tx, { links }) => {
+    if (links.includes(id)) return [linkTurned(tx, { place, what: "removed", id })]
     throw new Fault("not_found", "idp.not_linked", "people can't sign in with it as it is")
   })
 
-const linkTurned = (place: Place, what: "added" | "removed", idpId: string): Draft<IdpEvent> => ({
+type LinkTurn = { readonly place: Place; readonly what: "added" | "removed"; readonly id: string }
+
+const linkTurned = (tx: Transaction, { place, what, id: idpId }: LinkTurn): Draft<IdpEvent> => ({
   type: `${levelOf(place)}.policy.login.idpprovider.${what}`,
-  data: { idpId },
+  data: { idpId, ...authorOf(tx) },
 })
 
 /** The list of an organisation counts as long as it has a login policy of its own. */
@@ -367,17 +376,44 @@ export const metadataOf = (cx: Cx, id: string): string =>
   cx.store.state(cx, idpMetadata, id).metadata
 
 /** What the people of an organisation may sign in with; of the instance where it is undefined. */
-export function activeIdps(cx: Cx, orgId: Place): readonly Found[] {
-  const { values, isDefault } = findPolicy(cx, orgId, login)
-  if (!values.allowExternalIdp) return []
-  const { links } = idpsOf(cx, isDefault ? undefined : orgId)
-  return links.flatMap((id) => idpById(cx, id) ?? [])
-}
+export const activeIdps = (cx: Cx, orgId: Place): readonly Found[] =>
+  foundOf(cx, activeLinks(cx, orgId))
+
+/** The same for a user; see `activeLinksFor`. */
+export const activeIdpsFor = (cx: Cx, member: Member): readonly Found[] =>
+  foundOf(cx, activeLinksFor(cx, member))
 
 /** Whether the people of an organisation may sign in with a provider; see `activeIdps`. */
-export function isActiveIdp(cx: Cx, orgId: string, id: string): boolean {
+export const isActiveIdp = (cx: Cx, orgId: string, id: string): boolean =>
+  activeLinks(cx, orgId).includes(id)
+
+/** The same for a user; see `activeLinksFor`. */
+export const isActiveIdpFor = (cx: Cx, member: Member, id: string): boolean =>
+  activeLinksFor(cx, member).includes(id)
+
+const foundOf = (cx: Cx, ids: readonly string[]): readonly Found[] =>
+  ids.flatMap((id) => idpById(cx, id) ?? [])
+
+function activeLinks(cx: Cx, orgId: Place): readonly string[] {
   const { values, isDefault } = findPolicy(cx, orgId, login)
-  return values.allowExternalIdp && idpsOf(cx, isDefault ? undefined : orgId).links.includes(id)
+  if (!values.allowExternalIdp) return []
+  return idpsOf(cx, isDefault ? undefined : orgId).links
+}
+
+type Member = { readonly userId: string; readonly orgId: string }
+
+/**
+ * The providers that a user may sign in with. The login settings and the list of an organization
+ * don't apply to those who outrank whoever changed them last: for these the instance's apply.
+ */
+function activeLinksFor(cx: Cx, { userId, orgId }: Member): readonly string[] {
+  if (!policyFor(cx, { userId, orgId }, login).allowExternalIdp) return []
+  const { linksAuthor = "", links } = idpsOf(cx, orgId)
+  const isOwn =
+    !findPolicy(cx, orgId, login).isDefault &&
+    isPolicyApplied(cx, { userId, orgId }, login) &&
+    (linksAuthor === "" || appliesTo(cx, userId, linksAuthor))
+  return isOwn ? links : idpsOf(cx, undefined).links
 }
 
 /** The secret of a provider in the plain; empty where it has none. */

@@ -5,6 +5,7 @@ import { idpMetadata, idpSecret, idps } from "./model.ts"
 
 export {
   activeIdps,
+  activeIdpsFor,
   addIdp,
   answeredBy,
   authorityOfIdp,
@@ -14,6 +15,7 @@ export {
   idpById,
   idpsOf,
   isActiveIdp,
+  isActiveIdpFor,
   isIdpThere,
   isTrustedForAddresses,
   missingError,

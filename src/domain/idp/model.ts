@@ -170,12 +170,14 @@ export type IdpEvent =
       | SaidType
       | MigratedType]
   | { [Type in RemovedType]: Event<Type, Named> }[RemovedType]
-  | { [Type in LinkType]: Event<Type, { readonly idpId: string }> }[LinkType]
+  | { [Type in LinkType]: Event<Type, { readonly idpId: string } & Authored> }[LinkType]
 
 /** The providers of one place by id, and those that its people may sign in with, in this order. */
 export type Idps = {
   readonly all: Readonly<Record<string, Idp>>
   readonly links: readonly string[]
+  /** Who changed these last; absent where no event records it. */
+  readonly linksAuthor?: string
 }
 
 type At<Data> = {
@@ -194,19 +196,31 @@ function said(state: Idps, { data, time, version }: At<Named & Said & Authored>)
   return { ...state, all: { ...state.all, [data.id]: { ...data, ...stand } } }
 }
 
-function removed({ all, links }: Idps, { data }: At<Named>): Idps {
-  const { [data.id]: _, ...others } = all
-  return { all: others, links: links.filter((id) => id !== data.id) }
+function removed(state: Idps, { data }: At<Named>): Idps {
+  const { [data.id]: _, ...all } = state.all
+  return { ...state, all, links: state.links.filter((id) => id !== data.id) }
 }
 
-type Linking = At<{ readonly idpId: string }>
+type Linking = At<{ readonly idpId: string } & Authored>
 
-const linked = (state: Idps, { data }: Linking): Idps => ({
-  ...state,
-  links: [...state.links, data.idpId],
-})
+const linked = (state: Idps, { data }: Linking): Idps =>
+  authored(state, data, [...state.links, data.idpId])
 
-const unlinked = (state: Idps, { data }: Linking): Idps => ({
+const unlinked = (state: Idps, { data }: Linking): Idps =>
+  authored(
+    state,
+    data,
+    state.links.filter((id) => id !== data.idpId),
+  )
+
+/** A list without an author applies to everybody, as before authors were recorded. */
+function authored(state: Idps, { author }: Authored, links: readonly string[]): Idps {
+  const { linksAuthor: _, ...rest } = state
+  return { ...rest, links, ...(author && { linksAuthor: author }) }
+}
+
+/** What goes with a provider that is removed; the author of the list stays. */
+const dropped = (state: Idps, { data }: Linking): Idps => ({
   ...state,
   links: state.links.filter((id) => id !== data.idpId),
 })
@@ -247,7 +261,7 @@ export const idps = aggregate<IdpEvent, Idps>({
     "instance.idp.removed": removed,
     "instance.policy.login.idpprovider.added": linked,
     "instance.policy.login.idpprovider.removed": unlinked,
-    "instance.policy.login.idpprovider.cascade.removed": unlinked,
+    "instance.policy.login.idpprovider.cascade.removed": dropped,
     "org.idp.oauth.added": said,
     "org.idp.oauth.changed": said,
     "org.idp.oidc.added": said,
@@ -277,7 +291,7 @@ export const idps = aggregate<IdpEvent, Idps>({
     "org.idp.removed": removed,
     "org.policy.login.idpprovider.added": linked,
     "org.policy.login.idpprovider.removed": unlinked,
-    "org.policy.login.idpprovider.cascade.removed": unlinked,
+    "org.policy.login.idpprovider.cascade.removed": dropped,
   },
 })
 

@@ -238,6 +238,16 @@ export function policyFor<V extends Values>(
   return own && policy.stricter ? policy.stricter(instance, policy.full(own.values)) : instance
 }
 
+/** Whether what a user's organization has set applies to them, if it has set anything. */
+export function isPolicyApplied<V extends Values>(
+  read: Reading,
+  { userId, orgId }: Member,
+  policy: Policy<V>,
+): boolean {
+  const own = ownOf(read, orgId, policy)
+  return own === undefined || appliesTo(read, userId, own.author)
+}
+
 function ownOf<V extends Values>(
   read: Cx | Pick<Decision, "state">,
   orgId: string,

@@ -10,6 +10,7 @@ export {
   idOf as policiesId,
   lookFileOf,
   type Member,
+  isPolicyApplied,
   policyFor,
   policyIn,
   policyOf,

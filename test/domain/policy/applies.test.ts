@@ -1,6 +1,7 @@
 // What an administrator of an organization sets does not apply to those who outrank them.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { addIdp, changeIdp, linkIdp } from "../../../src/domain/idp/commands.ts"
+import { linkableIdps } from "../../../src/domain/federation/index.ts"
+import { addIdp, changeIdp, linkIdp, unlinkIdp } from "../../../src/domain/idp/commands.ts"
 import { idpById } from "../../../src/domain/idp/index.ts"
 import { idps, type Said } from "../../../src/domain/idp/model.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
@@ -167,7 +168,13 @@ describe("an identity provider of an organization", () => {
   const acme = { ...same, secret: "s3cret" }
   const id = "acme"
   const admitted = () => people.filter((userId) => letsUserIn(estate.cx(), id, userId))
-  const link = () => linkIdp(by("settings"), "org1", id)
+  const link = async () => {
+    await changePolicy(by("owner"), "org1", {
+      policy: login,
+      say: () => ({ hidePasswordReset: false }),
+    })
+    await linkIdp(by("owner"), "org1", id)
+  }
 
   test("signs in those who do not outrank its author", async () => {
     await addIdp(by("settings"), "org1", { id, ...acme })
@@ -202,5 +209,59 @@ describe("an identity provider of an organization", () => {
     expect(admitted()).toEqual([...people])
     const again = changeIdp(by("owner"), "org1", id, same)
     await expect(again).rejects.toMatchObject({ id: "idp.unchanged" })
+  })
+})
+
+describe("the providers that an organization lets its people sign in with", () => {
+  const github: Said = {
+    name: "GitHub",
+    settings: { kind: "github", clientId: "client", scopes: [] },
+    options: {
+      ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
+      ...{ isAutoUpdate: false, autoLinking: "off" },
+    },
+  }
+  const admitted = (id: string) => people.filter((userId) => letsUserIn(estate.cx(), id, userId))
+  const set = (who: string, allowExternalIdp: boolean) =>
+    changePolicy(by(who), "org1", {
+      policy: login,
+      say: () => ({ allowExternalIdp, hidePasswordReset: false }),
+    })
+  beforeEach(async () => {
+    for (const id of ["listed", "other"]) {
+      await addIdp(by("owner"), undefined, { id, ...github, secret: "s3cret" })
+    }
+    await linkIdp(by("owner"), undefined, "other")
+  })
+
+  test("are those of the instance for users who outrank whoever listed them", async () => {
+    await set("owner", true)
+    await linkIdp(by("settings"), "org1", "listed")
+    expect(admitted("listed")).toEqual(["nobody", "settings"])
+    expect(admitted("other")).toEqual(["manager", "owner"])
+    const linkable = (userId: string) => linkableIdps(estate.cx(), userId).map(({ idp }) => idp.id)
+    expect(linkable("nobody")).toEqual(["listed"])
+    expect(linkable("owner")).toEqual(["other"])
+    await linkIdp(by("owner"), "org1", "other")
+    expect([admitted("listed"), admitted("other")]).toEqual([[...people], [...people]])
+    await unlinkIdp(by("settings"), "org1", "listed")
+    expect([admitted("listed"), admitted("other")]).toEqual([[], [...people]])
+  })
+
+  test("are those of the instance for users who outrank whoever turned them off", async () => {
+    await set("settings", false)
+    expect(admitted("other")).toEqual(["manager", "owner"])
+  })
+
+  test("apply to everybody where no event records who listed them", async () => {
+    await set("owner", true)
+    await estate.step(
+      (tx) => {
+        const type = "org.policy.login.idpprovider.added"
+        tx.append(idps, "org/org1", [{ type, data: { idpId: "listed" } }], "org1")
+      },
+      { caller: callerOf("settings", "org1") },
+    )
+    expect(admitted("listed")).toEqual([...people])
   })
 })

@@ -5,7 +5,7 @@ import { isOnlyOrg } from "../../org/index.ts"
 import { findByUserName } from "../account/login-name.ts"
 import { holderOfEmail } from "../account/verified.ts"
 import { type Human, hasLeft, user } from "../model.ts"
-import { letsIn } from "./commands.ts"
+import { letsUserIn } from "./commands.ts"
 
 /** A person here who may be the one that came from a provider. */
 export type Candidate = {
@@ -46,8 +46,7 @@ export function candidatesFor(cx: Cx, arrival: Arrival): readonly Candidate[] {
   ]
   return found.flatMap(({ id, by, isAccepted }) => {
     const person = personNow(cx, id)
-    const home = cx.store.receipt(cx, user, id)?.owner ?? ""
-    if (!person || !letsIn(cx, idpId, home)) return []
+    if (!person || !letsUserIn(cx, idpId, id)) return []
     return [{ userId: id, by, emailVerified: isAccepted && person.email.verified }]
   })
 }

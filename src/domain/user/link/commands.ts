@@ -1,6 +1,12 @@
 import { Fault, fieldError } from "../../../kernel/fault.ts"
 import type { ClaimChange, Cx, Draft, Transaction } from "../../../store/index.ts"
-import { authorityOfIdp, authorityWithin, idpById, isActiveIdp } from "../../idp/index.ts"
+import {
+  authorityOfIdp,
+  authorityWithin,
+  idpById,
+  isActiveIdp,
+  isActiveIdpFor,
+} from "../../idp/index.ts"
 import { appliesTo } from "../../policy/index.ts"
 import { type IdpLink, linksOf } from "../links.ts"
 import { type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
@@ -108,8 +114,10 @@ function mayVouchFor(cx: Cx, idpId: string, userId: string): boolean {
 }
 
 /** Whether a provider lets in a user. */
-export const letsUserIn = (cx: Cx, idpId: string, userId: string): boolean =>
-  letsIn(cx, idpId, homeOf(cx, userId)) && mayVouchFor(cx, idpId, userId)
+export function letsUserIn(cx: Cx, idpId: string, userId: string): boolean {
+  const member = { userId, orgId: homeOf(cx, userId) }
+  return isActiveIdpFor(cx, member, idpId) && mayVouchFor(cx, idpId, userId)
+}
 
 /**
  * Whether a provider lets in people of an organisation: that says who does, at whatever page they

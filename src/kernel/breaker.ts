@@ -1,3 +1,4 @@
+import { isOpenWindow } from "./clock.ts"
 import type { Call } from "./context.ts"
 import { lru } from "./lru.ts"
 
@@ -44,9 +45,8 @@ export function breakerOf(): Breaker {
   const known = lru<Failures>(knownMax)
   const resting: Breaker["resting"] = (cx, key) => {
     const { count, until, error } = known.get(key) ?? none
-    const leftMs = until - cx.clock.now()
-    // A pause that begins in the future was set by a clock that was ahead.
-    return count >= failuresMax && leftMs > 0 && leftMs <= pauseMs ? { until, error } : undefined
+    const isOpen = isOpenWindow(until - pauseMs, pauseMs, cx.clock.now())
+    return count >= failuresMax && isOpen ? { until, error } : undefined
   }
   const run: (...input: Parameters<Breaker>) => Promise<void> = async (
     cx,

@@ -78,3 +78,18 @@ export async function within<T>(
     timer.stop()
   }
 }
+
+/** How far apart the clocks of machines that share a log may be. */
+const skewMs = 60_000
+
+/**
+ * Whether a window that began at `since` and lasts `lastsMs` is open at `now`, ms UTC. A window
+ * that begins in the future was begun by a clock that was ahead and has been corrected since: it is
+ * discarded, or it would count, and lock people out, until that time.
+ */
+export const isOpenWindow = (since: number, lastsMs: number, now: number): boolean =>
+  now < since + lastsMs && since <= now + skewMs
+
+/** A time until which something is full or refused; discarded where no window lasts that long. */
+export const boundedUntil = (until: number, longestMs: number, now: number): number =>
+  until > now + longestMs + skewMs ? now : Math.min(Math.max(until, now), now + longestMs)

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts"
+import { boundedUntil } from "./clock.ts"
 import { Fault } from "./fault.ts"
 import { isLocal, isLoopback, networkOf } from "./net/address.ts"
 
@@ -111,8 +112,7 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
       spend: (budget) => {
         const { key, cost, depth } = about(budget)
         const now = clock.now()
-        // Within bounds also when the clock has stepped back.
-        const before = Math.min(Math.max(fullAt.get(key) ?? now, now), now + depth)
+        const before = boundedUntil(fullAt.get(key) ?? now, depth, now)
         const late = before + cost - (now + depth)
         keep(key, late > 0 ? before : before + cost)
         if (late > 0) throw exhaustedError(budget, Math.ceil(late / 1000))

@@ -77,6 +77,13 @@ describe("a budget", () => {
     const { clock, limits } = world()
     through(limits(foreign), "guess")
     clock.advance(-7 * 86_400_000)
+    expect(through(limits(foreign), "guess")).toBe(budgets.guess.atOnce)
+  })
+
+  test("gives nothing back when the clock is corrected by seconds", () => {
+    const { clock, limits } = world()
+    through(limits(foreign), "guess")
+    clock.advance(-30_000)
     expect(through(limits(foreign), "guess")).toBe(0)
     clock.advance(1000)
     expect(through(limits(foreign), "guess")).toBe(1)

@@ -1,3 +1,4 @@
+import { isOpenWindow } from "../../kernel/clock.ts"
 import { aggregate, type Event } from "../../store/index.ts"
 import type { Channel } from "../message-provider/index.ts"
 import type { MessageKind } from "../text/index.ts"
@@ -127,7 +128,7 @@ export const messageCount = aggregate<Event<"message.counted">, Counted>({
   expires: ({ since }) => since + hour,
   evolve: {
     "message.counted": ({ since, count }, { time }) =>
-      time < since + hour ? { since, count: count + 1 } : { since: time, count: 1 },
+      isOpenWindow(since, hour, time) ? { since, count: count + 1 } : { since: time, count: 1 },
   },
 })
 
@@ -135,4 +136,4 @@ export const messageCount = aggregate<Event<"message.counted">, Counted>({
 export const perAddressMax = 20
 
 export const isFull = ({ since, count }: Counted, now: number): boolean =>
-  now < since + hour && count >= perAddressMax
+  isOpenWindow(since, hour, now) && count >= perAddressMax

@@ -1,3 +1,4 @@
+import { isOpenWindow } from "../../kernel/clock.ts"
 import type { Cx, Store } from "../../store/index.ts"
 
 /** RFC 8628 §3.2: seconds that a device waits between two tries, unless it is told otherwise. */
@@ -19,7 +20,7 @@ export function mustPollSlower(cx: Cx, id: string): boolean {
   const now = cx.clock.now()
   const { last, interval } = polls.get(key) ?? { last: 0, interval: pollSeconds }
   // A second for what the network makes of five.
-  const isTooSoon = now - last < (interval - 1) * 1000
+  const isTooSoon = isOpenWindow(last, (interval - 1) * 1000, now)
   polls.delete(key)
   polls.set(key, { last: now, interval: isTooSoon ? interval + 5 : interval })
   const [oldest = ""] = polls.keys()

@@ -1,4 +1,5 @@
 import type { CryptoKey, JSONWebKeySet, JWTVerifyGetKey } from "jose"
+import { isOpenWindow } from "../../../kernel/clock.ts"
 import { jose } from "../../../kernel/crypto/jose.ts"
 import { type Lru, lru } from "../../../kernel/lru.ts"
 import { type Cx, ofInstance } from "../../../store/index.ts"
@@ -80,12 +81,13 @@ const keysOf =
   async (...given) => {
     const { errors } = await jose()
     const known = keysOfInstance(cx).get(url)
-    const age = known ? cx.clock.now() - known.read : Number.POSITIVE_INFINITY
-    const keys = known && age < freshMs ? known : await readKeys(cx, url)
+    const now = cx.clock.now()
+    const isRead = (withinMs: number) => known && isOpenWindow(known.read, withinMs, now)
+    const keys = known && isRead(freshMs) ? known : await readKeys(cx, url)
     try {
       return await keys.find(...given)
     } catch (cause) {
-      const isNew = cause instanceof errors.JWKSNoMatchingKey && keys === known && age >= againMs
+      const isNew = cause instanceof errors.JWKSNoMatchingKey && keys === known && !isRead(againMs)
       if (!isNew) throw cause
       return (await readKeys(cx, url)).find(...given)
     }

@@ -1,3 +1,4 @@
+import { isOpenWindow } from "../../../kernel/clock.ts"
 import { sameText } from "../../../kernel/crypto/secret.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { foldEmail } from "../../../kernel/text/email.ts"
@@ -94,7 +95,7 @@ export const registrationCount = aggregate<Event<"registration.counted">, Count>
   initial: { since: 0, asked: 0 },
   evolve: {
     "registration.counted": ({ since, asked }, { time }) =>
-      time < since + hour ? { since, asked: asked + 1 } : { since: time, asked: 1 },
+      isOpenWindow(since, hour, time) ? { since, asked: asked + 1 } : { since: time, asked: 1 },
   },
 })
 
@@ -142,7 +143,7 @@ export async function askRegistration(cx: Cx, id: string, wish: Wish): Promise<v
 function isOneTooMany(tx: Transaction, email: string): boolean {
   const id = tx.secrets.hash(foldEmail(email), "registration_address")
   const { since, asked } = tx.state(registrationCount, id)
-  if (tx.now < since + hour && asked >= askedMax) return true
+  if (isOpenWindow(since, hour, tx.now) && asked >= askedMax) return true
   tx.append(registrationCount, id, [{ type: "registration.counted", data: {} }])
   return false
 }

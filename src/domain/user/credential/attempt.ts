@@ -1,3 +1,4 @@
+import { boundedUntil, isOpenWindow } from "../../../kernel/clock.ts"
 import type { Call } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { paceMs } from "../../../kernel/limit.ts"
@@ -29,8 +30,9 @@ export const passwordCheck = aggregate<PasswordCheckEvent, Attempts>({
   revision: 2,
   initial: { failures: 0, last: 0 },
   evolve: {
-    "user.human.password.check.failed": ({ failures }, { time }) => ({
-      failures: failures + 1,
+    "user.human.password.check.failed": ({ failures, last }, { time }) => ({
+      // A last try in the future was noted by a clock that was ahead: it counts no more.
+      failures: isOpenWindow(last, Number.POSITIVE_INFINITY, time) ? failures + 1 : 1,
       last: time,
     }),
     // What failed before is shown to those concerned as long as what failed after.
@@ -191,7 +193,7 @@ const newLine = (failures: number): Line => ({
 /** How many tries in a row have failed lately, on an account or a line of it. */
 export function recentFailures(cx: Cx, account: string): number {
   const { failures, last } = attemptsOf(cx, account)
-  return cx.clock.now() - last < rememberedMs ? failures : 0
+  return isOpenWindow(last, rememberedMs, cx.clock.now()) ? failures : 0
 }
 
 /** Each further five failed tries make the next one wait a second longer. */
@@ -255,7 +257,7 @@ function leave({ clock }: Keeper, line: Line): void {
  */
 function sendAway(line: Line, now: number): void {
   let failures = line.failures + line.inside
-  let until = line.inside === 0 ? now : Math.max(line.until, now)
+  let until = line.inside === 0 ? now : boundedUntil(line.until, patienceMs, now)
   let staying = 0
   line.waiting = line.waiting.filter((each) => {
     const told = until + (isSlow(line) ? tryMs(failures) : 0)

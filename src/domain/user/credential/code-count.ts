@@ -1,3 +1,4 @@
+import { isOpenWindow } from "../../../kernel/clock.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import {
   aggregate,
@@ -88,7 +89,9 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
 
 function another(what: Counted) {
   return (state: CodeCount, { time }: { readonly time: number }): CodeCount => {
-    const current = time < state.since + hour ? state : { since: time, requested: 0, failed: 0 }
+    const current = isOpenWindow(state.since, hour, time)
+      ? state
+      : { since: time, requested: 0, failed: 0 }
     return { ...current, [what]: current[what] + 1 }
   }
 }
@@ -102,7 +105,7 @@ export function countRequest(tx: Transaction, userId: string, of: CodePurpose): 
 /** Whether one more would be too many; for who must not be told, nor kept waiting, by that. */
 export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpose): boolean => {
   const { since, requested } = tx.state(codeCount, idOf(userId, of))
-  return tx.now < since + hour && requested >= codeLimits.requested
+  return isOpenWindow(since, hour, tx.now) && requested >= codeLimits.requested
 }
 
 /** Refuses to look at a code where too many wrong ones were tried; asked within the same step. */
@@ -136,7 +139,7 @@ function mustBeFew(
 ): void {
   const state = tx.state(codeCount, idOf(asked.userId, asked.of))
   const until = state.since + hour
-  if (tx.now >= until || state[asked.what] < codeLimits[asked.what]) return
+  if (!isOpenWindow(state.since, hour, tx.now) || state[asked.what] < codeLimits[asked.what]) return
   const what = asked.what === "failed" ? "wrong codes were tried" : "codes were asked for"
   throw new Fault("resource_exhausted", "user.too_many_codes", `too many ${what}; wait an hour`, {
     retryAfterSeconds: Math.ceil((until - tx.now) / 1000),

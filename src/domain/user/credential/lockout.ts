@@ -1,3 +1,4 @@
+import { isOpenWindow } from "../../../kernel/clock.ts"
 import { aggregate, type Event, type Transaction } from "../../../store/index.ts"
 import { lockout, policyFor } from "../../policy/index.ts"
 import { isOnlyOwner } from "../account/owner.ts"
@@ -19,8 +20,8 @@ export const failedTries = aggregate<LockoutEvent, FailedTries>({
   expires: ({ last }) => last + year,
   initial: { failures: 0, last: 0 },
   evolve: {
-    "user.human.password.lockout.counted": ({ failures }, { time }) => ({
-      failures: failures + 1,
+    "user.human.password.lockout.counted": ({ failures, last }, { time }) => ({
+      failures: isOpenWindow(last, year, time) ? failures + 1 : 1,
       last: time,
     }),
     "user.human.password.lockout.cleared": () => ({ failures: 0, last: -year }),

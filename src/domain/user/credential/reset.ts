@@ -70,7 +70,7 @@ export async function askReset(cx: Cx, loginName: string, within?: AskedWithin):
     const last = lastSent(tx, state)
     const next = last?.of === "invite" ? inviteCode : code
     // Who asks twice has the first link in their hands: a second would make it worth nothing.
-    const isKept = last && (isOften || next.expires - last.expires < patienceMs)
+    const isKept = last && (isOften || Math.abs(next.expires - last.expires) < patienceMs)
     if (isKept) return
     const isReset = !hasLeft(state) && state.kind === "human" && state.password !== null
     const drafts = isReset

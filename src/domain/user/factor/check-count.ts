@@ -1,3 +1,4 @@
+import { isOpenWindow } from "../../../kernel/clock.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import {
   aggregate,
@@ -25,11 +26,18 @@ type Stem = (typeof stems)[CountedKind]
 
 export type FactorCheckEvent = EventOf<Stem>
 
+/** The time step of a code of an authenticator app, 0 for all else, and whose code it was. */
+type Taken = {
+  readonly step: number
+  /** A keyed hash of the secret; absent for all else, and in events of earlier versions. */
+  readonly secret?: string
+}
+
 /** A type for each of them. */
 type EventOf<Each> = Each extends Stem
   ?
       | Event<`${Each}.check.failed`, { readonly locks: boolean }>
-      | Event<`${Each}.check.succeeded`, { readonly step: number }>
+      | Event<`${Each}.check.succeeded`, Taken>
   : never
 
 /** What was tried, over all kinds; times are ms UTC. */
@@ -40,6 +48,8 @@ export type FactorCount = {
   readonly inRow: number
   /** RFC 6238 §4.2: the time step of the last code of an authenticator app that was taken. */
   readonly step: number
+  /** The secret that the step is of, as a keyed hash; absent where that was not stored. */
+  readonly secret?: string
   readonly last: number
 }
 
@@ -80,33 +90,49 @@ export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
 })
 
 type Failed = { readonly time: number; readonly data: { readonly locks: boolean } }
-type Succeeded = { readonly time: number; readonly data: { readonly step: number } }
+type Succeeded = { readonly time: number; readonly data: Taken }
 
 function failed(state: FactorCount, { time, data }: Failed): FactorCount {
-  const { hour, day, inRow } = state
+  const { hour, day } = state
   return {
     ...state,
     hour: another(hour, time, hourMs),
     day: another(day, time, dayMs),
-    inRow: data.locks ? 0 : inRow + 1,
+    inRow: data.locks ? 0 : inRowAt(state, time) + 1,
     last: time,
   }
 }
 
+/** Wrong ones in a row, unless the last was noted by a clock that was ahead. */
+const inRowAt = ({ inRow, last }: FactorCount, now: number): number =>
+  isOpenWindow(last, 365 * dayMs, now) ? inRow : 0
+
 const another = ({ since, failed: before }: Span, time: number, lasts: number): Span =>
-  time < since + lasts ? { since, failed: before + 1 } : { since: time, failed: 1 }
+  isOpenWindow(since, lasts, time) ? { since, failed: before + 1 } : { since: time, failed: 1 }
 
 /** What failed before stays in the spans: who guesses may also know one of the codes. */
 function succeeded(state: FactorCount, { time, data }: Succeeded): FactorCount {
-  return { ...state, inRow: 0, step: Math.max(state.step, data.step), last: time }
+  const right = { ...state, inRow: 0, last: time }
+  if (data.step === 0) return right
+  const { secret: _, ...others } = right
+  return { ...others, step: data.step, ...(data.secret !== undefined && { secret: data.secret }) }
+}
+
+/**
+ * The last time step of a secret of which a code was taken. A step that lies beyond the next one
+ * was taken by a clock that was ahead, and one of another secret says nothing of this one.
+ */
+export function lastStep(tx: Transaction, userId: string, of: Required<Taken>): number {
+  const { step, secret = of.secret } = tx.state(factorCount, userId)
+  return secret === of.secret && step <= of.step + 1 ? step : 0
 }
 
 /** Refuses to look at a proof where too many were wrong; asked within the same step. */
 export function mayTryFactor(tx: Transaction, userId: string): void {
   const { hour, day } = tx.state(factorCount, userId)
   const until = Math.max(
-    hour.failed >= factorLimits.hour ? hour.since + hourMs : 0,
-    day.failed >= factorLimits.day ? day.since + dayMs : 0,
+    endOf(hour, { lastsMs: hourMs, max: factorLimits.hour, now: tx.now }),
+    endOf(day, { lastsMs: dayMs, max: factorLimits.day, now: tx.now }),
   )
   if (tx.now >= until) return
   throw new Fault(
@@ -116,6 +142,12 @@ export function mayTryFactor(tx: Transaction, userId: string): void {
     { retryAfterSeconds: Math.ceil((until - tx.now) / 1000) },
   )
 }
+
+type SpanLimit = { readonly lastsMs: number; readonly max: number; readonly now: number }
+
+/** When a span is over that is full; 0 where it is not, or is over. */
+const endOf = ({ since, failed }: Span, { lastsMs, max, now }: SpanLimit): number =>
+  failed >= max && isOpenWindow(since, lastsMs, now) ? since + lastsMs : 0
 
 /** Counts a wrong one, and locks its user where the policy of their organisation says so. */
 export function countWrong(tx: Transaction, userId: string, kind: CountedKind): void {
@@ -131,7 +163,7 @@ function locksNow(tx: Transaction, userId: string): boolean {
   const state = tx.state(user, userId)
   if (hasLeft(state) || state.kind !== "human" || state.status !== "active") return false
   const { maxOtpAttempts: max } = policyFor(tx, { userId, orgId: tx.owner(user, userId) }, lockout)
-  if (max === 0 || tx.state(factorCount, userId).inRow + 1 < max) return false
+  if (max === 0 || inRowAt(tx.state(factorCount, userId), tx.now) + 1 < max) return false
   return !isOnlyOwner(tx, userId)
 }
 
@@ -142,16 +174,15 @@ function locksNow(tx: Transaction, userId: string): boolean {
 export function countRight(
   tx: Transaction,
   userId: string,
-  right: {
+  right: Partial<Taken> & {
     readonly kind: CountedKind
-    readonly step?: number
     readonly used?: { readonly key: string; readonly expires: number }
   },
 ): void {
-  const { kind, step = 0, used } = right
+  const { kind, step = 0, secret, used } = right
   const type = `${stems[kind]}.check.succeeded` as const
   const claims = used ? [usedUp(used)] : []
-  const event: Draft<FactorCheckEvent> = { type, data: { step }, claims }
+  const event: Draft<FactorCheckEvent> = { type, data: { step, ...(secret && { secret }) }, claims }
   tx.append(factorCount, userId, [event])
 }
 

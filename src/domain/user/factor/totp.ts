@@ -4,7 +4,7 @@ import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
 import type { AdmitFactor, Check } from "./check.ts"
-import { countRight, countWrong, factorCount, mayTryFactor } from "./check-count.ts"
+import { countRight, countWrong, lastStep, mayTryFactor } from "./check-count.ts"
 import { isPerson, personIn } from "./ready.ts"
 
 const loadOtp = lazily(() => import("otpauth"))
@@ -107,12 +107,12 @@ export async function admitTotp(cx: Cx, userId: string, code: string): Promise<A
     if (!totp) throw missingError()
     if (totp.verified) throw readyError()
     mayTryFactor(tx, userId)
-    const taken = step(totp.sealed, tx.now, tx.state(factorCount, userId).step)
+    const taken = step(tx, totp.sealed)
     if (taken === undefined) {
       countWrong(tx, userId, "totp")
       return { isRight: false }
     }
-    countRight(tx, userId, { kind: "totp", step: taken })
+    countRight(tx, userId, { kind: "totp", ...taken })
     tx.append(user, userId, [{ type: "user.human.mfa.otp.verified", data: {} }])
     return { isRight: true, methods: ["otp"], isUserVerified: false }
   }
@@ -143,13 +143,12 @@ export const checkTotp: Check = async (cx, { userId, given }) => {
     mayTryFactor(tx, userId)
     const state = tx.state(user, userId)
     const totp = isPerson(state) ? factorsOf(state).totp : undefined
-    const before = tx.state(factorCount, userId).step
-    const taken = totp?.verified ? step(totp.sealed, tx.now, before) : undefined
+    const taken = totp?.verified ? step(tx, totp.sealed) : undefined
     if (taken === undefined) {
       countWrong(tx, userId, "totp")
       return { isRight: false }
     }
-    countRight(tx, userId, { kind: "totp", step: taken })
+    countRight(tx, userId, { kind: "totp", ...taken })
     return { isRight: true, methods: ["otp"], isUserVerified: false }
   }
 }
@@ -160,18 +159,20 @@ export const checkTotp: Check = async (cx, { userId, given }) => {
  */
 const stepOf =
   (cx: Pick<Cx, "secrets">, userId: string, code: string, { TOTP }: Library) =>
-  (sealed: string, now: number, before: number): number | undefined => {
-    const secret = cx.secrets.open("seal", sealed, about(userId))
+  (tx: Transaction, sealed: string) => {
+    const plain = cx.secrets.open("seal", sealed, about(userId))
     const token = code.replace(/\s/g, "")
-    if (secret === undefined || !/^\d{6}$/.test(token)) return undefined
-    const delta = new TOTP({ secret, period: periodSeconds }).validate({
+    if (plain === undefined || !/^\d{6}$/.test(token)) return undefined
+    const delta = new TOTP({ secret: plain, period: periodSeconds }).validate({
       token,
-      timestamp: now,
+      timestamp: tx.now,
       window: 1,
     })
     if (delta === null) return undefined
-    const step = Math.floor(now / 1000 / periodSeconds) + delta
-    return step > before ? step : undefined
+    const now = Math.floor(tx.now / 1000 / periodSeconds)
+    const secret = cx.secrets.hash(plain, "totp_step")
+    const step = now + delta
+    return step > lastStep(tx, userId, { step: now, secret }) ? { step, secret } : undefined
   }
 
 type Library = Awaited<ReturnType<typeof loadOtp>>

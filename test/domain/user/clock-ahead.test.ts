@@ -1,0 +1,117 @@
+import { TOTP } from "otpauth"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addPolicy } from "../../../src/domain/policy/commands.ts"
+import { lockout } from "../../../src/domain/policy/index.ts"
+import { countRequest } from "../../../src/domain/user/credential/code-count.ts"
+import { countFailedTry } from "../../../src/domain/user/credential/lockout.ts"
+import { factorLimits } from "../../../src/domain/user/factor/check-count.ts"
+import { registerTotp, removeTotp, verifyTotp } from "../../../src/domain/user/factor/totp.ts"
+import {
+  checkPassword,
+  createPassword,
+  factorChecks,
+  user,
+} from "../../../src/domain/user/index.ts"
+import { Fault } from "../../../src/kernel/fault.ts"
+import { driveClock } from "../../support/wait.ts"
+import type { World } from "../../support/world.ts"
+import { anna, openHousehold } from "./household.ts"
+
+const day = 86_400_000
+const password = "Correct-Horse-7"
+
+let world: World
+beforeEach(async () => {
+  world = await openHousehold()
+  await anna(world.cx(), { password: await createPassword(password, { names: [] }) })
+})
+afterEach(() => world.close())
+
+const step = (act: Parameters<World["store"]["transact"]>[1]) =>
+  world.store.transact(world.cx(), act)
+const codeOf = (secret: string, late = 0) =>
+  new TOTP({ secret }).generate({ timestamp: world.clock.now() + late * 30_000 })
+
+async function tryCode(given: string) {
+  const cx = world.cx()
+  try {
+    return (await cx.store.transact(cx, await factorChecks.totp(cx, { given, userId: "u1" }))).value
+      .isRight
+  } catch (cause) {
+    if (cause instanceof Fault) return cause.id
+    throw cause
+  }
+}
+
+async function withTotp(): Promise<string> {
+  const { secret } = await registerTotp(world.cx(), "u1", { issuer: "Home", label: "anna" })
+  await verifyTotp(world.cx(), "u1", codeOf(secret))
+  return secret
+}
+
+describe("after the clock was a day ahead and is corrected", () => {
+  test("an authenticator app signs in, and each of its codes once", async () => {
+    world.clock.advance(day)
+    const secret = await withTotp()
+    world.clock.advance(-day)
+    const now = codeOf(secret)
+    expect(await tryCode(now)).toBe(true)
+    expect(await tryCode(now)).toBe(false)
+    expect(await tryCode(codeOf(secret, -1))).toBe(false)
+    world.clock.advance(30_000)
+    expect(await tryCode(codeOf(secret))).toBe(true)
+  })
+
+  test("wrong codes of then keep nobody out", async () => {
+    const secret = await withTotp()
+    world.clock.advance(day)
+    for (let each = 0; each < factorLimits.hour; each++) await tryCode("000000")
+    expect(await tryCode(codeOf(secret))).toBe("user.too_many_factor_tries")
+    world.clock.advance(-day + 60_000)
+    expect(await tryCode(codeOf(secret))).toBe(true)
+  })
+
+  test("codes that were sent then are not counted", async () => {
+    world.clock.advance(day)
+    for (let each = 0; each < 10; each++) await step((tx) => countRequest(tx, "u1", "otp_email"))
+    const again = () => step((tx) => countRequest(tx, "u1", "otp_email"))
+    await expect(again()).rejects.toMatchObject({ id: "user.too_many_codes" })
+    world.clock.advance(-day)
+    for (let each = 0; each < 10; each++) await again()
+    await expect(again()).rejects.toMatchObject({ id: "user.too_many_codes" })
+  })
+
+  test("wrong passwords of then neither delay nor lock", async () => {
+    await addPolicy(world.cx(), "org1", {
+      policy: lockout,
+      say: () => ({ maxPasswordAttempts: 3 }),
+    })
+    world.clock.advance(day)
+    for (let each = 0; each < 2; each++) await step((tx) => countFailedTry(tx, "u1"))
+    world.clock.advance(-day)
+    await step((tx) => countFailedTry(tx, "u1"))
+    expect(world.store.state(world.cx(), user, "u1")).toMatchObject({ status: "active" })
+    for (let each = 0; each < 2; each++) await step((tx) => countFailedTry(tx, "u1"))
+    expect(world.store.state(world.cx(), user, "u1")).toMatchObject({ status: "locked" })
+  })
+
+  test("a try is not delayed by failures of then", async () => {
+    world.clock.advance(day)
+    for (let each = 0; each < 12; each++) {
+      const wrong = checkPassword(world.cx(), "u1", "wrong")
+      await driveClock(wrong, () => world.clock.advance(500))
+    }
+    world.clock.advance(-2 * day)
+    // The clock stands still: a delay would never end.
+    expect(await checkPassword(world.cx(), "u1", password)).toBe("ok")
+  })
+})
+
+test("a new app counts in the same half minute as the one before", async () => {
+  const before = await withTotp()
+  await removeTotp(world.cx(), "u1")
+  const { secret } = await registerTotp(world.cx(), "u1", { issuer: "Home", label: "anna" })
+  await verifyTotp(world.cx(), "u1", codeOf(secret))
+  expect(secret).not.toBe(before)
+  expect(await tryCode(codeOf(secret))).toBe(false)
+})

@@ -1,3 +1,5 @@
+// Decides who outranks whom, for the policies of organizations.
+import "../../../src/domain/member/index.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
 import * as orgs from "../../../src/domain/org/index.ts"
 import * as policies from "../../../src/domain/policy/index.ts"

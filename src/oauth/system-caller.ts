@@ -6,7 +6,7 @@ import { Fault } from "../kernel/fault.ts"
 import { lru } from "../kernel/lru.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
 import { algorithmsOf, readAssertion } from "./client/assertion.ts"
-import { expected } from "./client/jwt.ts"
+import { aheadMaxSeconds, expected } from "./client/jwt.ts"
 
 const lifetimeMaxSeconds = 3600
 const toleranceSeconds = 1
@@ -43,12 +43,15 @@ export async function systemCaller(
       issuer: user.name,
       subject: user.name,
       requiredClaims: ["exp"],
-      clockTolerance: toleranceSeconds,
+      clockTolerance: aheadMaxSeconds,
       currentDate: new Date(now),
     }),
   )
-  const { exp = 0, aud } = verified?.payload ?? {}
-  const isShort = exp <= now / 1000 + lifetimeMaxSeconds + toleranceSeconds
+  const { exp = 0, iat = 0, aud } = verified?.payload ?? {}
+  const seconds = now / 1000
+  const isBegun = iat <= seconds + aheadMaxSeconds && exp + toleranceSeconds > seconds
+  const end = Math.max(seconds, iat) + lifetimeMaxSeconds + toleranceSeconds
+  const isShort = isBegun && exp <= end
   const publicUrl = addresses.find((each) => [aud].flat().includes(each))
   if (!verified || !isShort || publicUrl === undefined) throw refusedError()
   return { kind: "system", name: user.name, roles: user.roles, publicUrl }

@@ -242,8 +242,10 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     "no id, and an age over five minutes": () => good({ claims: { iat: seconds() - 310 } }),
     "no id, and over five minutes to live": () =>
       good({ claims: { iat: undefined, exp: seconds() + 310 } }),
-    "a time of issue to come": () => good({ claims: { iat: seconds() + 60 } }),
-    "a time before which it is nothing": () => good({ claims: { nbf: seconds() + 60 } }),
+    "a time of issue to come": () => good({ claims: { iat: seconds() + 61 } }),
+    "a time of issue 11 seconds ahead": () => good({ claims: { iat: seconds() + 11 } }),
+    "a time before which it is nothing": () => good({ claims: { nbf: seconds() + 61 } }),
+    "an expiry five seconds ago": () => good({ claims: { exp: seconds() - 5 } }),
     "another subject": () => good({ claims: { sub: known.basic.id } }),
     "another issuer": () => good({ claims: { iss: known.basic.id } }),
     "no issuer": () => good({ claims: { iss: undefined } }),
@@ -294,6 +296,11 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     "several audiences": () => good({ claims: { aud: ["other", issuer] } }),
     "no key id, of its only key (OpenID Connect Core §10.1)": () =>
       good({ header: { kid: undefined } }),
+    // FAPI 2.0 Security Profile §5.3.2.1.
+    "a clock that is ten seconds ahead": () => {
+      const ahead = seconds() + 10
+      return good({ claims: { jti: "ahead", iat: ahead, nbf: ahead, exp: ahead + 3600 } })
+    },
     "no time of issue": () => good({ claims: { iat: undefined } }),
     "an hour to live": () => good({ claims: { exp: seconds() + 3600 } }),
     "an id, and almost an hour of age": () =>

@@ -240,7 +240,7 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
   })
 
   test("takes a clock that is ten seconds off, either way", async () => {
-    for (const off of [-10, 9]) {
+    for (const off of [-10, 10]) {
       const dpop = await atToken({ claims: { iat: seconds() + off } })
       expect((await redeem(dpop)).status, `${off}`).toBe(200)
     }

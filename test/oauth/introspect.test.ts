@@ -74,7 +74,7 @@ describe("introspection (RFC 7662)", () => {
       token_type: "Bearer",
       exp: now + 43_200,
       iat: now,
-      nbf: now,
+      nbf: now - 60,
       sub: provider.setup.ownerId,
       aud: [of.id, provider.projectId],
       iss: issuer,

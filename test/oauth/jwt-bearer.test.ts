@@ -86,7 +86,8 @@ describe("a service user's assertion (RFC 7523)", () => {
     "an expiry in the past": () => ({ claims: { exp: seconds() - 2 } }),
     "no time of issue": () => ({ claims: { iat: null } }),
     "an age over an hour": () => ({ claims: { iat: seconds() - 3602, exp: seconds() + 60 } }),
-    "a time of issue to come": () => ({ claims: { iat: seconds() + 60 } }),
+    "a time of issue to come": () => ({ claims: { iat: seconds() + 61 } }),
+    "a time before which it is nothing": () => ({ claims: { nbf: seconds() + 61 } }),
     "another subject": () => ({ claims: { sub: provider.setup.ownerId } }),
     "another issuer": () => ({
       claims: { iss: provider.setup.ownerId, sub: provider.setup.ownerId },

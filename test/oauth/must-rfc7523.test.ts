@@ -50,6 +50,9 @@ const profile: readonly Row[] = [
     async () => {
       await refused({ nbf: now() + 60 })
       expect((await ask({ nbf: now() })).status).toBe(200)
+      // FAPI 2.0 Security Profile §5.3.2.1.
+      const ahead = { nbf: now() + 10, iat: now() + 10, exp: now() + 3610 }
+      expect((await ask(ahead)).status).toBe(200)
     },
   ],
   [

@@ -44,6 +44,8 @@ const rows: readonly Row[] = [
       })
       const now = Math.floor(provider.clock.now() / 1000)
       expect([claims.iat, claims.exp]).toEqual([now, now + 43_200])
+      // Accepted by a resource server whose clock is behind.
+      expect(claims.nbf).toBe(now - 60)
     },
   ],
   [

@@ -86,6 +86,13 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
     expect(answerOf(end)).toHaveProperty("code")
   })
 
+  test("FAPI 2.0 §5.3.2.1: is served from a clock that is ten seconds ahead", async () => {
+    const ahead = seconds() + 10
+    const claims = { iat: ahead, nbf: ahead, exp: ahead + 3600 }
+    const end = await browserOf(provider).signIn(pathOf(await objectOf(web, { claims })))
+    expect(answerOf(end)).toHaveProperty("code")
+  })
+
   test("brings all that counts: what stands outside is ignored", async () => {
     const outside = { redirect_uri: "https://evil.example/", state: "outside", prompt: "login" }
     const request = await objectOf(web, { claims: { prompt: "none", max_age: 10 } })
@@ -175,7 +182,8 @@ describe("a request object is refused", () => {
     "that has expired": () => ({ claims: { exp: seconds() - 2 } }),
     "that never expires": () => ({ claims: { exp: undefined } }),
     "that expires after more than an hour": () => ({ claims: { exp: seconds() + 3602 } }),
-    "that is not yet valid": () => ({ claims: { nbf: seconds() + 60 } }),
+    "that is not yet valid": () => ({ claims: { nbf: seconds() + 61 } }),
+    "that was issued in the future": () => ({ claims: { iat: seconds() + 61 } }),
     "without client_id inside": () => ({ claims: { client_id: undefined } }),
     "with another client_id inside": () => ({ claims: { client_id: other.id } }),
     "with another response_type inside": () => ({ claims: { response_type: "id_token" } }),

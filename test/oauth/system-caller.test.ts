@@ -47,6 +47,11 @@ test("a system user is known by a token that they signed", async () => {
   expect(await ask(`bearer ${eyes}`)).toMatchObject({ roles: ["SYSTEM_OWNER_VIEWER"] })
 })
 
+test("FAPI 2.0 §5.3.2.1: its clock may be ten seconds ahead", async () => {
+  const ahead = { iat: seconds + 10, nbf: seconds + 10, exp: seconds + 3610 }
+  expect(await ask(`Bearer ${await sign({ ...good, ...ahead })}`)).toMatchObject({ name: "ops" })
+})
+
 test("it may be meant for several, of which we are one", async () => {
   const token = await sign({ ...good, aud: ["https://other.example.com", address] })
   expect(await ask(`Bearer ${token}`, ["https://id2.example.com", address])).toMatchObject({
@@ -58,7 +63,8 @@ test.each<[string, Record<string, unknown>]>([
   ["ended a while ago", { exp: seconds - 2 }],
   ["lasts more than an hour", { exp: seconds + 3602 }],
   ["never ends", { exp: undefined }],
-  ["begins later", { nbf: seconds + 60 }],
+  ["begins later", { nbf: seconds + 61 }],
+  ["was issued in the future", { iat: seconds + 61 }],
   ["is about another", { sub: "eyes" }],
   ["is about nobody", { sub: undefined }],
   ["is meant for another server", { aud: "https://evil.example.com" }],

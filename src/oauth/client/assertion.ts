@@ -6,7 +6,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import { type Cx, cached } from "../../store/index.ts"
 import { issuerOf, paths } from "../issuer.ts"
-import { expected, unprovenIn } from "./jwt.ts"
+import { aheadMaxSeconds, expected, unprovenIn } from "./jwt.ts"
 
 /** A signed assertion that was checked. */
 export type Assertion = {
@@ -66,7 +66,7 @@ export async function verifyAssertion(
     algorithms: [...algorithmsOf(key)],
     audience: [...ownNames(cx)],
     requiredClaims: ["iss", "sub", "exp", ...(rules.as === "grant" ? ["iat"] : [])],
-    clockTolerance: toleranceSeconds,
+    clockTolerance: aheadMaxSeconds,
     currentDate: new Date(now),
   }
   const { jwtVerify } = await jose()
@@ -74,13 +74,16 @@ export async function verifyAssertion(
   const { iss, sub, jti, exp = 0, iat } = verified ? verified.payload : {}
   if (iss === undefined || iss !== sub || !isLive(cx, rules.key)) return undefined
   const seconds = now / 1000
+  // Only a beginning may lie ahead: the end is the end.
+  if (exp + toleranceSeconds <= seconds) return undefined
   const ageMax = rules.as === "client" && jti === undefined ? namelessMaxSeconds : ageMaxSeconds
   if (iat !== undefined && !isRecent(iat, { seconds, ageMax })) return undefined
   // Types say a text; who signs may write anything.
   if (jti !== undefined && typeof jti !== "string") return undefined
   // OpenID Connect Core §9 bounds the lifetime by exp alone; iat may be missing.
   const lifeMax = iat === undefined ? ageMax : ageMaxSeconds
-  if (rules.as === "client" && exp > seconds + lifeMax + toleranceSeconds) return undefined
+  const begins = Math.max(seconds, iat ?? 0)
+  if (rules.as === "client" && exp > begins + lifeMax + toleranceSeconds) return undefined
   const end = iat === undefined ? exp : Math.min(exp, iat + ageMax)
   const issued = (iat ?? exp - ageMaxSeconds) * 1000
   return { issuer: iss, jti, issued, expires: (end + toleranceSeconds) * 1000 }
@@ -90,7 +93,7 @@ type Window = { readonly seconds: number; readonly ageMax: number }
 
 const isRecent = (iat: unknown, { seconds, ageMax }: Window): boolean =>
   typeof iat === "number" &&
-  iat <= seconds + toleranceSeconds &&
+  iat <= seconds + aheadMaxSeconds &&
   iat + ageMax + toleranceSeconds > seconds
 
 /** Reading a key costs as much as checking a signature with it. */

@@ -75,6 +75,12 @@ type Wanted = {
   readonly lacksKey: "assertion.key" | "assertion.app_key" | undefined
 }
 
+/**
+ * FAPI 2.0 Security Profile §5.3.2.1: a JWT from a clock that is up to 10 seconds ahead is accepted,
+ * one from a minute ahead rejected; in between, it is rejected here. Bounds `iat` and `nbf`.
+ */
+export const aheadMaxSeconds = 10
+
 /** The claims of a JWT beside those that it must have. */
 export function claimsBeside(cx: Cx, claims: Unproven, wanted: Wanted): readonly Maybe[] {
   const { iss, sub = textOf(claims.sub), lacksKey, audience } = wanted
@@ -95,7 +101,7 @@ export function claimsBeside(cx: Cx, claims: Unproven, wanted: Wanted): readonly
       ...{ subject: "exp", received: claims.exp === undefined ? "" : `${now - exp} s ago` },
       expected: ["in the future"],
     },
-    ahead > 1 && {
+    ahead > aheadMaxSeconds && {
       ...{ subject: iat >= nbf ? "iat" : "nbf", received: `${ahead} s ahead` },
       expected: ["not in the future"],
       ...because("iat", "assertion.clock"),

@@ -6,7 +6,14 @@ import { jwtParts, sameText } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
-import { besideText, expected, findingsInJwt, textOf, type Unproven } from "./jwt.ts"
+import {
+  aheadMaxSeconds,
+  besideText,
+  expected,
+  findingsInJwt,
+  textOf,
+  type Unproven,
+} from "./jwt.ts"
 import { isFirstUse, isRemembered } from "./replay.ts"
 
 /** RFC 9449: that a client holds a private key. */
@@ -32,7 +39,7 @@ export const proofAlgorithms = [
 
 /** Seconds: a proof is made for one request, by a clock that may be a little off. */
 const ageMaxSeconds = 60
-const toleranceSeconds = 10
+const toleranceSeconds = aheadMaxSeconds
 
 /**
  * The proof that a request brings; undefined where it brings none. Refuses with

@@ -11,7 +11,7 @@ import { validToken } from "../token/bearer.ts"
 import { introspectionClaims } from "../token/claims/claims.ts"
 import { complemented } from "../token/claims/complement.ts"
 import { projectsAsAudience } from "../token/scope.ts"
-import { jtiOf, type Statement } from "../token/statement.ts"
+import { jtiOf, notBefore, type Statement } from "../token/statement.ts"
 import type { Endpoint } from "./endpoint.ts"
 
 /**
@@ -57,7 +57,7 @@ async function activeAnswer(cx: Cx, claims: Statement, projectId: string): Promi
     token_type: claims.jkt === undefined ? "Bearer" : "DPoP",
     exp: claims.expires,
     iat: claims.issued,
-    nbf: claims.issued,
+    nbf: notBefore(claims),
     sub: userId,
     aud: claims.audience,
     iss: issuerOf(cx).issuer,

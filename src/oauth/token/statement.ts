@@ -119,6 +119,9 @@ function checkOpaque(cx: Cx, token: string): Read | undefined {
 /** The grant stands before the token's own id. */
 export const jtiOf = ({ grantId, id }: Statement): string => `${grantId}-${id}`
 
+/** Resource servers whose clock is a little behind accept the token, too. */
+export const notBefore = ({ issued }: Pick<Statement, "issued">): number => issued - 60
+
 /** RFC 9068 §2.2. */
 const claimsOf = (cx: Cx, statement: Statement): Claims => ({
   iss: issuerOf(cx).issuer,
@@ -126,7 +129,7 @@ const claimsOf = (cx: Cx, statement: Statement): Claims => ({
   aud: statement.audience,
   client_id: statement.clientId,
   iat: statement.issued,
-  nbf: statement.issued,
+  nbf: notBefore(statement),
   exp: statement.expires,
   jti: jtiOf(statement),
   scope: statement.scopes.join(" "),

@@ -7,7 +7,14 @@ import { jose } from "../../../kernel/crypto/jose.ts"
 import { isJwt, jwtParts } from "../../../kernel/crypto/secret.ts"
 import type { Cx } from "../../../store/index.ts"
 import { algorithmsOf, isLive } from "../../client/assertion.ts"
-import { besideText, claimsBeside, expected, findingsInJwt, textOf } from "../../client/jwt.ts"
+import {
+  aheadMaxSeconds,
+  besideText,
+  claimsBeside,
+  expected,
+  findingsInJwt,
+  textOf,
+} from "../../client/jwt.ts"
 import { onlyKeyOf, registered } from "../../client/registered.ts"
 import { OAuthError } from "../../error.ts"
 import { issuerOf } from "../../issuer.ts"
@@ -67,16 +74,22 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
     issuer: clientId,
     audience: issuerOf(cx).issuer,
     requiredClaims: ["exp"],
-    clockTolerance: toleranceSeconds,
+    clockTolerance: aheadMaxSeconds,
     currentDate: new Date(cx.clock.now()),
   }
   const { jwtVerify } = await jose()
   const checked = await expected(() => jwtVerify(text, publicKey, options))
-  if (checked) return checked.payload
+  if (checked && isTimely(cx, checked.payload)) return checked.payload
   throw badObjectError(
-    "the request object is not valid: check iss, aud, exp, nbf and the signature",
+    "the request object is not valid: check iss, aud, exp, iat, nbf and the signature",
     finding,
   )
+}
+
+/** Only a beginning may lie ahead: the end is the end. */
+function isTimely(cx: Cx, { exp = 0, iat = 0 }: JWTPayload): boolean {
+  const seconds = cx.clock.now() / 1000
+  return exp + toleranceSeconds > seconds && iat <= seconds + aheadMaxSeconds
 }
 
 /** What is said in the header, if it names a key; nothing of it is proven yet. */
@@ -111,8 +124,9 @@ const isType = (typ: unknown): boolean =>
   typeof typ === "string" && /^(application\/)?oauth-authz-req\+jwt$|^jwt$/i.test(typ)
 
 function mustFit(cx: Cx, claims: JWTPayload, clientId: string): void {
-  const { exp = 0, sub } = claims
-  if (exp > cx.clock.now() / 1000 + lifetimeMaxSeconds + toleranceSeconds) {
+  const { exp = 0, iat = 0, sub } = claims
+  const begins = Math.max(cx.clock.now() / 1000, iat)
+  if (exp > begins + lifetimeMaxSeconds + toleranceSeconds) {
     throw badObjectError("the request object must expire within an hour")
   }
   // RFC 9101 §10.8: what names the client as subject is made to authenticate it.

@@ -6,9 +6,15 @@ const admin = (name: string) => `core.admin.v1.AdminService/${name}`
 
 let server: MailServerOfTests
 let service: Service
+let isGreylisting = true
 
 beforeAll(async () => {
-  server = await mailServer()
+  server = await mailServer({
+    judge: (to) =>
+      to.startsWith("grey") && isGreylisting
+        ? { status: 451, text: "4.7.1 Greylisted" }
+        : undefined,
+  })
   service = await openService(["--outbound-allow", "127.0.0.1"])
 })
 afterAll(async () => {
@@ -38,3 +44,24 @@ test("the binary writes to a new person by a real mail server", async () => {
   const sent = async () => (await service.get("ListMessages")).messages
   await expect.poll(sent, { timeout: 60_000 }).toMatchObject([{ status: "MESSAGE_STATUS_SENT" }])
 })
+
+test("a greylisted recipient delays nobody's mail, and gets theirs once it is accepted", async () => {
+  const organizationId = (await service.get("ListOrganizations")).result[0].id
+  const add = (name: string) => {
+    const profile = { givenName: name, familyName: "Person" }
+    const human = { profile, email: { email: `${name}@example.com`, sendCode: {} } }
+    return service.get("CreateUser", { organizationId, username: name, human })
+  }
+  const isSent = (name: string) =>
+    server.received.some(({ recipients }) => recipients.includes(`${name}@example.com`))
+  for (let each = 0; each < 6; each++) await add(`grey${each}`)
+  const waiting = async () => {
+    const { messages } = await service.get("ListMessages")
+    return messages.filter(({ error = "" }) => error.includes("451 4.7.1 Greylisted")).length
+  }
+  await expect.poll(waiting, { timeout: 60_000 }).toBe(6)
+  await add("ida")
+  await expect.poll(() => isSent("ida"), { timeout: 4_000 }).toBe(true)
+  isGreylisting = false
+  await expect.poll(() => isSent("grey5"), { timeout: 60_000 }).toBe(true)
+}, 120_000)

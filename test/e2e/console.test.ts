@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto"
 import type { Browser, Locator, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openBrowser } from "../support/browser.ts"
+import { atRest, openBrowser } from "../support/browser.ts"
 import {
   freePort,
   owner,
@@ -439,7 +439,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await other.getByRole("link", { name: "Refused requests" }).waitFor()
     await gone(other.getByRole("link", { name: "Signing keys" }))
     await other.getByText("Client ID").first().waitFor()
-    await other.waitForLoadState("networkidle")
+    await atRest(other)
     for (const name of ["Deactivate", "Edit", "Rename", "New secret"]) {
       expect(await other.getByRole("button", { name }).count(), name).toBe(0)
     }

@@ -2,7 +2,7 @@ import { TOTP } from "otpauth"
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
-import { newAuthenticator, openBrowser, withPasskeys } from "../support/browser.ts"
+import { atRest, newAuthenticator, openBrowser, withPasskeys } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -63,7 +63,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
 
   /** Signs out of everything; a console that still loads would go somewhere by itself. */
   async function leave(): Promise<void> {
-    await page.waitForLoadState("networkidle")
+    await atRest(page)
     await page.goto("about:blank")
     await context.clearCookies()
   }

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { addPerson, connect } from "../acceptance/service.ts"
-import { openBrowser } from "../support/browser.ts"
+import { atRest, openBrowser } from "../support/browser.ts"
 import {
   freePort,
   owner,
@@ -254,7 +254,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     const client_id = new URLSearchParams((await exchange).postData() ?? "").get("client_id") ?? ""
     const { authorization = "" } = await (await asked).allHeaders()
     // What the page asks for beside that would find the token gone first, and replace it.
-    await page.waitForLoadState("networkidle")
+    await atRest(page)
     const body = new URLSearchParams({ client_id, token: authorization.replace("Bearer ", "") })
     const { ok } = await fetch(`${server.url}/oauth/v2/revoke`, { method: "POST", body })
     expect(ok).toBe(true)

@@ -6,7 +6,7 @@ import { instancePlaces } from "../../ui/console/shell/place.ts"
 import { renderPage } from "../../ui/login/index.ts"
 import { openService, type Service } from "../acceptance/service.ts"
 import { flawsOf } from "../support/axe.ts"
-import { openBrowser } from "../support/browser.ts"
+import { atRest, openBrowser } from "../support/browser.ts"
 import {
   consolePlaces,
   filled,
@@ -131,7 +131,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     page.on("request", listen)
     await page.goto(service.url + filled(path, things))
     await page.getByRole("heading", { name: filled(heading, things), level: 1 }).waitFor()
-    await page.waitForLoadState("networkidle")
+    await atRest(page)
     page.off("request", listen)
     return asked
   }
@@ -142,7 +142,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     const found: string[] = []
     for (const [path] of consolePlaces) {
       await german.evaluate(`history.pushState({}, "", "${filled(path, things)}")`)
-      await german.waitForLoadState("networkidle")
+      await atRest(german)
       await german.locator("main.content:not([aria-busy]) h1").waitFor()
       const against = await flawsOf(german)
       found.push(...against.map((flaw) => `${path}: ${flaw}`))

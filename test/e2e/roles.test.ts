@@ -2,7 +2,7 @@
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, personOf, type Service } from "../acceptance/service.ts"
-import { openBrowser } from "../support/browser.ts"
+import { atRest, openBrowser } from "../support/browser.ts"
 import { needs } from "../support/prerequisite.ts"
 import { type Held, holdBack, pressNth, settled } from "../support/press.ts"
 
@@ -209,7 +209,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
       const held = await holdBack(page, () => by)
       const links = page.locator(".sidebar a.nav-link")
       await links.first().waitFor()
-      await page.waitForLoadState("networkidle")
+      await atRest(page)
       const hrefs = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href")))
       const places = [...hrefs, ...(await foundByName(page))].map((href) =>
         String(href).replace(/^\/ui\/console|\?.*$/g, ""),

@@ -1,6 +1,7 @@
-import { type Browser, type CDPSession, chromium, type Page } from "playwright-core"
+import { type Browser, type CDPSession, chromium, type Page, type Request } from "playwright-core"
 import { needs } from "./prerequisite.ts"
 import { lookQuickly } from "./quick-look.ts"
+import { until } from "./wait.ts"
 
 /** Headless Chromium with nothing of its own going out to the network. */
 export async function openBrowser(): Promise<Browser> {
@@ -16,10 +17,40 @@ export async function openBrowser(): Promise<Browser> {
   browser.on("context", (context) =>
     context.on("page", (page) => {
       lookQuickly(page)
+      noteRequests(page)
     }),
   )
   return browser
 }
+
+/** What each page has asked for and has not got yet. */
+const underWay = new WeakMap<Page, Set<Request>>()
+
+function noteRequests(page: Page): void {
+  const asked = new Set<Request>()
+  underWay.set(page, asked)
+  page.on("request", (request) => asked.add(request))
+  page.on("requestfinished", (request) => asked.delete(request))
+  page.on("requestfailed", (request) => asked.delete(request))
+}
+
+/** Waits until a page of `openBrowser` has what it asked for, has drawn it, and asks no more. */
+export async function atRest(page: Page): Promise<void> {
+  const asked = underWay.get(page)
+  if (!asked) throw new Error("nobody has noted what the page asks for")
+  const what = () => `the answers to ${[...asked].map((request) => request.url()).join(", ")}`
+  const isAtRest = async () => {
+    if (asked.size > 0) return false
+    await page.evaluate(drawn)
+    return asked.size === 0
+  }
+  await until(isAtRest, { what, intervalMs: 5 })
+}
+
+/** In the page: two frames are drawn, and nothing more is to be done. */
+const drawn = `new Promise((done) => {
+  requestAnimationFrame(() => requestAnimationFrame(() => requestIdleCallback(done)))
+})`
 
 /** Gives the device of a page an authenticator, which sees who uses it; `keys` makes others. */
 export async function withPasskeys(page: Page): Promise<{

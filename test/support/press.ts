@@ -1,5 +1,6 @@
 // Presses whatever a page of the console offers, and holds back what that would change.
 import type { Page, Route } from "playwright-core"
+import { atRest } from "./browser.ts"
 
 /** A call that a page wanted to make, and for which control. */
 export type Held = {
@@ -35,16 +36,7 @@ export async function settled(page: Page): Promise<void> {
   // Places that can't be followed yet.
   await page.locator(".sidebar span.nav-link").first().waitFor({ state: "detached" })
   await page.locator("main .skeleton").first().waitFor({ state: "detached" })
-  await page.evaluate(`new Promise((done) => {
-    let seen = -1
-    const look = () => {
-      const now = performance.getEntriesByType("resource").length
-      if (now === seen) return done()
-      seen = now
-      setTimeout(look, 50)
-    }
-    look()
-  })`)
+  await atRest(page)
   await page.locator("main .skeleton").first().waitFor({ state: "detached" })
 }
 

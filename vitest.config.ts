@@ -16,6 +16,8 @@ export type Group = {
   readonly checked?: readonly string[]
   /** Whether its temporary files can be in memory: nothing in it is about the disk. */
   readonly inMemory?: boolean
+  /** Whether it runs beside the groups that come after it: it mostly waits. */
+  readonly isBeside?: boolean
   /** Whether files that failed run once more; what passes then is listed as flaky. */
   readonly retriesFailedFiles?: boolean
   /** Whether its files replace modules (`vi.mock`), which only Vite's own loader can do. */
@@ -55,10 +57,18 @@ const mocking = [
 ]
 
 /**
- * Groups run one after the other: scripts/check.ts walks through them. In one that is parallel two
- * files run at a time; what is tried beside kills, or on a busy machine, has both cores.
+ * Groups run one after the other, but for one that is beside: scripts/check.ts walks through them.
+ * In one that is parallel two files run at a time.
  */
 export const groups: readonly Group[] = [
+  // Against the compiled binary: it waits for servers that are killed and started again.
+  {
+    name: "reliability",
+    include: ["test/reliability/**/*.test.ts"],
+    exclude: [],
+    isParallel: false,
+    isBeside: true,
+  },
   {
     name: "unit",
     include: ["test/**/*.test.{ts,tsx}"],
@@ -99,12 +109,6 @@ export const groups: readonly Group[] = [
     include: ["test/acceptance/**/*.test.ts"],
     exclude: mocking,
     isParallel: true,
-  },
-  {
-    name: "reliability",
-    include: ["test/reliability/**/*.test.ts"],
-    exclude: [],
-    isParallel: false,
   },
   {
     name: "e2e",

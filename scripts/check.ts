@@ -37,12 +37,9 @@ async function check(): Promise<number> {
   for (const list of steps) {
     for (const tally of await Promise.all(list.map(runStep))) total = add(total, tally)
   }
-  const flaky: string[] = []
-  for (const group of groups) {
-    const result = await testGroup(group)
-    total = add(total, result.tally)
-    flaky.push(...result.flaky)
-  }
+  const results = await testGroups()
+  for (const { tally } of results) total = add(total, tally)
+  const flaky = results.flatMap((result) => result.flaky)
   total = add(total, reportMissing())
   if (total.passed + total.failed === 0) {
     console.log("FAILED  no test ran, so nothing was checked")
@@ -123,9 +120,22 @@ async function runStep({ name, work }: Step): Promise<Tally> {
   }
 }
 
-async function testGroup(group: Group): Promise<Pick<GroupOutcome, "tally" | "flaky">> {
+type Result = Pick<GroupOutcome, "tally" | "flaky">
+
+/** Runs each group when the one before has ended, or beside those that come after it. */
+async function testGroups(): Promise<readonly Result[]> {
+  const results: Promise<Result>[] = []
+  for (const group of groups) {
+    const result = testGroup(group)
+    results.push(result)
+    if (!group.isBeside) await result
+  }
+  return Promise.all(results)
+}
+
+async function testGroup(group: Group): Promise<Result> {
   if (group.prerequisite && !needs(group.prerequisite)) return { tally: nothing, flaky: [] }
-  console.log(`\n${group.name}`)
+  console.log(`\n${group.name}${group.isBeside ? ", beside those that follow" : ""}`)
   const started = performance.now()
   const { tally, flaky, report } = await runGroup(group, group.checked ?? [])
   console.log(`${group.name}: ${seconds(started)}; the slowest files:`)

@@ -47,12 +47,14 @@ function resultOf({ name }: Group, { ok, report }: Run, flaky: readonly string[]
 }
 
 /** vitest runs only under Bun, hence --bun. */
-async function vitest({ name }: Group, files: readonly string[]): Promise<Run> {
+async function vitest({ name, isBeside }: Group, files: readonly string[]): Promise<Run> {
   // The process id keeps two checks of one checkout from counting each other's tests.
   const path = join(root, "dist", "test", `${name}-${process.pid}.json`)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${path}`]
   const command = ["bun", "--bun", "vitest", "run", "--project", name, ...files, ...reporters]
-  const ended = await run(command, { show: true })
+  // Two that print at the same time nobody can read.
+  const ended = await run(command, { show: !isBeside })
+  if (isBeside) console.log(`\n${ended.output}`)
   if (!existsSync(path)) {
     console.log(`FAILED  ${name}: vitest ended without a report`)
     return { ok: false, report: undefined }

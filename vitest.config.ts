@@ -1,5 +1,6 @@
 import { existsSync, statfsSync } from "node:fs"
 import { defineConfig } from "vitest/config"
+import { BaseSequencer } from "vitest/node"
 import type { Prerequisite } from "./test/support/prerequisite.ts"
 
 export type Group = {
@@ -9,6 +10,8 @@ export type Group = {
   readonly isParallel: boolean
   /** Whether its files share what they load: to load it anew takes as long as most of them do. */
   readonly sharesModules?: boolean
+  /** Those that take longest, which begin first: else one worker waits at the end for the other. */
+  readonly first?: readonly string[]
   /** What it can't run without. */
   readonly prerequisite?: Prerequisite
   readonly globalSetup?: string[]
@@ -74,6 +77,15 @@ export const groups: readonly Group[] = [
     include: ["test/**/*.test.{ts,tsx}"],
     exclude: ["test/acceptance/**", "test/reliability/**", "test/e2e/**", ...mocking],
     isParallel: true,
+    first: [
+      "test/scenario/instance.test.ts",
+      "test/scenario/people.test.ts",
+      "test/domain/text/message.test.ts",
+      "test/tidy.test.ts",
+      "test/domain/action/engine.test.ts",
+      "test/scenario/text.test.ts",
+      "test/toolchain/baseline.test.ts",
+    ],
     sharesModules: true,
     inMemory: true,
   },
@@ -115,6 +127,7 @@ export const groups: readonly Group[] = [
     include: ["test/e2e/**/*.test.ts"],
     exclude: [],
     isParallel: true,
+    first: ["test/e2e/roles.test.ts", "test/e2e/keyboard.test.ts", "test/e2e/pages.test.ts"],
     // A browser is the one part whose timing nobody here controls.
     retriesFailedFiles: true,
   },
@@ -133,12 +146,26 @@ function memoryFolder(): Readonly<Record<string, string>> {
   return bavail * bsize > bytesNeeded ? { TMPDIR: memory } : {}
 }
 
+const firstFiles = groups.flatMap(({ first = [] }) => first)
+
+/** What is named first begins first, in that order; then the files that are largest. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Parameters<BaseSequencer["sort"]>[0]) {
+    const rank = ({ moduleId }: (typeof files)[number]) => {
+      const at = firstFiles.findIndex((path) => moduleId.endsWith(`/${path}`))
+      return at < 0 ? firstFiles.length : at
+    }
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b))
+  }
+}
+
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export.
 export default defineConfig({
   test: {
     // Under Bun the other pools do not start.
     pool: "threads",
     maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 120_000,
     hookTimeout: 180_000,
     // A machine with much to do is no reason to fail: what is waited for comes, or it does not.

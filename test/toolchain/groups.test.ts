@@ -18,6 +18,13 @@ test("every test file belongs to a group", () => {
   expect([...tests.keys()].filter((path) => groupsOf(path).length === 0)).toEqual([])
 })
 
+test("what begins first in a group is there, and belongs to it", () => {
+  const strays = groups.flatMap(({ name, first = [] }) =>
+    first.filter((path) => !tests.has(path) || !groupsOf(path).includes(name)),
+  )
+  expect(strays).toEqual([])
+})
+
 test("a file that replaces modules runs with the loader that can, and with no other", () => {
   const replacing = [...tests].filter(([, text]) => /\bvi\.(doM|m)ock\(/.test(text))
   expect(replacing.length).toBeGreaterThan(0)

@@ -1,7 +1,7 @@
 /** Where a body comes from: a request of the main listener, or a stream of the one for gRPC. */
 export type Incoming = {
   readonly headers: Headers
-  readonly body: AsyncIterable<Uint8Array> | null
+  readonly body: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | null
   /** Reads all of it at once, where the listener can. */
   readonly bytes?: () => Promise<Uint8Array>
 }
@@ -20,13 +20,25 @@ export async function bytesWithin(
   if (declared !== null && request.bytes) return request.bytes()
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of chunksOf(request.body)) {
     size += chunk.byteLength
     if (size > bytesMax) return undefined
     chunks.push(chunk)
   }
+  if (request.body) readToEnd.add(request.body)
   return Buffer.concat(chunks)
 }
+
+/** A stream that is canceled would be received, and discarded, for as long as its sender likes. */
+const chunksOf = (body: Incoming["body"]): AsyncIterable<Uint8Array> | Iterable<Uint8Array> =>
+  body instanceof ReadableStream ? body.values({ preventCancel: true }) : (body ?? [])
+
+/** The bodies of which `bytesWithin` has seen the end. */
+const readToEnd = new WeakSet<object>()
+
+/** Whether a body without a declared length has been read to its end, so that nothing follows. */
+export const isReadToEnd = ({ body }: Pick<Request, "body">): boolean =>
+  body === null || readToEnd.has(body)
 
 /** How much a form may hold. */
 export type FormMax = { readonly bytes: number; readonly parameters: number }

@@ -62,7 +62,6 @@ export function guarded(services: ServerServices, request: Request, response: Re
   if (headers.get("content-type")?.startsWith("text/html")) {
     headers.set("cross-origin-opener-policy", openerPolicy(request))
   }
-  if (hasRest(request, response)) headers.set("connection", "close")
   return response
 }
 
@@ -75,7 +74,3 @@ const openerPolicy = ({ url }: Request): string =>
   /^\/(oauth|oidc|idps|ui\/login)\//.test(URL.parse(url)?.pathname ?? "")
     ? "unsafe-none"
     : "same-origin"
-
-/** A body that declares no length, and that nobody read to its end, might have none. */
-const hasRest = ({ headers, bodyUsed }: Request, { status }: Response): boolean =>
-  headers.has("transfer-encoding") && (!bodyUsed || status === 413)

@@ -180,7 +180,7 @@ async function metricsIn(
   const { addGauges } = await import("./metrics/gauges.ts")
   addGauges(meters.registry, { services, reactors: background.reactors })
   const all = workers?.metered(meters.registry) ?? meters.registry
-  return [listenMetrics(all, metricsListen)]
+  return [listenMetrics(all, metricsListen, services.clock)]
 }
 
 /** What sends all that happens to whoever collects it, where the configuration names them. */

@@ -16,6 +16,7 @@ import {
   socketPeer,
 } from "../kernel/net/address.ts"
 import type { App } from "./app.ts"
+import { closeEarlyAnswer } from "./edge/early-answer.ts"
 import { headBytesMax } from "./guard.ts"
 
 /** Something that listens; `port` is the one it really has. */
@@ -59,8 +60,9 @@ export function listenHttp(
   )
   const isShared = sharing !== undefined
   let certificates = first
-  const listen = (at: Place) => bind("--listen", { place: at, certificates, isShared, fetch })
-  let server = listen(sharing === "first" ? freePlace(place) : place)
+  const listen = (at: Place) =>
+    bind("--listen", { place: at, certificates, isShared, fetch, clock })
+  let server = listen(sharing === "first" ? freePlace(place, clock) : place)
   const port = server.port ?? 0
   const leaving: Promise<void>[] = []
   const pause = () => new Promise<void>((done) => void clock.after(partingMs, done))
@@ -85,7 +87,7 @@ export function listenHttp(
     },
     stepBehind: (open, lost) => {
       if (isSocket || isLeaving || isBehind) throw new Error("nothing listens at a port of its own")
-      const behind = serveBehind(app, told, certificates)
+      const behind = serveBehind(app, told, { certificates, clock })
       leaving.push(server.stop())
       server = behind.server
       isBehind = true
@@ -174,14 +176,18 @@ function arrivals(peerOf: (request: Request) => string): (request: Request) => P
 }
 
 /** Serves whom a front passes on at a port of this machine, and nobody else who finds it. */
-function serveBehind(app: App, told: Told, certificates: Certificates) {
+function serveBehind(
+  app: App,
+  told: Told,
+  { certificates, clock }: { readonly certificates: Certificates; readonly clock: Clock },
+) {
   let front: Front | undefined
   const peerOf = (request: Request) => front?.peerAt(server.requestIP(request)?.port ?? 0)
   const answering = answeringOf(app, told, (request) => peerOf(request) ?? "")
   const fetch = (request: Request) =>
     peerOf(request) === undefined ? new Response(null, { status: 421 }) : answering(request)
   const place = { host: "127.0.0.1", port: 0 }
-  const server = bind("--listen", { place, certificates, fetch })
+  const server = bind("--listen", { place, certificates, fetch, clock })
   const stand = (opened: Front) => {
     front = opened
     return opened
@@ -200,17 +206,18 @@ type Listening = {
  * Whoever shares a port would share it with any other program of the same user that does, unasked:
  * the first one sees to it that nobody else is there. Answers the place with its real port.
  */
-function freePlace(place: Place): Place {
+function freePlace(place: Place, clock: Clock): Place {
   if ("path" in place) return place
-  const server = bind("--listen", { place, fetch: () => new Response(null, { status: 503 }) })
+  const fetch = () => new Response(null, { status: 503 })
+  const server = bind("--listen", { place, fetch, clock })
   const { port = place.port } = server
   void server.stop(true)
   return { ...place, port }
 }
 
 /** Answers plain HTTP, with nothing but where to come instead. */
-export function listenRedirect(answer: Answering, place: Address): Listener {
-  const server = bind("--redirect-listen", { place, fetch: answer })
+export function listenRedirect(answer: Answering, place: Address, clock: Clock): Listener {
+  const server = bind("--redirect-listen", { place, fetch: answer, clock })
   return { port: server.port ?? place.port, stop: () => server.stop() }
 }
 
@@ -218,6 +225,7 @@ export function listenRedirect(answer: Answering, place: Address): Listener {
 export function listenMetrics(
   metrics: { readonly metrics: () => Promise<string>; readonly contentType: string },
   address: Address,
+  clock: Clock,
 ): Listener {
   const fetch = async ({ method, url }: Request) => {
     const isAsked = method === "GET" && URL.parse(url)?.pathname === "/metrics"
@@ -225,7 +233,7 @@ export function listenMetrics(
     const headers = { "content-type": metrics.contentType, "cache-control": "no-store" }
     return new Response(await metrics.metrics(), { headers })
   }
-  const server = bind("--metrics-listen", { place: address, fetch })
+  const server = bind("--metrics-listen", { place: address, fetch, clock })
   return { port: server.port ?? address.port, stop: () => server.stop() }
 }
 
@@ -238,9 +246,17 @@ type Bound = {
   readonly fetch: Answering
   readonly certificates?: Certificates
   readonly isShared?: boolean
+  readonly clock: Clock
 }
 
-function bind(flag: string, { place, fetch, certificates = [], isShared = false }: Bound) {
+function bind(flag: string, { place, fetch: answer, clock, ...tuning }: Bound) {
+  const { certificates = [], isShared = false } = tuning
+  const fetch = (request: Request) => {
+    const answered = answer(request)
+    return answered instanceof Response
+      ? closeEarlyAnswer(request, answered, clock)
+      : answered.then((response) => closeEarlyAnswer(request, response, clock))
+  }
   // What the app refuses it answers in words; Bun would only close the door.
   Reflect.set(http, "maxHeaderSize", 2 * headBytesMax)
   const options = { maxRequestBodySize: Number.MAX_SAFE_INTEGER, fetch }

@@ -11,11 +11,15 @@ import { readConfig } from "../../src/boot/settings.ts"
 import { setUp } from "../../src/domain/setup/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
-import { appOf } from "../../src/server/app.ts"
+import { loginPaths } from "../../src/login/path.ts"
+import { paths as oauthPaths } from "../../src/oauth/issuer.ts"
+import { paths as samlPaths } from "../../src/saml/path.ts"
+import { type App, appOf } from "../../src/server/app.ts"
 import { type Listener, listenHttp } from "../../src/server/listener.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { openSetupToken } from "../../src/server/setup/setup-token.ts"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
+import { loopTurns, pause, until } from "../support/wait.ts"
 
 // The bundler puts files of the console there, which only the binary can carry.
 vi.mock("../../src/gen/ui-assets.ts", async () => {
@@ -31,6 +35,7 @@ vi.mock("../../src/gen/ui-assets.ts", async () => {
 const secure = "id.example.com"
 const plain = "plain.example.com"
 
+let app: App
 let listener: Listener
 let close: () => Promise<void>
 beforeAll(async () => {
@@ -56,7 +61,7 @@ beforeAll(async () => {
     await setUp(services.call(instance, "setup"), input)
   }
   const setupToken = openSetupToken(systemRandom, { open: () => false, closed: () => undefined })
-  const app = appOf({ services, setupToken, upstream: "http://localhost" })
+  app = appOf({ services, setupToken, upstream: "http://localhost" })
   listener = listenHttp(
     app,
     { place: { host: "127.0.0.1", port: 0 }, certificates: [] },
@@ -195,7 +200,9 @@ async function raw(sent: string): Promise<string> {
 }
 
 const statusOf = (answer: string) => {
-  const [head = "", body = ""] = answer.split("\r\n\r\n")
+  const [head = "", content = ""] = answer.split("\r\n\r\n")
+  // An answer that waits for the rest of its request is sent in chunks.
+  const body = content.replace(/^[0-9a-f]+\r\n/, "").replace(/\r\n0$/, "")
   expect(head.toLowerCase()).toContain("x-content-type-options: nosniff")
   const { code, message, details } = JSON.parse(body)
   return [Number(head.split(" ")[1]), code, details[0].id, message]
@@ -219,7 +226,7 @@ describe("refused before anybody looks at what is asked, in words:", () => {
     }
   })
 
-  test("a body that says that it is huge, without reading it", async () => {
+  test("a body that says that it is huge, without reading it", { timeout: 20_000 }, async () => {
     for (const path of ["/healthz", "/oauth/v2/token", call, "/nowhere"]) {
       const lines = [`POST ${path} HTTP/1.1`, `Host: ${secure}`, "Content-Length: 100000000"]
       const answer = await raw(`${lines.join("\r\n")}\r\n\r\n{`)
@@ -261,8 +268,99 @@ test("a whole address leads where its path does, at the host that Host names", a
   ])
 })
 
-test("a body without a length that nobody reads ends with its answer", async () => {
-  const lines = ["POST /nowhere HTTP/1.1", `Host: ${secure}`, "Transfer-Encoding: chunked"]
-  const answer = await raw(`${lines.join("\r\n")}\r\n\r\n3\r\nabc\r\n`)
-  expect(answer).toMatch(/^HTTP\/1.1 404 /)
+/** A connection on which a body is sent in chunks, as far as the other end takes them. */
+function chunked(path: string, type: string) {
+  const socket = connect(listener.port, "127.0.0.1")
+  let answer = ""
+  const errors: Error[] = []
+  socket.on("data", (data) => (answer += data))
+  socket.on("error", (error) => errors.push(error))
+  const closed = new Promise<void>((done) => socket.once("close", () => done()))
+  const lines = [`POST ${path} HTTP/1.1`, `Host: ${secure}`, `Content-Type: ${type}`]
+  socket.write(`${lines.join("\r\n")}\r\nTransfer-Encoding: chunked\r\n\r\n`)
+  const chunk = Buffer.from(`10000\r\n${"x".repeat(65_536)}\r\n`)
+  return {
+    answer: () => answer,
+    errors,
+    closed,
+    end: () => socket.end("0\r\n\r\n"),
+    destroy: () => socket.destroy(),
+    /** Answers how many chunks went out before the other end closed. */
+    send: async (count: number) => {
+      for (let sent = 0; sent < count; sent++) {
+        if (socket.destroyed) return sent
+        const drained = new Promise<void>((done) => socket.once("drain", () => done()))
+        if (!socket.write(chunk)) await Promise.race([drained, closed])
+        else await loopTurns(1)
+      }
+      return count
+    },
+  }
+}
+
+describe("a request that is answered before its body has arrived", () => {
+  /** Every path that something answers at, of every kind of endpoint. */
+  const bodies = async (): Promise<readonly (readonly [string, string])[]> => {
+    const own = Object.values({ ...oauthPaths, ...samlPaths, ...loginPaths })
+    const external = ["/idps/callback", "/idps/1/callback", "/idps/jwt", "/idps/1/saml/acs"]
+    const unserved = ["/nowhere", "/setup", "/debug/ready", "/openapi/json", "/ui/assets/kit.css"]
+    const forms = [...own, ...external, ...unserved].map((path) => [path, form] as const)
+    const { entries } = await app.api()
+    const services = new Map(entries.map(({ name }) => [name.split("/")[0], `/${name}`]))
+    const calls = [...services.values()].flatMap((path) =>
+      ["application/json", "application/grpc-web+proto"].map((type) => [path, type] as const),
+    )
+    return [...forms, ...calls, ["/management/v1/projects", "application/json"]]
+  }
+
+  test("is received only up to a limit, at every endpoint", { timeout: 120_000 }, async () => {
+    const endless: string[] = []
+    const all = await bodies()
+    expect(all.length).toBeGreaterThan(100)
+    for (const [path, type] of all) {
+      const sender = chunked(path, type)
+      const sent = await sender.send(endlessChunks)
+      if (sent === endlessChunks || !sender.answer().startsWith("HTTP/1.1 ")) endless.push(path)
+      sender.destroy()
+    }
+    expect(endless).toEqual([])
+  })
+  const endlessChunks = 160
+
+  test.each([
+    [401, call, "application/json"],
+    [415, call, "text/plain"],
+    [404, "/nowhere", form],
+    [405, "/oauth/v2/keys", form],
+    [413, "/oauth/v2/token", form],
+    [400, "/ui/login/loginname", form],
+  ])("gets its %d at once from %s, and may send the rest", async (status, path, type) => {
+    const sender = chunked(path, type)
+    await sender.send(2)
+    await until(() => sender.answer() !== "")
+    expect(sender.answer()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(sender.answer()).toMatch(/\r\nconnection: close\r\n/i)
+    for (let count = 0; count < 5; count++) {
+      await pause(20, "the sender is slower than the answer")
+      expect(await sender.send(2)).toBe(2)
+    }
+    sender.end()
+    await sender.closed
+    expect(sender.errors).toEqual([])
+    expect(sender.answer()).toMatch(/\r\n0\r\n\r\n$|\r\ncontent-length: 0\r\n/i)
+  })
+
+  test("is closed after a while where the rest does not arrive", async () => {
+    const sender = chunked(call, "application/json")
+    await sender.closed
+    expect(sender.answer()).toMatch(/^HTTP\/1.1 401 .*\r\n0\r\n\r\n$/s)
+  })
+
+  test("keeps its connection where its body is read to the end", async () => {
+    const sender = chunked("/oauth/v2/token", form)
+    sender.end()
+    await until(() => sender.answer() !== "")
+    expect(sender.answer()).toMatch(/^HTTP\/1.1 400 /)
+    expect(sender.answer()).not.toMatch(/\r\nconnection: close/i)
+  })
 })

@@ -49,7 +49,7 @@ export async function openEdge(
     const answer = (request: Request) =>
       source.plain?.(request) ?? toHttps(services, http.port, request)
     const listeners: [Listener, ...Listener[]] = redirectListen
-      ? [http, listenRedirect(answer, redirectListen)]
+      ? [http, listenRedirect(answer, redirectListen, services.clock)]
       : [http]
     // What an authority looks at is there before it is asked.
     if (source.keep) working.push(source.keep(http))

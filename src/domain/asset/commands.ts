@@ -8,14 +8,15 @@ import {
   lookPaths,
   setLookFile,
 } from "../policy/index.ts"
-import { findAvatar, noPictureError, setAvatar } from "../user/index.ts"
+import { findAvatar, findUser, noPictureError, setAvatar } from "../user/index.ts"
 import { type File, fileName } from "./file.ts"
 import { fontOf } from "./font.ts"
 import { pictureOf } from "./picture.ts"
 import { looksLikeSvg } from "./svg.ts"
 import { svgApart } from "./svg-thread.ts"
 
-type Read = (bytes: Uint8Array<ArrayBuffer>) => File | Promise<File>
+/** `line`: with whom it waits for its turn; decoding is shared out by organization. */
+type Read = (bytes: Uint8Array<ArrayBuffer>, line: string) => File | Promise<File>
 
 /** What is taken for something: so many bytes, read so. */
 type Kind = { readonly bytesMax: number; readonly read: Read }
@@ -26,7 +27,8 @@ const fontBytesMax = 1024 * 1024
 /** A sign that is drawn, or a picture of at most so many pixels on each side. Mails take PNG. */
 const signOf = (side: number): Kind => ({
   bytesMax: pictureBytesMax,
-  read: (bytes) => (looksLikeSvg(bytes) ? svgApart(bytes) : pictureOf(bytes, { side, as: "png" })),
+  read: (bytes, line) =>
+    looksLikeSvg(bytes) ? svgApart(bytes, line) : pictureOf(bytes, { side, as: "png" }, line),
 })
 
 const kinds: Readonly<Record<keyof LookFiles, Kind>> = {
@@ -39,7 +41,7 @@ const kinds: Readonly<Record<keyof LookFiles, Kind>> = {
 
 const avatar: Kind = {
   bytesMax: pictureBytesMax,
-  read: (bytes) => pictureOf(bytes, { side: 512, as: "webp" }),
+  read: (bytes, line) => pictureOf(bytes, { side: 512, as: "webp" }, line),
 }
 
 /** Takes a file for the look of an organisation, or of the instance where `place` is undefined. */
@@ -49,13 +51,13 @@ export async function uploadLookFile(
   { kind, data }: { readonly kind: string; readonly data: Uint8Array },
 ): Promise<Receipt> {
   const field = fieldOf(kind)
-  const file = await readAs(kinds[field], data)
+  const file = await readAs(kinds[field], data, lineOf(cx, place))
   return setLookFile(cx, place, { field, name: fileName(file), bytes: file.bytes })
 }
 
 /** Takes a picture of a person. */
 export async function uploadAvatar(cx: Cx, userId: string, data: Uint8Array): Promise<Receipt> {
-  const file = await readAs(avatar, data)
+  const file = await readAs(avatar, data, lineOf(cx, findUser(cx, userId).org))
   return setAvatar(cx, userId, { name: fileName(file), bytes: file.bytes })
 }
 
@@ -75,7 +77,9 @@ export function downloadAvatar(cx: Cx, userId: string) {
   return found
 }
 
-async function readAs({ bytesMax, read }: Kind, data: Uint8Array): Promise<File> {
+const lineOf = ({ instance }: Cx, orgId = "") => `${instance}/${orgId}`
+
+async function readAs({ bytesMax, read }: Kind, data: Uint8Array, line: string): Promise<File> {
   if (data.length === 0) {
     throw new Fault("invalid_argument", "asset.empty", "the file is empty; choose another")
   }
@@ -83,7 +87,7 @@ async function readAs({ bytesMax, read }: Kind, data: Uint8Array): Promise<File>
     const message = `the file is larger than ${bytesMax / 1024} kB; make it smaller`
     throw new Fault("invalid_argument", "asset.too_large", message)
   }
-  const file = await read(new Uint8Array(data))
+  const file = await read(new Uint8Array(data), line)
   if (file.bytes.length <= bytesMax) return file
   const message = `the picture takes more than ${bytesMax / 1024} kB as PNG; make it smaller`
   throw new Fault("invalid_argument", "asset.too_large", message)

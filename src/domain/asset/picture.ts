@@ -13,7 +13,16 @@ const pixelsMax = 4096 * 4096
 
 const readable: readonly string[] = ["png", "jpeg", "webp", "gif"]
 
-/** Unpacking is done in another thread, a second for the largest: one by one, and few wait. */
+/**
+ * Scans that a JPEG may have: cameras and programs write one to fourteen, and each costs as much
+ * time as a whole picture, however few bytes it takes.
+ */
+const scansMax = 100
+
+/**
+ * Unpacking is done in another thread, a second for the largest: one by one, the organizations in
+ * turn, and few of each wait.
+ */
 const queue = queueOf(1, 8, () => {
   const message = "too many pictures are being read at this moment; try again in a few seconds"
   return new Fault("resource_exhausted", "asset.busy", message, { retryAfterSeconds: 5 })
@@ -23,11 +32,16 @@ const queue = queueOf(1, 8, () => {
  * Reads a picture and writes it anew, pixels alone: what else a file may carry (where a photo was
  * taken, who made it, another file behind it) stays behind. The type is decided by content.
  */
-export function pictureOf(bytes: Uint8Array<ArrayBuffer>, { side, as }: Picture): Promise<File> {
-  return queue(async () => {
+export function pictureOf(
+  bytes: Uint8Array<ArrayBuffer>,
+  { side, as }: Picture,
+  line: string,
+): Promise<File> {
+  const decode = async (): Promise<File> => {
     try {
       const { format } = await read(bytes).metadata()
       if (!readable.includes(format)) throw unreadableError()
+      if (format === "jpeg" && hasManyScans(bytes)) throw tooManyScansError()
       const how = { fit: "inside", withoutEnlargement: true } as const
       const png = bare(await read(bytes).resize(side, side, how).png().bytes())
       if (as === "png") return { type: "png", bytes: png }
@@ -37,8 +51,31 @@ export function pictureOf(bytes: Uint8Array<ArrayBuffer>, { side, as }: Picture)
       if (cause instanceof Fault) throw cause
       throw refusalOf(cause)
     }
-  })
+  }
+  return queue(decode, { line })
 }
+
+/**
+ * ITU-T T.81 §B.1.1.2: each scan begins with this marker, which compressed data never contains.
+ * Every occurrence counts, so that no difference in how segments are read hides one.
+ */
+function hasManyScans(bytes: Uint8Array): boolean {
+  const from = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let count = 0
+  for (let at = from.indexOf(startOfScan); at >= 0; at = from.indexOf(startOfScan, at + 2)) {
+    if (++count > scansMax) return true
+  }
+  return false
+}
+
+const startOfScan = Buffer.from([0xff, 0xda])
+
+const tooManyScansError = () =>
+  new Fault(
+    "invalid_argument",
+    "asset.too_many_scans",
+    `the JPEG has more than ${scansMax} scans; save it again without progressive scans`,
+  )
 
 const read = (bytes: Uint8Array<ArrayBuffer>) => new Bun.Image(bytes, { maxPixels: pixelsMax })
 

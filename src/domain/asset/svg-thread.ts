@@ -1,3 +1,4 @@
+import { systemClock } from "../../kernel/clock.ts"
 import { type Code, Fault } from "../../kernel/fault.ts"
 import { queueOf } from "../../kernel/lane/queue.ts"
 import type { File } from "./file.ts"
@@ -11,7 +12,10 @@ export type SvgTold =
 /** What is smaller is read in a few milliseconds, less than a thread takes to start. */
 const hereMax = 16 * 1024
 
-/** One by one, and few wait. */
+/** The largest takes a tenth of it on a slow machine. A thread that takes longer is ended. */
+const workMs = 5_000
+
+/** One by one, the organizations in turn, and few of each wait. */
 const queue = queueOf(1, 8, () => {
   const message = "too many pictures are being read at this moment; try again in a few seconds"
   return new Fault("resource_exhausted", "asset.busy", message, { retryAfterSeconds: 5 })
@@ -24,12 +28,16 @@ const workerUrl = () =>
     : new URL("./domain/asset/svg-worker.js", import.meta.url)
 
 /** Reads an SVG as `svgOf` does; a large one in a thread, so that nobody waits for it. */
-export const svgApart = (bytes: Uint8Array<ArrayBuffer>): Promise<File> =>
-  bytes.length <= hereMax ? svgOf(bytes) : queue(() => inThread(bytes))
+export const svgApart = (bytes: Uint8Array<ArrayBuffer>, line: string): Promise<File> =>
+  bytes.length <= hereMax ? svgOf(bytes) : queue(() => inThread(bytes), { line })
 
 function inThread(bytes: Uint8Array<ArrayBuffer>): Promise<File> {
   const { promise, resolve, reject } = Promise.withResolvers<File>()
   const worker = new Worker(workerUrl().href, { smol: true })
+  const timer = systemClock.after(workMs, () => {
+    reject(tooSlowError())
+    worker.terminate()
+  })
   worker.addEventListener("message", ({ data }: MessageEvent<SvgTold>) => {
     if ("bytes" in data) return resolve({ type: "svg", bytes: data.bytes })
     const { code, id, message } = data.refused
@@ -38,5 +46,12 @@ function inThread(bytes: Uint8Array<ArrayBuffer>): Promise<File> {
   worker.addEventListener("error", ({ message }) => reject(new Error(message)))
   worker.addEventListener("close", () => reject(new Error("the thread that reads SVG has ended")))
   worker.postMessage(bytes)
-  return promise
+  return promise.finally(timer.stop)
 }
+
+const tooSlowError = () =>
+  new Fault(
+    "invalid_argument",
+    "asset.svg_invalid",
+    `the SVG takes longer than ${workMs / 1000} seconds to read; make it simpler`,
+  )

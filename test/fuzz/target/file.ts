@@ -84,7 +84,7 @@ export const picture = fuzzTarget({
     gif,
   ],
   tokens: ["IHDR", "IDAT", "IEND", "PLTE", "tRNS", "acTL", "RIFF", "VP8X", "GIF89a", "\xff\xd8"],
-  parse: (input) => pictureOf(new Uint8Array(input), { side: 16, as: "png" }),
+  parse: (input) => pictureOf(new Uint8Array(input), { side: 16, as: "png" }, ""),
   check: ({ type, bytes }) => {
     mustEqual(type, "png", "it is a PNG")
     const view = Buffer.from(bytes)

@@ -142,8 +142,9 @@ export const canRename = (cx: Cx, orgId: string): boolean =>
 /**
  * The user who signs in with a name, however it is spelled. Names of old may have what nobody sees:
  * who has one is found by that, and by no other spelling. An address or a phone number belongs to
- * whoever has proven it, also where somebody else is named like it: that user signs in by the longer
- * form of the name. Who has no such name may be found by an address or a number that is verified.
+ * whoever has proven it, also where somebody else is named like it: that user signs in by the
+ * longer form of the name. Who has no such name may be found by an address or a number that is
+ * verified.
  */
 export const findByLoginName = (cx: Cx, text: string): string | undefined =>
   findByHeldContact(cx, text) ?? findByUserName(cx, text) ?? findByContact(cx, text)

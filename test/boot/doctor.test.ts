@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { checkAddress } from "../../src/boot/doctor/address.ts"
-import { ownerFinding } from "../../src/boot/doctor/doctor.ts"
+import { blockedFindings, ownerFinding } from "../../src/boot/doctor/doctor.ts"
 import { type Finding, findingsText } from "../../src/boot/doctor/finding.ts"
 import { checkClock, checkFolder, checkLimits, checkPort } from "../../src/boot/doctor/machine.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
@@ -116,4 +116,13 @@ test("an instance that nobody can administer for good is named, with what to do"
   ])
   expect(found[0]?.remedy).toMatch(/give one of its owners a password/)
   expect(ownerFinding(undefined).state).toBe("ok")
+})
+
+test("executions whose authors are gone are named, with what to do", () => {
+  const id = "request//core.user.v2.UserService/CreateUser"
+  const [finding] = blockedFindings([{ id, targetName: "CRM" }])
+  expect(finding).toMatchObject({ state: "warning", check: "executions" })
+  expect(JSON.stringify(finding)).toContain(`the target CRM can't change anything at ${id}`)
+  expect(JSON.stringify(finding)).toContain("set the execution again")
+  expect(blockedFindings([])).toEqual([])
 })

@@ -60,6 +60,11 @@ export const condition = z.lazy(() =>
         unconfirmed: z._default(z.number(), 0),
         /** Ids of users who have the same verified address, some of them. */
         sharedEmails: z._default(z.array(z.array(z.string())), []),
+        /** Executions whose changes are refused, since an author is not active; some of them. */
+        blockedExecutions: z._default(
+          z.array(z.object({ id: z.string(), targetName: z.string() })),
+          [],
+        ),
       }),
     ),
   }),
@@ -134,7 +139,14 @@ async function checkServer(
     ...(config.tls && hostsBeyond.length > 0 ? [tooManyHosts(hostsBeyond)] : []),
     ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
   ]
-  for (const { publicUrl, hasMail, keyless, ownerless, ...emails } of instances) {
+  for (const {
+    publicUrl,
+    hasMail,
+    keyless,
+    ownerless,
+    blockedExecutions,
+    ...emails
+  } of instances) {
     const { path } = awaited.parse(await ask(folder, "await-request"))
     const look = async () => arrived.parse(await ask(folder, "arrived", { path })) ?? undefined
     findings.push(
@@ -145,6 +157,7 @@ async function checkServer(
         : warning("mail", "no provider: messages wait in the outbox", "add one in the console"),
       ...(ownerless === undefined ? [] : [ownerFinding(ownerless ?? undefined)]),
       ...emailFindings(emails),
+      ...blockedFindings(blockedExecutions),
       keyless.length === 0
         ? ok("keys", "every algorithm in use has a key that signs")
         : wrong(
@@ -188,6 +201,19 @@ export const emailFindings = ({ unconfirmed, sharedEmails }: Emails): Finding[] 
     ),
   ),
 ]
+
+/** Of one instance, by the executions that its targets can't change anything at. */
+export const blockedFindings = (
+  blocked: Condition["instances"][number]["blockedExecutions"],
+): Finding[] =>
+  blocked.map(({ id, targetName }) =>
+    warning(
+      "executions",
+      `the target ${targetName} can't change anything at ${id}: a user who set the target or the ` +
+        "execution was deactivated, locked or removed, so requests that it changes are refused",
+      "have an active administrator set the execution again, or the endpoint of the target",
+    ),
+  )
 
 const tooManyHosts = (hosts: readonly string[]): Finding =>
   wrong(

@@ -5,6 +5,7 @@ import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
 import { signingAlgorithms } from "../../domain/key/index.ts"
 import { activeProvider } from "../../domain/message-provider/index.ts"
 import { isOnlyOrg } from "../../domain/org/index.ts"
+import { blockedExecutions } from "../../domain/target/index.ts"
 import { sharedEmails, verifiedAtHomeOnly, whenOwnerless } from "../../domain/user/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -117,6 +118,7 @@ async function conditionOf(services: ServerServices): Promise<Condition> {
           ownerless: (await whenOwnerless(cx)) ?? null,
           unconfirmed: await unconfirmedOf(cx),
           sharedEmails: sharedEmails(cx, 5).map((ids) => [...ids]),
+          blockedExecutions: [...blockedExecutions(cx, 5)],
         }
       }),
     ),

@@ -1,5 +1,6 @@
 // What targets change must be permitted to those who set them up, too.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { blockedExecutions } from "../../../src/domain/target/index.ts"
 import { json } from "./receiver.ts"
 import { at, calls, openStage, type Stage } from "./stage.ts"
 
@@ -56,6 +57,8 @@ const rolesOf = async (userId: string): Promise<readonly string[]> => {
   const { administrators = [] } = await stage.make(`${members}/ListAdministrators`)
   return administrators.find((each: any) => each.user.id === userId)?.roles ?? []
 }
+
+const executionsNow = async () => (await stage.make("action/ListExecutions")).executions
 
 const as = (userId: string) => ({ as: `${userId} ${orgId}` })
 
@@ -193,12 +196,34 @@ describe("a request that a target has changed", () => {
     const author = await newMachine()
     await give(author, ["IAM_OWNER"])
     replaces("/gone", { roles: ["IAM_OWNER_VIEWER"] })
-    await setOn(author, update, await targetOf(author, "/gone"))
+    const targetId = await targetOf(author, "/gone")
+    await setOn(author, update, targetId)
+    const blocked = async () => (await executionsNow())[0].blockedTargets
     expect((await ownersCall()).status).toBe(200)
+    expect(await blocked()).toBeUndefined()
     await leave(author)
+    expect(await blocked()).toEqual([{ targetId, userIds: [author] }])
+    expect(blockedExecutions(stage.house.within(), 5)).toEqual([
+      { id: expect.stringMatching(/^request\/.*UpdateAdministrator$/), targetName: "/gone" },
+    ])
     replaces("/gone", { roles: ["IAM_ORG_MANAGER"] })
     const asked = { userId: admin, resource: { instance: true }, roles: ["IAM_OWNER_VIEWER"] }
     expect(await stage.ask(`${members}/UpdateAdministrator`, asked)).toMatchObject(denied)
+    // Whoever sets both again answers for them.
+    const { endpoint } = (await stage.make("action/GetTarget", { id: targetId })).target
+    await stage.make("action/UpdateTarget", { id: targetId, endpoint })
+    await setOn(stage.house.ownerId, update, targetId)
+    expect(await blocked()).toBeUndefined()
+    expect(blockedExecutions(stage.house.within(), 5)).toEqual([])
+  })
+
+  test("is not blocked by who set up a target that is only told of events", async () => {
+    const author = await newMachine()
+    await give(author, ["IAM_OWNER"])
+    const { id: targetId } = await stage.target("/told", { restWebhook: {} })
+    await setOn(author, update, targetId)
+    await stage.make("user/DeactivateUser", { userId: author })
+    expect((await executionsNow())[0].blockedTargets).toBeUndefined()
   })
 
   test("passes as it is where a target sends it back unchanged", async () => {

@@ -54,7 +54,16 @@ export function Executions() {
         { label: t("executions.when"), cell: ({ condition }) => <When at={atOf(condition)} /> },
         {
           label: t("executions.targets"),
-          cell: ({ targets: called }) => <Clip text={called.map(nameOf).join(" → ")} />,
+          cell: ({ targets: called, blockedTargets }) => (
+            <>
+              <Clip text={called.map(nameOf).join(" → ")} />
+              {blockedTargets.map(({ targetId }) => (
+                <Alert key={targetId} tone="warning">
+                  {t("executions.blocked", { target: nameOf(targetId) })}
+                </Alert>
+              ))}
+            </>
+          ),
         },
       ]}
       keyOf={keyOf}

@@ -10,6 +10,7 @@ import { at, filterMissingError, meaning, pagination } from "../../../kernel/ans
 import { pageOf } from "../../../kernel/page.ts"
 import type { Cx } from "../../../store/index.ts"
 import { conditionOf, functions, type Known, type Said, toCondition } from "../condition.ts"
+import { blockedAt } from "../blocked.ts"
 import { setExecution } from "../execution.ts"
 import { type ExecutionFilter, type Listed, searchExecutions } from "../list.ts"
 
@@ -25,7 +26,13 @@ export const v2 = share<Cx>()(ActionService, {
       sort: meaning(columns, req.sortingColumn ?? ExecutionFieldName.UNSPECIFIED),
       filters: req.filters.map((each) => filterOf(cx, each)),
     })
-    return { pagination: pagination(found), executions: found.rows.map(toExecution) }
+    const executions = found.rows.map((row) => ({
+      ...toExecution(row),
+      blockedTargets: blockedAt(cx, row.id).map(({ targetId, userIds }) => ({
+        ...{ targetId, userIds: [...userIds] },
+      })),
+    }))
+    return { pagination: pagination(found), executions }
   },
   listExecutionFunctions: () => ({ functions: [...functions] }),
   listExecutionMethods: () => ({ methods: methodNames }),

@@ -109,6 +109,14 @@ test.each([letters, ascii])(
   },
 )
 
+test("an organization can't name a user by the other spelling of somebody's address", async () => {
+  const cx = estate.cx()
+  await createUser(cx, "holder", proven(letters, "max"))
+  const email = { value: ascii, verified: true, verifier: { by: "organization" as const } }
+  await createUser(cx, "other", { ...person("eve", "org2"), userName: ascii, email })
+  expect(findByLoginName(cx, ascii)).toBe("holder")
+})
+
 test("two of an earlier version stay apart: each signs in by its own spelling", async () => {
   await addEarlier("one", letters)
   await addEarlier("two", ascii)

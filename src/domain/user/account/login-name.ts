@@ -192,18 +192,20 @@ function findByHeldContact(cx: Cx, text: string): string | undefined {
 }
 
 /**
- * Earlier versions took two spellings of one address for two. Of two users who have verified one
- * each, who is named by the spelling that was typed keeps signing in by it.
+ * Earlier versions took two spellings of one address for two. Of two users who have proven one
+ * each, who is named by the spelling that was typed keeps signing in by it. Nobody else can make a
+ * name find somebody else than the holder of the address.
  */
 function twinSpelled(cx: Cx, typed: string, held: string): string | undefined {
-  const isSpelledBy = (id: string): boolean => {
+  if (foldedForms(typed).length === 1) return undefined
+  const emailOf = (id: string) => {
     const state = cx.store.state(cx, user, id)
-    if (hasLeft(state) || state.kind !== "human" || !state.email.verified) return false
-    return fold(state.email.address) === fold(typed)
+    const isSpelled = !hasLeft(state) && state.kind === "human" && state.email.verified
+    return isSpelled && fold(state.email.address) === fold(typed) ? state.email : undefined
   }
-  if (foldedForms(typed).length === 1 || isSpelledBy(held)) return undefined
+  if (emailOf(held)) return undefined
   const twin = findByUserName(cx, typed)
-  return twin !== undefined && isSpelledBy(twin) ? twin : undefined
+  return twin !== undefined && emailOf(twin)?.verifier?.by === "user" ? twin : undefined
 }
 
 /**

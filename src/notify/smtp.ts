@@ -1,7 +1,15 @@
 import { isIP } from "node:net"
+import { networkInterfaces } from "node:os"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
 import { traced } from "../kernel/lane/trace.ts"
-import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/net/mail.ts"
+import {
+  addressLiteral,
+  type Delivery,
+  type Mail,
+  type MailServer,
+  type MailStep,
+  type SendMail,
+} from "../kernel/net/mail.ts"
 import { isPrivateNetwork } from "../kernel/net/outbound.ts"
 import { asciiEmail } from "../kernel/text/email.ts"
 import { addressOf, type MayReach, type OutboundParts, reachable } from "./outbound.ts"
@@ -58,7 +66,7 @@ async function connectionTo(
     requireTLS: tls,
     // Encrypted by chance is encrypted by nobody's decision; a certificate nobody checks, too.
     ignoreTLS: !tls,
-    name: clientName,
+    name: clientName ?? addressLiteral(ownAddress()),
     connectionTimeout: silenceMax,
     greetingTimeout: silenceMax,
     socketTimeout: silenceMax,
@@ -70,6 +78,13 @@ async function connectionTo(
       ...(isIP(host) === 0 && { servername: host }),
     },
   })
+}
+
+/** The address of this machine in its network; relays distrust one that is loopback. */
+function ownAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? [])
+  const found = all.find(({ internal, family }) => !internal && family === "IPv4")
+  return found?.address ?? "127.0.0.1"
 }
 
 type Talk = { readonly server: MailServer; readonly mail: Mail; readonly steps: MailStep[] }

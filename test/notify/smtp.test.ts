@@ -104,11 +104,18 @@ describe("a mail reaches a real server, and says how", () => {
     ["https://konto.müller.test:8443", "konto.xn--mller-kva.test"],
     ["http://192.0.2.7:8080", "[192.0.2.7]"],
     ["http://[2001:db8::7]", "[IPv6:2001:db8::7]"],
-    ["http://localhost:8080", "[127.0.0.1]"],
   ])("RFC 5321 §4.1.1.1: EHLO at %s has %s", async (publicUrl, name) => {
     const { port, lines } = await transcribing()
-    await send(at(port, { clientName: clientNameOf(publicUrl) }), mail)
+    await send(at(port, { clientName: clientNameOf(publicUrl) ?? "" }), mail)
     expect(lines[0]).toBe(`EHLO ${name}`)
+  })
+
+  test("RFC 5321 §4.1.3: EHLO has an address where the public host is no domain", async () => {
+    expect(clientNameOf("http://localhost:8080")).toBeUndefined()
+    const { port, lines } = await transcribing()
+    const { clientName: _, ...place } = at(port)
+    await send(place, mail)
+    expect(lines[0]).toMatch(/^EHLO \[\d+\.\d+\.\d+\.\d+\]$/)
   })
 
   test("RFC 5890: with A-labels in the envelope and the headers", async () => {

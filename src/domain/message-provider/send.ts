@@ -65,7 +65,8 @@ export async function serverOf(cx: Cx, smtp: Smtp, secret: string): Promise<Mail
   const { tls, user, auth } = smtp
   const clientName = clientNameOf(requireInstance(cx).publicUrl)
   const server: Omit<MailServer, "auth"> = {
-    ...{ host, port, tls, clientName, implicitTls: isImplicitTls(smtp) },
+    ...{ host, port, tls, implicitTls: isImplicitTls(smtp) },
+    ...(clientName !== undefined && { clientName }),
     ...(smtp.caCertificate !== undefined && { authorities: smtp.caCertificate }),
     // There may be more instances than there were.
     ...(smtp.privateNetwork && isOnlyInstance(cx) && { isPrivate: true }),

@@ -3,8 +3,8 @@ import { isIP } from "node:net"
 /** An SMTP server, and how it is spoken to. `secret` is a password, or an OAuth access token. */
 export type MailServer = {
   readonly host: string
-  /** What the client calls itself in EHLO. */
-  readonly clientName: string
+  /** What the client calls itself in EHLO; absent for the address of this machine. */
+  readonly clientName?: string
   readonly port: number
   /** Whether it is spoken to over TLS from the first byte, whatever `tls` says. */
   readonly implicitTls?: boolean
@@ -21,13 +21,18 @@ export type MailServer = {
 
 /**
  * RFC 5321 §4.1.1.1: what a client calls itself: the host of the public address, which recipients
- * can look up; else an address literal (§4.1.3). The name of this machine may be a container's.
+ * can look up. Undefined where that is a name of a local network only. The name of this machine may
+ * be a container's.
  */
-export function clientNameOf(publicUrl: string): string {
+export function clientNameOf(publicUrl: string): string | undefined {
   const host = new URL(publicUrl).hostname.replace(/^\[|\]$/g, "")
-  if (isIP(host) !== 0) return isIP(host) === 6 ? `[IPv6:${host}]` : `[${host}]`
-  return host.includes(".") ? host : "[127.0.0.1]"
+  if (isIP(host) !== 0) return addressLiteral(host)
+  return host.includes(".") ? host : undefined
 }
+
+/** RFC 5321 §4.1.3. */
+export const addressLiteral = (address: string): string =>
+  isIP(address) === 6 ? `[IPv6:${address}]` : `[${address}]`
 
 /** One mail to one person, in both forms. Nobody writes to several at once. */
 export type Mail = {

@@ -45,7 +45,7 @@ test("the binary writes to a new person by a real mail server", async () => {
   await expect.poll(sent, { timeout: 60_000 }).toMatchObject([{ status: "MESSAGE_STATUS_SENT" }])
 })
 
-test("a greylisted recipient delays nobody's mail, and gets theirs once it is accepted", async () => {
+test("a greylisted recipient delays nobody's mail, and gets theirs later", async () => {
   const organizationId = (await service.get("ListOrganizations")).result[0].id
   const add = (name: string) => {
     const profile = { givenName: name, familyName: "Person" }

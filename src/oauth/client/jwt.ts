@@ -77,7 +77,8 @@ type Wanted = {
 
 /**
  * FAPI 2.0 Security Profile §5.3.2.1: a JWT from a clock that is up to 10 seconds ahead is
- * accepted, one from a minute ahead is rejected; so is everything in between. Bounds `iat` and `nbf`.
+ * accepted, one from a minute ahead is rejected. What is in between is rejected here, too. Bounds
+ * `iat` and `nbf`.
  */
 export const aheadMaxSeconds = 10
 

@@ -99,7 +99,10 @@ const serve = ({ data, https, grpc, authority, args }: Served) =>
   )
 
 describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
-  test("gives one, and the next in time; a restart keeps it", { timeout: 240_000 }, async () => {
+  // Both wait half a minute for a certificate to be due.
+  const patient = { timeout: 240_000, concurrent: true }
+
+  test("gives one, and the next in time; a restart keeps it", patient, async () => {
     const [https, http, grpc] = [await freePort(), await freePort(), await freePort()]
     const data = `${folder.path}/data`
     await setUp(data, `https://${host}`)
@@ -136,7 +139,8 @@ describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
       await authority.stop()
     }
   })
-  test("looks by TLS, too, and all are answered meanwhile", { timeout: 240_000 }, async () => {
+
+  test("looks by TLS, too, and all are answered meanwhile", patient, async () => {
     const [https, grpc] = [await freePort(), await freePort()]
     const data = `${folder.path}/tls`
     await setUp(data, `https://${host}`)

@@ -107,7 +107,7 @@ describe.runIf(needs("pebble"))("an authority that speaks ACME", () => {
     const data = `${folder.path}/data`
     await setUp(data, `https://${host}`)
     // With a third left a new one is due, and somebody looks each ten seconds.
-    const authority = await startPebble({ httpPort: http, life: 26 })
+    const authority = await startPebble({ httpPort: http, life: 29 })
     const args = ["--redirect-listen", `127.0.0.1:${http}`]
     const served = { data, https, grpc, authority, args }
     let server = serve(served)

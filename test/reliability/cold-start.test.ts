@@ -11,9 +11,9 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { binary, freePort, temporaryFolder } from "../support/latchkey.ts"
 import { type Client, call, perform } from "../support/load.ts"
+import { timed } from "../support/quiet.ts"
 import { type Child, launch, type Surroundings, serveArgs, setupArgs } from "./bootstrap/process.ts"
 import { openClient, openHouse } from "./house.ts"
-import { timed } from "./quiet.ts"
 import { populate } from "./replay/population.ts"
 
 /** From nothing to the first answer, in ms; the best of five, since others use the machine too. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Running, run, temporaryFolder } from "../support/latchkey.ts"
 import { type Client, call } from "../support/load.ts"
+import { timed } from "../support/quiet.ts"
 import { openHouse } from "./house.ts"
-import { timed } from "./quiet.ts"
 
 describe("a second process on the same data folder (R-09)", () => {
   const folder = temporaryFolder()

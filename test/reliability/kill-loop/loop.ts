@@ -1,9 +1,9 @@
 import { openFamilies } from "../../support/family.ts"
 import { type Journal, newJournal, startLoad, writers } from "../../support/load.ts"
+import { timed } from "../../support/quiet.ts"
 import { pause } from "../../support/wait.ts"
 import { audit, openDatabase, rebuiltOtherwise } from "../audit.ts"
 import { openHouse } from "../house.ts"
-import { timed } from "../quiet.ts"
 import { aftermath } from "./aftermath.ts"
 
 export type KillLoop = {

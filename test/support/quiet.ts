@@ -1,10 +1,11 @@
 // How long something takes on a machine that has nothing else to do.
-import { run } from "../support/latchkey.ts"
+import { run } from "./latchkey.ts"
 
 /** What the program takes to say its version there, at most. */
 const quietLoadMs = 100
 
-async function loadMs(): Promise<number> {
+/** How long it takes at the moment: what others on the machine make of nearly nothing. */
+export async function loadMs(): Promise<number> {
   const began = performance.now()
   await run(["version"])
   return performance.now() - began

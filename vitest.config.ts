@@ -72,6 +72,16 @@ export const groups: readonly Group[] = [
     isParallel: false,
     isBeside: true,
   },
+  // Against the binary, too: half of the time it waits for one to start, or for what comes in time.
+  {
+    name: "acceptance",
+    include: ["test/acceptance/**/*.test.ts"],
+    exclude: mocking,
+    isParallel: true,
+    isBeside: true,
+    inMemory: true,
+    first: ["test/acceptance/documentation.test.ts", "test/acceptance/acme.test.ts"],
+  },
   {
     name: "unit",
     include: ["test/**/*.test.{ts,tsx}"],
@@ -115,18 +125,12 @@ export const groups: readonly Group[] = [
     inMemory: true,
     checked: workersChecked,
   },
-  // From here on everything runs against the compiled binary.
-  {
-    name: "acceptance",
-    include: ["test/acceptance/**/*.test.ts"],
-    exclude: mocking,
-    isParallel: true,
-  },
   {
     name: "e2e",
     include: ["test/e2e/**/*.test.ts"],
     exclude: [],
     isParallel: true,
+    inMemory: true,
     first: ["test/e2e/roles.test.ts", "test/e2e/keyboard.test.ts", "test/e2e/pages.test.ts"],
     // A browser is the one part whose timing nobody here controls.
     retriesFailedFiles: true,

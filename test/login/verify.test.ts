@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { requestCode } from "../../src/domain/user/account/contact.ts"
+import { requestReset } from "../../src/domain/user/credential/reset.ts"
+import { sentCode } from "../../src/domain/user/credential/sent-code.ts"
 import { type CodeOf, createCode, createUser, lockUser, user } from "../../src/domain/user/index.ts"
 import { browserOf, openProvider, type Provider } from "../oauth/provider.ts"
 
@@ -64,6 +66,18 @@ describe.each([
     expect((await browser.post(first, {})).page).toContain(words)
   })
 
+  test("stays valid by its own key after ten wrong codes were typed", async () => {
+    const code = await sent(of)
+    const browser = browserOf(provider)
+    const typed = await browser.go(link())
+    for (let count = 0; count < 10; count++) await browser.post(typed, { code: "AAAAAA" })
+    expect((await browser.post(typed, { code })).response.status).toBe(429)
+    const { key } = sentCode(provider.cx(), id, of) ?? { key: "" }
+    const opened = await browser.go(`${link()}&key=${key}`)
+    expect((await browser.post(opened, { code: "BBBBBB" })).response.status).toBe(429)
+    expect((await browser.post(opened, { code })).page).toContain(words)
+  })
+
   test("tells nobody who is here: wrong, absent, or a service user", async () => {
     await sent(of)
     const ids = [id, "404", JSON.parse(provider.setup.serviceKey).userId]
@@ -87,4 +101,17 @@ describe.each([
     expect((await browser.post(first, { code })).response.status).toBe(429)
     expect(isVerified(of)).toBe(false)
   })
+})
+
+test("the link for a new password stays valid after ten wrong codes, up to the password", async () => {
+  const code = createCode(provider.cx(), id, { of: "password", returned: false })
+  await requestReset(provider.cx(), id, { code, channel: "email" })
+  const { key } = sentCode(provider.cx(), id, "password") ?? { key: "" }
+  const browser = browserOf(provider)
+  const opened = await browser.go(`/ui/login/password/set?userId=${id}&key=${key}`)
+  for (let count = 0; count < 10; count++) await browser.post(opened, { code: "AAAAAA" })
+  const chosen = await browser.post(opened, { code: code.plain })
+  const password = "Correct-horse-7-battery"
+  const done = await browser.post(chosen, { password, repeat: password })
+  expect(done.path).toBe("/ui/login/password/done")
 })

@@ -63,7 +63,7 @@ describe("an owner who has lost everything", () => {
     const { link, loginName, expires, isNewOwner } = await ask()
     expect([loginName, isNewOwner]).toEqual(["ada", false])
     expect(link).toMatch(
-      /^https:\/\/id\.example\.com\/ui\/login\/password\/set\?userId=\d+&organization=\d+#\w+$/,
+      /^https:\/\/id\.example\.com\/ui\/login\/password\/set\?userId=\d+&organization=\d+&key=[\w-]{22}#\w+$/,
     )
     expect(expires - before).toBeGreaterThan(14 * 60_000)
     expect(expires - before).toBeLessThan(16 * 60_000)

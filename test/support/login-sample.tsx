@@ -25,7 +25,7 @@ function groundOf(language: string, named: string, assets: login.Assets) {
     base: { ...login.translator([language]), assets },
     account,
     application: { name: named, learns: ["identity", "name", "offline"] as const },
-    linked: { userId: named, code: named, organization: named, request: named },
+    linked: { userId: named, code: named, key: named, organization: named, request: named },
     /** Pages for somebody who is known by now. */
     known: { form, account, changeHref },
   }
@@ -138,7 +138,7 @@ const factors = ({ base, known, application, named }: Ground): Samples => ({
     ...{ kind: "passkey", options: "{}", hidden: { challenge: "sealed" } },
   }),
   passkeyLink: createElement(login.PasskeyLinkPage, {
-    ...{ ...base, form, userId: named, codeId: named, error: named },
+    ...{ ...base, form, userId: named, codeId: named, linkKey: named, error: named },
   }),
 })
 

@@ -11,6 +11,8 @@ import type { TextKey } from "./texts/index.ts"
 export type Linked = {
   readonly userId: string
   readonly code: string
+  /** What the link carries beside its code; empty for a code that is typed from elsewhere. */
+  readonly key: string
   /** As the link says it; nothing hangs from it. */
   readonly organization: string
   /** The sign-in that the link was asked for in; empty where in none. */
@@ -129,6 +131,7 @@ function LinkedFields({ linked }: { readonly linked: Linked }) {
       <input type="hidden" name="userId" value={linked.userId} />
       <input type="hidden" name="organization" value={linked.organization} />
       {linked.request && <input type="hidden" name="request" value={linked.request} />}
+      {linked.key && <input type="hidden" name="key" value={linked.key} />}
     </>
   )
 }

@@ -44,20 +44,26 @@ const codeKinds: Readonly<Partial<Record<Kind, CodeFor>>> = {
 /** What a message says now; a reason in words where it is worth nothing any more. */
 export function contentOf(cx: Cx, message: Message): Content | { readonly over: string } {
   if (message.to === "") return { over: "there is nobody any more to write to" }
-  if (message.codeExpires === 0) return worded(cx, message, "")
+  if (message.codeExpires === 0) return worded(cx, message, { plain: "" })
   const code = codeOf(cx, message)
   if (code === undefined) return { over: "its code was used or replaced" }
   if (cx.clock.now() >= message.codeExpires) return { over: "its code is no longer good" }
   return worded(cx, message, code)
 }
 
-/** The code in the plain; undefined where the person has another one, or none, by now. */
-function codeOf(cx: Cx, message: Message): string | undefined {
+/** A code in the plain, and what our own link carries beside it. */
+type SentCode = { readonly plain: string; readonly key?: string }
+
+/** The code of a message; undefined where the person has another one, or none, by now. */
+function codeOf(cx: Cx, message: Message): SentCode | undefined {
   const { kind, userId, sealed, codeExpires, isRegistrant } = message
-  if (sealed !== "") return cx.secrets.open("seal", sealed, about(message))
+  if (sealed !== "") {
+    const plain = cx.secrets.open("seal", sealed, about(message))
+    return plain === undefined ? undefined : { plain }
+  }
   const of = codeKinds[kind]
   const code = isRegistrant ? registrationCode(cx, userId) : of && sentCode(cx, userId, of)
-  return code?.expires === codeExpires ? code.plain : undefined
+  return code?.expires === codeExpires ? code : undefined
 }
 
 /** A code that nothing but its message can be read from. */
@@ -66,7 +72,7 @@ export const sealedFor = (cx: Pick<Call, "secrets">, cause: Cause, code: string)
 
 const about = ({ userId, kind }: Cause): string => `message/${userId}/${kind}`
 
-function worded(cx: Cx, message: Message, code: string): Content {
+function worded(cx: Cx, message: Message, { plain: code, key = "" }: SentCode): Content {
   const { kind, userId } = message
   const row = rowOf(cx, message)
   const isSafe = !message.isRegistrant && isMailSafe(cx, userId, message.to)
@@ -105,6 +111,7 @@ function worded(cx: Cx, message: Message, code: string): Content {
   )
   const places = {
     code,
+    key,
     orgId,
     // Pages find the user by it.
     loginName: message.isRegistrant ? row.user_name : findLoginName(cx, userId),
@@ -146,7 +153,9 @@ const addressOnly = (to: string) => ({
   ...{ email: to, email_verified: 0, phone: "", phone_verified: 0 },
 })
 
-type Places = Readonly<Record<"code" | "orgId" | "loginName" | "displayName" | "language", string>>
+type Places = Readonly<
+  Record<"code" | "key" | "orgId" | "loginName" | "displayName" | "language", string>
+>
 
 /**
  * Where a message leads: what its cause asked for, else our page for it, at the public address
@@ -154,7 +163,7 @@ type Places = Readonly<Record<"code" | "orgId" | "loginName" | "displayName" | "
  */
 function linkOf(cx: Cx, message: Message, places: Places): string {
   const { kind, userId, urlTemplate, sessionId = "", requestId = "", codeId = "" } = message
-  const { code, orgId, loginName } = places
+  const { code, key, orgId, loginName } = places
   if (urlTemplate !== "") {
     const values: Readonly<Record<string, string>> = {
       ...{ UserID: userId, Code: code, OrgID: orgId, LoginName: loginName, SessionID: sessionId },
@@ -164,17 +173,18 @@ function linkOf(cx: Cx, message: Message, places: Places): string {
       encodeURIComponent(values[name] ?? ""),
     )
   }
-  return pageLink(cx, kind, { userId, orgId, code, codeId, requestId })
+  return pageLink(cx, kind, { userId, orgId, code, key, codeId, requestId })
 }
 
 type Led = Readonly<Record<"userId" | "orgId" | "code", string>> & {
+  readonly key?: string
   readonly codeId?: string
   readonly requestId?: string
 }
 
 /** Where our own page for a kind of message is, at the public address; "" where there is none. */
 export function pageLink(cx: Cx, kind: Kind, led: Led): string {
-  const { userId, orgId, code, codeId = "", requestId = "" } = led
+  const { userId, orgId, code, key = "", codeId = "", requestId = "" } = led
   const { publicUrl } = requireInstance(cx)
   const page = pages[kind]
   if (page === undefined) return ""
@@ -182,6 +192,8 @@ export function pageLink(cx: Cx, kind: Kind, led: Led): string {
   if (code === "") return `${publicUrl}${path}`
   const parameters = new URLSearchParams({ userId, organization: orgId, ...more })
   if (codeId !== "") parameters.set("codeId", codeId)
+  // Worth nothing without the code, so that it may stand where servers log it.
+  if (key !== "") parameters.set("key", key)
   if (requestId !== "") parameters.set("request", requestId)
   return `${publicUrl}${path}?${parameters}#${encodeURIComponent(code)}`
 }

@@ -81,7 +81,13 @@ export {
   verifiedAtHomeOnly,
 } from "./account/verified.ts"
 export { type Attempts, attemptsOf, isStandIn, turnsFor } from "./credential/attempt.ts"
-export { type CodeFor, type CodeOf, createCode, type NewCode } from "./credential/code.ts"
+export {
+  type CodeFor,
+  type CodeOf,
+  createCode,
+  linkKeyOf,
+  type NewCode,
+} from "./credential/code.ts"
 export { type CodeCheck, checkCode } from "./credential/code-check.ts"
 export { countRequest } from "./credential/code-count.ts"
 export {

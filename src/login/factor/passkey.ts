@@ -72,9 +72,9 @@ export function askPasskeyLink(loginContext: LoginContext): Promise<Response> | 
   if (note?.begun) return makePage(loginContext, note, note.begun)
   if (note) return linkPage(loginContext, note, "wrong")
   const { searchParams } = new URL(loginContext.request.url)
-  const [userId, codeId] = [searchParams.get("userId") ?? "", searchParams.get("codeId") ?? ""]
-  if (userId === "") return trouble(loginContext, { problem: "not_found", status: 404 })
-  return linkPage(loginContext, { userId, codeId })
+  const named = namedIn({ get: (name) => searchParams.get(name) ?? "" })
+  if (named.userId === "") return trouble(loginContext, { problem: "not_found", status: 404 })
+  return linkPage(loginContext, named)
 }
 
 /** The code was shown, which begins the registration; or the passkey is there, which signs in. */
@@ -83,12 +83,12 @@ export async function takePasskeyLink(
   fields: Fields,
 ): Promise<Response> {
   const { cx } = loginContext
-  const named = { userId: fields.get("userId"), codeId: fields.get("codeId") }
-  const { userId, codeId } = named
+  const named = namedIn(fields)
+  const { userId, codeId, linkKey } = named
   const given = fields.get("credential")
   const code = fields.get("code")
   if (userId === "" || userId.length > idMax || codeId.length > idMax) {
-    return links.next(loginContext, { userId: userId.slice(0, idMax), codeId: "" })
+    return links.next(loginContext, { userId: userId.slice(0, idMax), codeId: "", linkKey: "" })
   }
   if (given !== "") {
     const tokenId = fields.get("tokenId")
@@ -99,7 +99,7 @@ export async function takePasskeyLink(
   }
   try {
     cx.allowance?.spend("guess")
-    const link = { codeId, code }
+    const link = { codeId, code, key: linkKey }
     const { tokenId, options } = await beginKey(cx, userId, { kind: "passkey", link })
     cx.allowance?.refund("guess")
     const begun = { code, tokenId, options: JSON.stringify(options) }
@@ -116,7 +116,13 @@ export async function takePasskeyLink(
 
 const idMax = 200
 
-type Named = { readonly userId: string; readonly codeId: string }
+type Named = Readonly<Record<"userId" | "codeId" | "linkKey", string>>
+
+const namedIn = (fields: Fields): Named => ({
+  userId: fields.get("userId"),
+  codeId: fields.get("codeId"),
+  linkKey: fields.get("key").slice(0, idMax),
+})
 
 function linkPage(loginContext: LoginContext, named: Named, problem?: "wrong"): Promise<Response> {
   const form = targetOf(loginContext, loginPaths.passkeySet)
@@ -132,7 +138,7 @@ function linkPage(loginContext: LoginContext, named: Named, problem?: "wrong"): 
 
 function makePage(
   loginContext: LoginContext,
-  { userId, codeId }: Named,
+  { userId, codeId, linkKey }: Named,
   { code, tokenId, options }: NonNullable<LinkShown["begun"]>,
 ): Promise<Response> {
   const page = {
@@ -141,7 +147,7 @@ function makePage(
     account: accountOf(loginContext.cx, userId),
     changeHref: hrefOf(loginContext, loginPaths.loginName),
     options,
-    hidden: { userId, codeId, code, tokenId },
+    hidden: { userId, codeId, key: linkKey, code, tokenId },
   } as const
   return loginContext.show(
     loginContext.cx,

@@ -41,6 +41,7 @@ export function askLink(loginContext: LoginContext, kind: LinkKind): Promise<Res
 export const linkedIn = (fields: Fields): Linked => ({
   userId: fields.get("userId"),
   code: fields.get("code").trim(),
+  key: fields.get("key"),
   organization: fields.get("organization"),
   request: fields.get("request"),
 })
@@ -54,9 +55,9 @@ export type LinkRefusal =
 export const checkLink = (
   cx: Cx,
   kind: "invite" | "reset",
-  { userId, code }: Linked,
+  { userId, code, key }: Linked,
 ): Promise<"ok" | LinkRefusal> =>
-  guessing(cx, code, () => checkCode(cx, userId, { of: kinds[kind].of, given: code }))
+  guessing(cx, code, () => checkCode(cx, userId, { of: kinds[kind].of, given: code, key }))
 
 /** The same with something else that looks at the code. */
 export async function guessing(
@@ -106,9 +107,10 @@ export function refuseLink(
 }
 
 /** Ids and codes are shorter; what is not is wrong however much of it is shown again. */
-const shortened = ({ userId, code, organization, request }: Linked): Linked => ({
+const shortened = ({ userId, code, key, organization, request }: Linked): Linked => ({
   userId: userId.slice(0, 200),
   code: code.slice(0, 200),
+  key: key.slice(0, 200),
   organization: organization.slice(0, 200),
   request: request.slice(0, 200),
 })

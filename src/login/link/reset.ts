@@ -42,12 +42,12 @@ export async function takeNewPassword(
 ): Promise<Response> {
   const { cx, browserContext } = loginContext
   const linked = linkedIn(fields)
-  const { userId, code } = linked
+  const { userId, code, key } = linked
   const result = await checkLink(cx, kind, linked)
   if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
   try {
     const password = await newPasswordIn(fields, (plain) =>
-      resetPasswordFor(cx, userId, { code, plain }),
+      resetPasswordFor(cx, userId, { code, key, plain }),
     )
     if ("key" in password) return choices.next(loginContext, { linked, problem: password })
     await setPassword(cx, userId, password)

@@ -23,8 +23,8 @@ export const takeVerify =
   async (loginContext: LoginContext, fields: Fields): Promise<Response> => {
     const { cx } = loginContext
     const linked = linkedIn(fields)
-    const { userId, code } = linked
-    const result = await guessing(cx, code, () => verifyByLink(cx, userId, { of, code }))
+    const { userId, code, key } = linked
+    const result = await guessing(cx, code, () => verifyByLink(cx, userId, { of, code, key }))
     if (result === "ok") return goTo(`${loginPaths.verified}?of=${of}`)
     return refuseLink(loginContext, { kind: `verify_${of}`, linked }, result)
   }

@@ -17,6 +17,7 @@ import {
   findByLoginName,
   hasLeft,
   homeOf,
+  linkKeyOf,
   recoverUser,
   standingOf,
   user,
@@ -60,7 +61,8 @@ export async function recover(
   })
   const loginName = userNameOf(cx, userId) ?? ""
   services.log.warning("a link was made that lets the owner {userId} in again", { userId })
-  const link = pageLink(cx, "password_reset", { userId, orgId, code: code.plain })
+  const key = linkKeyOf(cx, userId, { of: "password", sealed: code.sealed })
+  const link = pageLink(cx, "password_reset", { userId, orgId, code: code.plain, key })
   return { link, loginName, expires: code.expires, isNewOwner: step.value }
 }
 

@@ -7,21 +7,24 @@ export type PasskeyLinkPageProps = PageProps & {
   readonly form: Target
   readonly userId: string
   readonly codeId: string
+  /** What the link carries beside its code; empty without it. */
+  readonly linkKey: string
   readonly error?: string | undefined
 }
 
 /**
  * Where the link to register a passkey leads; it says nothing of anybody before the code is known
- * to be right. Posts `userId`, `codeId` and `code`.
+ * to be right. Posts `userId`, `codeId`, `key` and `code`.
  */
 export function PasskeyLinkPage(props: PasskeyLinkPageProps) {
-  const { t, form, userId, codeId, error } = props
+  const { t, form, userId, codeId, linkKey, error } = props
   return (
     <Frame {...props} title={t("passkey_link.title")}>
       <Heading title={t("passkey_link.title")} lead={t("passkey_link.lead")} />
       <FlowForm target={form}>
         <input type="hidden" name="userId" value={userId} />
         <input type="hidden" name="codeId" value={codeId} />
+        {linkKey && <input type="hidden" name="key" value={linkKey} />}
         <div data-code-field="">
           <TextField
             label={t("factor.code")}

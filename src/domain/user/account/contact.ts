@@ -71,9 +71,9 @@ export async function verifyContact(
 function takeCode(
   tx: Transaction,
   id: string,
-  { of, code }: { readonly of: CodeOf; readonly code: string },
+  { of, code, key }: { readonly of: CodeOf; readonly code: string; readonly key?: string },
 ): boolean {
-  if (!tryCode(tx, id, { of, given: code })) return false
+  if (!tryCode(tx, id, { of, given: code, key })) return false
   const person = personOf(tx.state(user, id))
   const verifier = verifierByCode(person, of)
   const email = of === "email" ? person.email.address : ""
@@ -94,9 +94,10 @@ function takeCode(
 export async function verifyByLink(
   cx: Cx,
   id: string,
-  given: { readonly of: CodeOf; readonly code: string },
+  given: { readonly of: CodeOf; readonly code: string; readonly key: string },
 ): Promise<CodeCheck> {
-  const result = await checkCode(cx, id, { of: given.of, given: given.code })
+  const { of, code, key } = given
+  const result = await checkCode(cx, id, { of, given: code, key })
   if (result !== "ok") return result
   const step = await cx.store.transact(cx, (tx) => takeCode(tx, id, given))
   return step.value ? "ok" : "wrong"

@@ -3,7 +3,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Decision, Transaction } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
 import { type Code, type Human, hasLeft, type User, user } from "../model.ts"
-import { type CodeFor, codeAbout } from "./code.ts"
+import { type CodeFor, codeAbout, linkKeyOf } from "./code.ts"
 import { countFailure, mayTryCode } from "./code-count.ts"
 
 /** The code that a person was made last for a purpose; null where there is none. */
@@ -15,7 +15,8 @@ export function codeOf(state: User, of: CodeFor): Code | null {
   return codes[of] ?? null
 }
 
-type Given = { readonly of: CodeFor; readonly given: string }
+/** A code that somebody shows; `key` is what our own link carries beside it. */
+type Given = { readonly of: CodeFor; readonly given: string; readonly key?: string | undefined }
 
 /** Whether what somebody says is the code of a user, and still good. */
 export function isCode(tx: Transaction, id: string, { of, given }: Given): boolean {
@@ -28,13 +29,21 @@ export function isCode(tx: Transaction, id: string, { of, given }: Given): boole
   return sameText(plain, typed) || sameText(plain, typed.toUpperCase())
 }
 
+/** Whether a key is the one in our link of the code that a user was made last. */
+function isLinkKey(tx: Transaction, id: string, { of, key = "" }: Given): boolean {
+  const sent = codeOf(tx.state(user, id), of)
+  return sent !== null && sameText(key, linkKeyOf(tx, id, { of, sealed: sent.sealed }))
+}
+
 /**
  * The same, and counts a code that is wrong, within the step: of those that come at the same
- * moment, too, only few are looked at.
+ * moment, too, only few are looked at. The right code with the key of its link is accepted
+ * whatever others have tried: nobody guesses that key.
  */
 export function tryCode(tx: Transaction, id: string, given: Given): boolean {
-  mayTryCode(tx, id, given.of)
   const isRight = isCode(tx, id, given)
+  if (isRight && isLinkKey(tx, id, given)) return true
+  mayTryCode(tx, id, given.of)
   if (!isRight) countFailure(tx, id, given.of)
   return isRight
 }

@@ -1,8 +1,10 @@
 import { isOpenWindow } from "../../../kernel/clock.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { networkOf } from "../../../kernel/net/address.ts"
 import {
   aggregate,
   type ClaimChange,
+  type Decision,
   type Draft,
   type Event,
   type Transaction,
@@ -41,23 +43,29 @@ type FailedType = (typeof failures)[TriedFor]
 
 export type CodeCountEvent =
   | { [Type in RequestedType]: Event<Type> }[RequestedType]
-  | { [Type in FailedType]: Event<Type> }[FailedType]
+  | { [Type in FailedType]: Event<Type, FailedBy> }[FailedType]
   /** It takes what makes a link good once. */
   | Event<"user.human.magic_link.check.succeeded">
 
-/** What was tried within an hour from `since`, ms UTC. */
+/** Who has tried a wrong code, as a keyed hash; events of earlier versions don't have it. */
+type FailedBy = { readonly caller?: string }
+
+/** What was tried within an hour from `since`, ms UTC; `by` each caller of whom that is known. */
 export type CodeCount = {
   readonly since: number
   readonly requested: number
   readonly failed: number
+  readonly by?: Readonly<Record<string, number>>
 }
 
 const hour = 3_600_000
 
-/** Within an hour, of one person and for one purpose, however many codes are made meanwhile. */
-export const codeLimits = { requested: 10, failed: 10 } as const
-
-type Counted = keyof typeof codeLimits
+/**
+ * Within an hour, of one person and for one purpose, however many codes are made meanwhile: codes
+ * that are asked for, wrong ones of one caller, and wrong ones of all. A caller's failures keep
+ * nobody else out; those of all end what can be guessed, and the link of the message stays valid.
+ */
+export const codeLimits = { requested: 10, failed: 10, failedByAll: 100 } as const
 
 /**
  * Codes that were asked for and wrong ones that were tried, apart from the user's own stream: that
@@ -77,17 +85,17 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
     "user.human.magic_link.requested": another("requested"),
     "user.human.mfa.otp.email.code.requested": another("requested"),
     "user.human.mfa.otp.sms.code.requested": another("requested"),
-    "user.human.email.verification.failed": another("failed"),
-    "user.human.phone.verification.failed": another("failed"),
-    "user.human.invite.check.failed": another("failed"),
-    "user.human.password.code.check.failed": another("failed"),
-    "user.human.passwordless.initialization.code.check.failed": another("failed"),
-    "user.human.magic_link.check.failed": another("failed"),
+    "user.human.email.verification.failed": anotherFailed,
+    "user.human.phone.verification.failed": anotherFailed,
+    "user.human.invite.check.failed": anotherFailed,
+    "user.human.password.code.check.failed": anotherFailed,
+    "user.human.passwordless.initialization.code.check.failed": anotherFailed,
+    "user.human.magic_link.check.failed": anotherFailed,
     "user.human.magic_link.check.succeeded": (state) => state,
   },
 })
 
-function another(what: Counted) {
+function another(what: "requested" | "failed") {
   return (state: CodeCount, { time }: { readonly time: number }): CodeCount => {
     const current = isOpenWindow(state.since, hour, time)
       ? state
@@ -96,10 +104,24 @@ function another(what: Counted) {
   }
 }
 
+function anotherFailed(
+  state: CodeCount,
+  event: { readonly time: number; readonly data: FailedBy },
+): CodeCount {
+  const next = another("failed")(state, event)
+  const { caller } = event.data
+  if (caller === undefined) return next
+  return { ...next, by: { ...next.by, [caller]: (next.by?.[caller] ?? 0) + 1 } }
+}
+
 /** Counts a code that is asked for, by which somebody is written to; refuses one too many. */
 export function countRequest(tx: Transaction, userId: string, of: CodePurpose): void {
-  mustBeFew(tx, { userId, of, what: "requested" })
-  count(tx, userId, { of, type: requests[of] })
+  const { since, requested } = tx.state(codeCount, idOf(userId, of))
+  if (isOpenWindow(since, hour, tx.now) && requested >= codeLimits.requested) {
+    throw tooManyError("codes were asked for", since + hour - tx.now)
+  }
+  const counted: Draft<CodeCountEvent> = { type: requests[of], data: {} }
+  tx.append(codeCount, idOf(userId, of), [counted])
 }
 
 /** Whether one more would be too many; for who must not be told, nor kept waiting, by that. */
@@ -108,13 +130,30 @@ export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpos
   return isOpenWindow(since, hour, tx.now) && requested >= codeLimits.requested
 }
 
-/** Refuses to look at a code where too many wrong ones were tried; asked within the same step. */
-export const mayTryCode = (tx: Transaction, userId: string, of: TriedFor): void =>
-  mustBeFew(tx, { userId, of, what: "failed" })
+/**
+ * Refuses to look at a code where too many wrong ones were tried by the same caller, or by all;
+ * asked within the same step.
+ */
+export function mayTryCode(tx: Transaction, userId: string, of: TriedFor): void {
+  const { since, failed, by } = tx.state(codeCount, idOf(userId, of))
+  if (!isOpenWindow(since, hour, tx.now)) return
+  const own = by?.[callerIn(tx)] ?? 0
+  if (own < codeLimits.failed && failed < codeLimits.failedByAll) return
+  throw tooManyError("wrong codes were tried", since + hour - tx.now)
+}
 
 /** Counts a wrong code. */
-export const countFailure = (tx: Transaction, userId: string, of: TriedFor): void =>
-  count(tx, userId, { of, type: failures[of] })
+export function countFailure(tx: Transaction, userId: string, of: TriedFor): void {
+  const counted: Draft<CodeCountEvent> = { type: failures[of], data: { caller: callerIn(tx) } }
+  tx.append(codeCount, idOf(userId, of), [counted])
+}
+
+/** Whom wrong codes are counted of: a service account or user, else a browser at its address. */
+function callerIn({ caller, from, secrets }: Decision): string {
+  const browser = from ? `browser ${networkOf(from.address)} ${from.userAgent}` : "inside"
+  const text = caller.kind === "user" ? `user ${caller.userId}` : browser
+  return secrets.hash(text, "code_count").slice(-22)
+}
 
 /** Notes that a link let its person in; `used` takes what it is known by: it was good once. */
 export function countLinkUsed(tx: Transaction, userId: string, used: ClaimChange): void {
@@ -124,24 +163,7 @@ export function countLinkUsed(tx: Transaction, userId: string, used: ClaimChange
 
 const idOf = (userId: string, of: CodePurpose): string => `${of}/${userId}`
 
-function count(
-  tx: Transaction,
-  userId: string,
-  { of, type }: { readonly of: CodePurpose; readonly type: CodeCountEvent["type"] },
-): void {
-  const counted: Draft<CodeCountEvent> = { type, data: {} }
-  tx.append(codeCount, idOf(userId, of), [counted])
-}
-
-function mustBeFew(
-  tx: Transaction,
-  asked: { readonly userId: string; readonly of: CodePurpose; readonly what: Counted },
-): void {
-  const state = tx.state(codeCount, idOf(asked.userId, asked.of))
-  const until = state.since + hour
-  if (!isOpenWindow(state.since, hour, tx.now) || state[asked.what] < codeLimits[asked.what]) return
-  const what = asked.what === "failed" ? "wrong codes were tried" : "codes were asked for"
-  throw new Fault("resource_exhausted", "user.too_many_codes", `too many ${what}; wait an hour`, {
-    retryAfterSeconds: Math.ceil((until - tx.now) / 1000),
+const tooManyError = (what: string, leftMs: number) =>
+  new Fault("resource_exhausted", "user.too_many_codes", `too many ${what}; wait an hour`, {
+    retryAfterSeconds: Math.ceil(leftMs / 1000),
   })
-}

@@ -1,4 +1,4 @@
-import { isAmongCallers } from "../../../kernel/context.ts"
+import { type Call, isAmongCallers } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isKnownHost, requireInstance } from "../../instance/index.ts"
@@ -57,6 +57,19 @@ export function createCode(
 
 /** What a sealed code is bound to. */
 export const codeAbout = (userId: string, of: CodeFor): string => `user/${userId}/${of}_code`
+
+/**
+ * What our own link carries beside its code: 128 bits that depend on how this very code is kept. A
+ * right code with it is accepted however often others have typed wrong ones.
+ */
+export const linkKeyOf = (
+  { secrets }: Pick<Call, "secrets">,
+  userId: string,
+  { of, sealed }: { readonly of: CodeFor; readonly sealed: string },
+): string => secrets.hash(sealed, `${codeAbout(userId, of)}/link`).slice(-linkKeyLength)
+
+/** 22 letters of base64url are 132 bits. */
+const linkKeyLength = 22
 
 /**
  * Nobody gets a code for themselves into their own hands, and who has messages sent to themselves

@@ -189,14 +189,18 @@ async function proven(
   proof: PasswordChange["proof"],
 ): Promise<string | undefined> {
   if (!proof) return undefined
-  if ("code" in proof) return provenCode(cx, id, proof.code)
+  if ("code" in proof) return provenCode(cx, id, proof)
   if ((await checkPassword(cx, id, proof.current)) === "ok") return undefined
   throw refusedError("user.password_wrong", "the current password is wrong")
 }
 
 /** The code for a new password, as it is kept, of whoever knows it; any other is counted. */
-export async function provenCode(cx: Cx, id: string, given: string): Promise<string> {
-  const check = await checkCode(cx, id, { of: "password", given })
+export async function provenCode(
+  cx: Cx,
+  id: string,
+  given: { readonly code: string; readonly key?: string | undefined },
+): Promise<string> {
+  const check = await checkCode(cx, id, { of: "password", given: given.code, key: given.key })
   const code = codeOf(cx.store.state(cx, user, id), "password")
   if (check === "wrong" || !code) throw codeWrongError()
   if (check === "ok") return code.sealed

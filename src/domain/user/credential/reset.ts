@@ -114,7 +114,7 @@ function mayWrite(tx: Transaction, id: string): boolean {
 export async function resetPasswordFor(
   cx: Cx,
   id: string,
-  { code: given, plain }: { readonly code: string; readonly plain: string },
+  { plain, ...given }: { readonly code: string; readonly key?: string; readonly plain: string },
 ): Promise<NewPassword> {
   const code = await provenCode(cx, id, given)
   const history = historyOf(personOf(cx.store.state(cx, user, id)))

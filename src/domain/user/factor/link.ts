@@ -7,7 +7,12 @@ import { type UserEvent, user } from "../model.ts"
 import { isPerson, personIn } from "./ready.ts"
 
 /** What a registration link carries; its code is good once. */
-export type PasskeyLink = { readonly codeId: string; readonly code: string }
+export type PasskeyLink = {
+  readonly codeId: string
+  readonly code: string
+  /** What our own link carries beside the code. */
+  readonly key?: string
+}
 
 /**
  * Makes a code with which a person may register a passkey. It is sent to them, or returned to who
@@ -54,7 +59,7 @@ export function showsLink(tx: Transaction, userId: string, given: PasskeyLink): 
   const link = isPerson(state) ? factorsOf(state).link : undefined
   // What names another link is tried as a code that nobody has.
   const code = link?.codeId === given.codeId ? given.code : ""
-  return tryCode(tx, userId, { of: "passkey", given: code })
+  return tryCode(tx, userId, { of: "passkey", given: code, key: given.key })
 }
 
 export const linkWrongError = codeWrongError

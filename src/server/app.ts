@@ -20,7 +20,7 @@ import {
 } from "../login/index.ts"
 import { namingMetadata, oauthHandler, oauthPaths, publishedHandler } from "../oauth/index.ts"
 import { answering, onward, samlHandler } from "../saml/index.ts"
-import type { Cx } from "../store/index.ts"
+import { type Cx, otherHistory } from "../store/index.ts"
 import type { Api } from "./api.ts"
 import { anonymousCall, callAt, type Origin } from "./caller.ts"
 import { consoleHandler } from "./console.ts"
@@ -70,6 +70,7 @@ export function appOf(parts: AppParts): App {
     api,
     // What everybody gets the same of is good for minutes anyway: it is told without the log, too.
     unseen: (request: Request, cause: unknown) => {
+      if (cause instanceof Fault && cause.id === otherHistory) throw cause
       const known = namesInstance(request) ? undefined : published(request)
       if (known) return known
       throw cause

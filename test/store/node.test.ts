@@ -354,7 +354,8 @@ describe.runIf(needs("postgres"))("a node whose log is in PostgreSQL", () => {
     await leave(first)
     await asked(`ALTER TABLE latchkey.log DROP COLUMN epoch, DROP COLUMN timeline;
       ALTER TABLE latchkey.node DROP COLUMN epoch, DROP COLUMN position;
-      DROP TABLE latchkey.epoch, latchkey.used, latchkey.failed_event;
+      DROP TRIGGER chain ON latchkey.log; ALTER TABLE latchkey.log DROP COLUMN chain;
+      DROP TABLE latchkey.epoch, latchkey.used, latchkey.failed_event, latchkey.chain;
       UPDATE latchkey.log SET schema = 1`)
     const again = await node()
     await openAccount(on(again), "2", { name: "after" })

@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process"
-import { chownSync, mkdirSync, readFileSync, realpathSync } from "node:fs"
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { SQL } from "bun"
 import { temporaryFolder } from "./latchkey.ts"
@@ -19,6 +29,10 @@ export type Postgres = {
   readonly start: () => void
   /** Another server that has all that this one has, and gets what comes (streaming replication). */
   readonly replica: () => Postgres
+  /** Dumps the schema of Latchkey; the result puts it back over whatever is there by then. */
+  readonly dump: (url: string) => () => void
+  /** Copies the files of the stopped server; the result puts them back. */
+  readonly copyFiles: () => () => void
   /** Makes a replica the primary. */
   readonly promote: () => void
   readonly remove: () => void
@@ -26,6 +40,15 @@ export type Postgres = {
 
 /** It refuses to run as root. */
 const nobody = 65_534
+
+/** Gives a copied folder to the user that PostgreSQL runs as. */
+function owned(folder: string): void {
+  chmodSync(folder, 0o700)
+  if (process.getuid?.() !== 0) return
+  for (const name of ["", ...readdirSync(folder, { recursive: true, encoding: "utf8" })]) {
+    chownSync(join(folder, name), nobody, nobody)
+  }
+}
 
 /** Makes a cluster and starts it; nothing of it is kept beyond the test, so it never syncs. */
 export function startPostgres(settings: Readonly<Record<string, string>> = {}): Postgres {
@@ -104,6 +127,30 @@ function serverIn(place: Place, settings: Readonly<Record<string, string>>): Pos
       const copy = ["--checkpoint=fast", "--no-sync", "-X", "stream", "-R"]
       its.run("pg_basebackup", "-h", run, "-U", "latchkey", "-D", its.data, ...copy)
       return serverIn(its, settings)
+    },
+    dump: (url) => {
+      const name = new URL(url).pathname.slice(1)
+      const file = join(folder.path, `dump-${crypto.randomUUID()}`)
+      const there = ["-h", run, "-U", "latchkey"]
+      place.run("pg_dump", ...there, "-n", "latchkey", "-f", file, name)
+      return () => {
+        const drop = ["-c", "SET client_min_messages = error; DROP SCHEMA latchkey CASCADE"]
+        const stop = ["-q", "-v", "ON_ERROR_STOP=1", "-1"]
+        place.run("psql", ...there, ...stop, ...drop, "-f", file, name)
+      }
+    },
+    copyFiles: () => {
+      stop("fast")
+      const copy = `${data}-${crypto.randomUUID()}`
+      cpSync(data, copy, { recursive: true })
+      owned(copy)
+      start()
+      return () => {
+        stop("fast")
+        rmSync(data, { recursive: true })
+        renameSync(copy, data)
+        start()
+      }
     },
     promote: () => control("promote"),
     remove: () => {

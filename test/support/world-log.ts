@@ -114,7 +114,7 @@ function joinedLater(url: string, { file, made, clock }: Joining): SharedLog {
     ...{ id, part: 0, idTime: 0 },
     append: async (...given) => (await log).append(...given),
     read: async (...given) => (await log).read(...given),
-    head: async () => ({ ...(await (await log).head()), time: clock.now() }),
+    head: async (after) => ({ ...(await (await log).head(after)), time: clock.now() }),
     spendOnce: async (...given) => (await log).spendOnce(...given),
     blob: async (...given) => (await log).blob(...given),
     drop: async (...given) => (await log).drop(...given),

@@ -215,7 +215,9 @@ export const moveFromPostgres = (moving: Moving): Promise<Moved> =>
       throw differentError()
     }
     database.transaction(() => {
-      database.run("DELETE FROM meta WHERE key IN ('follows', 'log_number', 'log_epoch')")
+      database.run(
+        "DELETE FROM meta WHERE key IN ('follows', 'log_number', 'log_epoch', 'log_mark')",
+      )
       database.run("UPDATE claim SET number = NULL")
       database
         .query("INSERT OR REPLACE INTO meta (key, value) VALUES ('ids', ?)")

@@ -34,11 +34,12 @@ export function followerOf({ database, local, shared, forget }: FollowerParts): 
     has: (head) => place.position >= head.position && place.number >= head.number,
     take: async ({ events, changes, upTo }, folded) => {
       const files = await filesOf(changes, shared)
-      if (events.length === 0 && changes.length === 0) {
-        place = { ...upTo, position: place.position }
+      let { position } = place
+      const isSame = upTo.mark?.sum === place.mark?.sum
+      if (events.length === 0 && changes.length === 0 && isSame) {
+        place = { ...upTo, position }
         return
       }
-      let { position } = place
       await local.replicate((replica) => {
         const changing = changesOf(changes, { sql, replica, files, forget })
         let gone = 0
@@ -52,6 +53,7 @@ export function followerOf({ database, local, shared, forget }: FollowerParts): 
         if (gone > 0) sql.gone.run(gone)
         sql.number.run(upTo.number)
         sql.epoch.run(upTo.epoch)
+        if (upTo.mark) sql.mark.run(JSON.stringify(upTo.mark))
       })
       place = { ...upTo, position }
     },
@@ -63,7 +65,15 @@ export const placeOf = (database: Database): Place => ({
   position: headOf(database),
   number: numberAt(database, "log_number"),
   epoch: numberAt(database, "log_epoch"),
+  ...markOf(database),
 })
+
+function markOf(database: Database): Pick<Place, "mark"> {
+  const row = database
+    .query<{ value: string }, []>("SELECT value FROM meta WHERE key = 'log_mark'")
+    .get()
+  return row ? { mark: JSON.parse(row.value) } : {}
+}
 
 type Bytes = Uint8Array<ArrayBuffer>
 
@@ -131,6 +141,10 @@ const statements = (database: Database) => ({
   ),
   epoch: database.prepare<unknown, [number]>(
     `INSERT INTO meta (key, value) VALUES ('log_epoch', ?)
+     ON CONFLICT DO UPDATE SET value = excluded.value`,
+  ),
+  mark: database.prepare<unknown, [string]>(
+    `INSERT INTO meta (key, value) VALUES ('log_mark', ?)
      ON CONFLICT DO UPDATE SET value = excluded.value`,
   ),
   // Positions that are gone for good: with those that are there they are all there were.

@@ -190,7 +190,7 @@ function sightOf(parts: FollowingParts) {
     /** Where the log ends; seen, where this node has all of it. */
     head: async () => {
       const begun = now()
-      const head = await shared.head()
+      const head = await shared.head(follower.place())
       refuseOddClock(parts.clock.now(), head.time)
       if (head.isSame && follower.has(head)) seen(begun)
       return head

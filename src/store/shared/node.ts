@@ -9,6 +9,7 @@ import { forgetting, type PruneParts, type SharedDrops } from "../retention/prun
 import type { Node } from "../store-parts.ts"
 import { followerOf, placeOf } from "./follower.ts"
 import { type FollowingLog, type FollowingParts, followingLog } from "./following-log.ts"
+import type { LocalEvent, LocalEvents } from "./postgres-epoch.ts"
 import type { NodeStanding, Place, SharedLog, Use } from "./shared-log.ts"
 
 /** Which log a node's own file belongs to, and how much of it the file has. */
@@ -18,6 +19,8 @@ export type Belonging = {
   /** Undefined for a new file. */
   readonly follows: string | undefined
   readonly place: Place
+  /** The file's own events, to find the first that differs from the log's. */
+  readonly events: LocalEvents
   /** Revisions of event types that this program reads, by `stream/type`. */
   readonly reads: Readonly<Record<string, number>>
 }
@@ -43,8 +46,19 @@ export function belongingOf(
   const follows = metaOf(database, "follows")
   const place = placeOf(database)
   if (follows === undefined && headOf(database) > 0) throw ownLogError()
-  return { folder: folderOf(database, fresh), follows, place, reads: readsOf(aggregates) }
+  const folder = folderOf(database, fresh)
+  return { folder, follows, place, events: eventsUpTo(database), reads: readsOf(aggregates) }
 }
+
+const eventsUpTo =
+  (database: Database): LocalEvents =>
+  (upTo, limit) =>
+    database
+      .query<LocalEvent, [number, number]>(
+        `SELECT position, id, version, time, data FROM event WHERE position <= ?
+         ORDER BY position DESC LIMIT ?`,
+      )
+      .all(upTo, limit)
 
 /** Names a file forever. */
 export const folderOf = (database: Database, fresh: () => string): string =>

@@ -92,6 +92,15 @@ function databaseFaultOf(cause: unknown): Fault | undefined {
   return said && faultFrom(said, cause)
 }
 
+/**
+ * The row of a statement that always selects one. Where none came the connection was lost on the
+ * way, and nobody knows whether it happened.
+ */
+export function requireRow<Row>(row: Row | undefined): Row {
+  if (row === undefined) throw faultFrom(lost)
+  return row
+}
+
 type Words = readonly [id: string, message: string]
 
 const faultFrom = ([id, message]: Words, cause?: unknown) =>

@@ -1,6 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { PostgresClient } from "./postgres-client.ts"
-import type { Place } from "./shared-log.ts"
+import { type PostgresClient, requireRow } from "./postgres-client.ts"
+import { type Mark, otherHistory, type Place } from "./shared-log.ts"
+import { told } from "./wire.ts"
 
 /** A node, by its part of ids, and the process that is this node. */
 export type Me = readonly [part: number, run: string]
@@ -58,16 +59,89 @@ END $$;
 /** LK005, which nobody is told. */
 const turned = "store.database_turned"
 
-export function epochsOf(client: PostgresClient, me: Me): Epochs {
+/** What tells one event from another. */
+export type LocalEvent = {
+  readonly position: number
+  readonly id: string
+  readonly version: number
+  readonly time: number
+  /** As JSON. */
+  readonly data: string
+}
+
+/** Events of the node's own file up to a position, the newest first, at most so many. */
+export type LocalEvents = (upTo: number, limit: number) => readonly LocalEvent[]
+
+/** Of the link that a node is in; an empty sum where the log had no chain yet. */
+export const markValues = (mark: Mark | undefined): readonly [number, number, string] => [
+  mark?.position ?? 0,
+  mark?.number ?? 0,
+  mark?.sum ?? "",
+]
+
+const compareMax = 500
+
+/** The first position where the log has another event than this node's file. */
+async function firstDifference(
+  client: PostgresClient,
+  local: LocalEvents,
+  { position: last, mark }: Place,
+): Promise<number> {
+  let first = mark?.position ?? last
+  for (let upTo = last; upTo > 0; ) {
+    const own = local(upTo, compareMax)
+    const lowest = own.at(-1)?.position
+    if (lowest === undefined) return first
+    const rows = await client.ask<LocalEvent>(
+      `SELECT position::float8 AS position, id, version, time::float8 AS time, data
+       FROM latchkey.event WHERE position BETWEEN $1::bigint AND $2::bigint`,
+      [lowest, upTo],
+    )
+    const there = new Map(rows.map((row) => [row.position, row]))
+    const differing = own.filter((event) => {
+      const other = there.get(event.position)
+      // What has expired may be gone on one side only.
+      if (!other) return false
+      const isSame = told(other.id) === event.id && other.version === event.version
+      return !isSame || other.time !== event.time || other.data !== event.data
+    })
+    first = Math.min(first, differing.at(-1)?.position ?? first)
+    if (differing.length === 0 && there.size > 0) return first
+    upTo = lowest - 1
+  }
+  return first
+}
+
+export function epochsOf(client: PostgresClient, me: Me, local: LocalEvents = () => []): Epochs {
   let known = 0
-  const turn = async ({ epoch, position, number }: Place) => {
+  /** Found once: a node that differs looks again twice a second. */
+  let differing: { readonly sum: string; readonly first: number } | undefined
+  const refuseOtherHistory = async (place: Place) => {
+    const values = markValues(place.mark)
+    const [row] = await client.ask<{ has: boolean; oldest: number }>(
+      `SELECT latchkey.has_1($1::bigint, $2::bigint, $3) AS has,
+         coalesce((SELECT min(position) FROM latchkey.chain), 0)::float8 AS oldest`,
+      values,
+    )
+    const { has, oldest } = requireRow(row)
+    if (has) return
+    const [position, , sum] = values
+    if (position < oldest) throw incomparableError(position, oldest)
+    if (differing?.sum !== sum) {
+      differing = { sum, first: await firstDifference(client, local, place) }
+    }
+    throw differsError(differing.first)
+  }
+  const turn = async (place: Place) => {
+    const { epoch, position, number } = place
     const [row] = await client.ask<{ found: { epoch: number; lost: number | null } }>(
       "SELECT latchkey.turn_2($1::integer, $2, $3::integer, $4::bigint, $5::bigint) AS found",
       [...me, epoch, position, number],
     )
-    if (!row) throw new Error("PostgreSQL answered with no row")
-    if (row.found.lost !== null) throw lostError(position, row.found.lost)
-    known = row.found.epoch
+    const { found } = requireRow(row)
+    if (found.lost !== null) throw lostError(position, found.lost)
+    await refuseOtherHistory(place)
+    known = found.epoch
   }
   return {
     now: () => known,
@@ -86,6 +160,28 @@ export function epochsOf(client: PostgresClient, me: Me): Epochs {
 
 export const turnedError = () =>
   new Fault("unavailable", turned, "another server has taken the database over")
+
+const advice =
+  "Stop all nodes. Restore the database that has the history you want to keep; then start every " +
+  "node that differs from it with an empty data folder, which is made anew from the log"
+
+const differsError = (first: number) =>
+  new Fault(
+    "unavailable",
+    otherHistory,
+    `the log in PostgreSQL has another history than this data folder, from position ${first} on: ` +
+      "a dump or a copy of its files was restored, and others have written since. This node " +
+      `answers nothing. ${advice}`,
+  )
+
+const incomparableError = (position: number, oldest: number) =>
+  new Fault(
+    "unavailable",
+    otherHistory,
+    `this data folder ends at position ${position}, and the checksum chain of the log in ` +
+      `PostgreSQL begins at position ${oldest}, so nobody can tell whether they have the same ` +
+      `history. This node answers nothing. ${advice}`,
+  )
 
 export const lostError = (position: number, head: number) =>
   new Fault(

@@ -1,4 +1,5 @@
 import { appendFunctions } from "./function/append.ts"
+import { chainFunctions } from "./function/chain.ts"
 import { dropFunctions } from "./function/drop.ts"
 import { epochFunctions } from "./postgres-epoch.ts"
 import { readerFunctions } from "./postgres-readers.ts"
@@ -12,7 +13,8 @@ import { standingFunctions } from "./postgres-standing.ts"
  * What they refuse has codes of its own: LK001, another process has this node's place; LK002, a
  * batch of this node that is older than its last; LK003, a claim that somebody else holds; LK004, a
  * node that was away for so long that nobody can tell it any more what went meanwhile; LK005, a
- * node that has not looked yet whether it has more than was left when another server took over;
+ * node that has not looked yet whether it has more than was left when another server took over, or
+ * that has another history than the log;
  * LK006, a log that is being moved, or was moved away; LK007, a log that may have events which a
  * node can't read; LK008, a node whose clock is off; LK009 never leaves the database.
  */
@@ -97,6 +99,7 @@ BEGIN
 END $$;
 ${appendFunctions}
 ${dropFunctions}
+${chainFunctions}
 
 -- The place of a node: its own from before, else one that nobody has, or that was left for long.
 CREATE OR REPLACE FUNCTION latchkey.join_1(in_folder text, in_run text, in_number bigint)

@@ -3,8 +3,21 @@ import { Fault } from "../../kernel/fault.ts"
 import { version } from "../../kernel/version.ts"
 import type { Append } from "../log/log.ts"
 import { oddMs, refuseOddClock } from "./clock-check.ts"
-import { codeOf, type PostgresClient, postgresClient, unreachable } from "./postgres-client.ts"
-import { type Epochs, epochsOf, type Me, turnedError } from "./postgres-epoch.ts"
+import {
+  codeOf,
+  type PostgresClient,
+  postgresClient,
+  requireRow,
+  unreachable,
+} from "./postgres-client.ts"
+import {
+  type Epochs,
+  epochsOf,
+  type LocalEvents,
+  type Me,
+  markValues,
+  turnedError,
+} from "./postgres-epoch.ts"
 import { sharedFunctions } from "./postgres-functions.ts"
 import { readersOf, withoutEarly } from "./postgres-readers.ts"
 import {
@@ -15,7 +28,7 @@ import {
   sharedTables,
 } from "./postgres-schema.ts"
 import { standingOf } from "./postgres-standing.ts"
-import type { Outcome, Page, Place, SharedLog, WrappedKey } from "./shared-log.ts"
+import type { Mark, Outcome, Page, Place, SharedLog, WrappedKey } from "./shared-log.ts"
 import { outcomeFrom, pageOf, shown, stepsText, type WirePage, wholeMs } from "./wire.ts"
 
 export type PostgresOptions = {
@@ -27,6 +40,8 @@ export type PostgresOptions = {
   readonly follows: string | undefined
   /** How far the folder has come. */
   readonly place: Place
+  /** The folder's own events, to find the first that differs from the log's. */
+  readonly events?: LocalEvents | undefined
   /** Revisions of event types that this program reads, by `stream/type`. */
   readonly reads: Readonly<Record<string, number>>
   /** Of the master key, which all nodes share. */
@@ -65,7 +80,7 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
     if (!joined?.node) throw crowdedError()
     const { part, idTime } = joined.node
     const me = [part, run] as const
-    const epochs = epochsOf(client, me)
+    const epochs = epochsOf(client, me, options.events)
     await epochs.turn(options.place)
     const readers = readersOf(client, (work) => insisting({ timeoutMs }, work))
     const append = appending(client, me, { timeoutMs, epochs, clock })
@@ -92,18 +107,27 @@ async function pageAfter(
   { epochs, clock }: { readonly epochs: Epochs; readonly clock: Clock },
   after: Place,
 ): Promise<Page> {
-  const [row] = await client.ask<{ page: WirePage; epoch: number; line: boolean; time: number }>(
-    `SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page, epoch,
-       timeline = latchkey.timeline_2() AS line,
+  const [row] = await client.ask<{
+    page: WirePage
+    mark: Mark | null
+    epoch: number
+    line: boolean
+    time: number
+  }>(
+    `SELECT page, latchkey.mark_1((page->>'position')::bigint, (page->>'number')::bigint) AS mark,
+       epoch, timeline = latchkey.timeline_2()
+         AND latchkey.has_1($4::bigint, $5::bigint, $6) AS line,
        floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time
-     FROM latchkey.log`,
-    [after.position, after.number, pageMax],
+     FROM latchkey.log, LATERAL (
+       SELECT latchkey.page_1($1::bigint, $2::bigint, $3::integer) AS page OFFSET 0
+     ) p`,
+    [after.position, after.number, pageMax, ...markValues(after.mark)],
   )
-  const { page, epoch, line, time } = some(row)
+  const { page, mark, epoch, line, time } = requireRow(row)
   refuseOddClock(clock.now(), time)
   // Nobody may have written since another server has taken over.
   if (!line || epoch !== epochs.now()) throw turnedError()
-  return pageOf(page, epoch)
+  return pageOf(page, { epoch, mark })
 }
 
 /** Sends a batch until its outcome is known: sent twice it happens once, by its number. */
@@ -117,16 +141,23 @@ function appending(
   return async (steps: readonly Append[], after: Place) => {
     batch++
     const values = [...me, batch, stepsText(steps), after.position, after.number, pageMax]
+    const marked = markValues(after.mark)
     const send = async () => {
-      const [row] = await client.ask<{ answer: { outcomes: Outcome[]; page: WirePage } }>(
-        `SELECT latchkey.append_3($1::integer, $2, $3::bigint, $4::text, $5::bigint,
-           $6::bigint, $7::integer, $8::bigint, $9::integer) AS answer`,
-        [...values, clock.now(), oddMs],
+      const [row] = await client.ask<{
+        answer: { outcomes: Outcome[]; page: WirePage; mark: Mark | null }
+      }>(
+        `SELECT latchkey.append_4($1::integer, $2, $3::bigint, $4::text, $5::bigint,
+           $6::bigint, $7::integer, $8::bigint, $9::integer,
+           $10::bigint, $11::bigint, $12) AS answer`,
+        [...values, clock.now(), oddMs, ...marked],
       )
-      return some(row).answer
+      return requireRow(row).answer
     }
-    const { outcomes, page } = await insisting(how, () => epochs.within(after, send))
-    return { outcomes: outcomes.map(outcomeFrom), page: pageOf(page, epochs.now()) }
+    const { outcomes, page, mark } = await insisting(how, () => epochs.within(after, send))
+    return {
+      outcomes: outcomes.map(outcomeFrom),
+      page: pageOf(page, { epoch: epochs.now(), mark }),
+    }
   }
 }
 
@@ -196,7 +227,7 @@ function upkeepOf(
       ...me,
       ...values,
     ])
-    return some(row).count
+    return requireRow(row).count
   }
   return {
     drop: (streams) => {
@@ -210,8 +241,17 @@ function upkeepOf(
       count("drop_claims_1($1::integer, $2, $3::bigint, $4::integer)", [before, limit]),
     purge: (instance, keep, limit) =>
       count("purge_1($1::integer, $2, $3, $4, $5::integer)", [shown(instance), keep, limit]),
-    trim: ({ number }, limit) =>
-      count("trim_1($1::integer, $2, $3::bigint, $4::integer)", [number, limit]),
+    trim: async ({ number }, limit) => {
+      const changes = await count("trim_1($1::integer, $2, $3::bigint, $4::integer)", [
+        number,
+        limit,
+      ])
+      const [row] = await client.ask<{ count: number }>(
+        "SELECT latchkey.trim_chain_1($1::integer) AS count",
+        [limit],
+      )
+      return Math.max(changes, requireRow(row).count)
+    },
   }
 }
 
@@ -262,7 +302,7 @@ export async function preparedLog(client: PostgresClient, options: Preparing): P
     `SELECT current_setting('server_version_num')::integer AS version,
        current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS standby`,
   )
-  const { version, encoding, standby } = some(server)
+  const { version, encoding, standby } = requireRow(server)
   if (version < oldestServer) throw oldServerError(version)
   if (encoding !== "UTF8") throw encodingError(encoding)
   if (standby) throw replicaError()
@@ -290,7 +330,7 @@ async function rowOf(client: PostgresClient): Promise<LogRow | undefined> {
   const [table] = await client.ask<{ there: boolean }>(
     "SELECT to_regclass('latchkey.log') IS NOT NULL AS there",
   )
-  if (!some(table).there) return undefined
+  if (!requireRow(table).there) return undefined
   const [row] = await client.ask<LogRow>(
     `SELECT id, fingerprint, schema, position::float8 AS position,
        coalesce((to_jsonb(l)->>'oldest')::integer, schema) AS oldest,
@@ -307,7 +347,7 @@ async function create(client: PostgresClient, options: Preparing): Promise<LogRo
   const [schema] = await client.ask<{ there: boolean }>(
     "SELECT to_regnamespace('latchkey') IS NOT NULL AS there",
   )
-  const begin = some(schema).there ? "BEGIN" : "BEGIN; CREATE SCHEMA latchkey"
+  const begin = requireRow(schema).there ? "BEGIN" : "BEGIN; CREATE SCHEMA latchkey"
   try {
     await client.ask(`${begin}; ${sharedTables} ${sharedAdditions} ${sharedFunctions}
       INSERT INTO latchkey.log (id, fingerprint, schema, oldest)
@@ -318,7 +358,7 @@ async function create(client: PostgresClient, options: Preparing): Promise<LogRo
     if (!/^(42P0[67]|42723|23505|42710)$/.test(codeOf(cause))) throw cause
     await client.ask("ROLLBACK")
   }
-  return some(await rowOf(client))
+  return requireRow(await rowOf(client))
 }
 
 /** Of two who try at once both do, one after the other. */
@@ -329,11 +369,6 @@ const renew = (client: PostgresClient) =>
 function plain(text: string): string {
   if (!/^[\w:+/=-]*$/.test(text)) throw new Error("a name that PostgreSQL is told has odd letters")
   return text
-}
-
-function some<T>(found: T | undefined): T {
-  if (found === undefined) throw new Error("PostgreSQL answered with no row")
-  return found
 }
 
 const startFault = (id: string, message: string) =>

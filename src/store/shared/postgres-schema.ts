@@ -1,7 +1,8 @@
+import { chainAdditions } from "./function/chain.ts"
 import { readerAdditions } from "./postgres-readers.ts"
 
 /** Raised with every change of what lies in the database. */
-export const sharedSchema = 9
+export const sharedSchema = 10
 
 /**
  * The lowest of those numbers whose programs can go on beside this one: what they call is there,
@@ -142,4 +143,5 @@ CREATE TABLE IF NOT EXISTS latchkey.failed_event (
   last bigint NOT NULL,
   PRIMARY KEY (reactor, position)
 );
-${readerAdditions}`
+${readerAdditions}
+${chainAdditions}`

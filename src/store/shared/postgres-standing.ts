@@ -1,6 +1,6 @@
-import type { PostgresClient } from "./postgres-client.ts"
-import type { Epochs, Me } from "./postgres-epoch.ts"
-import type { Head, NodeStanding, SharedFailure, SharedLog, Use } from "./shared-log.ts"
+import { type PostgresClient, requireRow } from "./postgres-client.ts"
+import { type Epochs, type Me, markValues } from "./postgres-epoch.ts"
+import type { Head, NodeStanding, Place, SharedFailure, SharedLog, Use } from "./shared-log.ts"
 import { shown, told, wholeMs } from "./wire.ts"
 
 /** LK001: another process has this node's place. */
@@ -105,16 +105,17 @@ export function standingOf(
   epochs: Epochs,
 ): Pick<SharedLog, "head" | "spendOnce" | "lease" | "nodes" | Failures> {
   return {
-    head: async (): Promise<Head> => {
+    head: async ({ mark }: Place): Promise<Head> => {
       // With a value it is a statement that the database keeps: it is asked with every request.
       const [row] = await client.ask<Omit<Head, "isSame"> & { epoch: number; line: boolean }>(
         `SELECT position::float8 AS position, number::float8 AS number, epoch,
            floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time,
-           timeline = latchkey.timeline_2() AS line
+           timeline = latchkey.timeline_2()
+             AND latchkey.has_1($2::bigint, $3::bigint, $4) AS line
          FROM latchkey.log WHERE one = $1`,
-        [true],
+        [true, ...markValues(mark)],
       )
-      const { epoch, line, ...head } = some(row)
+      const { epoch, line, ...head } = requireRow(row)
       return { ...head, isSame: line && epoch === epochs.now() }
     },
     spendOnce: (uses, now) => spendOnce(client, uses, now),
@@ -123,14 +124,14 @@ export function standingOf(
         "SELECT latchkey.lease_1($1::integer, $2, $3, $4::integer) AS has",
         [...me, name, ms],
       )
-      return some(row).has
+      return requireRow(row).has
     },
     nodes: async ({ position }, lease) => {
       const [row] = await client.ask<{ nodes: NodeStanding[] }>(
         "SELECT latchkey.nodes_3($1::integer, $2, $3::bigint, $4) AS nodes",
         [...me, position, lease],
       )
-      return some(row).nodes
+      return requireRow(row).nodes
     },
     ...failuresOf(client),
   }
@@ -145,7 +146,7 @@ async function spendOnce(client: PostgresClient, uses: readonly Use[], now: numb
     "SELECT latchkey.use_3(($1::text)::json, $2::bigint) AS firsts",
     [JSON.stringify(rows), now - slackMs],
   )
-  const firsts = new Set(some(row).firsts)
+  const firsts = new Set(requireRow(row).firsts)
   // Of those of one batch that are the same one counts.
   return uses.map(({ what }) => firsts.delete(what))
 }
@@ -185,9 +186,4 @@ function failuresOf(client: PostgresClient): Pick<SharedLog, Failures> {
       )
     },
   }
-}
-
-function some<T>(found: T | undefined): T {
-  if (found === undefined) throw new Error("PostgreSQL answered with no row")
-  return found
 }

@@ -9,7 +9,22 @@ export type Place = {
   readonly number: number
   /** Of the log, see `Head`; 0 where nobody noted it. */
   readonly epoch: number
+  /** Absent where the log had no checksum chain yet. */
+  readonly mark?: Mark | undefined
 }
+
+/**
+ * A link of the log's checksum chain: the write that wrote the last of what a node has. A log that
+ * doesn't contain it has another history than the node.
+ */
+export type Mark = {
+  readonly position: number
+  readonly number: number
+  readonly sum: string
+}
+
+/** The error of a node whose history is not that of the log; it answers nothing at all. */
+export const otherHistory = "store.database_differs"
 
 /** Where the log ends, at one moment. */
 export type Head = Pick<Place, "position" | "number"> & {
@@ -18,7 +33,8 @@ export type Head = Pick<Place, "position" | "number"> & {
   /**
    * Whether the log goes on as it was when it was last read. Where another server has taken the
    * database over, it may have lost some of its end: then an epoch begins, and each node looks
-   * whether it has more than there was at that moment.
+   * whether it has more than there was at that moment. The same where its checksum chain doesn't
+   * contain the link that this node is in.
    */
   readonly isSame: boolean
 }
@@ -145,7 +161,7 @@ export type SharedLog = {
   ) => Promise<{ readonly outcomes: readonly Outcome[]; readonly page: Page }>
   readonly read: (after: Place) => Promise<Page>
   /** Answers soon, or faults: whoever asks waits with an answer for somebody. */
-  readonly head: () => Promise<Head>
+  readonly head: (after: Place) => Promise<Head>
   /**
    * Notes uses of what may be used once; of each, whether it was the first. What counts no more at
    * `now`, ms UTC, may be forgotten.

@@ -1,6 +1,6 @@
 // How steps and events travel between a node and PostgreSQL: as JSON, in the order of these lists.
 import type { Append, BlobRequest, ClaimRequest, LogEvent, NewEvent } from "../log/log.ts"
-import type { Change, Outcome, Page } from "./shared-log.ts"
+import type { Change, Mark, Outcome, Page } from "./shared-log.ts"
 
 /**
  * A text as PostgreSQL can keep it: it has no NUL, and refuses halves of a character, which are
@@ -103,10 +103,10 @@ export type WireChange =
 
 export const pageOf = (
   { head, headNumber, position, number, events, changes }: WirePage,
-  epoch: number,
+  { epoch, mark }: { readonly epoch: number; readonly mark: Mark | null },
 ): Page => ({
   head: { position: head, number: headNumber },
-  upTo: { position, number, epoch },
+  upTo: { position, number, epoch, ...(mark && { mark }) },
   events: (events ?? []).map(eventFrom),
   changes: (changes ?? []).map(changeFrom),
 })

@@ -57,6 +57,15 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/login/forgot.test.ts",
     "there is no link, no page and no mail",
   ],
+  "Sign-in by a phone number": [
+    "test/domain/user/phone-holder.test.ts",
+    "signs in whoever proved it",
+  ],
+  "*External sign-in*": [applies, "are those of the instance for users who outrank whoever listed"],
+  "`iat` and `nbf` of client": ["test/oauth/client-authentication.test.ts", "ten seconds ahead"],
+  "`iat` of a request object": ["test/oauth/client-authentication.test.ts", "11 seconds ahead"],
+  "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],
+  "A message that was not accepted": ["test/domain/message/retry.test.ts", "at growing intervals"],
   "Scripts of an organization": [
     "test/domain/action/token.test.ts",
     "scripts add no email address",

@@ -63,7 +63,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
   "*External sign-in*": [applies, "are those of the instance for users who outrank whoever listed"],
   "`iat` and `nbf` of client": ["test/oauth/client-authentication.test.ts", "ten seconds ahead"],
-  "`iat` of a request object": ["test/oauth/client-authentication.test.ts", "11 seconds ahead"],
+  "`iat` of a request object": ["test/oauth/request-object.test.ts", "issued in the future"],
   "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],
   "A message that was not accepted": ["test/domain/message/retry.test.ts", "at growing intervals"],
   "Scripts of an organization": [

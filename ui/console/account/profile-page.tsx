@@ -52,7 +52,7 @@ function aboutForm({ human: { profile } }: Me) {
     initial: { firstName, lastName, displayName, nickName, preferredLanguage },
     refusals: { firstName: ["givenName"], lastName: ["familyName"] },
     save: (values) => unless("user.unchanged", call(updateMyProfile, { ...values, gender })),
-    fields: ({ text, values, change }) => [
+    fields: ({ text, values, change, contested }) => [
       <div className="pair" key="names">
         {text("firstName", t("field.first_name"), { autoComplete: "given-name", required: true })}
         {text("lastName", t("field.last_name"), { autoComplete: "family-name", required: true })}
@@ -61,15 +61,19 @@ function aboutForm({ human: { profile } }: Me) {
         ...{ hint: t("account.display_name_hint"), required: true },
       }),
       text("nickName", t("account.nick_name"), { optional: true, autoComplete: "nickname" }),
-      <SelectField
-        key="language"
-        label={t("account.language")}
-        hint={t("account.language_hint")}
-        name="preferredLanguage"
-        options={languages}
-        value={values.preferredLanguage}
-        onChange={(chosen) => change({ preferredLanguage: chosen })}
-      />,
+      contested(
+        "preferredLanguage",
+        t("account.language"),
+        <SelectField
+          label={t("account.language")}
+          hint={t("account.language_hint")}
+          name="preferredLanguage"
+          options={languages}
+          value={values.preferredLanguage}
+          onChange={(chosen) => change({ preferredLanguage: chosen })}
+        />,
+        (code) => languageName(String(code)),
+      ),
     ],
   })
 }

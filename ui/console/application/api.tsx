@@ -7,7 +7,7 @@ import {
   ApplicationService,
   type UpdateAPIApplicationConfigurationRequestSchema,
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { EditSection, formOf, linesOf } from "../form/index.ts"
+import { EditSection, formOf, lineList, linesOf } from "../form/index.ts"
 import { call, t, ValueList } from "../shell/index.ts"
 import type { ApiPart } from "./change.ts"
 
@@ -67,6 +67,7 @@ export function ApiResources({ application, api }: ApiPart) {
       }
       form={formOf({
         initial: { uris: uris.join("\n") },
+        lists: { uris: lineList },
         refusals: { uris: ["app.resources_invalid", "app.resource_taken"] },
         save: (values) => {
           const { authMethodType } = api

@@ -77,31 +77,38 @@ const flowForm = (part: OidcPart) =>
         requestRules: Object.fromEntries(ruleNames.map((name) => [name, rules.includes(name)])),
       }),
     disabled: ({ grants }) => grants.length === 0,
-    fields: ({ values: { grants, responses }, change, choice, checks }) => [
-      <Checks
-        key="grants"
-        legend={t("flows.grants")}
-        options={grantNames.map((value) => ({
-          ...{ value, label: t(`grant.${value}`), hint: t(`grant.${value}.hint`) },
-        }))}
-        values={grants}
-        onChange={(chosen) => {
-          const fresh = chosen.includes("implicit") && !grants.includes("implicit")
-          const wanted = fresh ? ([...responses, "id_token_token"] as const) : responses
-          change({ grants: chosen, responses: responsesFor(chosen, wanted) })
-        }}
-      />,
+    fields: ({ values: { grants, responses }, change, contested, choice, checks }) => [
+      contested(
+        "grants",
+        t("flows.grants"),
+        <Checks
+          legend={t("flows.grants")}
+          options={grantNames.map((value) => ({
+            ...{ value, label: t(`grant.${value}`), hint: t(`grant.${value}.hint`) },
+          }))}
+          values={grants}
+          onChange={(chosen) => {
+            const fresh = chosen.includes("implicit") && !grants.includes("implicit")
+            const wanted = fresh ? ([...responses, "id_token_token"] as const) : responses
+            change({ grants: chosen, responses: responsesFor(chosen, wanted) })
+          }}
+        />,
+      ),
       grants.length === 0 && <Alert tone="warning">{t("flows.no_grant")}</Alert>,
       // RFC 9700 §2.1.2 advises against it: said before it is saved, with the way out.
       grants.includes("implicit") && (
         <Fragment key="implicit">
           <Alert tone="warning">{t("problem.grant_types.implicit")}</Alert>
-          <Checks
-            legend={t("flows.responses")}
-            options={responseNames.map((value) => ({ value, label: wireOf(value) }))}
-            values={responses}
-            onChange={(chosen) => change({ responses: responsesFor(grants, chosen) })}
-          />
+          {contested(
+            "responses",
+            t("flows.responses"),
+            <Checks
+              legend={t("flows.responses")}
+              options={responseNames.map((value) => ({ value, label: wireOf(value) }))}
+              values={responses}
+              onChange={(chosen) => change({ responses: responsesFor(grants, chosen) })}
+            />,
+          )}
         </Fragment>
       ),
       choice("auth", t("flows.auth"), {

@@ -66,6 +66,7 @@ function wordsOf({ everybody, roleKeys }: Rule): string {
 const ruleForm = (part: OidcPart) =>
   formOf({
     initial: { rules: rulesOf(part).map(lineOf).join("\n"), remoteUser: remoteUserOf(part) },
+    lists: { rules: { between: /\n/, join: "\n", keyOf: pathOf } },
     refusals: { rules: ["app.forward_auth_invalid"] },
     save: ({ rules, remoteUser }) =>
       changeOidc(part, {
@@ -74,15 +75,19 @@ const ruleForm = (part: OidcPart) =>
           remoteUser: remoteUsers[remoteUser],
         },
       }),
-    fields: ({ area, values, change }) => [
-      <SelectField<RemoteUser>
-        key="remoteUser"
-        label={t("proxy.remote_user")}
-        hint={t("proxy.remote_user_hint")}
-        options={remoteUserNames.map((value) => ({ value, label: t(`proxy.remote.${value}`) }))}
-        value={values.remoteUser}
-        onChange={(remoteUser) => change({ remoteUser })}
-      />,
+    fields: ({ area, values, change, contested }) => [
+      contested(
+        "remoteUser",
+        t("proxy.remote_user"),
+        <SelectField<RemoteUser>
+          key="remoteUser"
+          label={t("proxy.remote_user")}
+          hint={t("proxy.remote_user_hint")}
+          options={remoteUserNames.map((value) => ({ value, label: t(`proxy.remote.${value}`) }))}
+          value={values.remoteUser}
+          onChange={(remoteUser) => change({ remoteUser })}
+        />,
+      ),
       area("rules", t("proxy.rules"), {
         ...{ rows: 4, spellCheck: false, optional: true, maxLength: 20_000 },
         hint: t("proxy.hint"),
@@ -95,6 +100,9 @@ function lineOf({ pathPrefix, everybody, roleKeys }: Rule): string {
   const who = everybody ? "*" : roleKeys.join(", ")
   return who === "" ? pathPrefix : `${pathPrefix}: ${who}`
 }
+
+/** Two rules for one path contradict each other. */
+const pathOf = (line: string): string => ruleOf(line)[0]?.pathPrefix ?? ""
 
 /** A path may have a colon in it; the last one ends it, where a space follows. */
 function ruleOf(line: string): readonly Rule[] {

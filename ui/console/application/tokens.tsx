@@ -84,7 +84,7 @@ function tokenForm(part: OidcPart) {
         ...Object.fromEntries(assertions.map((name) => [name, values[name]])),
       })
     },
-    fields: ({ values, put, choice, check, duration }) => [
+    fields: ({ values, put, contested, choice, check, duration }) => [
       choice("type", t("tokens_of.type"), {
         of: tokenNames,
         words: (one) => t(`token_type.${one}`),
@@ -101,13 +101,17 @@ function tokenForm(part: OidcPart) {
           {lifetimeNames.map((name) => duration(name, t(`lifetime.${name}`), { fallback: "–" }))}
         </div>
         <div className="pair pair-two">
-          {signers.map((name) => (
-            <SelectField
-              key={name}
-              {...{ label: t(`signer.${name}`), options, value: values[name] }}
-              onChange={(algorithm) => put(name, algorithm)}
-            />
-          ))}
+          {signers.map((name) =>
+            contested(
+              name,
+              t(`signer.${name}`),
+              <SelectField
+                {...{ label: t(`signer.${name}`), options, value: values[name] }}
+                onChange={(algorithm) => put(name, algorithm)}
+              />,
+              (algorithm) => String(algorithm) || t("tokens_of.inherited"),
+            ),
+          )}
         </div>
         {duration("skew", t("tokens_of.skew"), { hint: t("tokens_of.skew_hint") })}
       </Disclosure>,

@@ -1,6 +1,6 @@
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Alert, Badge, Disclosure } from "../../kit/index.ts"
-import { EditSection, formOf, linesOf } from "../form/index.ts"
+import { EditSection, formOf, lineList, linesOf } from "../form/index.ts"
 import { Facts, t, ValueList } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
@@ -75,6 +75,7 @@ function uriForm(part: OidcPart) {
   const area = { rows: 3, spellCheck: false, maxLength: 20_000 } as const
   return formOf({
     initial: draftOf(oidc),
+    lists: { back: lineList, out: lineList, origins: lineList },
     refusals,
     save: ({ back, out, origins, privateHttp, development }) =>
       changeOidc(part, {

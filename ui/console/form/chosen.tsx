@@ -1,6 +1,16 @@
 import type { DescMethod } from "@bufbuild/protobuf"
+import { useState } from "react"
 import { SelectField } from "../../kit/index.ts"
-import { Refused, useAction, useMay } from "../shell/index.ts"
+import {
+  type Changed,
+  changedIn,
+  isUndecided,
+  Refused,
+  undecided,
+  useAction,
+  useMay,
+} from "../shell/index.ts"
+import { ConflictBox } from "./conflict.tsx"
 
 type ChosenProps<Name extends string, Value> = {
   readonly needs: DescMethod
@@ -17,11 +27,31 @@ type ChosenProps<Name extends string, Value> = {
 export function Chosen<Name extends string, Value>(props: ChosenProps<Name, Value>) {
   const { needs, label, hint, of, words, current, act } = props
   const may = useMay()
-  const action = useAction((name: Name) => act(of[name]))
   const names = namesOf(of)
   const [first] = names
   const chosen = names.find((name) => of[name] === current) ?? first
+  const [picked, setPicked] = useState<Name>()
+  const [changed, setChanged] = useState<Changed>()
+  /** `base` is what the person saw when they chose. */
+  const action = useAction(
+    async (name: Name, base: Name) => {
+      if (name === chosen) return
+      if (base !== chosen) throw undecided()
+      setPicked(name)
+      try {
+        await act(of[name])
+      } catch (failure) {
+        setChanged(changedIn(failure))
+        throw failure
+      }
+    },
+    () => setPicked(undefined),
+  )
   if (chosen === undefined) return null
+  const isContested = action.refusal !== undefined && isUndecided(action.refusal)
+  const decide = (_: unknown, keeps: "mine" | "theirs") => {
+    if (picked !== undefined) action.run(keeps === "mine" ? picked : chosen, chosen)
+  }
   return (
     <div className="form">
       <SelectField
@@ -29,8 +59,15 @@ export function Chosen<Name extends string, Value>(props: ChosenProps<Name, Valu
         options={names.map((value) => ({ value, label: words(value) }))}
         value={chosen}
         disabled={!may(needs)}
-        onChange={action.run}
+        onChange={(name) => action.run(name, chosen)}
       />
+      {isContested && picked !== undefined && (
+        <ConflictBox
+          form={{ changed, decide }}
+          conflict={{ name: label, theirs: words(chosen), mine: words(picked) }}
+          label={label}
+        />
+      )}
       <Refused refusal={action.refusal} />
     </div>
   )

@@ -10,6 +10,7 @@ import {
   TextField,
 } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
+import { Contested } from "./conflict.tsx"
 import { type Amount, amountIn } from "./duration.ts"
 import { DurationField } from "./duration-field.tsx"
 import type { Form } from "./use-form.ts"
@@ -48,10 +49,26 @@ export const controlsOf = <Values extends object>(form: Form<Values>, focus = fa
   ...form,
   ...typedOf(form, focus),
   ...chosenOf(form),
+  /** Shows beside a control of one's own what somebody else has made of its value since. */
+  contested: contestedBy(form),
 })
+
+/** A value as people read it. */
+type ValueWords = (value: unknown) => string
+
+const contestedBy =
+  <Values extends object>(form: Form<Values>) =>
+  (
+    ...[name, label, control, words]: [keyof Values & string, string, ReactNode, ValueWords?]
+  ): ReactNode => (
+    <Contested key={name} {...{ form, name, label, words }}>
+      {control}
+    </Contested>
+  )
 
 /** What is typed or turned. */
 function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
+  const contested = contestedBy(form)
   let isFirst = focus
   const wired = (
     name: NameOf<Values, string>,
@@ -66,12 +83,11 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
     }
   }
   return {
-    text: (name: NameOf<Values, string>, label: string, more: Input = {}): ReactNode => (
-      <TextField key={name} label={label} {...wired(name, more)} />
-    ),
-    area: (name: NameOf<Values, string>, label: string, more: Area = {}): ReactNode => (
-      <TextArea key={name} label={label} {...wired(name, more)} />
-    ),
+    text: (name: NameOf<Values, string>, label: string, more: Input = {}): ReactNode =>
+      contested(name, label, <TextField label={label} {...wired(name, more)} />),
+    area: (name: NameOf<Values, string>, label: string, more: Area = {}): ReactNode =>
+      contested(name, label, <TextArea label={label} {...wired(name, more)} />),
+    /** Nobody reads a secret, so two people can't be shown each other's. */
     secret: (name: NameOf<Values, string>, label: string, more: Input = {}): ReactNode => (
       <PasswordField
         key={name}
@@ -79,29 +95,35 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
         {...wired(name, { autoComplete: "new-password", ...more })}
       />
     ),
-    check: (name: NameOf<Values, boolean>, label: string, hint?: string): ReactNode => (
-      <Check
-        key={name}
-        {...{ name, label, error: form.errorOf(name), ...(hint && { hint }) }}
-        checked={form.values[name] === true}
-        onChange={(on) => form.put(name, on)}
-      />
-    ),
-    duration: (name: NameOf<Values, Amount>, label: string, more: Lasting = {}): ReactNode => (
-      <DurationField
-        key={name}
-        {...{ name, label, ...more, error: form.errorOf(name) }}
-        value={amountIn(form.values[name])}
-        onChange={(amount) => form.put(name, amount)}
-      />
-    ),
+    check: (name: NameOf<Values, boolean>, label: string, hint?: string): ReactNode =>
+      contested(
+        name,
+        label,
+        <Check
+          {...{ name, label, error: form.errorOf(name), ...(hint && { hint }) }}
+          checked={form.values[name] === true}
+          onChange={(on) => form.put(name, on)}
+        />,
+      ),
+    duration: (name: NameOf<Values, Amount>, label: string, more: Lasting = {}): ReactNode =>
+      contested(
+        name,
+        label,
+        <DurationField
+          {...{ name, label, ...more, error: form.errorOf(name) }}
+          value={amountIn(form.values[name])}
+          onChange={(amount) => form.put(name, amount)}
+        />,
+      ),
   }
 }
 
 type Lasting = { readonly hint?: string; readonly fallback?: string }
 
 /** What is chosen of a few. */
-function chosenOf<Values extends object>({ values, put }: Form<Values>) {
+function chosenOf<Values extends object>(form: Form<Values>) {
+  const { values, put } = form
+  const contested = contestedBy(form)
   const one = <Value extends string>(name: keyof Values & string, asked: Of<Value>) => ({
     ...{ name, value: String(values[name]), onChange: (value: string) => put(name, value) },
     options: optionsOf(asked),
@@ -112,30 +134,38 @@ function chosenOf<Values extends object>({ values, put }: Form<Values>) {
       name: Name,
       legend: string,
       asked: Of<Values[Name] & string>,
-    ): ReactNode => <Choice key={name} legend={legend} {...one(name, asked)} />,
+    ): ReactNode =>
+      contested(name, legend, <Choice legend={legend} {...one(name, asked)} />, wordsIn(asked)),
     /** The same where the names say enough, above what depends on it. */
     chips: <Name extends NameOf<Values, string>>(
       name: Name,
       legend: string,
       asked: Of<Values[Name] & string>,
-    ): ReactNode => <Chips key={name} legend={legend} {...one(name, asked)} />,
+    ): ReactNode =>
+      contested(name, legend, <Chips legend={legend} {...one(name, asked)} />, wordsIn(asked)),
     select: <Name extends NameOf<Values, string>>(
       name: Name,
       label: string,
       { hint, ...asked }: Of<Values[Name] & string> & { readonly hint?: string },
-    ): ReactNode => <SelectField key={name} {...{ label, hint }} {...one(name, asked)} />,
+    ): ReactNode => {
+      const select = <SelectField {...{ label, hint }} {...one(name, asked)} />
+      return contested(name, label, select, wordsIn(asked))
+    },
     /** Any of a few. */
     checks: <Value extends string>(
       name: NameOf<Values, readonly string[]>,
       legend: string,
       asked: Of<Value>,
-    ): ReactNode => (
-      <Checks
-        key={name}
-        {...{ legend, options: optionsOf(asked), values: listOf(values[name]) }}
-        onChange={(chosen) => put(name, chosen)}
-      />
-    ),
+    ): ReactNode =>
+      contested(
+        name,
+        legend,
+        <Checks
+          {...{ legend, options: optionsOf(asked), values: listOf(values[name]) }}
+          onChange={(chosen) => put(name, chosen)}
+        />,
+        wordsIn(asked),
+      ),
   }
 }
 
@@ -145,6 +175,17 @@ const optionsOf = <Value extends string>({ of, words, hints }: Of<Value>) =>
   of.map((value): { readonly value: string; readonly label: string; readonly hint: string } => ({
     ...{ value, label: words(value), hint: hints?.(value) ?? "" },
   }))
+
+/** What is chosen, in words; what is no longer offered stands for itself. */
+const wordsIn =
+  <Value extends string>({ of, words }: Of<Value>): ValueWords =>
+  (chosen) =>
+    (Array.isArray(chosen) ? chosen : [chosen])
+      .map((value) => {
+        const known = of.find((each) => each === value)
+        return known === undefined ? String(value) : words(known)
+      })
+      .join("\n")
 
 const listOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.map(String) : []

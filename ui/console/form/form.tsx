@@ -1,6 +1,16 @@
-import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react"
+import { type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
 import { Button, Dialog } from "../../kit/index.ts"
-import { Facts, type FactsProps, May, type Needs, Refused, Section, t } from "../shell/index.ts"
+import {
+  Facts,
+  type FactsProps,
+  isUndecided,
+  May,
+  type Needs,
+  Refused,
+  Section,
+  t,
+} from "../shell/index.ts"
+import { ConflictBox, ConflictPlaces } from "./conflict.tsx"
 import { formId, useOpen } from "./open.ts"
 import type { Form } from "./use-form.ts"
 
@@ -20,15 +30,20 @@ type FieldsProps<Values extends object> = {
  */
 export function Fields<Values extends object>(props: FieldsProps<Values>) {
   const { form, submit, danger, disabled, onCancel, children } = props
-  const { action, refused, restored } = form
+  const { action, refused, restored, conflicts } = form
   const ref = useRef<HTMLFormElement>(null)
-  const { refusal } = action
+  const isOpen = action.refusal && isUndecided(action.refusal)
+  const refusal = isOpen && conflicts.length === 0 ? undefined : action.refusal
+  const { places, placed } = usePlaces()
   const [isAtField, setAtField] = useState(false)
   useLayoutEffect(() => {
     const field = refusal && refused && ref.current?.elements.namedItem(refused)
     setAtField(field instanceof HTMLElement)
     if (field instanceof HTMLElement) field.focus()
   }, [refusal, refused])
+  useEffect(() => {
+    if (refusal && isUndecided(refusal)) reveal(ref.current)
+  }, [refusal])
   const cancel = () => {
     form.drop()
     onCancel?.()
@@ -43,7 +58,12 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
       }}
     >
       {restored && <p className="quiet small">{t("form.restored")}</p>}
-      {children}
+      <ConflictPlaces value={places}>{children}</ConflictPlaces>
+      {conflicts
+        .filter(({ name }) => !placed.includes(name))
+        .map((conflict) => (
+          <ConflictBox key={conflict.name} {...{ form, conflict }} label={conflict.name} />
+        ))}
       {!isAtField && <Refused refusal={refusal} />}
       <div className="form-actions">
         <Button
@@ -57,6 +77,28 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
       </div>
     </form>
   )
+}
+
+/** Which fields show their conflicts themselves; what no field shows is shown below them all. */
+function usePlaces() {
+  const [placed, setPlaced] = useState<readonly string[]>([])
+  const places = useMemo(
+    () => ({
+      add: (name: string) => {
+        setPlaced((names) => [...names, name])
+        return () => setPlaced((names) => names.toSpliced(names.indexOf(name), 1))
+      },
+    }),
+    [],
+  )
+  return { placed, places }
+}
+
+/** Leads to the first conflict; parts of the form that are folded are opened. */
+function reveal(form: HTMLFormElement | null): void {
+  const boxes = [...(form?.querySelectorAll<HTMLElement>(".conflict") ?? [])]
+  for (const box of boxes) box.closest("details")?.setAttribute("open", "")
+  boxes[0]?.focus()
 }
 
 type DialogFormProps<Values extends object> = FieldsProps<Values> & {

@@ -12,6 +12,12 @@ type OrderedProps = {
   readonly onChange: (values: readonly string[]) => void
 }
 
+/** One or several values, in their order, by the names of the options. */
+export const namesBy = (options: readonly Option[]) => (chosen: unknown) =>
+  (Array.isArray(chosen) ? chosen : [chosen])
+    .map((value) => options.find((option) => option.value === value)?.label ?? String(value))
+    .join("\n")
+
 /** Any of several, in an order that counts: what comes first is done first. */
 export function Ordered({ label, hint, options, values, onChange }: OrderedProps) {
   const nameOf = (value: string) => options.find((one) => one.value === value)?.label ?? value

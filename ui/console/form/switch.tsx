@@ -18,7 +18,8 @@ export function Switch({ needs, label, hint, on, act, asks }: SwitchProps) {
   const fixed = !useMay()(needs)
   const [asking, setAsking] = useState(false)
   const action = useAction(
-    (wanted: boolean) => act(wanted),
+    // Somebody else may have turned it the same way in the meantime.
+    async (wanted: boolean) => (wanted === on ? undefined : act(wanted)),
     () => {
       if (!asking) return
       setAsking(false)

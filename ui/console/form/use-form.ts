@@ -1,11 +1,36 @@
 import { type ChangeEvent, useEffect, useRef, useState } from "react"
-import { type Action, type Refusal, useAction, wordsAtField } from "../shell/index.ts"
+import {
+  type Action,
+  type Changed,
+  changedIn,
+  type Refusal,
+  undecided,
+  useAction,
+  wordsAtField,
+} from "../shell/index.ts"
 import { dropDraft, readDraft, writeDraft } from "./draft.ts"
+import {
+  afterSaving,
+  applyEdits,
+  type Conflict,
+  decided,
+  type Edits,
+  fittingEdits,
+  type ListRules,
+  rebased,
+  withChange,
+} from "./edits.ts"
 
 export type Wanted<Values extends object, Answer> = {
   /** Tells it apart from other forms of the page; what is typed is kept under it. */
   readonly id: string
+  /**
+   * The server's values, as the page was last drawn. While the form is open, they are followed
+   * wherever the user has changed nothing.
+   */
   readonly initial: Values
+  /** Which texts list entries, and how: changes of two people to a list are merged. */
+  readonly lists?: ListRules
   /** Never kept: passwords and the like. */
   readonly secret?: readonly (keyof Values & string)[]
   readonly save: (values: Values) => Promise<Answer>
@@ -23,8 +48,13 @@ export type Form<Values extends object> = {
   readonly change: (part: Partial<Values>) => void
   /** The same for one value, of whose type its control makes sure. */
   readonly put: (name: keyof Values & string, value: unknown) => void
-  /** Whether anything differs from what it began with, or what was saved last. */
+  /** Whether anything differs from the server's values, or from what was saved last. */
   readonly dirty: boolean
+  /** What somebody else has changed differently since. Nothing is saved until it is decided. */
+  readonly conflicts: readonly Conflict[]
+  /** Who made the last change and when, where the server has said so. */
+  readonly changed: Changed | undefined
+  readonly decide: (conflict: Conflict, keeps: "mine" | "theirs") => void
   /** What was typed before a reload or a sign-in is there again. */
   readonly restored: boolean
   readonly action: Action
@@ -55,43 +85,52 @@ type TextWiring = {
 export function useForm<Values extends object, Answer = unknown>(
   wanted: Wanted<Values, Answer>,
 ): Form<Values> {
-  const { id, secret = [], save, done, refusals = {} } = wanted
-  const [initial, setInitial] = useState(wanted.initial)
-  const [draft] = useState(() => fittingOf(initial, readDraft(id)))
-  const [values, setValues] = useState<Values>({ ...initial, ...draft })
-  const dirty = JSON.stringify(values) !== JSON.stringify(initial)
-  const over = useRef(false)
+  const { id, save, done, refusals = {} } = wanted
+  const edited = useEdits(wanted)
+  const { values, conflicts, dirty } = edited
+  const [changed, setChanged] = useState<Changed>()
+  const [waits, setWaits] = useState(false)
   const action = useAction(
     async () => {
-      const answer = await save(values)
-      setInitial(values)
-      return answer
+      setWaits(conflicts.length > 0)
+      if (conflicts.length > 0) throw undecided()
+      const sent = edited.begin()
+      try {
+        const answer = await save(values)
+        edited.end(sent)
+        return answer
+      } catch (failure) {
+        setChanged((before) => changedIn(failure) ?? before)
+        throw failure
+      }
     },
     (answer) => {
       dropDraft(id)
       return done?.(answer)
     },
   )
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is typed says when to keep it
+  const isDecided = waits && conflicts.length === 0 && !action.busy
   useEffect(() => {
-    if (over.current) return
-    const kept = Object.entries(values).filter(([name]) => !secret.some((one) => one === name))
-    if (dirty) writeDraft(id, Object.fromEntries(kept))
-    else dropDraft(id)
-  }, [values])
+    if (!isDecided) return
+    setWaits(false)
+    // Whoever takes the other's values has nothing left to save.
+    if (dirty) action.run()
+  }, [isDecided, dirty, action.run])
   const { refusal } = action
   const refused = refusal && fieldOf(values, refusals, refusal)
   const errorOf = (name: string) =>
     refusal && refused === name ? wordsAtField(refusal) : undefined
-  const change = (part: Partial<Values>) => setValues((before) => ({ ...before, ...part }))
-  const put = (name: string, value: unknown) =>
-    setValues((before) => ({ ...before, [name]: value }))
+  const { change } = edited
+  const put = (name: string, value: unknown) => change({ [name]: value })
   return {
     values,
     change,
     put,
     dirty,
-    restored: draft !== undefined,
+    conflicts,
+    changed,
+    decide: edited.decide,
+    restored: edited.restored,
     action,
     refused,
     errorOf,
@@ -103,28 +142,48 @@ export function useForm<Values extends object, Answer = unknown>(
       autoComplete: "off",
       error: errorOf(name),
     }),
+    drop: edited.drop,
+  }
+}
+
+type Editing<Values extends object> = Pick<
+  Wanted<Values, unknown>,
+  "id" | "initial" | "lists" | "secret"
+>
+
+/** What the user has changed, over the server's values; it outlives a reload of the page. */
+function useEdits<Values extends object>(wanted: Editing<Values>) {
+  const { id, initial: now, lists: rules, secret = [] } = wanted
+  const [draft] = useState(() => fittingEdits(now, readDraft(id) ?? {}))
+  const [edits, setEdits] = useState<Edits>(draft ?? {})
+  const over = useRef(false)
+  const { values, conflicts, unsaved } = applyEdits(now, edits, rules)
+  const kept = Object.entries(unsaved).filter(([name]) => !secret.some((one) => one === name))
+  const stored = kept.length > 0 ? JSON.stringify(Object.fromEntries(kept)) : undefined
+  useEffect(() => {
+    if (over.current) return
+    if (stored !== undefined) writeDraft(id, stored)
+    else dropDraft(id)
+  }, [id, stored])
+  return {
+    values,
+    conflicts,
+    dirty: Object.keys(unsaved).length > 0,
+    restored: draft !== undefined,
+    change: (changed: object) => setEdits((before) => withChange(before, { now, changed, rules })),
+    decide: (conflict: Conflict, keeps: "mine" | "theirs") =>
+      setEdits((before) => decided(before, conflict, keeps)),
+    /** What is sent; it is compared with what has been typed by the time it is saved. */
+    begin: (): Edits => {
+      setEdits((before) => rebased(before, unsaved))
+      return unsaved
+    },
+    end: (sent: Edits) => setEdits((before) => afterSaving(before, sent)),
     drop: () => {
       over.current = true
       dropDraft(id)
     },
   }
-}
-
-/** Of a draft, what still is of the form: an update may have changed it. */
-function fittingOf<Values extends object>(
-  initial: Values,
-  draft: Readonly<Record<string, unknown>> | undefined,
-): Partial<Values> | undefined {
-  if (!draft) return undefined
-  const fits = (name: string, value: unknown) => {
-    const own: unknown = Reflect.get(initial, name)
-    return typeof own === typeof value && Array.isArray(own) === Array.isArray(value)
-  }
-  const fitting: Partial<Values> = {}
-  for (const [name, value] of Object.entries(draft)) {
-    if (fits(name, value)) Reflect.set(fitting, name, value)
-  }
-  return fitting
 }
 
 function fieldOf(

@@ -3,7 +3,16 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { Alert, Check, SelectField, TextArea, TextField } from "../../kit/index.ts"
-import { DialogForm, type Form, formId, useForm } from "../form/index.ts"
+import {
+  Contested,
+  DialogForm,
+  type Form,
+  formId,
+  lineList,
+  namesBy,
+  useForm,
+  wordList,
+} from "../form/index.ts"
 import { call, t, unless, useRead } from "../shell/index.ts"
 import { BackAddress } from "./back.tsx"
 import {
@@ -55,6 +64,11 @@ function KindForm({ place, provider, close }: IdpFormProps) {
   const form = useForm<Values>({
     id: formId("idps", provider?.id ?? "+"),
     initial: valuesOf(provider),
+    lists: {
+      ...{ scopes: wordList, userFilters: wordList, userObjectClasses: wordList },
+      // One provider says its servers in a line, another one a line each: both are read.
+      ...{ servers: wordList, allowedDomains: lineList },
+    },
     secret: ["clientSecret", "bindPassword", "privateKey"],
     save: (values) => save(place, provider, values),
     done: close,
@@ -81,13 +95,14 @@ function KindForm({ place, provider, close }: IdpFormProps) {
         <ChoiceField key={name} {...{ form, name }} />
       ))}
       {kind.checks.map((name) => (
-        <Check
-          key={name}
-          label={t(`idps.check.${name}`)}
-          hint={t(`idps.check_hint.${name}`)}
-          checked={values[name]}
-          onChange={(on) => change({ [name]: on })}
-        />
+        <Contested key={name} {...{ form, name, label: t(`idps.check.${name}`) }}>
+          <Check
+            label={t(`idps.check.${name}`)}
+            hint={t(`idps.check_hint.${name}`)}
+            checked={values[name]}
+            onChange={(on) => change({ [name]: on })}
+          />
+        </Contested>
       ))}
       <Options {...{ form, place }} />
     </DialogForm>
@@ -106,16 +121,20 @@ export function nameOfKind(name: KindName): string {
 
 type ChoiceProps = { readonly form: Form<Values>; readonly name: ChoiceName }
 
-function ChoiceField({ form: { values, change }, name }: ChoiceProps) {
+function ChoiceField({ form, name }: ChoiceProps) {
+  const { values, change } = form
   const known: readonly (Choice<"binding"> | Choice<"nameIdFormat">)[] = choices[name]
+  const label = t(`idps.field.${name}`)
+  const options = known.map((value) => ({ value, label: t(`idps.choice.${value}`) }))
   return (
-    <SelectField<string>
-      label={t(`idps.field.${name}`)}
-      hint={t(`idps.hint.${name}`)}
-      options={known.map((value) => ({ value, label: t(`idps.choice.${value}`) }))}
-      value={values[name]}
-      onChange={(next) => change({ [name]: next })}
-    />
+    <Contested {...{ form, name, label }} words={namesBy(options)}>
+      <SelectField<string>
+        {...{ label, options }}
+        hint={t(`idps.hint.${name}`)}
+        value={values[name]}
+        onChange={(next) => change({ [name]: next })}
+      />
+    </Contested>
   )
 }
 
@@ -141,10 +160,14 @@ function Text({ form, name, isNew }: TextProps) {
     ...(!isRequired && { optional: t("form.optional") }),
   }
   const wired = { ...form.text(name), ...shown }
-  return type === "area" ? (
-    <TextArea {...wired} rows={name === "servers" ? 2 : 4} />
-  ) : (
-    <TextField {...wired} type={type} />
+  return (
+    <Contested {...{ form, name, label }}>
+      {type === "area" ? (
+        <TextArea {...wired} rows={name === "servers" ? 2 : 4} />
+      ) : (
+        <TextField {...wired} type={type} />
+      )}
+    </Contested>
   )
 }
 
@@ -158,28 +181,36 @@ type OptionsProps = { readonly form: Form<Values>; readonly place: Place }
 /** What may come of a sign-in. */
 function Options({ form, place }: OptionsProps) {
   const { values, change } = form
+  const linkings = autoLinkings.map((value) => ({ value, label: t(`idps.auto_linking.${value}`) }))
   const shown = optionNames.filter((name) => place === undefined || !instanceOptions.has(name))
   return (
     <fieldset className="checks">
       <legend className="field-label choice-legend">{t("idps.options")}</legend>
       {shown.map((name) => (
         <Fragment key={name}>
-          <Check
-            label={t(`idps.option.${name}`)}
-            hint={t(`idps.option_hint.${name}`)}
-            checked={values[name]}
-            onChange={(on) => change({ [name]: on })}
-          />
+          <Contested {...{ form, name, label: t(`idps.option.${name}`) }}>
+            <Check
+              label={t(`idps.option.${name}`)}
+              hint={t(`idps.option_hint.${name}`)}
+              checked={values[name]}
+              onChange={(on) => change({ [name]: on })}
+            />
+          </Contested>
           {name === "isCreationAllowed" && values[name] && <AllowedDomains form={form} />}
         </Fragment>
       ))}
-      <SelectField
-        label={t("idps.auto_linking")}
-        hint={t("idps.auto_linking_hint")}
-        options={autoLinkings.map((value) => ({ value, label: t(`idps.auto_linking.${value}`) }))}
-        value={values.autoLinking}
-        onChange={(autoLinking) => change({ autoLinking })}
-      />
+      <Contested
+        {...{ form, name: "autoLinking", label: t("idps.auto_linking") }}
+        words={namesBy(linkings)}
+      >
+        <SelectField
+          label={t("idps.auto_linking")}
+          hint={t("idps.auto_linking_hint")}
+          options={linkings}
+          value={values.autoLinking}
+          onChange={(autoLinking) => change({ autoLinking })}
+        />
+      </Contested>
     </fieldset>
   )
 }
@@ -190,16 +221,18 @@ function AllowedDomains({ form }: { readonly form: Form<Values> }) {
   return (
     <>
       {warning && <Alert tone="warning">{t(`idps.creation_warning.${warning}`)}</Alert>}
-      <TextArea
-        {...form.text("allowedDomains")}
-        label={t("idps.allowed_domains")}
-        hint={t("idps.allowed_domains_hint")}
-        optional={t("form.optional")}
-        placeholder="example.com"
-        maxLength={13_000}
-        rows={2}
-        spellCheck={false}
-      />
+      <Contested {...{ form, name: "allowedDomains", label: t("idps.allowed_domains") }}>
+        <TextArea
+          {...form.text("allowedDomains")}
+          label={t("idps.allowed_domains")}
+          hint={t("idps.allowed_domains_hint")}
+          optional={t("form.optional")}
+          placeholder="example.com"
+          maxLength={13_000}
+          rows={2}
+          spellCheck={false}
+        />
+      </Contested>
     </>
   )
 }

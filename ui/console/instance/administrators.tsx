@@ -112,17 +112,21 @@ function administratorForm(held: Held, administrator: Administrator | undefined)
       await (administrator ? call(updateAdministrator, wanted) : call(createAdministrator, wanted))
     },
     disabled: ({ userId, roles }) => userId === "" || roles.length === 0,
-    fields: ({ values, change, action }) => (
+    fields: ({ values, change, action, contested }) => (
       <>
         {!administrator && (
           <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
         )}
         <Part>
-          <RoleChecks
-            level={levels[held.case]}
-            values={values.roles}
-            onChange={(roles) => change({ roles })}
-          />
+          {contested(
+            "roles",
+            t("roles.title"),
+            <RoleChecks
+              level={levels[held.case]}
+              values={values.roles}
+              onChange={(roles) => change({ roles })}
+            />,
+          )}
         </Part>
         <ConfirmCredentials
           refusal={action.refusal}

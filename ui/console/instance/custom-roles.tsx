@@ -92,7 +92,7 @@ const roleForm = (role: Role | undefined) =>
         : call(createRole, { ...wanted, level: levels[level] }))
     },
     disabled: ({ permissions }) => permissions.length === 0,
-    fields: ({ text, values, change, action }) => [
+    fields: ({ text, values, change, action, contested }) => [
       !role &&
         text("key", t("roles.key"), {
           ...{ hint: t("custom_roles.key_hint"), maxLength: 100, ...verbatim, required: true },
@@ -108,11 +108,15 @@ const roleForm = (role: Role | undefined) =>
       ),
       text("displayName", t("roles.name"), { optional: true }),
       <Part rows={4} key="permissions">
-        <Permissions
-          level={values.level}
-          values={values.permissions}
-          onChange={(permissions) => change({ permissions })}
-        />
+        {contested(
+          "permissions",
+          t("custom_roles.permissions"),
+          <Permissions
+            level={values.level}
+            values={values.permissions}
+            onChange={(permissions) => change({ permissions })}
+          />,
+        )}
       </Part>,
       <ConfirmCredentials
         key="confirmed"

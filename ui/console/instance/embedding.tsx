@@ -1,6 +1,6 @@
 import type { SecuritySettings } from "../../../src/gen/core/settings/v2/security_settings_pb.ts"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
-import { EditSection, formOf, linesOf } from "../form/index.ts"
+import { EditSection, formOf, lineList, linesOf } from "../form/index.ts"
 import { call, t, ValueList } from "../shell/index.ts"
 
 const { setSecuritySettings } = SettingsService.method
@@ -29,6 +29,7 @@ const embeddingForm = ({ embeddedIframe, enableImpersonation }: SecuritySettings
       enabled: embeddedIframe?.enabled ?? false,
       origins: (embeddedIframe?.allowedOrigins ?? []).join("\n"),
     },
+    lists: { origins: lineList },
     save: ({ enabled, origins }) =>
       call(setSecuritySettings, {
         embeddedIframe: { enabled, allowedOrigins: linesOf(origins) },

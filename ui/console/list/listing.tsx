@@ -4,7 +4,6 @@ import type {
   MessageInitShape,
   MessageShape,
 } from "@bufbuild/protobuf"
-import { createQueryOptions } from "@connectrpc/connect-query"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { type ReactNode, useEffect, useState } from "react"
 import { Button, type Column, Skeleton, Table, TextField } from "../../kit/index.ts"
@@ -12,13 +11,13 @@ import {
   isDenied,
   isHidden,
   language,
+  queryOf,
   Refused,
   refusalOf,
   Section,
   t,
-  transport,
   useRested,
-  within,
+  useShown,
 } from "../shell/index.ts"
 import { type ListState, useListState } from "./list-state.ts"
 
@@ -117,13 +116,14 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
   const state = useListState(name)
   const { size = pageSize } = props
   const asked = askedOf(state, columns, size)
-  const options = { transport, ...within(props.within) }
+  const options = props.within === undefined ? {} : { within: props.within }
   const { data, error } = useQuery({
-    ...createQueryOptions(method, props.ask(asked), options),
+    ...queryOf(method, props.ask(asked), options),
     placeholderData: keepPreviousData,
     refetchInterval: ({ state: { status } }) =>
       props.live && status === "success" ? liveMs : false,
   })
+  useShown(data)
   const found = data && find(data, asked)
   const total = found?.total ?? 0
   useLastPage(state, size, found && total)

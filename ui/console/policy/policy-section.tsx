@@ -1,15 +1,16 @@
-import { ConfirmButton, EditSection, formOf } from "../form/index.ts"
+import { ConfirmButton, Contested, EditSection, formOf } from "../form/index.ts"
 import { Facts, Part, t, tell } from "../shell/index.ts"
 import type { Field, Place, Policy, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
 import { resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
-import { useWords } from "./value.ts"
+import { useWords, valueIn } from "./value.ts"
 
 type PolicyProps = { readonly policy: Policy; readonly place: Place }
 
 /** One policy at a place: what holds, who says so, and its form for whoever may change it. */
 export function PolicySection({ policy, place }: PolicyProps) {
   const standing = usePolicy(policy, place)
+  const words = useWords()
   if (!standing) return null
   const part = { policy, place, standing }
   const { more: More } = policy
@@ -32,7 +33,7 @@ export function PolicySection({ policy, place }: PolicyProps) {
       }
       {...(!isHere && { action: t("policy.set_own") })}
       {...(standing.isOwn && { more: <Reset {...part} /> })}
-      form={policyForm(part)}
+      form={policyForm({ ...part, words })}
     />
   )
 }
@@ -64,7 +65,9 @@ function Said({ policy, place, standing }: StandingProps) {
   )
 }
 
-const policyForm = ({ policy, place, standing }: StandingProps) =>
+type FormProps = StandingProps & { readonly words: ReturnType<typeof useWords> }
+
+const policyForm = ({ policy, place, standing, words }: FormProps) =>
   formOf<Values, void>({
     initial: standing.values,
     save: (values) => savePolicy(policy, place, standing, values),
@@ -74,13 +77,18 @@ const policyForm = ({ policy, place, standing }: StandingProps) =>
         <div className={policy.preview ? "beside" : undefined}>
           <div className="checks">
             {policy.fields.map((field) => (
-              <PolicyField
+              <Contested
                 key={field.name}
-                field={field}
-                value={form.values[field.name] ?? ""}
-                error={form.errorOf(field.name)}
-                onChange={(value) => form.change({ [field.name]: value })}
-              />
+                {...{ form, name: field.name, label: t(field.label) }}
+                words={(value) => words(field, { [field.name]: valueIn(value) })}
+              >
+                <PolicyField
+                  field={field}
+                  value={form.values[field.name] ?? ""}
+                  error={form.errorOf(field.name)}
+                  onChange={(value) => form.change({ [field.name]: value })}
+                />
+              </Contested>
             ))}
           </div>
           {policy.preview && (

@@ -26,6 +26,13 @@ export function wantedOf({ name, kind }: Field, values: Values): unknown {
   return kind === "duration" ? durationOf(amountIn(value)) : value
 }
 
+/** A value of a form as policies have them. */
+export function valueIn(value: unknown): Value {
+  if (typeof value === "boolean") return value
+  if (Array.isArray(value)) return value.map(String)
+  return typeof value === "object" ? amountIn(value) : String(value ?? "")
+}
+
 /** What is chosen of several; none where a value is of another kind. */
 export const chosenIn = (value: Value | undefined): readonly string[] =>
   typeof value === "object" && !("unit" in value) ? value : []

@@ -96,16 +96,20 @@ function rolesForm(project: Given, authorization: Authorization | undefined) {
         : call(createAuthorization, { userId, projectId, organizationId, roleKeys }))
     },
     disabled: ({ userId }) => !authorization && userId === "",
-    fields: ({ values, change }) => (
+    fields: ({ values, change, contested }) => (
       <>
         {!authorization && (
           <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
         )}
-        <RoleChecks
-          {...{ project }}
-          values={values.roles}
-          onChange={(to) => change({ roles: to })}
-        />
+        {contested(
+          "roles",
+          t("roles.title"),
+          <RoleChecks
+            {...{ project }}
+            values={values.roles}
+            onChange={(to) => change({ roles: to })}
+          />,
+        )}
       </>
     ),
   })

@@ -89,7 +89,7 @@ function grantForm({ projectId, organizationId }: Project, grant: ProjectGrant |
       await (grant ? call(updateProjectGrant, wanted) : call(createProjectGrant, wanted))
     },
     disabled: ({ granted }) => granted === "",
-    fields: ({ values, change }) => (
+    fields: ({ values, change, contested }) => (
       <>
         {!grant && (
           <OrganizationPicker
@@ -98,11 +98,15 @@ function grantForm({ projectId, organizationId }: Project, grant: ProjectGrant |
             onChange={(granted) => change({ granted })}
           />
         )}
-        <RoleChecks
-          project={{ projectId }}
-          values={values.roles}
-          onChange={(to) => change({ roles: to })}
-        />
+        {contested(
+          "roles",
+          t("roles.title"),
+          <RoleChecks
+            project={{ projectId }}
+            values={values.roles}
+            onChange={(to) => change({ roles: to })}
+          />,
+        )}
       </>
     ),
   })

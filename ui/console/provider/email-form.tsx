@@ -1,6 +1,6 @@
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { EmailProvider } from "../../../src/gen/core/settings/v1/provider_pb.ts"
-import { type Controls, formOf } from "../form/index.ts"
+import { type Controls, formOf, wordList } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
 import { type HttpValues, httpFields, httpOf, type Made, renewedOf, saved } from "./provider.ts"
 import { authNames, authOf, type SmtpValues, smtpOf } from "./smtp.ts"
@@ -22,6 +22,7 @@ export function emailForm(provider: EmailProvider | undefined, done: Done) {
       renew: false,
       ...smtpOf(config?.case === "smtp" ? config.value : undefined),
     },
+    lists: { scopes: wordList },
     secret: ["password"],
     refusals: { senderAddress: ["message_provider.sender_foreign"] },
     save: (values) => save(provider?.id, values),

@@ -4,7 +4,7 @@ import {
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { type Column, Table } from "../../kit/index.ts"
-import { DialogButton, formOf, Ordered } from "../form/index.ts"
+import { DialogButton, formOf, namesBy, Ordered } from "../form/index.ts"
 import { actionColumn, Clip, HistoryButton, streamOf } from "../list/index.ts"
 import { call, Section, t, unless, useRead } from "../shell/index.ts"
 import { keyOf, wordsOf } from "./script.ts"
@@ -82,11 +82,15 @@ const flowForm = ({ moment, bound, options, organizationId }: Bound) =>
       const wanted = { flowType, triggerType, actionIds: [...actionIds] }
       return unless("action.unchanged", call(setTriggerActions, wanted, { within: organizationId }))
     },
-    fields: ({ values: { actionIds }, change }) => (
-      <Ordered
-        label={t("script.ordered")}
-        {...{ options, values: actionIds }}
-        onChange={(chosen) => change({ actionIds: chosen })}
-      />
-    ),
+    fields: ({ values: { actionIds }, change, contested }) =>
+      contested(
+        "actionIds",
+        t("script.ordered"),
+        <Ordered
+          label={t("script.ordered")}
+          {...{ options, values: actionIds }}
+          onChange={(chosen) => change({ actionIds: chosen })}
+        />,
+        namesBy(options),
+      ),
   })

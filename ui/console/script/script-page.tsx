@@ -106,7 +106,7 @@ type EditorProps = {
 
 function Editor({ form, wrong, onTyped }: EditorProps) {
   const may = useMay()(updateAction)
-  const { text, check, duration, values } = controlsOf(form)
+  const { text, check, duration, contested, values } = controlsOf(form)
   const code = (
     <CodeArea
       {...{ label: t("script.code"), name: "script", value: values.script, wrong, readOnly: !may }}
@@ -120,7 +120,7 @@ function Editor({ form, wrong, onTyped }: EditorProps) {
   if (!may) return code
   return (
     <Fields form={form} disabled={!form.dirty}>
-      {code}
+      {contested("script", t("script.code"), code)}
       {text("name", t("field.name"), {
         ...{ ...verbatim, required: true, hint: t("script.name_hint") },
       })}

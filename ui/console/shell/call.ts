@@ -1,19 +1,16 @@
-import type {
-  DescMessage,
-  DescMethodUnary,
-  MessageInitShape,
-  MessageShape,
+import {
+  create,
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
 } from "@bufbuild/protobuf"
 import { Code, ConnectError } from "@connectrpc/connect"
-import { callUnaryMethod, createQueryOptions, useSuspenseQuery } from "@connectrpc/connect-query"
-import {
-  QueryClient,
-  useSuspenseQuery as useAnySuspenseQuery,
-  useMutation,
-  useQueryClient,
-} from "@tanstack/react-query"
-import { useCallback, useEffect, useState } from "react"
-import { isDenied, type Refusal, refusalOf } from "./refusal.ts"
+import { callUnaryMethod, createQueryOptions } from "@connectrpc/connect-query"
+import { QueryClient, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
+import { sharing, shownPosition, useShown } from "./position.ts"
+import { isDenied, isStale, type Refusal, refusalOf } from "./refusal.ts"
 import { transport } from "./transport.ts"
 
 /** How long an answer is taken for the present state where nobody has changed anything here. */
@@ -48,16 +45,27 @@ export const within = (organizationId: string | undefined) =>
 export function useRead<I extends DescMessage, O extends DescMessage>(
   ...[method, input, options]: Asked<I, O>
 ): MessageShape<O> {
-  return useSuspenseQuery(method, input, { transport, ...within(options?.within) }).data
+  const { data } = useSuspenseQuery(queryOf(method, input, options))
+  useShown(data)
+  return data
+}
+
+/** How an operation is read, for the hooks of queries; who shows it registers that it does. */
+export function queryOf<I extends DescMessage, O extends DescMessage>(
+  ...[method, input, options]: Asked<I, O>
+) {
+  const query = createQueryOptions(method, input, { transport, ...within(options?.within) })
+  return { ...query, structuralSharing: sharing(method.output) }
 }
 
 /** The same; undefined where the person may not see it. */
 export function useReadIfAllowed<I extends DescMessage, O extends DescMessage>(
   ...[method, input, options]: Asked<I, O>
 ): MessageShape<O> | undefined {
-  const wanted = createQueryOptions(method, input, { transport, ...within(options?.within) })
-  const { data } = useAnySuspenseQuery({
-    queryKey: [...wanted.queryKey, "if allowed"],
+  const { queryKey, structuralSharing } = queryOf(method, input, options)
+  const { data } = useSuspenseQuery({
+    queryKey: [...queryKey, "if allowed"],
+    structuralSharing,
     queryFn: ({ signal }) =>
       callUnaryMethod(transport, method, input, { signal, ...within(options?.within) }).catch(
         (failure) => {
@@ -66,16 +74,33 @@ export function useReadIfAllowed<I extends DescMessage, O extends DescMessage>(
         },
       ),
   })
+  useShown(data)
   return data ?? undefined
 }
 
-/** Calls one operation, outside of what a page shows. */
+/**
+ * Calls one operation, outside of what a page shows. An operation that checks whether the thing has
+ * changed since it was read is sent the position of the page.
+ */
 export type Call = <I extends DescMessage, O extends DescMessage>(
   ...asked: Asked<I, O>
 ) => Promise<MessageShape<O>>
 
 export const call: Call = (method, input, options) =>
-  callUnaryMethod(transport, method, input, within(options?.within))
+  callUnaryMethod(transport, method, versioned(method, input), within(options?.within))
+
+const versionField = "expectedVersion"
+
+function versioned<I extends DescMessage>(
+  method: DescMethodUnary<I, DescMessage>,
+  input: MessageInitShape<I> | undefined,
+): MessageInitShape<I> | undefined {
+  const position = shownPosition()
+  if (position === undefined || !method.input.field[versionField]) return input
+  const message = create(method.input, input)
+  Reflect.set(message, versionField, position)
+  return message
+}
 
 export type Action<Given extends readonly unknown[] = []> = {
   readonly run: (...given: Given) => void
@@ -85,16 +110,45 @@ export type Action<Given extends readonly unknown[] = []> = {
 }
 
 /**
+ * How many times a change is sent again after somebody else has changed the same thing, or after
+ * an earlier call of the same change has.
+ */
+const againMax = 6
+
+/**
  * Something that changes the server, at most once at a time. What the page shows is read again
  * before `done` is called: whoever closes a form there closes it over what is true.
+ *
+ * Where the thing has changed since it was read, the page is read again and `act` is called once
+ * more, as it was last rendered: it then changes what is there now.
  */
 export function useAction<Answer, Given extends readonly unknown[] = []>(
   act: (...given: Given) => Promise<Answer>,
   done?: (answer: Answer) => unknown,
 ): Action<Given> {
   const queries = useQueryClient()
+  const latest = useRef<typeof act>(undefined)
+  useLayoutEffect(() => {
+    latest.current = act
+    return () => {
+      latest.current = undefined
+    }
+  }, [act])
+  const actOn = async (given: Given) => {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await (latest.current ?? act)(...given)
+      } catch (failure) {
+        if (tries === againMax || !isStale(refusalOf(failure))) throw failure
+        await queries.invalidateQueries()
+        await drawn()
+        // Whoever has left the page can't see what would be changed.
+        if (!latest.current) throw failure
+      }
+    }
+  }
   const { mutate, isPending, error } = useMutation<Answer, Error, Given>({
-    mutationFn: (given) => act(...given),
+    mutationFn: actOn,
     onSuccess: async (answer) => {
       await queries.invalidateQueries()
       await done?.(answer)
@@ -103,8 +157,12 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
   const run = (...given: Given) => {
     if (!isPending) mutate(given)
   }
-  return { run, busy: isPending, refusal: error ? refusalOf(error) : undefined }
+  const refusal = useMemo(() => (error ? refusalOf(error) : undefined), [error])
+  return { run, busy: isPending, refusal }
 }
+
+/** Queries report what has arrived in a task of their own, which is queued by now. */
+const drawn = () => new Promise((resolve) => setTimeout(resolve, 0))
 
 /** Reads everything on the page again. */
 export function useReload(): () => Promise<void> {

@@ -1,6 +1,8 @@
+export { agoOf } from "./ago.ts"
 export {
   type Action,
   call,
+  queryOf,
   useAction,
   useRead,
   useReadIfAllowed,
@@ -33,7 +35,19 @@ export {
 export { Part } from "./part.tsx"
 export { useMay } from "./permission.ts"
 export { readPlain } from "./plain.ts"
-export { isDenied, isHidden, type Refusal, refusalOf, unless } from "./refusal.ts"
+export { useShown } from "./position.ts"
+export {
+  type Changed,
+  changedIn,
+  isDenied,
+  isHidden,
+  isStale,
+  isUndecided,
+  type Refusal,
+  refusalOf,
+  undecided,
+  unless,
+} from "./refusal.ts"
 export { Refused, wordsAtField, wordsOf } from "./refused.tsx"
 export { saveFile } from "./save.ts"
 export { signedOut, signIn, useSession } from "./session.ts"

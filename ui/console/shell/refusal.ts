@@ -1,3 +1,4 @@
+import type { Timestamp } from "@bufbuild/protobuf/wkt"
 import { Code, ConnectError } from "@connectrpc/connect"
 import { ErrorDetailSchema } from "../../../src/gen/core/v1/error_pb.ts"
 import {
@@ -58,6 +59,31 @@ function conditionIn(error: ConnectError): Pick<Refusal, "condition" | "conditio
 
 /** The sign-in is too old for a change of how one signs in (RFC 9470). */
 export const isTooOld = ({ id }: Refusal): boolean => id === "session.sign_in_too_old"
+
+const staleId = "edit.stale"
+
+/** The thing has changed since it was read; nothing was changed. */
+export const isStale = ({ id }: Refusal): boolean => id === staleId
+
+/** Who has changed a thing last, and when. */
+export type Changed = { readonly by: string; readonly at: Timestamp | undefined }
+
+/** What the server says of the change because of which nothing was saved. */
+export function changedIn(failure: unknown): Changed | undefined {
+  const [detail] = ConnectError.from(failure).findDetails(ErrorDetailSchema)
+  if (detail?.id !== staleId) return undefined
+  return { by: detail.changedBy || detail.changedByUserId, at: detail.changeDate }
+}
+
+const undecidedId = "console.undecided"
+
+/** Two people have changed the same field, and the second one has not said which value to keep. */
+export const undecided = (): ConnectError =>
+  new ConnectError("", Code.Aborted, undefined, [
+    { desc: ErrorDetailSchema, value: { id: undecidedId } },
+  ])
+
+export const isUndecided = ({ id }: Refusal): boolean => id === undecidedId
 
 /** What changes nothing is no failure of whoever saved it as it was. */
 export async function unless<Answer>(id: string, change: Promise<Answer>) {

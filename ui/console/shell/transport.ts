@@ -1,5 +1,6 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect"
 import { createConnectTransport } from "@connectrpc/connect-web"
+import { noting } from "./position.ts"
 import { lost } from "./reach.ts"
 import { isTooOld, refusalOf } from "./refusal.ts"
 import { accessToken, renewedFresh, tokenAfter } from "./session.ts"
@@ -40,5 +41,5 @@ const speaking: Interceptor = (next) => (request) => {
 /** The management interface, by the person who is signed in. */
 export const transport = createConnectTransport({
   baseUrl: "/",
-  interceptors: [reaching, speaking, bearer],
+  interceptors: [noting, reaching, speaking, bearer],
 })

@@ -6,7 +6,7 @@ import {
 } from "../../../src/gen/core/action/v2/execution_pb.ts"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { Alert, Badge } from "../../kit/index.ts"
-import { formOf, Ordered, verbatim } from "../form/index.ts"
+import { formOf, namesBy, Ordered, verbatim } from "../form/index.ts"
 import {
   Clip,
   Collection,
@@ -105,7 +105,7 @@ const executionForm = (options: Options, row: Execution | undefined) =>
         targets: [...targets],
       }),
     disabled: ({ targets }) => targets.length === 0,
-    fields: ({ chips, text, values: { moment, targets }, change }) => [
+    fields: ({ chips, text, values: { moment, targets }, change, contested }) => [
       !row &&
         chips("moment", t("executions.when"), {
           of: moments,
@@ -122,13 +122,17 @@ const executionForm = (options: Options, row: Execution | undefined) =>
           {t("executions.no_target")}
         </Alert>
       ),
-      <Ordered
-        key="targets"
-        label={t("executions.targets")}
-        hint={t("executions.targets_hint")}
-        {...{ options, values: targets }}
-        onChange={(chosen) => change({ targets: chosen })}
-      />,
+      contested(
+        "targets",
+        t("executions.targets"),
+        <Ordered
+          label={t("executions.targets")}
+          hint={t("executions.targets_hint")}
+          {...{ options, values: targets }}
+          onChange={(chosen) => change({ targets: chosen })}
+        />,
+        namesBy(options),
+      ),
     ],
   })
 

@@ -1,7 +1,7 @@
 import { Fragment } from "react"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
 import { TextArea } from "../../kit/index.ts"
-import { ConfirmButton, EditSection, Fields, useForm } from "../form/index.ts"
+import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/index.ts"
 import { HistoryButton } from "../list/index.ts"
 import { has, t, tell } from "../shell/index.ts"
 import { type Role, roleOf, screenOf, type Texts } from "./key.ts"
@@ -88,6 +88,10 @@ function ScreenForm({ screen, place, language, own, inherited, keys, id, close }
   })
   const { values, change } = form
   const names = [...new Set(keys.flatMap((key) => valuesIn(inherited[key] ?? "")))]
+  const labelOf = (key: string) => {
+    const text = beginning(shown(inherited[key] ?? ""))
+    return t("texts.says", { role: t(`texts.role.${roleOf(key)}`), text })
+  }
   const put = (text: string) => {
     const made = caret.put(text)
     if (made) change({ [made.name]: made.value })
@@ -98,20 +102,16 @@ function ScreenForm({ screen, place, language, own, inherited, keys, id, close }
       <div className="beside">
         <div className="checks">
           {keys.map((key) => (
-            <TextArea
-              key={key}
-              label={t("texts.says", {
-                ...{
-                  role: t(`texts.role.${roleOf(key)}`),
-                  text: beginning(shown(inherited[key] ?? "")),
-                },
-              })}
-              rows={(values[key] || inherited[key] || "").length > 60 ? 3 : 1}
-              placeholder={inherited[key]}
-              {...form.text(key)}
-              maxLength={1000}
-              onFocus={caret.onFocus}
-            />
+            <Contested key={key} {...{ form, name: key, label: labelOf(key) }}>
+              <TextArea
+                label={labelOf(key)}
+                rows={(values[key] || inherited[key] || "").length > 60 ? 3 : 1}
+                placeholder={inherited[key]}
+                {...form.text(key)}
+                maxLength={1000}
+                onFocus={caret.onFocus}
+              />
+            </Contested>
           ))}
           <Placeholders names={names} show={(name) => `{$${name}}`} onPick={put} />
         </div>

@@ -1,5 +1,5 @@
 import { TextArea, TextField } from "../../kit/index.ts"
-import { ConfirmButton, EditSection, Fields, useForm } from "../form/index.ts"
+import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/index.ts"
 import { HistoryButton } from "../list/index.ts"
 import { Facts, t, tell } from "../shell/index.ts"
 import { type FieldName, fieldsOf, filled, type KindName, kinds, strayIn } from "./kind.ts"
@@ -104,18 +104,15 @@ function MessageForm({ kind, place, language, standing, id, close }: FormProps) 
       <p className="quiet section-lead">{t("texts.form_lead")}</p>
       <div className="beside">
         <div className="checks">
-          {fieldsOf(kind).map((field) =>
-            field === "text" || field === "greeting" || field === "footerText" ? (
-              <TextArea
-                key={field}
-                rows={field === "text" ? 5 : 2}
-                {...wired(field)}
-                maxLength={10_000}
-              />
-            ) : (
-              <TextField key={field} {...wired(field)} maxLength={500} />
-            ),
-          )}
+          {fieldsOf(kind).map((field) => (
+            <Contested key={field} {...{ form, name: field, label: t(`texts.${field}`) }}>
+              {field === "text" || field === "greeting" || field === "footerText" ? (
+                <TextArea rows={field === "text" ? 5 : 2} {...wired(field)} maxLength={10_000} />
+              ) : (
+                <TextField {...wired(field)} maxLength={500} />
+              )}
+            </Contested>
+          ))}
           <Placeholders names={kinds[kind].values} show={(name) => `{{.${name}}}`} onPick={put} />
         </div>
         <Preview kind={kind} words={wordsOf((field) => values[field] || inherited[field])} />

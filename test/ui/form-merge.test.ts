@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest"
+import {
+  afterSaving,
+  applyEdits,
+  decided,
+  type Edits,
+  fittingEdits,
+  withChange,
+} from "../../ui/console/form/edits.ts"
+import { isSame, lineList, merge, mergeLists, wordList } from "../../ui/console/form/merge.ts"
+
+describe("a value that two people changed", () => {
+  test.each([
+    ["only they", false, true, false, { value: true }],
+    ["only I", false, false, true, { value: true }],
+    ["both to the same", "a", "b", "b", { value: "b" }],
+    ["nobody", "a", "a", "a", { value: "a" }],
+    ["both to different values", "a", "b", "c", undefined],
+    ["both, one to nothing", "a", "", "c", undefined],
+  ])("%s changed it", (_, base, theirs, mine, merged) => {
+    expect(merge({ base, theirs, mine })).toEqual(merged)
+  })
+
+  test("is compared by what it contains, not by the object", () => {
+    const day = { count: "1", unit: "days" }
+    const hour = { count: "1", unit: "hours" }
+    const two = { count: "2", unit: "days" }
+    expect(merge({ base: day, theirs: { ...day }, mine: two })).toEqual({ value: two })
+    expect(merge({ base: day, theirs: hour, mine: { ...day } })).toEqual({ value: hour })
+    expect(merge({ base: day, theirs: hour, mine: two })).toBeUndefined()
+    expect(isSame({ a: [1, { b: 2 }] }, { a: [1, { b: 2 }] })).toBe(true)
+    expect(isSame(["a"], { 0: "a" })).toBe(false)
+    expect(isSame({ a: undefined }, { b: undefined })).toBe(false)
+  })
+
+  test("is never merged where it is a text that lists nothing", () => {
+    const [base, theirs, mine] = ["one\ntwo", "one\ntwo\nthree", "zero\none\ntwo"]
+    expect(merge({ base, theirs, mine })).toBeUndefined()
+    expect(merge({ base, theirs, mine }, lineList)).toEqual({ value: "zero\none\ntwo\nthree" })
+  })
+})
+
+const letters = (text: string) => text.split("").filter((letter) => letter !== " ")
+const merged = (base: string, theirs: string, mine: string) =>
+  mergeLists({ base: letters(base), theirs: letters(theirs), mine: letters(mine) })?.join("")
+
+describe("a list that two people changed", () => {
+  test.each([
+    ["additions of both stay", "ab", "abx", "aby", "abxy"],
+    ["each addition stays behind what it followed", "ab", "axb", "yab", "yaxb"],
+    ["the same addition is there once", "a", "ax", "xa", "ax"],
+    ["removals of both hold", "abc", "bc", "ab", "b"],
+    ["the same removal holds", "abc", "ac", "ac", "ac"],
+    ["an addition and a removal both hold", "ab", "abx", "b", "bx"],
+    ["all of it may go", "ab", "a", "b", ""],
+    ["an empty list takes both", "", "x", "y", "xy"],
+    ["my order stays beside their addition", "abc", "abcx", "cba", "cxba"],
+    ["their order stays beside my addition", "abc", "cba", "abcx", "cxba"],
+    ["the same new order is no contradiction", "abc", "cab", "cab", "cab"],
+    ["an order that a removal leaves is none", "abc", "ca", "bca", "ca"],
+  ])("%s", (_, base, theirs, mine, wanted) => {
+    expect(merged(base, theirs, mine)).toBe(wanted)
+  })
+
+  test("contradicts itself where both have ordered it otherwise", () => {
+    expect(merged("abc", "bac", "acb")).toBeUndefined()
+    expect(merged("abc", "cba", "bca")).toBeUndefined()
+  })
+
+  test("contradicts itself where both have changed the entry for one thing", () => {
+    const keyOf = (line: string) => line.split(":")[0] ?? ""
+    const of = (theirs: string[], mine: string[]) =>
+      mergeLists({ base: ["/a: x", "/b"], theirs, mine }, keyOf)
+    expect(of(["/a: y", "/b"], ["/a: z", "/b"])).toBeUndefined()
+    expect(of(["/a: y", "/b"], ["/a: x", "/b: z"])).toEqual(["/a: y", "/b: z"])
+    expect(of(["/a: x", "/b", "/c: y"], ["/a: x", "/b", "/c: z"])).toBeUndefined()
+    expect(of(["/a: x", "/b", "/c: y"], ["/a: x", "/b", "/c: y"])).toHaveLength(3)
+  })
+
+  test("keeps what each added and loses what each removed, whatever they did", () => {
+    const subsetsOf = (list: string): string[] =>
+      list === "" ? [""] : subsetsOf(list.slice(1)).flatMap((one) => [one, `${list[0]}${one}`])
+    const base = "abc"
+    for (const theirs of subsetsOf("abcxz")) {
+      for (const mine of subsetsOf("abcyz")) {
+        const result = letters(merged(base, theirs, mine) ?? "?")
+        const wanted = letters("abcxyz").filter((one) =>
+          base.includes(one)
+            ? theirs.includes(one) && mine.includes(one)
+            : theirs.includes(one) || mine.includes(one),
+        )
+        expect(result.toSorted(), `${theirs} and ${mine}`).toEqual(wanted)
+      }
+    }
+  })
+
+  test("is read from a text by lines or by words, and written the same way", () => {
+    const base = "openid\n\n profile "
+    expect(merge({ base, theirs: "openid profile email", mine: "openid" }, wordList)).toEqual({
+      value: "openid email",
+    })
+    const rules = { between: /\n/, join: "\n" }
+    const versions = { base: "/a: x, y", theirs: "/a: x, y\n/b: z w", mine: "/a: x, y\n/c" }
+    expect(merge(versions, rules)).toEqual({ value: "/a: x, y\n/b: z w\n/c" })
+  })
+})
+
+describe("the changes of a form", () => {
+  const now = { name: "A", on: false, uris: "u1" }
+  const typed = (changed: object, edits: Edits = {}, values: object = now) =>
+    withChange(edits, { now: values, changed, rules: { uris: lineList } })
+  const shown = <Values extends object>(values: Values, edits: Edits) =>
+    applyEdits(values, edits, { uris: lineList })
+
+  test("contain the touched fields only; the others follow the server", () => {
+    const edits = typed({ name: "B" })
+    expect(edits).toEqual({ name: { base: "A", value: "B" } })
+    expect(shown({ ...now, on: true }, edits)).toEqual({
+      values: { name: "B", on: true, uris: "u1" },
+      conflicts: [],
+      unsaved: edits,
+    })
+  })
+
+  test("contain nothing that was typed back, or that somebody else has done as well", () => {
+    expect(shown(now, typed({ name: "A" }, typed({ name: "B" }))).unsaved).toEqual({})
+    const done = shown({ ...now, name: "B" }, typed({ name: "B" }))
+    expect(done).toMatchObject({ conflicts: [], unsaved: {} })
+  })
+
+  test("conflict with another value of the same field, until one is chosen", () => {
+    const later = { ...now, name: "C" }
+    const edits = typed({ name: "B" })
+    const { conflicts, values } = shown(later, edits)
+    expect(conflicts).toEqual([{ name: "name", theirs: "C", mine: "B" }])
+    expect(values.name).toBe("B")
+    const [conflict] = conflicts
+    if (!conflict) throw new Error("there is no conflict")
+    const mine = shown(later, decided(edits, conflict, "mine"))
+    expect(mine).toMatchObject({ conflicts: [], values: { name: "B" }, unsaved: { name: {} } })
+    const theirs = shown(later, decided(edits, conflict, "theirs"))
+    expect(theirs).toMatchObject({ conflicts: [], values: { name: "C" }, unsaved: {} })
+    // A third change is a conflict once more.
+    const third = shown({ ...now, name: "D" }, decided(edits, conflict, "mine"))
+    expect(third.conflicts).toEqual([{ name: "name", theirs: "D", mine: "B" }])
+  })
+
+  test("stay in conflict while the user types on, or changes something else", () => {
+    const later = { ...now, name: "C" }
+    const edits = typed({ on: true }, typed({ name: "BB" }, typed({ name: "B" }), later), later)
+    expect(shown(later, edits).conflicts).toEqual([{ name: "name", theirs: "C", mine: "BB" }])
+  })
+
+  test("let an entry be removed that somebody else has just added", () => {
+    const later = { ...now, uris: "u1\ntheirs" }
+    const edits = typed({ uris: "u1\nmine" })
+    const { values } = shown(later, edits)
+    expect(values.uris).toBe("u1\ntheirs\nmine")
+    const cleared = typed({ uris: "u1\nmine" }, edits, later)
+    expect(shown(later, cleared).values.uris).toBe("u1\nmine")
+  })
+
+  test("are shown once they are saved, until the server's own value arrives", () => {
+    const sent = typed({ name: " B " })
+    const saved = afterSaving(sent, sent)
+    expect(shown(now, saved)).toMatchObject({ values: { name: " B " }, unsaved: {} })
+    expect(shown({ ...now, name: "B" }, saved)).toMatchObject({
+      ...{ values: { name: "B" }, unsaved: {}, conflicts: [] },
+    })
+  })
+
+  test("that were typed while others were saved don't conflict with these", () => {
+    const sent = typed({ name: "B" })
+    const during = afterSaving(typed({ name: "BC" }, sent), sent)
+    const after = typed({ name: "BC" }, afterSaving(sent, sent))
+    for (const edits of [during, after]) {
+      expect(shown({ ...now, name: "B" }, edits)).toMatchObject({
+        ...{ conflicts: [], values: { name: "BC" } },
+        unsaved: { name: { base: "B", value: "BC" } },
+      })
+      expect(shown({ ...now, name: "X" }, edits).conflicts).toHaveLength(1)
+    }
+  })
+
+  test("of a draft apply where the form still has such a field", () => {
+    const fitting = { name: { base: "A", value: "B" } }
+    const stored = {
+      ...fitting,
+      gone: { base: "", value: "x" },
+      on: { base: "yes", value: true },
+      uris: { base: [], value: [] },
+    }
+    expect(fittingEdits(now, stored)).toEqual(fitting)
+    expect(fittingEdits(now, { gone: stored.gone })).toBeUndefined()
+  })
+})

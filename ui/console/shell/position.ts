@@ -1,0 +1,61 @@
+import { type DescMessage, equals, type MessageShape } from "@bufbuild/protobuf"
+import type { Interceptor } from "@connectrpc/connect"
+import { useLayoutEffect } from "react"
+
+const positionHeader = "x-core-position"
+
+/** How far each answer is known to be current, by its message. */
+const positions = new WeakMap<object, bigint>()
+
+/** Notes the position of every answer. */
+export const noting: Interceptor = (next) => async (request) => {
+  const response = await next(request)
+  const position = response.header.get(positionHeader)
+  if (!response.stream && position) positions.set(response.message, BigInt(position))
+  return response
+}
+
+/**
+ * Keeps the message that is shown where a newer answer equals it, so that nothing is drawn again.
+ * The position of the newer answer then applies to the message that is kept.
+ */
+export const sharing =
+  <O extends DescMessage>(schema: O) =>
+  (before: unknown, fresh: unknown): unknown => {
+    if (!isOf(schema, before) || !isOf(schema, fresh) || !equals(schema, before, fresh))
+      return fresh
+    const position = positions.get(fresh)
+    if (position !== undefined) positions.set(before, position)
+    return before
+  }
+
+const isOf = <O extends DescMessage>(schema: O, value: unknown): value is MessageShape<O> =>
+  typeof value === "object" && value !== null && Reflect.get(value, "$typeName") === schema.typeName
+
+/** The messages that the page is drawn from, once for each component that reads one. */
+const shown = new Set<{ readonly message: object }>()
+
+/** Registers a message for as long as what was drawn from it is on the page. */
+export function useShown(message: object | null | undefined): void {
+  useLayoutEffect(() => {
+    if (!message) return
+    const entry = { message }
+    shown.add(entry)
+    return () => {
+      shown.delete(entry)
+    }
+  }, [message])
+}
+
+/**
+ * The position up to which everything on the page is known to be current: that of its oldest
+ * answer. A message that has arrived and is not drawn yet does not move it on.
+ */
+export function shownPosition(): bigint | undefined {
+  let oldest: bigint | undefined
+  for (const { message } of shown) {
+    const position = positions.get(message)
+    if (position !== undefined && (oldest === undefined || position < oldest)) oldest = position
+  }
+  return oldest
+}

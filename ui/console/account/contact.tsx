@@ -94,6 +94,7 @@ function Address(props: AddressProps) {
 const addressForm = ({ of, type, current, set }: AddressProps) =>
   formOf({
     initial: { value: current },
+    readFirst: true,
     refusals: { value: [`user.${of}`, of] },
     save: ({ value }) => unless("user.unchanged", set(value.trim())),
     submit: t("account.send_code"),

@@ -58,6 +58,7 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
 const renameForm = (userId: string, { id: passkeyId, name }: NamedKey) =>
   formOf({
     initial: { name },
+    readFirst: true,
     save: (values) =>
       call(UserService.method.renamePasskey, { userId, passkeyId, name: values.name.trim() }),
     submit: t("action.rename"),

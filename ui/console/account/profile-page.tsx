@@ -98,6 +98,7 @@ function LoginNames({ me: { user, canRename } }: Part) {
 const loginNameForm = (userName: string) =>
   formOf({
     initial: { userName },
+    readFirst: true,
     refusals: { userName: ["user.name", "user.login_name", "user.username"] },
     save: (values) =>
       unless("user.unchanged", call(updateMyUserName, { userName: values.userName.trim() })),

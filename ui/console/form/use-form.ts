@@ -31,6 +31,8 @@ export type Wanted<Values extends object, Answer> = {
   readonly initial: Values
   /** Which texts list entries, and how: changes of two people to a list are merged. */
   readonly lists?: ListRules
+  /** The operations that save it replace what is stored without a check of its version. */
+  readonly readFirst?: boolean
   /** Never kept: passwords and the like. */
   readonly secret?: readonly (keyof Values & string)[]
   readonly save: (values: Values) => Promise<Answer>
@@ -108,6 +110,7 @@ export function useForm<Values extends object, Answer = unknown>(
       dropDraft(id)
       return done?.(answer)
     },
+    wanted.readFirst,
   )
   const isDecided = waits && conflicts.length === 0 && !action.busy
   useEffect(() => {

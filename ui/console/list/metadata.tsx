@@ -72,6 +72,7 @@ const entryForm = (entry: Entry | undefined, set: Setting) =>
   formOf({
     initial: { key: entry?.key ?? "", value: entry ? textOf(entry.value) : "" },
     refusals: { key: ["metadata.key"], value: ["metadata.value"] },
+    readFirst: true,
     save: ({ key, value }) => set([{ key: key.trim(), value: new TextEncoder().encode(value) }]),
     fields: ({ text, area }) => [
       !entry && text("key", t("metadata.key"), { spellCheck: false, required: true }),

@@ -120,11 +120,13 @@ const againMax = 6
  * before `done` is called: whoever closes a form there closes it over what is true.
  *
  * Where the thing has changed since it was read, the page is read again and `act` is called once
- * more, as it was last rendered: it then changes what is there now.
+ * more, as it was last rendered: it then changes what is there now. `readFirst`: the operation
+ * does not check that itself, so the page is read again before anything is sent.
  */
 export function useAction<Answer, Given extends readonly unknown[] = []>(
   act: (...given: Given) => Promise<Answer>,
   done?: (answer: Answer) => unknown,
+  readFirst = false,
 ): Action<Given> {
   const queries = useQueryClient()
   const latest = useRef<typeof act>(undefined)
@@ -134,14 +136,18 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
       latest.current = undefined
     }
   }, [act])
+  const readAgain = async () => {
+    await queries.invalidateQueries()
+    await drawn()
+  }
   const actOn = async (given: Given) => {
+    if (readFirst) await readAgain()
     for (let tries = 0; ; tries++) {
       try {
         return await (latest.current ?? act)(...given)
       } catch (failure) {
         if (tries === againMax || !isStale(refusalOf(failure))) throw failure
-        await queries.invalidateQueries()
-        await drawn()
+        await readAgain()
         // Whoever has left the page can't see what would be changed.
         if (!latest.current) throw failure
       }

@@ -70,6 +70,7 @@ const contactForm = (userId: string, human: HumanUser) =>
       phoneVerified: human.phone?.isVerified ?? false,
     },
     refusals: { email: ["user.email"], phone: ["user.phone"] },
+    readFirst: true,
     save: (values) => save(userId, human, values),
     fields: ({ text, check, values }) => [
       text("email", t("field.email"), { type: "email", required: true }),

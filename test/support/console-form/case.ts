@@ -1,0 +1,73 @@
+import type { Locator, Page } from "playwright-core"
+import type { Service } from "../../acceptance/service.ts"
+import type { Things } from "../console-place.ts"
+
+/** What a case can do beside the page: another administrator's calls, by full or short names. */
+export type Beside = {
+  readonly get: Service["get"]
+  readonly things: Things
+}
+
+/** A value by the name of its field; a function where a field has no name, or several controls. */
+export type Filling = Readonly<
+  Record<string, string | boolean | ((form: Locator) => Promise<unknown>)>
+>
+
+/** A form of the console that changes something, and what two administrators do in it at once. */
+export type FormCase = {
+  /** The file of the form, and which of its forms it is: "application/api.tsx 2". */
+  readonly form: string
+  /** `$name` is one of the things. */
+  readonly path: string
+  readonly open: (page: Page) => Promise<unknown>
+  /** Changes one field by the interface, while the form is open. */
+  readonly theirs?: (beside: Beside) => Promise<unknown>
+  /** Changes another one in the form. */
+  readonly mine?: Filling
+  /** What is stored, as far as it matters here. */
+  readonly read: (beside: Beside) => Promise<unknown>
+  /** What is stored after both. */
+  readonly both?: unknown
+  /** Both change the same field. */
+  readonly same?: {
+    readonly theirs: (beside: Beside) => Promise<unknown>
+    readonly mine: Filling
+    /** What is stored after theirs, and after I have kept mine. */
+    readonly before: unknown
+    readonly after: unknown
+  }
+}
+
+/** Presses the button by which a form is opened. */
+export const pressing = (name: string) => (page: Page) =>
+  page.getByRole("button", { name, exact: true }).click()
+
+/** Chooses or unchooses one of several, by its label. */
+export const picking =
+  (label: string | RegExp, on = true) =>
+  (form: Locator) =>
+    form.getByRole("checkbox", { name: label }).first().setChecked(on)
+
+/** Fills a field by its label. */
+export const typing = (label: string, text: string) => (form: Locator) =>
+  form.getByLabel(label, { exact: true }).fill(text)
+
+/** Types and chooses what a case says. */
+export async function fill(form: Locator, filling: Filling): Promise<void> {
+  for (const details of await form.locator("details:not([open]) > summary").all()) {
+    await details.click()
+  }
+  for (const [name, value] of Object.entries(filling)) {
+    if (typeof value === "function") await value(form)
+    else await fillOne(form, name, value)
+  }
+}
+
+async function fillOne(form: Locator, name: string, value: string | boolean): Promise<void> {
+  const field = form.locator(`[name="${name}"]`)
+  if (typeof value === "boolean") return field.setChecked(value)
+  const kind = await field.first().evaluate("(field) => field.type")
+  if (kind === "radio") return form.locator(`[name="${name}"][value="${value}"]`).check()
+  if (kind === "select-one") await field.selectOption(value)
+  else await field.fill(value)
+}

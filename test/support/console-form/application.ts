@@ -16,6 +16,27 @@ const read =
 
 const first = "https://app.example.com/callback"
 
+const rules =
+  (each: readonly object[]) =>
+  ({ get, things: { proxiedId: applicationId, projectId } }: Beside) =>
+    get("UpdateApplication", {
+      ...{ applicationId, projectId },
+      oidcConfiguration: { forwardAuth: { rules: each } },
+    })
+
+const readRules = async ({ get, things: { proxiedId: applicationId } }: Beside) =>
+  (await get("GetApplication", { applicationId })).application.oidcConfiguration.forwardAuth?.rules
+
+const apiPath = "/ui/console/applications/$apiId"
+
+const changeApi =
+  (apiConfiguration: object) =>
+  ({ get, things: { apiId: applicationId, projectId } }: Beside) =>
+    get("UpdateApplication", { applicationId, projectId, apiConfiguration })
+
+const readApi = async ({ get, things: { apiId: applicationId } }: Beside) =>
+  (await get("GetApplication", { applicationId })).application.apiConfiguration
+
 export const applicationForms: readonly FormCase[] = [
   {
     form: "application/ways-back.tsx 1",
@@ -59,6 +80,77 @@ export const applicationForms: readonly FormCase[] = [
       mine: { back: "https://app.example.com/mine" },
       before: { backChannelLogoutUri: "https://app.example.com/theirs" },
       after: { backChannelLogoutUri: "https://app.example.com/mine" },
+    },
+  },
+  {
+    form: "application/flows.tsx 1",
+    path,
+    open: pressing(/^Edit: Signing in/),
+    theirs: change({ requestRules: { pushedRequired: true } }),
+    mine: { auth: "post" },
+    read: read("requestRules", "authMethodType"),
+    both: {
+      requestRules: { pushedRequired: true },
+      authMethodType: "OIDC_AUTH_METHOD_TYPE_POST",
+    },
+    same: {
+      theirs: change({ authMethodType: "OIDC_AUTH_METHOD_TYPE_BASIC" }),
+      mine: { auth: "none" },
+      before: {},
+      after: { authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE" },
+    },
+  },
+  {
+    form: "application/proxy-rules.tsx 1",
+    path: "/ui/console/applications/$proxiedId",
+    open: pressing("Edit: Who is let through"),
+    theirs: rules([{ pathPrefix: "/public", everybody: true }]),
+    mine: { rules: "/admin: editor" },
+    read: readRules,
+    both: [
+      { pathPrefix: "/public", everybody: true },
+      { pathPrefix: "/admin", roleKeys: ["editor"] },
+    ],
+    same: {
+      theirs: rules([{ pathPrefix: "/admin", roleKeys: ["viewer"] }]),
+      mine: { rules: "/admin: editor, writer" },
+      before: [{ pathPrefix: "/admin", roleKeys: ["viewer"] }],
+      after: [{ pathPrefix: "/admin", roleKeys: ["editor", "writer"] }],
+    },
+  },
+  {
+    form: "application/api.tsx 1",
+    path: apiPath,
+    open: pressing(/^Edit: Client authentication/),
+    theirs: changeApi({ resources: { uris: ["https://api.example.com/one"] } }),
+    mine: { method: "private_key_jwt" },
+    read: readApi,
+    both: {
+      authMethodType: "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT",
+      resources: { uris: ["https://api.example.com/one"] },
+    },
+  },
+  {
+    form: "application/api.tsx 2",
+    path: apiPath,
+    open: pressing("Edit: Addresses of the API"),
+    theirs: changeApi({
+      ...{ authMethodType: "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT" },
+      resources: { uris: ["https://api.example.com/one", "https://api.example.com/two"] },
+    }),
+    mine: { uris: "https://api.example.com/three" },
+    read: readApi,
+    both: { resources: { uris: ["https://api.example.com/two", "https://api.example.com/three"] } },
+  },
+  {
+    form: "application/add-redirect-uri.tsx 1",
+    path: "/ui/console/refused-requests/$requestId",
+    open: pressing("Add this redirect URI"),
+    theirs: change({ redirectUris: [first, "https://app.example.com/fourth"] }),
+    mine: {},
+    read: read("redirectUris"),
+    both: {
+      redirectUris: [first, "https://app.example.com/fourth", "https://elsewhere.example"],
     },
   },
 ]

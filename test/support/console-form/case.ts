@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core"
-import type { Service } from "../../acceptance/service.ts"
+import { methodOf, type Service } from "../../acceptance/service.ts"
 import type { Things } from "../console-place.ts"
 
 /** What a case can do beside the page: another administrator's calls, by full or short names. */
@@ -17,6 +17,8 @@ export type Filling = Readonly<
 export type FormCase = {
   /** The file of the form, and which of its forms it is: "application/api.tsx 2". */
   readonly form: string
+  /** What of it, where a form is one of several things. */
+  readonly of?: string
   /** `$name` is one of the things. */
   readonly path: string
   readonly open: (page: Page) => Promise<unknown>
@@ -28,6 +30,8 @@ export type FormCase = {
   readonly read: (beside: Beside) => Promise<unknown>
   /** What is stored after both. */
   readonly both?: unknown
+  /** What would stop the cases after it is taken back. */
+  readonly takeBack?: (beside: Beside) => Promise<unknown>
   /** Both change the same field. */
   readonly same?: {
     readonly theirs: (beside: Beside) => Promise<unknown>
@@ -39,8 +43,8 @@ export type FormCase = {
 }
 
 /** Presses the button by which a form is opened. */
-export const pressing = (name: string) => (page: Page) =>
-  page.getByRole("button", { name, exact: true }).click()
+export const pressing = (name: string | RegExp) => (page: Page) =>
+  page.getByRole("button", { name, exact: true }).first().click()
 
 /** Chooses or unchooses one of several, by its label. */
 export const picking =
@@ -51,6 +55,35 @@ export const picking =
 /** Fills a field by its label. */
 export const typing = (label: string, text: string) => (form: Locator) =>
   form.getByLabel(label, { exact: true }).fill(text)
+
+/** Chooses an option in the control with a label. */
+export const choosing = (label: string, option: string) => (form: Locator) =>
+  form.getByLabel(label, { exact: true }).selectOption(option)
+
+type Whole = {
+  /** The operation that reads it, and where in its answer it is. */
+  readonly read: readonly [name: string, ...path: readonly (string | number)[]]
+  readonly update: string
+  readonly of?: object
+}
+
+/** What is stored of a thing. */
+export const reading =
+  ({ read: [name, ...path], of = {} }: Pick<Whole, "read" | "of">) =>
+  async ({ get }: Beside) => {
+    let value: unknown = await get(name, of)
+    for (const step of path) value = Reflect.get(Object(value), step)
+    return value
+  }
+
+/** Changes some of what an operation replaces as a whole, as it is now. */
+export const updating = (whole: Whole, change: object) => async (beside: Beside) => {
+  const present = Object(await reading(whole)(beside))
+  const known = methodOf(whole.update).input.fields.map(({ jsonName }) => jsonName)
+  const kept = known.flatMap((name) => (name in present ? [[name, present[name]] as const] : []))
+  const request = { ...Object.fromEntries(kept), ...whole.of, ...change }
+  await beside.get(whole.update, request)
+}
 
 /** Types and chooses what a case says. */
 export async function fill(form: Locator, filling: Filling): Promise<void> {
@@ -66,7 +99,7 @@ export async function fill(form: Locator, filling: Filling): Promise<void> {
 async function fillOne(form: Locator, name: string, value: string | boolean): Promise<void> {
   const field = form.locator(`[name="${name}"]`)
   if (typeof value === "boolean") return field.setChecked(value)
-  const kind = await field.first().evaluate("(field) => field.type")
+  const kind = await field.first().evaluate((one: object) => Reflect.get(one, "type"))
   if (kind === "radio") return form.locator(`[name="${name}"][value="${value}"]`).check()
   if (kind === "select-one") await field.selectOption(value)
   else await field.fill(value)

@@ -1,0 +1,194 @@
+// What an administrator sees whose form another one changes beneath them.
+import type { Browser, BrowserContext, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { flawsOf } from "../support/axe.ts"
+import { openBrowser } from "../support/browser.ts"
+import { signedInAt } from "../support/console-place.ts"
+import { needs } from "../support/prerequisite.ts"
+
+describe.runIf(needs("chromium"))("an administrator beside another one", () => {
+  let service: Service
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let projectId = ""
+
+  beforeAll(async () => {
+    service = await openService()
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    projectId = (await service.get("CreateProject", { organizationId, name: "Shop" })).projectId
+    await service.get("AddProjectRole", { projectId, roleKey: "editor", displayName: "Editor" })
+    browser = await openBrowser()
+    context = await browser.newContext({ locale: "en", bypassCSP: true })
+    page = await signedInAt(context, `${service.url}/ui/console/projects`)
+    page.setDefaultTimeout(15_000)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await service?.close()
+  })
+
+  const project = async () => (await service.get("GetProject", { projectId })).project
+  const role = async () => (await service.get("ListProjectRoles", { projectId })).projectRoles[0]
+  const changeRole = (change: object) =>
+    service.get("UpdateProjectRole", { projectId, roleKey: "editor", ...change })
+  const field = (name: string, on = page) => on.locator(`dialog [name="${name}"]`)
+  const conflict = (on = page) => on.locator("dialog .conflict")
+  const saving = (on = page) => on.locator('dialog button[type="submit"]').click()
+  const closed = (on = page) => on.getByRole("dialog").waitFor({ state: "detached" })
+
+  async function openRole(words = "Edit", on = page): Promise<void> {
+    await on.goto(`${service.url}/ui/console/projects/${projectId}`)
+    await on.getByRole("button", { name: `${words}: editor` }).click()
+  }
+
+  test("takes over the other's value, and nothing of their own is sent", async () => {
+    await openRole()
+    await field("displayName").fill("Mine")
+    await changeRole({ displayName: "Theirs" })
+    await saving()
+    await conflict()
+      .getByText(/^Changed by .+ (now|ago)$/)
+      .waitFor()
+    expect(await conflict().textContent()).toContain("Their valueTheirsYour valueMine")
+    expect(await field("displayName").inputValue()).toBe("Mine")
+    await conflict().getByRole("button", { name: "Take theirs: Display name" }).press("Enter")
+    await conflict().waitFor({ state: "detached" })
+    expect(await field("displayName").inputValue()).toBe("Theirs")
+    await page.getByRole("button", { name: "Cancel" }).click()
+    await closed()
+    expect(await role()).toMatchObject({ displayName: "Theirs" })
+  })
+
+  test("decides each field, and saving goes on by itself after the last", async () => {
+    await openRole()
+    await field("displayName").fill("Mine")
+    await field("group").fill("Mine")
+    await changeRole({ displayName: "Also theirs", group: "Theirs" })
+    await saving()
+    await conflict().nth(1).waitFor()
+    // It is announced, and the focus is where the first decision is.
+    await page.getByRole("alert").filter({ hasText: "Nothing is saved yet" }).waitFor()
+    expect(await page.evaluate("document.activeElement?.className")).toBe("conflict")
+    await page.getByRole("button", { name: "Take theirs: Display name" }).click()
+    expect(await role()).toMatchObject({ displayName: "Also theirs", group: "Theirs" })
+    await page.getByRole("button", { name: "Keep mine: Group" }).click()
+    await closed()
+    expect(await role()).toMatchObject({ displayName: "Also theirs", group: "Mine" })
+  })
+
+  test("reads of the conflict by axe, on a phone, in the dark and in German", async () => {
+    await openRole()
+    await field("displayName").fill("Mine")
+    await changeRole({ displayName: "Theirs once more" })
+    await saving()
+    await conflict().waitFor()
+    expect(await flawsOf(page)).toEqual([])
+    await page.getByRole("button", { name: "Cancel" }).click()
+    await closed()
+    const german = await browser.newContext({ locale: "de" })
+    const seite = await signedInAt(german, `${service.url}/ui/console/projects`)
+    await openRole("Bearbeiten", seite)
+    await field("displayName", seite).fill("Meins")
+    await changeRole({ displayName: "Ihres" })
+    await saving(seite)
+    await conflict(seite)
+      .getByText(/^Geändert von .+ (jetzt|vor .+)$/)
+      .waitFor()
+    await seite.getByRole("button", { name: /^Meinen behalten: / }).click()
+    await closed(seite)
+    expect(await role()).toMatchObject({ displayName: "Meins" })
+    await german.close()
+  })
+
+  test("finds after a reload what they had changed, over what is there now", async () => {
+    await openRole()
+    await field("group").fill("Drafted")
+    await changeRole({ displayName: "Changed meanwhile" })
+    await page.reload()
+    await page.getByText("What you had typed is here again.").waitFor()
+    expect(await field("displayName").inputValue()).toBe("Changed meanwhile")
+    expect(await field("group").inputValue()).toBe("Drafted")
+    expect(await conflict().count()).toBe(0)
+    // The other one changes the same field: it is said at once, before anything is saved.
+    await changeRole({ group: "Changed, too" })
+    await page.reload()
+    await conflict().getByText("Changed, too").waitFor()
+    await page.getByRole("button", { name: "Keep mine: Group" }).click()
+    await saving()
+    await closed()
+    expect(await role()).toMatchObject({ displayName: "Changed meanwhile", group: "Drafted" })
+  })
+
+  test("loses a draft of the format before, which holds all old values", async () => {
+    await page.evaluate(`sessionStorage.setItem(
+      "latchkey.draft /ui/console/projects/${projectId} roles:editor",
+      JSON.stringify({ key: "", displayName: "Old", group: "Old" }))`)
+    await openRole()
+    expect(await field("group").inputValue()).toBe("Drafted")
+    await page.getByRole("button", { name: "Cancel" }).click()
+  })
+
+  test("turns switches beside each other", async () => {
+    await page.goto(`${service.url}/ui/console/projects/${projectId}`)
+    const asserting = page.getByRole("checkbox", { name: "Tell roles to applications" })
+    await asserting.waitFor()
+    await service.get("UpdateProject", { projectId, authorizationRequired: true })
+    await asserting.click()
+    await page.getByRole("checkbox", { name: "Only those with a role", checked: true }).waitFor()
+    expect(await project()).toMatchObject({
+      ...{ projectRoleAssertion: true, authorizationRequired: true },
+    })
+    await page
+      .getByRole("checkbox", { name: "Tell roles to applications", checked: true })
+      .waitFor()
+    // Both turn the same one the same way.
+    await service.get("UpdateProject", { projectId, projectRoleAssertion: false })
+    await asserting.click()
+    await expect.poll(project).not.toHaveProperty("projectRoleAssertion")
+    expect(await page.getByRole("alert").count()).toBe(0)
+  })
+
+  test("turns on a switch that is sent with what another form changes", async () => {
+    await page.goto(`${service.url}/ui/console/settings`)
+    const impersonation = page.getByRole("checkbox", { name: "Impersonation" })
+    await impersonation.waitFor()
+    const allowedOrigins = ["https://portal.example.com"]
+    await service.get("SetSecuritySettings", { embeddedIframe: { enabled: true, allowedOrigins } })
+    await impersonation.click()
+    const read = async () => (await service.get("GetSecuritySettings")).settings
+    await expect.poll(read).toMatchObject({
+      enableImpersonation: true,
+      embeddedIframe: { enabled: true, allowedOrigins },
+    })
+  })
+
+  test("is asked before a choice replaces another one", async () => {
+    await page.goto(`${service.url}/ui/console/projects/${projectId}`)
+    const list = page.getByLabel("Plain list of roles")
+    await list.waitFor()
+    await service.get("UpdateProject", { projectId, groupsClaim: "GROUPS_CLAIM_ROLES" })
+    await list.selectOption("groups")
+    const box = page.locator(".conflict")
+    await box.getByText("As the claim roles").waitFor()
+    expect(await project()).toMatchObject({ groupsClaim: "GROUPS_CLAIM_ROLES" })
+    await box.getByRole("button", { name: /^Keep mine/ }).click()
+    await box.waitFor({ state: "detached" })
+    expect(await project()).toMatchObject({ groupsClaim: "GROUPS_CLAIM_GROUPS" })
+  })
+
+  test("sees untouched fields follow when the page is read again", async () => {
+    await openRole()
+    await field("group").fill("Typed")
+    await changeRole({ displayName: "Followed" })
+    // Whoever comes back to the page has it read again, once what it shows is ten seconds old.
+    const shown = async () => {
+      await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))")
+      return field("displayName").inputValue()
+    }
+    await expect.poll(shown, { timeout: 30_000 }).toBe("Followed")
+    expect(await field("group").inputValue()).toBe("Typed")
+    await page.getByRole("button", { name: "Cancel" }).click()
+  })
+})

@@ -17,7 +17,7 @@ describe("a value that two people changed", () => {
     ["nobody", "a", "a", "a", { value: "a" }],
     ["both to different values", "a", "b", "c", undefined],
     ["both, one to nothing", "a", "", "c", undefined],
-  ])("%s changed it", (_, base, theirs, mine, merged) => {
+  ])("%s changed it", (...[, base, theirs, mine, merged]) => {
     expect(merge({ base, theirs, mine })).toEqual(merged)
   })
 
@@ -58,7 +58,7 @@ describe("a list that two people changed", () => {
     ["their order stays beside my addition", "abc", "cba", "abcx", "cxba"],
     ["the same new order is no contradiction", "abc", "cab", "cab", "cab"],
     ["an order that a removal leaves is none", "abc", "ca", "bca", "ca"],
-  ])("%s", (_, base, theirs, mine, wanted) => {
+  ])("%s", (...[, base, theirs, mine, wanted]) => {
     expect(merged(base, theirs, mine)).toBe(wanted)
   })
 

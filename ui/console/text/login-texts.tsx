@@ -5,7 +5,7 @@ import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/
 import { HistoryButton } from "../list/index.ts"
 import { has, t, tell } from "../shell/index.ts"
 import { type Role, roleOf, screenOf, type Texts } from "./key.ts"
-import { saveLoginTexts, useLoginTexts } from "./login.ts"
+import { restoreLoginTexts, saveLoginTexts, useLoginTexts } from "./login.ts"
 import { type Place, textHistory } from "./message.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
 
@@ -156,7 +156,8 @@ function shown(text: string): string {
 function Reset({ screen, place, language, own, keys }: Part) {
   const title = screenName(screen)
   const others = Object.fromEntries(Object.entries(own).filter(([key]) => !keys.includes(key)))
-  const undo = () => saveLoginTexts(place, language, own)
+  const taken = Object.fromEntries(Object.entries(own).filter(([key]) => keys.includes(key)))
+  const undo = () => restoreLoginTexts(place, language, taken)
   return (
     <ConfirmButton
       small

@@ -30,6 +30,14 @@ export function useLoginTexts(place: Place, locale: string) {
   return { own: flat(own.translations ?? {}), inherited: flat(inherited.translations ?? {}) }
 }
 
+/** Says again what a place has taken back; what it has said of its own since stays. */
+export async function restoreLoginTexts(place: Place, locale: string, texts: Texts) {
+  const level = levelOf(place)
+  const asked = { level, locale, ignoreInheritance: true }
+  const { translations } = await call(getHostedLoginTranslation, asked)
+  await saveLoginTexts(place, locale, { ...texts, ...flat(translations ?? {}) })
+}
+
 /** Says all that the place says in this language; what is empty comes from above. */
 export async function saveLoginTexts(place: Place, locale: string, texts: Texts): Promise<void> {
   const said = Object.entries(texts).filter(([, text]) => text !== "")

@@ -7,6 +7,7 @@ import {
   methodsAt,
   type Place,
   resetMessageTexts,
+  restoreMessageTexts,
   type Standing,
   saveMessageTexts,
   textHistory,
@@ -164,7 +165,7 @@ function Preview({ kind, words }: PreviewProps) {
 /** Back to what is said above; it can be undone. */
 function Reset({ kind, place, language, standing }: Part) {
   const title = t(`messages.kind.${kind}`)
-  const undo = () => saveMessageTexts(kind, place, { language, words: standing.own })
+  const undo = () => restoreMessageTexts(kind, place, { language, words: standing.own })
   return (
     <ConfirmButton
       small

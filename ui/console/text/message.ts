@@ -30,6 +30,10 @@ export function useMessageTexts(
   const here = useReadIfAllowed(alike(present, kind), { language }, at(place))
   const above = useReadIfAllowed(alike(inherited, kind), { language }, at(place))
   if (!here || !above) return undefined
+  return standingIn(here, above)
+}
+
+function standingIn(here: object, above: object): Standing {
   const [shown, without] = [customTextIn(here), customTextIn(above)]
   const inheritedWords = wordsOf((field) => String(Reflect.get(without, field)))
   // What says the same as what is above it is not told apart from it.
@@ -66,6 +70,21 @@ export async function saveMessageTexts(
   const set = alike(methodsAt(place).set, kind)
   const saving = call(set, { ...words, language }, at(place))
   await unless("text.unchanged", saving)
+}
+
+/** Says again what a place has taken back; what it has said of its own since stays. */
+export async function restoreMessageTexts(
+  kind: KindName,
+  place: Place,
+  { language, words }: { readonly language: string; readonly words: Words },
+): Promise<void> {
+  const { present, inherited } = methodsAt(place)
+  const { own } = standingIn(
+    await call(alike(present, kind), { language }, at(place)),
+    await call(alike(inherited, kind), { language }, at(place)),
+  )
+  const restored = wordsOf((field) => own[field] || words[field])
+  await saveMessageTexts(kind, place, { language, words: restored })
 }
 
 /** Takes back what a place says. */

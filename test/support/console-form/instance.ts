@@ -160,7 +160,10 @@ const settingForms: readonly FormCase[] = [
     form: "instance/rotation.tsx 1",
     path: "/ui/console/signing-keys",
     open: pressing("Edit: Rotation"),
-    theirs: updating(oidc, rotation("3456000s", "259200s")),
+    theirs: async (beside) => {
+      const { keyRotation } = Object(await reading(oidc)(beside))
+      await updating(oidc, { keyRotation: { ...keyRotation, period: "3456000s" } })(beside)
+    },
     mine: { ahead: "4" },
     read: reading(oidc),
     both: rotation("3456000s", "345600s"),

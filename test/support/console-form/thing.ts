@@ -316,6 +316,23 @@ const accountForms: readonly FormCase[] = [
     },
   },
   {
+    form: "account/contact.tsx 1",
+    path: "/ui/account",
+    open: pressing("Add: Phone"),
+    read: owner,
+    same: {
+      theirs: ({ get, things: { ownerId: userId } }) =>
+        get("SetPhone", { userId, phone: "+41790000005", isVerified: true }),
+      mine: { value: "+41790000006" },
+      before: { phone: "+41790000005" },
+      after: {},
+    },
+  },
+]
+
+// A person who has a passkey is asked for it from then on: it comes last.
+const passkeyForms: readonly FormCase[] = [
+  {
     form: "account/passkeys.tsx 1",
     path: "/ui/account/security",
     open: async (page) => {
@@ -335,19 +352,6 @@ const accountForms: readonly FormCase[] = [
       mine: { name: "Mine" },
       before: { name: "Theirs" },
       after: { name: "Mine" },
-    },
-  },
-  {
-    form: "account/contact.tsx 1",
-    path: "/ui/account",
-    open: pressing("Add: Phone"),
-    read: owner,
-    same: {
-      theirs: ({ get, things: { ownerId: userId } }) =>
-        get("SetPhone", { userId, phone: "+41790000005", isVerified: true }),
-      mine: { value: "+41790000006" },
-      before: { phone: "+41790000005" },
-      after: {},
     },
   },
 ]
@@ -407,6 +411,7 @@ export const thingForms: readonly FormCase[] = [
   ...extendingForms,
   ...accountForms,
   ...renameForms,
+  ...passkeyForms,
 ]
 
 /** Makes what the cases need beside one of everything. */

@@ -191,4 +191,22 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     expect(await field("group").inputValue()).toBe("Typed")
     await page.getByRole("button", { name: "Cancel" }).click()
   })
+
+  test("undoes a reset of texts beside what was said since", async () => {
+    const level = { instance: true, locale: "en" }
+    const say = (translations: object) =>
+      service.get("SetHostedLoginTranslation", { ...level, translations })
+    await say({ "password.title": "Mine" })
+    await page.goto(`${service.url}/ui/console/texts?text=screen.password`)
+    await page.getByRole("button", { name: "Take back: Sign-in: password" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Take back" }).click()
+    await closed()
+    await say({ "password.label": "Theirs" })
+    await page.getByRole("button", { name: "Undo", exact: true }).click()
+    const read = () =>
+      service.get("GetHostedLoginTranslation", { ...level, ignoreInheritance: true })
+    await expect.poll(read).toMatchObject({
+      translations: { password: { title: "Mine", label: "Theirs" } },
+    })
+  })
 })

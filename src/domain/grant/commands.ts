@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Draft, Transaction } from "../../store/index.ts"
-import { freshTimeOf, noteClient, type Session } from "../session/index.ts"
+import { freshTimeOf, noteClient, type Session, soleVoucherOf } from "../session/index.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
@@ -171,9 +171,11 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
   tx.append(grant, id, [added])
   noteClient(tx, given.sessionId, given.clientId)
   if (offline) {
+    const vouched = soleVoucherOf(session)
+    const voucher = vouched && { idpId: vouched.idpId, idpOrg: vouched.idpOrg }
     const refreshable: Draft<GrantEvent> = {
       type: "oidc_session.refresh_token.added",
-      data: { ...offline, passwordVersion },
+      data: { ...offline, passwordVersion, ...(voucher && { voucher }) },
     }
     tx.append(grant, id, [refreshable])
   }

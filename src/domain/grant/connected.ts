@@ -3,9 +3,9 @@ import type { Cx } from "../../store/index.ts"
 import { app } from "../app/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { sessionNow } from "../session/index.ts"
-import { passwordVersion } from "../user/index.ts"
 import { endGrant } from "./commands.ts"
 import { type Grant, grant, offlineUntil } from "./model.ts"
+import { outlivesSession } from "./refresh.ts"
 import { applicationUse, pairId } from "./use.ts"
 import { grantsOf } from "./view.ts"
 
@@ -58,10 +58,10 @@ const isUsable = (cx: Cx, userId: string, given: Grant): given is Given =>
   given.userId === userId &&
   (sessionNow(cx, given.sessionId) !== undefined || isRenewable(cx, userId, given))
 
-const isRenewable = (cx: Cx, userId: string, { offline }: Given): boolean =>
-  offline !== undefined &&
-  cx.clock.now() < offlineUntil(offline) &&
-  offline.passwordVersion === passwordVersion(cx, userId)
+const isRenewable = (cx: Cx, userId: string, given: Given): boolean =>
+  given.offline !== undefined &&
+  cx.clock.now() < offlineUntil(given.offline) &&
+  outlivesSession(cx, userId, given)
 
 const joined = (a: Connected, b: Connected): Connected => ({
   ...a,

@@ -55,7 +55,7 @@ export {
   type TakenRequest,
   takePushedRequest,
 } from "./pushed.ts"
-export { type Renewal, type RenewalEnd, renewGrant } from "./refresh.ts"
+export { outlivesSession, type Renewal, type RenewalEnd, renewGrant } from "./refresh.ts"
 export {
   type AnsweredAtOnce,
   type AuthRequest,

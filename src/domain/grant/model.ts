@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import type { Voucher } from "../session/index.ts"
 import type { RequestedClaims } from "./request.ts"
 
 /** What a person allowed a client, through one sign-in session. */
@@ -36,6 +37,8 @@ export type GrantEvent =
       {
         /** As `signInVersion` was for the person; a newer one ends the grant. */
         readonly passwordVersion: number
+        /** The provider that the sign-in depends on alone; its removal ends the grant. */
+        readonly voucher?: Voucher
         readonly lifetimeSeconds: number
         readonly idleLifetimeSeconds: number
         /** RFC 9449 §5: thumbprint of the key that a client without a secret must show. */
@@ -51,6 +54,7 @@ export type GrantEvent =
 /** A grant that outlives its session. Only the newest generation of its refresh token counts. */
 export type Offline = {
   readonly passwordVersion: number
+  readonly voucher?: Voucher
   readonly jkt?: string
   readonly generation: number
   /** When this generation began, ms UTC. */
@@ -92,7 +96,7 @@ export const grant = aggregate<GrantEvent, Grant>({
     const idle = offline && status === "active" ? offlineUntil(offline) : 0
     return Math.max(until, idle) + 3_600_000
   },
-  revision: 3,
+  revision: 4,
   initial: absent,
   evolve: {
     "oidc_session.added": (_, { data, time }) => {
@@ -104,9 +108,10 @@ export const grant = aggregate<GrantEvent, Grant>({
     },
     "oidc_session.refresh_token.added": (state, { data, time }) => {
       if (state.status === "absent") return state
-      const { passwordVersion, jkt, lifetimeSeconds, idleLifetimeSeconds } = data
+      const { passwordVersion, voucher, jkt, lifetimeSeconds, idleLifetimeSeconds } = data
       const offline: Offline = {
         passwordVersion,
+        ...(voucher && { voucher }),
         ...(jkt !== undefined && { jkt }),
         generation: 1,
         renewed: time,

@@ -1,7 +1,10 @@
-import type { Draft, Transaction } from "../../store/index.ts"
+import type { Cx, Draft, Transaction } from "../../store/index.ts"
+import { isIdpThere } from "../idp/index.ts"
+import { session, soleVoucherOf } from "../session/index.ts"
+import { passwordVersion, readerOf } from "../user/index.ts"
 import { endGrant } from "./commands.ts"
 import { noteIssued } from "./issuance.ts"
-import { type GrantEvent, grant, offlineUntil } from "./model.ts"
+import { type Grant, type GrantEvent, grant, offlineUntil } from "./model.ts"
 import { noteUse } from "./use.ts"
 
 /** A use of a refresh token. */
@@ -17,6 +20,19 @@ export type Renewal = {
   readonly accessLifetimeSeconds: number
   /** How long the generation before still gets an answer, so that a lost answer harms nobody. */
   readonly graceSeconds: number
+}
+
+/**
+ * Whether a grant of a user outlives its session. A new password ends it, and so does the removal
+ * of the provider that the sign-in depended on: nothing else has said who the person is.
+ */
+export function outlivesSession(cx: Cx, userId: string, given: Grant): boolean {
+  if (given.status === "absent" || !given.offline) return false
+  if (given.offline.passwordVersion !== passwordVersion(cx, userId)) return false
+  // Grants of older versions do not name the provider; their session does while it is stored.
+  const before = soleVoucherOf(cx.store.state(cx, session, given.sessionId))
+  const voucher = given.offline.voucher ?? before
+  return voucher === undefined || isIdpThere(readerOf(cx), voucher)
 }
 
 /** Why a grant gives nothing more: it has ended, now or before, or wants the key it is bound to. */

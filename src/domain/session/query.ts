@@ -21,17 +21,24 @@ export function usableSession(read: Reader, sessionId: string): Session | undefi
   return version === state.passwordVersion && isVouchedFor(read, state) ? state : undefined
 }
 
+/** A provider that a sign-in depends on; `idpOrg` is empty for one of the instance. */
+export type Voucher = { readonly idpId: string; readonly idpOrg: string }
+
 /**
- * Whether somebody stands by who a person is: they have proved it here by a first factor, or the
- * provider that said so is there still. What another one says is worth nothing without it.
+ * The provider that alone has said who a person is; undefined where they have proved it here by a
+ * first factor. What it said is worth nothing once the provider is removed.
  */
-export function isVouchedFor(
-  read: Pick<Reader, "state">,
-  { vouched, checks, userVerified }: Session,
-): boolean {
+export function soleVoucherOf({ vouched, checks, userVerified }: Proof): Voucher | undefined {
   const isProvedHere = checks.password !== undefined || checks.magicLink !== undefined
-  if (!vouched || isProvedHere || userVerified) return true
-  return isIdpThere(read, vouched)
+  return isProvedHere || userVerified ? undefined : vouched
+}
+
+type Proof = Pick<Session, "checks" | "userVerified"> & { readonly vouched?: Voucher | undefined }
+
+/** Whether a person has proved here who they are, or the provider that said so still exists. */
+export function isVouchedFor(read: Pick<Reader, "state">, proof: Proof): boolean {
+  const voucher = soleVoucherOf(proof)
+  return voucher === undefined || isIdpThere(read, voucher)
 }
 
 /** The same outside of a step, as things stand now. */

@@ -1,6 +1,12 @@
 import { appChain, isAppActive } from "../../domain/app/index.ts"
 import { mayEnter } from "../../domain/authorization/index.ts"
-import { exchange, grant, type Party, revocation } from "../../domain/grant/index.ts"
+import {
+  exchange,
+  grant,
+  outlivesSession,
+  type Party,
+  revocation,
+} from "../../domain/grant/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
 import { freshTimeOf, session, sessionNow } from "../../domain/session/index.ts"
 import { isUserActive, passwordVersion, user } from "../../domain/user/index.ts"
@@ -89,10 +95,10 @@ function grantUntil(cx: Cx, userId: string, grantId: string): number {
   return isEnded ? 0 : offlineUntil(cx, userId, grantId)
 }
 
-/** No time ends it, but a new password does, and whatever stops its person. */
+/** No time ends it, but a new password does, the removal of its provider, and a stopped person. */
 function offlineUntil(cx: Cx, userId: string, grantId: string): number {
-  const offline = activeGrant(cx, userId, grantId)?.offline
-  return offline?.passwordVersion === passwordVersion(cx, userId) ? Number.POSITIVE_INFINITY : 0
+  const given = activeGrant(cx, userId, grantId)
+  return given && outlivesSession(cx, userId, given) ? Number.POSITIVE_INFINITY : 0
 }
 
 function activeGrant(cx: Cx, userId: string, grantId: string) {

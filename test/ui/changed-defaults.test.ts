@@ -66,6 +66,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "`iat` of a request object": ["test/oauth/request-object.test.ts", "issued in the future"],
   "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],
   "A message that was not accepted": ["test/domain/message/retry.test.ts", "at growing intervals"],
+  "Refresh tokens, and access": [
+    "test/oauth/deletion.test.ts",
+    "ends refresh tokens that outlive their session",
+  ],
   "Scripts of an organization": [
     "test/domain/action/token.test.ts",
     "scripts add no email address",

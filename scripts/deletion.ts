@@ -1,0 +1,144 @@
+// docs/deletion.md, generated from docs/deletion.tsv. test/oauth/deletion.test.ts performs each act
+// of the table, and compares what works afterwards with each cell.
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { root } from "./step.ts"
+
+/** What each word of the table means for the test. */
+const outcomes = {
+  works: "works",
+  stays: "works",
+  reserved: "works",
+  paused: "paused",
+  ends: "ended",
+  deleted: "ended",
+  erased: "ended",
+  free: "ended",
+} as const
+
+type Word = keyof typeof outcomes
+const isWord = (text: string): text is Word => Object.hasOwn(outcomes, text)
+
+type Row = { readonly thing: string; readonly label: string; readonly cells: readonly Word[] }
+
+export type DeletionTable = {
+  readonly acts: readonly string[]
+  readonly rows: readonly Row[]
+  /** Whether a thing works after an act, only once the act is undone, or never again. */
+  readonly outcome: (thing: string, act: string) => "works" | "paused" | "ended"
+}
+
+/** Reads the table; throws on a cell that is missing or has none of the words above. */
+export function deletionTable(tsv: string): DeletionTable {
+  const [head = [], ...lines] = tsv
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t"))
+  const acts = head.slice(2)
+  const rows = lines.map(([thing = "", label = "", ...words]): Row => {
+    const cells = words.filter(isWord)
+    if (cells.length !== acts.length || words.length !== acts.length)
+      throw new Error(`docs/deletion.tsv: each cell of ${thing} must have one of the known words`)
+    return { thing, label, cells }
+  })
+  const outcome: DeletionTable["outcome"] = (thing, act) => {
+    const word = rows.find((row) => row.thing === thing)?.cells[acts.indexOf(act)]
+    if (!word) throw new Error(`docs/deletion.tsv has no cell for ${thing}, ${act}`)
+    return outcomes[word]
+  }
+  return { acts, rows, outcome }
+}
+
+/** The sections of the page, with what the row of names is about in each. */
+const sections = [
+  { kind: "user", title: "Users and service users", name: "Login name" },
+  { kind: "organization", title: "Organizations", name: "Domains" },
+  { kind: "project", title: "Projects", name: "Login names of users" },
+  { kind: "application", title: "Applications", name: "Client ID" },
+  { kind: "provider", title: "Identity providers", name: "Login names of users" },
+  { kind: "instance", title: "Instances", name: "Host name" },
+] as const
+
+/** What no cell says. */
+const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
+  user: `An account that is locked after too many failed sign-ins is in the same state as one that an
+administrator locks. After reactivation users must sign in again, and service users must request
+new access tokens.`,
+  organization: `The rows are about the users, service users, projects and applications of the
+organization. Its identity providers, texts, logos and actions are deleted with it. Of an
+organization with more than 1,000 users some are deleted in the background; none of them can sign
+in from the first moment. The default organization, and the one that owns the console, can be
+neither deactivated nor deleted.`,
+  project: `Sessions stay: users are still signed in to other applications. The role assignments of a
+deactivated project stay, but tokens for other projects no longer contain them.`,
+  application: `Sessions stay: users are still signed in to other applications. A new application with
+the same client ID accepts none of the earlier tokens and codes.`,
+  provider: `A provider is deactivated by removing it from the sign-in page. The rows are about users who
+signed in through the provider; users who signed in with a password keep their sessions and tokens.
+Tokens that were issued before a deactivation remain valid. To end them, delete the provider.`,
+  instance: `The host name is free immediately, the data is deleted within minutes. The instance that was
+created during setup can't be deleted.`,
+}
+
+const before = `# What ends when something is deleted
+
+For administrators: what is deactivated, locked or deleted, and what happens to the sessions, tokens
+and data that belong to it. The tables are generated from \`docs/deletion.tsv\` by
+\`bun scripts/deletion.ts\`; a test performs each column and checks each cell.
+
+| word | meaning |
+|---|---|
+| works, stays | not affected |
+| paused | refused immediately; works again after reactivation or unlocking |
+| ends | refused immediately and for good, also after reactivation |
+| deleted, erased | removed from the data; applies to new backups too |
+| reserved | nobody else can use the name |
+| free | others can use the name; they get nothing of its earlier owner |
+`
+
+const after = `## What a deletion does not reach
+
+- **Backups** contain what existed when they were made. Delete backups that are older than your
+  retention period; [Backup and restore](backup.md) describes how many are kept.
+- **Tokens that applications check on their own.** Signed access tokens and ID tokens stay
+  readable until they expire. Applications that must notice at once use introspection or
+  back-channel logout.
+- **Events without personal data** stay: the audit log shows that a user existed, with ID, times and
+  the administrators who made changes, but no names, addresses or phone numbers.
+- **IDs** of users, organizations, projects and applications are never given again.
+- **The copy before an upgrade** is kept for seven days, see [Upgrade](upgrade.md).
+`
+
+function sectionOf({ rows, acts }: DeletionTable, { kind, title, name }: Section): string {
+  const own = acts.flatMap((act, at) => (act.startsWith(`${kind} `) ? [at] : []))
+  const cells = (row: Row) => own.flatMap((at) => row.cells[at] ?? [])
+  const labelOf = ({ thing, label }: Row) => (thing === "name" ? name : label)
+  const isChanged = (row: Row) => cells(row).some((word) => outcomes[word] !== "works")
+  const unchanged = rows.filter((row) => !isChanged(row)).map((row) => labelOf(row).toLowerCase())
+  const heads = own.map((at) => acts[at]?.slice(kind.length + 1) ?? "")
+  const line = (...words: readonly string[]) => `| ${words.join(" | ")} |`
+  return [
+    `## ${title}\n`,
+    line("", ...heads),
+    line("---", ...heads.map(() => "---")),
+    ...rows.filter(isChanged).map((row) => line(labelOf(row), ...cells(row))),
+    ...(unchanged.length > 0 ? ["", ...wrapped(`Not affected: ${unchanged.join(", ")}.`)] : []),
+    `\n${notes[kind]}\n`,
+  ].join("\n")
+}
+
+type Section = (typeof sections)[number]
+
+/** The lines of a paragraph, at most 100 characters each. */
+const wrapped = (text: string): readonly string[] => text.match(/.{1,100}(?: |$)/g) ?? []
+
+/** The page, from the text of the table. */
+export function deletionPage(tsv: string): string {
+  const table = deletionTable(tsv)
+  return [before, ...sections.map((section) => sectionOf(table, section)), after].join("\n")
+}
+
+if (import.meta.main) {
+  const tsv = readFileSync(join(root, "docs/deletion.tsv"), "utf8")
+  writeFileSync(join(root, "docs/deletion.md"), deletionPage(tsv))
+}

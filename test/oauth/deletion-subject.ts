@@ -1,0 +1,151 @@
+// Everything that a row of docs/deletion.tsv names, once for each act that is tried on it.
+import * as authorization from "../../src/domain/authorization/index.ts"
+import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import * as instance from "../../src/domain/instance/index.ts"
+import { addMember } from "../../src/domain/member/index.ts"
+import * as org from "../../src/domain/org/index.ts"
+import * as project from "../../src/domain/project/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
+import { addKeyTo, addRobot, asserted, basicOf } from "./clients.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  type Visited,
+} from "./provider.ts"
+
+const day = 86_400_000
+const offline = "openid offline_access"
+const both = ["authorization_code", "refresh_token"] as const
+export const credentials = { grant_type: "client_credentials", scope: "openid" }
+export const host = new URL(issuer).host
+
+export type Subjects = Awaited<ReturnType<typeof openSubjects>>
+export type Subject = Awaited<ReturnType<Subjects["begin"]>>
+
+/** How the user of a subject signs in. */
+type SignInBy = "password" | "provider"
+
+export async function openSubjects() {
+  const opened = await openProvider()
+  const upstream = await openUpstream()
+  /** As a listener does it: nobody answers for a host that is no instance's. */
+  const send: Provider["send"] = async (path, init, more) =>
+    instance.instanceAt(opened.store, host) === undefined
+      ? new Response("{}", { status: 404 })
+      : opened.send(path, init, { outside: upstream.outside, ...more })
+  const provider: Provider = { ...opened, send }
+  /** Of another organization: nothing of a subject stops it. */
+  const other = await provider.addClient({ authMethod: "basic" })
+  let count = 0
+
+  const redeem = async (client: NewClient, code: string | undefined) =>
+    askToken(provider, codeFields(code ?? ""), `${client.id}:${client.secret}`)
+
+  const begin = async (by: SignInBy) => {
+    const name = `subject${count++}`
+    const owned = await addOwned(provider, name)
+    const browser = browserOf(provider)
+    const atProvider = async (client: NewClient, at = browserOf(provider)) => {
+      const first = await at.go(authorizePath(client.id, { scope: offline }))
+      const links = [...first.page.matchAll(/href="([^"]*externalidp[^"]*)"/g)]
+      const hrefs = links.map(([, href = ""]) => href.replaceAll("&amp;", "&"))
+      const there = await at.go(hrefs.find((href) => href.includes(owned.idpId)) ?? "/none")
+      if (!there.path.startsWith(upstreamIssuer)) return there
+      return at.go(upstream.signIn(there.path, { sub: name, preferred_username: name }))
+    }
+    const signIn = (client: NewClient, at = browserOf(provider)): Promise<Visited> =>
+      by === "provider"
+        ? atProvider(client, at)
+        : at.signIn(authorizePath(client.id, { scope: offline }), name)
+    const again = async (client: NewClient) =>
+      codeIn(await browser.go(authorizePath(client.id, { prompt: "none", scope: "openid" })))
+
+    const { answer } = await redeem(owned.client, codeIn(await signIn(owned.client, browser)))
+    const opaque = await redeem(owned.opaque, await again(owned.opaque))
+    const robot = await askToken(provider, credentials, basicOf(owned.robot.id, owned.robot.secret))
+    return {
+      ...{ ...owned, name, signIn, atProvider, again },
+      code: await again(owned.client),
+      accessTokens: [answer.access_token, opaque.answer.access_token].map(String),
+      refreshToken: String(answer.refresh_token),
+      sessionId: String(claimsOf(String(answer.id_token)).sid),
+      machineToken: String(robot.answer.access_token),
+    }
+  }
+  return { provider, other, begin, redeem }
+}
+
+const claimsOf = (jwt: string): Record<string, unknown> =>
+  JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString())
+
+/** The code with which a browser left for the application; undefined where it did not. */
+export const codeIn = (end: Visited): string | undefined =>
+  end.path.startsWith("https://app.") ? answerOf(end).code : undefined
+
+async function addOwned(provider: Provider, name: string) {
+  const cx = provider.cx()
+  const [orgId, projectId] = [cx.ids.next(), cx.ids.next()]
+  await org.createOrganization(cx, orgId, { name })
+  await project.createProject(cx, projectId, { orgId, name })
+  await project.addRoles(cx, projectId, [{ key: "editor", displayName: "Editor" }])
+  const userId = await provider.addPerson(name, orgId)
+  const bytes = new Uint8Array([1, 2, 3])
+  await user.setAvatar(cx, userId, { name: `${"a".repeat(22)}.png`, bytes })
+  const given = { userId, projectId, orgId, roleKeys: ["editor"] }
+  await authorization.createAuthorization(cx, cx.ids.next(), given)
+  await cx.store.transact(cx, (tx) =>
+    addMember(tx, { target: { level: "org", id: orgId }, userId, roles: ["ORG_OWNER"] }),
+  )
+  const robot = await addRobot(provider, "jwt", orgId)
+  const personal = await user.createPersonalToken(cx, robot.userId, provider.clock.now() + day)
+  const keyed = await provider.addClient({ authMethod: "private_key_jwt" }, projectId)
+  return {
+    ...{ orgId, projectId, userId, robot, personalToken: personal.token },
+    avatarPath: user.avatarPath(cx, userId),
+    idpId: await addProviderOf(provider, userId, name),
+    client: await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId),
+    opaque: await provider.addClient({ tokenType: "bearer" }, projectId),
+    keyed: { ...keyed, ...(await addKeyTo(provider, keyed.appId)) },
+  }
+}
+
+/** An identity provider of the instance at which the user has an account. */
+async function addProviderOf(provider: Provider, userId: string, name: string): Promise<string> {
+  const cx = provider.cx()
+  const { id } = await addIdp(cx, undefined, {
+    name: `Provider of ${name}`,
+    options: {
+      ...{ isLinkingAllowed: false, isCreationAllowed: false, isAutoCreation: false },
+      ...{ isAutoUpdate: false, autoLinking: "off" },
+    },
+    settings: {
+      ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
+      ...{ isIdTokenMapping: false, usePkce: true },
+    },
+    secret: "s3cret",
+  })
+  await linkIdp(cx, undefined, id)
+  const account = { idpId: id, externalId: name, name }
+  await cx.store.transact(cx, (tx) => user.addLink(tx, userId, account))
+  return id
+}
+
+/** What a client with a key shows to prove itself. */
+export const proofOf = (provider: Provider, { keyed }: Subject) => asserted(provider, keyed)
+
+export const appIdsOf = ({ client, opaque, keyed }: Subject): readonly string[] =>
+  [client, opaque, keyed].map(({ appId }) => appId)
+
+export const isClientIdTaken = ({ store, clock }: Provider, clientId: string): boolean =>
+  store.log.holder("i1", instance.clientClaim, clientId, clock.now()) !== undefined
+
+export const isDomainTaken = ({ store, clock }: Provider, domain: string): boolean =>
+  store.log.holder("i1", org.domainClaim, domain, clock.now()) !== undefined

@@ -1,0 +1,143 @@
+// The rows of docs/deletion.tsv: whether each of them still works, or is still stored.
+import * as app from "../../src/domain/app/index.ts"
+import { publicFile } from "../../src/domain/asset/index.ts"
+import { rolesHeld } from "../../src/domain/authorization/index.ts"
+import { idpById } from "../../src/domain/idp/index.ts"
+import * as instance from "../../src/domain/instance/index.ts"
+import { memberships } from "../../src/domain/member/index.ts"
+import * as org from "../../src/domain/org/index.ts"
+import * as project from "../../src/domain/project/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import { type Searchable, search } from "../../src/store/index.ts"
+import { basicOf } from "./clients.ts"
+import {
+  appIdsOf,
+  codeIn,
+  credentials,
+  host,
+  isClientIdTaken,
+  isDomainTaken,
+  proofOf,
+  type Subject,
+  type Subjects,
+} from "./deletion-subject.ts"
+import { askToken } from "./provider.ts"
+
+export type Kind = "user" | "organization" | "project" | "application" | "provider" | "instance"
+
+type Case = { readonly subjects: Subjects; readonly subject: Subject; readonly kind: Kind }
+type Works = (each: Case) => boolean | Promise<boolean>
+
+/** All of one thing have the same fate; two that differ would need a row each. */
+async function allOf(answers: readonly (boolean | Promise<boolean>)[]): Promise<boolean> {
+  const all = new Set(await Promise.all(answers))
+  const [answer, ...others] = all
+  if (answer === undefined || others.length > 0) throw new Error("some work, and others do not")
+  return answer
+}
+
+const isAccepted = async ({ provider }: Subjects, token: string): Promise<boolean> => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await provider.send("/oidc/v1/userinfo", { headers })).status === 200
+}
+
+const isGranted = async (
+  { provider }: Subjects,
+  fields: Readonly<Record<string, string>>,
+  basic?: string,
+): Promise<boolean> => (await askToken(provider, fields, basic)).status === 200
+
+async function authenticates(
+  { provider }: Subjects,
+  { basic = "", fields = {} }: { readonly basic?: string; readonly fields?: object },
+): Promise<boolean> {
+  const headers: Record<string, string> =
+    basic === "" ? {} : { authorization: `Basic ${Buffer.from(basic).toString("base64")}` }
+  const body = new URLSearchParams({ token: "none", ...fields })
+  const init = { method: "POST", body, headers }
+  return (await provider.send("/oauth/v2/introspect", init)).status === 200
+}
+
+async function isListed({ subjects, subject, kind }: Case): Promise<boolean> {
+  const cx = subjects.provider.cx()
+  const page = { limit: 1000, offset: 0, asc: true }
+  const has = async (what: Searchable, ids: readonly string[]) => {
+    const { rows } = await search<{ readonly id: string }>(cx, what, { page, filters: [] })
+    return allOf(ids.map((id) => rows.some((row) => row.id === id)))
+  }
+  switch (kind) {
+    case "user":
+      return has(user.users, [subject.userId, subject.robot.userId])
+    case "organization":
+      return has(org.orgs, [subject.orgId])
+    case "project":
+      return has(project.projects, [subject.projectId])
+    case "application":
+      return has(app.apps, appIdsOf(subject))
+    case "provider":
+      return idpById(cx, subject.idpId) !== undefined
+    case "instance":
+      return has(user.users, [subject.userId, subject.robot.userId])
+  }
+}
+
+/** Whether nobody else can have the name of what was acted on. */
+async function isNameTaken({ subjects: { provider }, subject, kind }: Case): Promise<boolean> {
+  switch (kind) {
+    case "organization":
+      return isDomainTaken(provider, `${subject.name}.${host}`)
+    case "application":
+      return isClientIdTaken(provider, subject.client.id)
+    case "instance":
+      return instance.namedInstance(provider.store, host) !== undefined
+    default:
+      return provider.addPerson(subject.name).then(
+        () => false,
+        () => true,
+      )
+  }
+}
+
+async function isStored({ subjects: { provider }, subject }: Case): Promise<boolean> {
+  const events = await provider.store.log.read(0, 100_000)
+  return events.some(({ id, private: data }) => id === subject.userId && data !== null)
+}
+
+/** By the first column of the table. */
+export const things: Readonly<Record<string, Works>> = {
+  sign_in: async ({ subject }) => codeIn(await subject.signIn(subject.client)) !== undefined,
+  session: async ({ subjects, subject }) => (await subject.again(subjects.other)) !== undefined,
+  access_token: ({ subjects, subject }) =>
+    allOf(subject.accessTokens.map((token) => isAccepted(subjects, token))),
+  refresh_token: ({ subjects, subject: { client, refreshToken } }) => {
+    const fields = { grant_type: "refresh_token", refresh_token: refreshToken }
+    return isGranted(subjects, fields, `${client.id}:${client.secret}`)
+  },
+  code: async ({ subjects, subject: { client, code } }) =>
+    (await subjects.redeem(client, code)).status === 200,
+  client_secret: async ({ subjects, subject }) => {
+    const { client } = subject
+    const fields = await proofOf(subjects.provider, subject)
+    return allOf([
+      authenticates(subjects, { basic: `${client.id}:${client.secret}` }),
+      authenticates(subjects, { fields }),
+    ])
+  },
+  machine_token: ({ subjects, subject }) => isAccepted(subjects, subject.machineToken),
+  machine_secret: async ({ subjects, subject: { robot } }) =>
+    isGranted(subjects, credentials, basicOf(robot.id, robot.secret)),
+  personal_token: ({ subjects, subject }) => isAccepted(subjects, subject.personalToken),
+  link: async ({ subjects, subject }) =>
+    codeIn(await subject.atProvider(subjects.other)) !== undefined,
+  role: ({ subjects: { provider }, subject: { userId, projectId } }) =>
+    rolesHeld(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
+  manager_role: ({ subjects: { provider }, subject: { userId } }) =>
+    memberships(provider.cx(), userId).length > 0,
+  name: isNameTaken,
+  list: isListed,
+  file: ({ subjects: { provider }, subject }) => {
+    const file = publicFile(provider.cx(), subject.avatarPath)
+    return file !== undefined && file !== "nothing"
+  },
+  personal_data: isStored,
+}

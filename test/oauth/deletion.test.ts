@@ -1,0 +1,243 @@
+// Each cell of docs/deletion.tsv: what is deactivated, locked or deleted, and what of it still works.
+import { readFileSync } from "node:fs"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { deletionPage, deletionTable } from "../../scripts/deletion.ts"
+import * as app from "../../src/domain/app/index.ts"
+import { rolesHeld } from "../../src/domain/authorization/index.ts"
+import { connectedApps } from "../../src/domain/grant/index.ts"
+import { linkIdp, removeIdp, unlinkIdp } from "../../src/domain/idp/commands.ts"
+import * as instance from "../../src/domain/instance/index.ts"
+import { memberships } from "../../src/domain/member/index.ts"
+import * as org from "../../src/domain/org/index.ts"
+import { removeOrganizationWithAll, stopOrganization } from "../../src/domain/org-cascade/index.ts"
+import * as project from "../../src/domain/project/index.ts"
+import { endSession } from "../../src/domain/session/index.ts"
+import * as user from "../../src/domain/user/index.ts"
+import { appIdsOf, codeIn, openSubjects, type Subject, type Subjects } from "./deletion-subject.ts"
+import { type Kind, things } from "./deletion-things.ts"
+import { authorizePath, browserOf, redirectUri } from "./provider.ts"
+
+type Do = (subjects: Subjects, subject: Subject) => Promise<unknown>
+/** `undo` takes it back, where that is possible. */
+type Act = { readonly kind: Kind; readonly act: Do; readonly undo?: Do }
+
+const each =
+  (ids: (subject: Subject) => readonly string[], command: typeof user.lockUser): Do =>
+  async ({ provider }, subject) => {
+    for (const id of ids(subject)) await command(provider.cx(), id)
+  }
+const users = ({ userId, robot }: Subject) => [userId, robot.userId]
+
+/** By the heads of the table. */
+const acts: Readonly<Record<string, Act>> = {
+  "user deactivated": {
+    kind: "user",
+    act: each(users, user.deactivateUser),
+    undo: each(users, user.reactivateUser),
+  },
+  "user locked": {
+    kind: "user",
+    act: each(users, user.lockUser),
+    undo: each(users, user.unlockUser),
+  },
+  "user deleted": { kind: "user", act: each(users, user.removeUser) },
+  "organization deactivated": {
+    kind: "organization",
+    act: ({ provider }, { orgId }) => stopOrganization(provider.cx(), orgId),
+    undo: ({ provider }, { orgId }) => org.activateOrganization(provider.cx(), orgId),
+  },
+  "organization deleted": {
+    kind: "organization",
+    act: ({ provider }, { orgId }) => removeOrganizationWithAll(provider.cx(), orgId),
+  },
+  "project deactivated": {
+    kind: "project",
+    act: ({ provider }, { projectId }) => project.deactivateProject(provider.cx(), projectId),
+    undo: ({ provider }, { projectId }) => project.activateProject(provider.cx(), projectId),
+  },
+  "project deleted": {
+    kind: "project",
+    act: ({ provider }, { projectId }) => app.removeProjectWithApps(provider.cx(), projectId),
+  },
+  "application deactivated": {
+    kind: "application",
+    act: each(appIdsOf, app.deactivateApplication),
+    undo: each(appIdsOf, app.reactivateApplication),
+  },
+  "application deleted": { kind: "application", act: each(appIdsOf, app.removeApplication) },
+  "provider deactivated": {
+    kind: "provider",
+    act: ({ provider }, { idpId }) => unlinkIdp(provider.cx(), undefined, idpId),
+    undo: ({ provider }, { idpId }) => linkIdp(provider.cx(), undefined, idpId),
+  },
+  "provider deleted": {
+    kind: "provider",
+    act: ({ provider }, { idpId }) => removeIdp(provider.cx(), undefined, idpId),
+  },
+  "instance deleted": {
+    kind: "instance",
+    act: async ({ provider }) => {
+      await instance.removeInstance(provider.cx(), "i1")
+      const keep = { stream: "instance", view: "instance" }
+      const stopped = () => false
+      await provider.store.purge({ instance: "i1", keep, stopped, isFollowing: false })
+    },
+  },
+}
+
+const tsv = readFileSync("docs/deletion.tsv", "utf8")
+const table = deletionTable(tsv)
+
+test("the page is generated from the table: run bun scripts/deletion.ts", () => {
+  expect(readFileSync("docs/deletion.md", "utf8")).toBe(deletionPage(tsv))
+})
+
+test("the table has each act and each thing that is tried", () => {
+  expect(table.acts).toEqual(Object.keys(acts))
+  expect(table.rows.map(({ thing }) => thing)).toEqual(Object.keys(things))
+})
+
+describe.each(Object.entries(acts))("%s", (name, { kind, act, undo }) => {
+  const found = new Map<string, string>()
+  let subjects: Subjects
+  beforeAll(async () => {
+    subjects = await openSubjects()
+    const by = kind === "provider" ? "provider" : "password"
+    const subject = await subjects.begin(by)
+    const control = await subjects.begin(by)
+    for (const [thing, works] of Object.entries(things))
+      expect(await works({ subjects, subject: control, kind }), `${thing} before`).toBe(true)
+    await act(subjects, subject)
+    for (const [thing, works] of Object.entries(things))
+      found.set(thing, (await works({ subjects, subject, kind })) ? "works" : "ended")
+    if (!undo) return
+    await undo(subjects, subject)
+    for (const [thing, works] of Object.entries(things))
+      if (found.get(thing) === "ended" && (await works({ subjects, subject, kind })))
+        found.set(thing, "paused")
+  })
+  afterAll(() => subjects.provider.close())
+
+  test.each(table.rows.map(({ thing }) => thing))("%s", (thing) => {
+    const outcome = table.outcome(thing, name)
+    expect(found.get(thing), `docs/deletion.tsv: ${thing}`).toBe(outcome)
+  })
+})
+
+describe("deleted and created again", () => {
+  let subjects: Subjects
+  let subject: Subject
+  beforeAll(async () => {
+    subjects = await openSubjects()
+    subject = await subjects.begin("password")
+  })
+  afterAll(() => subjects.provider.close())
+
+  test("a login name inherits nothing of the user who had it", async () => {
+    const { provider } = subjects
+    const { orgId, projectId, userId, name } = subject
+    await user.removeUser(provider.cx(), userId)
+    const heir = await provider.addPerson(name, orgId)
+    expect(heir).not.toBe(userId)
+    const cx = provider.cx()
+    expect(rolesHeld(cx, heir, projectId)).toEqual([])
+    expect(memberships(cx, heir)).toEqual([])
+    expect(user.linksOf(provider.store.state(cx, user.user, heir))).toEqual([])
+    for (const thing of ["session", "access_token", "refresh_token", "code", "link", "file"])
+      expect(await things[thing]?.({ subjects, subject, kind: "user" }), thing).toBe(false)
+  })
+
+  test("no ID is given again", async () => {
+    const { provider } = subjects
+    const { orgId, projectId, userId, client } = subject
+    const cx = provider.cx()
+    await removeOrganizationWithAll(cx, orgId)
+    const machine = { kind: "machine", name: "Heir", userName: "heir" } as const
+    const home = provider.setup.orgId
+    const config = { kind: "oidc", oidc: {} } as const
+    const input = { name: "Heir", projectId: provider.projectId, config }
+    const again = [
+      user.createUser(cx, userId, { ...machine, orgId: home }),
+      org.createOrganization(cx, orgId, { name: "Heir" }),
+      project.createProject(cx, projectId, { orgId: home, name: "Heir" }),
+      app.createApplication(cx, client.appId, input),
+    ]
+    for (const created of again)
+      await expect(created).rejects.toMatchObject({ code: "already_exists" })
+  })
+})
+
+describe("what the notes below the tables say", () => {
+  let subjects: Subjects
+  beforeAll(async () => {
+    subjects = await openSubjects()
+  })
+  afterAll(() => subjects.provider.close())
+
+  const works = async (subject: Subject, thing: string) =>
+    things[thing]?.({ subjects, subject, kind: "provider" })
+
+  test("a provider that is deleted ends nothing of users who signed in with a password", async () => {
+    const subject = await subjects.begin("password")
+    await removeIdp(subjects.provider.cx(), undefined, subject.idpId)
+    for (const thing of ["session", "access_token", "refresh_token", "code"])
+      expect(await works(subject, thing), thing).toBe(true)
+  })
+
+  test("a provider that is deleted ends refresh tokens that outlive their session", async () => {
+    const { provider } = subjects
+    const subject = await subjects.begin("provider")
+    const other = await subjects.begin("provider")
+    for (const { sessionId } of [subject, other])
+      await provider.store.transact(provider.cx(), (tx) => endSession(tx, sessionId))
+    await removeIdp(provider.cx(), undefined, subject.idpId)
+    expect(await works(other, "refresh_token")).toBe(true)
+    expect(await works(subject, "refresh_token")).toBe(false)
+    expect(connectedApps(provider.cx(), subject.userId)).toEqual([])
+  })
+
+  test("an application with an earlier client ID accepts none of its tokens and codes", async () => {
+    const { provider } = subjects
+    const subject = await subjects.begin("password")
+    const { client, projectId } = subject
+    await app.removeApplication(provider.cx(), client.appId)
+    const heir = { appId: provider.cx().ids.next(), id: client.id, secret: "" }
+    const fresh = app.newSecret(provider.cx(), heir.appId)
+    const redirectUris = [redirectUri]
+    const grantTypes = ["authorization_code", "refresh_token"] as const
+    const config = { kind: "oidc", oidc: { redirectUris, grantTypes } } as const
+    const input = { projectId, name: "Heir", clientId: client.id, config, secret: fresh }
+    await provider.store.transact(provider.cx(), (tx) => app.addApplication(tx, heir.appId, input))
+    const now = { ...subject, client: { ...heir, secret: fresh.plain } }
+    expect(await works(now, "sign_in")).toBe(true)
+    expect(await works(now, "refresh_token")).toBe(false)
+    expect(await works(now, "code")).toBe(false)
+    const [ofClient = ""] = subject.accessTokens
+    expect(await works({ ...now, accessTokens: [ofClient] }, "access_token")).toBe(false)
+  })
+
+  test("a deactivated project gives no roles to tokens for other projects", async () => {
+    const { provider } = subjects
+    const subject = await subjects.begin("password")
+    const { orgId, projectId } = subject
+    const beside = provider.cx().ids.next()
+    await project.createProject(provider.cx(), beside, { orgId, name: "Beside" })
+    const client = await provider.addClient({}, beside)
+    const scope = [
+      ...["openid", "urn:core:iam:org:projects:roles"],
+      `urn:core:iam:org:project:id:${projectId}:aud`,
+    ].join(" ")
+    const end = await browserOf(provider).signIn(authorizePath(client.id, { scope }), subject.name)
+    const { answer } = await subjects.redeem(client, codeIn(end))
+    const rolesNow = async () => {
+      const headers = { authorization: `Bearer ${answer.access_token}` }
+      const claims = await (await provider.send("/oidc/v1/userinfo", { headers })).json()
+      return Object.keys(claims[`urn:core:iam:org:project:${projectId}:roles`] ?? {})
+    }
+    expect(await rolesNow()).toEqual(["editor"])
+    await project.deactivateProject(provider.cx(), projectId)
+    expect(await rolesNow()).toEqual([])
+    await project.activateProject(provider.cx(), projectId)
+    expect(await rolesNow()).toEqual(["editor"])
+  })
+})

@@ -49,6 +49,7 @@ export {
 } from "./upgrade/before.ts"
 export { snapshotBefore } from "./upgrade/before-keys.ts"
 export { foldedOf } from "./upgrade/folded.ts"
+export { type UpgradeStep, waysBack } from "./upgrade/steps.ts"
 export { type Upgrade, upgradeOf } from "./upgrade/upgrade.ts"
 export { type Statement, statement, systemStatement } from "./view/statement.ts"
 export { type View, type ViewWriter, view } from "./view/view.ts"

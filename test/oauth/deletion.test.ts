@@ -152,7 +152,10 @@ describe("deleted and created again", () => {
     const { orgId, projectId, userId, client } = subject
     const cx = provider.cx()
     await removeOrganizationWithAll(cx, orgId)
-    const machine = { kind: "machine", name: "Heir", userName: "heir" } as const
+    const machine = {
+      ...({ kind: "machine", accessTokenType: "bearer" } as const),
+      ...{ name: "Heir", userName: "heir" },
+    }
     const home = provider.setup.orgId
     const config = { kind: "oidc", oidc: {} } as const
     const input = { name: "Heir", projectId: provider.projectId, config }

@@ -1,6 +1,13 @@
 import { existsSync, statfsSync } from "node:fs"
 import type { Random } from "../../kernel/crypto/random.ts"
-import { goBack, keptDays, secondsFor, type Upgrade } from "../../store/index.ts"
+import {
+  goBack,
+  keptDays,
+  secondsFor,
+  type Upgrade,
+  type UpgradeStep,
+  waysBack,
+} from "../../store/index.ts"
 import type { CommandTable, Flags, Outcome } from "../command-line.ts"
 import { folderFlags, masterKeyFlag, settingsIn } from "../flags.ts"
 import { claimFolder, isRunning } from "../folder/claim.ts"
@@ -69,23 +76,55 @@ type Found = WholeUpgrade & { readonly seconds: number; readonly free: number }
 
 function upgradeText({ schema, states, views, position, bytes, seconds, ...more }: Found): string {
   const { from, to } = schema
-  const { free, unconfirmed } = more
+  const { free, unconfirmed, steps } = more
   const mega = (count: number) => `${Math.ceil(count / 1e6)} MB`
-  const anew = (how: string, names: readonly string[]) =>
-    names.length === 0 ? "stay as they are" : `${how}: ${names.join(", ")}`
+  const anew = (how: string, kind: Kind) => {
+    const names = named(kind, steps)
+    return names === "" ? "stay as they are" : `${how}: ${names}`
+  }
   const stays = from === to && states.length === 0 && views.length === 0
   const same = `they are those of this version (${to})`
   const tables = from === to ? same : `from version ${from} to ${to}, at once`
   return [
     `  This is Latchkey ${version}. The data can be opened, up to event ${position}.`,
     `  tables    ${tables}`,
-    `  states    ${anew("folded anew", states)}`,
-    `  lists     ${anew("made anew beside the old ones", views)}`,
+    ...tableLines(steps).map(indented),
+    ...backLines("tables", steps),
+    `  states    ${anew("folded anew", "states")}`,
+    ...backLines("states", steps),
+    `  lists     ${anew("made anew beside the old ones", "lists")}`,
+    ...backLines("lists", steps),
     `  time      ${seconds === 0 ? "no longer than any start" : `about ${seconds} s to answer`}`,
     `  room      a backup takes ${mega(bytes)} at most; ${mega(free)} are free here`,
     ...(unconfirmed === 0 ? [] : [`  emails    ${confirmLater(unconfirmed)}`]),
     ...(stays ? [] : [backupFirst]),
   ].join("\n")
+}
+
+type Kind = UpgradeStep["kind"]
+
+const counted = ({ count, unit }: UpgradeStep): string =>
+  `${count} ${count === 1 ? unit.slice(0, -1) : unit}`
+
+/** The table changes one by one, each with the number of its rows. */
+const tableLines = (steps: readonly UpgradeStep[]): readonly string[] =>
+  steps.flatMap((step) =>
+    step.kind === "tables" ? [`${step.name}: ${step.description} (${counted(step)})`] : [],
+  )
+
+/** The names of a kind that have anything, each with its number, and how many have nothing. */
+function named(kind: Kind, steps: readonly UpgradeStep[]): string {
+  const own = steps.filter((step) => step.kind === kind)
+  const some = own.filter(({ count }) => count > 0).map((step) => `${step.name} (${counted(step)})`)
+  const empty = own.length - some.length
+  return [...some, ...(empty > 0 ? [`${empty} without data`] : [])].join(", ")
+}
+
+const indented = (line: string) => `            ${line}`
+
+function backLines(kind: Kind, steps: readonly UpgradeStep[]): readonly string[] {
+  const isThere = steps.some((step) => step.kind === kind)
+  return isThere ? [indented(`to go back: ${waysBack[kind]}`)] : []
 }
 
 const confirmLater = (count: number) =>

@@ -163,7 +163,7 @@ function migrate(database: Database): void {
   if (from === schemaVersion) return
   database.transaction(() => {
     for (let version = from; version < schemaVersion; version++) {
-      for (const step of migrations.get(version) ?? []) {
+      for (const step of migrations.get(version)?.steps ?? []) {
         if (typeof step === "string") database.run(step)
         else step(database)
       }

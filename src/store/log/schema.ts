@@ -63,35 +63,73 @@ const blobs = [
 
 type Step = string | ((database: Database) => void)
 
-/** What brings the tables of an older version to the next one. */
-export const migrations: ReadonlyMap<number, readonly Step[]> = new Map<number, readonly Step[]>([
+/** Brings the tables of one version to the next. */
+export type Migration = {
+  /** What it changes, for `upgrade check` and docs/upgrade.md. */
+  readonly description: string
+  /** The table whose rows it changes; absent where it only adds a table. */
+  readonly table?: "claim" | "state"
+  readonly steps: readonly Step[]
+}
+
+/** By the version that each begins with. */
+export const migrations: ReadonlyMap<number, Migration> = new Map<number, Migration>([
   [
     1,
-    [
-      "ALTER TABLE state ADD COLUMN expires INTEGER",
-      ...pruning,
-      // Nothing expired before, and no fold had a revision.
-      `INSERT INTO fold SELECT DISTINCT name, '1' FROM kind JOIN name ON code = stream`,
-    ],
+    {
+      description: "states get an expiry date",
+      table: "state",
+      steps: [
+        "ALTER TABLE state ADD COLUMN expires INTEGER",
+        ...pruning,
+        // Nothing expired before, and no fold had a revision.
+        `INSERT INTO fold SELECT DISTINCT name, '1' FROM kind JOIN name ON code = stream`,
+      ],
+    },
   ],
   [
     2,
-    [
-      "DROP INDEX event_stream",
-      "DROP INDEX state_expires",
-      "ALTER TABLE state RENAME TO state_before",
-      ...streams,
-      `INSERT INTO state SELECT instance, id, stream, version, position, created, changed, owner,
-         state, expires FROM state_before ORDER BY instance, id, stream`,
-      "DROP TABLE state_before",
-      pruning[1],
-    ],
+    {
+      description: "states are stored in the order of their IDs",
+      table: "state",
+      steps: [
+        "DROP INDEX event_stream",
+        "DROP INDEX state_expires",
+        "ALTER TABLE state RENAME TO state_before",
+        ...streams,
+        `INSERT INTO state SELECT instance, id, stream, version, position, created, changed, owner,
+           state, expires FROM state_before ORDER BY instance, id, stream`,
+        "DROP TABLE state_before",
+        pruning[1],
+      ],
+    },
   ],
-  // All states are folded anew, and get their sums so.
-  [3, [stateSums, "DELETE FROM fold"]],
-  [4, [claimSums, sumClaims]],
-  [5, blobs],
-  [6, claimNumbers],
+  [
+    3,
+    {
+      description: "states get checksums",
+      table: "state",
+      // All states are folded anew, and get their sums so.
+      steps: [stateSums, "DELETE FROM fold"],
+    },
+  ],
+  [
+    4,
+    {
+      description: "reserved names get checksums",
+      table: "claim",
+      steps: [claimSums, sumClaims],
+    },
+  ],
+  [5, { description: "a table for files is added", steps: blobs }],
+  [
+    6,
+    {
+      description: "reserved names get a number for logs in PostgreSQL",
+      table: "claim",
+      steps: claimNumbers,
+    },
+  ],
 ])
 
 /** A second for some hundred thousand. */

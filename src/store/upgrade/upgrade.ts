@@ -8,6 +8,7 @@ import { schemaVersion } from "../log/schema.ts"
 import { openSource, type Source, snapshotSize } from "../snapshot.ts"
 import { staleStates } from "../state/rebuild.ts"
 import type { View } from "../view/view.ts"
+import { hasTable, stepsOf, type UpgradeStep } from "./steps.ts"
 
 /** What the first start of this version on a database does to it. */
 export type Upgrade = {
@@ -21,6 +22,8 @@ export type Upgrade = {
   readonly states: readonly string[]
   /** Lists that are made anew in the background; what they were serves meanwhile. */
   readonly views: readonly string[]
+  /** Each of these changes, with how much it is about. */
+  readonly steps: readonly UpgradeStep[]
 }
 
 type Code = { readonly aggregates: readonly AnyAggregate[]; readonly views: readonly View[] }
@@ -34,12 +37,19 @@ export function upgradeOf(source: Source, { aggregates, views }: Code): Upgrade 
     using database = openSource(source)
     const { schema: from } = checkOwn(database)
     checkEventTypes(database, namesOf(database), aggregates)
+    const states = hasTable(database, "fold")
+      ? staleStates(database, aggregates)
+      : allOf(aggregates)
+    // The step to version 4 folds all states again, whatever they were.
+    const folded = from < 4 ? allOf(aggregates) : states
+    const stale = staleViews(database, views)
     return {
       schema: { from, to: schemaVersion },
       position: headOf(database),
       bytes: snapshotSize(source),
-      states: hasTable(database, "fold") ? staleStates(database, aggregates) : allOf(aggregates),
-      views: staleViews(database, views),
+      states: folded,
+      views: stale,
+      steps: stepsOf(database, { from, states: folded, views: stale }),
     }
   } catch (cause) {
     throw diskFaultOf(cause, source.file) ?? cause
@@ -47,13 +57,6 @@ export function upgradeOf(source: Source, { aggregates, views }: Code): Upgrade 
 }
 
 const allOf = (aggregates: readonly AnyAggregate[]) => aggregates.map(({ stream }) => stream)
-
-function hasTable(database: Database, name: string): boolean {
-  const found = database.query<unknown, [string]>(
-    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?",
-  )
-  return found.get(name) !== null
-}
 
 function staleViews(database: Database, views: readonly View[]): readonly string[] {
   const rows = hasTable(database, "view")

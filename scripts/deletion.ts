@@ -61,23 +61,30 @@ const sections = [
 
 /** What no cell says. */
 const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
-  user: `An account that is locked after too many failed sign-ins is in the same state as one that an
-administrator locks. After reactivation users must sign in again, and service users must request
-new access tokens.`,
-  organization: `The rows are about the users, service users, projects and applications of the
-organization. Its identity providers, texts, logos and actions are deleted with it. Of an
-organization with more than 1,000 users some are deleted in the background; none of them can sign
-in from the first moment. The default organization, and the one that owns the console, can be
-neither deactivated nor deleted.`,
-  project: `Sessions stay: users are still signed in to other applications. The role assignments of a
-deactivated project stay, but tokens for other projects no longer contain them.`,
-  application: `Sessions stay: users are still signed in to other applications. A new application with
-the same client ID accepts none of the earlier tokens and codes.`,
-  provider: `A provider is deactivated by removing it from the sign-in page. The rows are about users who
-signed in through the provider; users who signed in with a password keep their sessions and tokens.
-Tokens that were issued before a deactivation remain valid. To end them, delete the provider.`,
-  instance: `The host name is free immediately, the data is deleted within minutes. The instance that was
-created during setup can't be deleted.`,
+  user:
+    "An account that is locked after too many failed sign-ins is in the same state as one " +
+    "that an administrator locks. After reactivation users must sign in again, and service " +
+    "users must request new access tokens.",
+  organization:
+    "The rows are about the users, service users, projects and applications of the " +
+    "organization. Its identity providers, texts, logos and actions are deleted with it. Of " +
+    "an organization with more than 1,000 users some are deleted in the background; none of " +
+    "them can sign in from the first moment. The default organization, and the one that owns " +
+    "the console, can be neither deactivated nor deleted.",
+  project:
+    "Sessions stay: users are still signed in to other applications. The role assignments of " +
+    "a deactivated project stay, but tokens for other projects no longer contain them.",
+  application:
+    "Sessions stay: users are still signed in to other applications. A new application with " +
+    "the same client ID accepts none of the earlier tokens and codes.",
+  provider:
+    "A provider is deactivated by removing it from the sign-in page. The rows are about users " +
+    "who signed in through the provider; users who signed in with a password keep their " +
+    "sessions and tokens. Tokens that were issued before a deactivation remain valid. To end " +
+    "them, delete the provider.",
+  instance:
+    "The host name is free immediately, the data is deleted within minutes. The instance that " +
+    "was created during setup can't be deleted.",
 }
 
 const before = `# What ends when something is deleted
@@ -123,14 +130,17 @@ function sectionOf({ rows, acts }: DeletionTable, { kind, title, name }: Section
     line("---", ...heads.map(() => "---")),
     ...rows.filter(isChanged).map((row) => line(labelOf(row), ...cells(row))),
     ...(unchanged.length > 0 ? ["", ...wrapped(`Not affected: ${unchanged.join(", ")}.`)] : []),
-    `\n${notes[kind]}\n`,
+    "",
+    ...wrapped(notes[kind]),
+    "",
   ].join("\n")
 }
 
 type Section = (typeof sections)[number]
 
 /** The lines of a paragraph, at most 100 characters each. */
-const wrapped = (text: string): readonly string[] => text.match(/.{1,100}(?: |$)/g) ?? []
+const wrapped = (text: string): readonly string[] =>
+  (text.match(/.{1,99}(?: |$)/g) ?? []).map((line) => line.trimEnd())
 
 /** The page, from the text of the table. */
 export function deletionPage(tsv: string): string {

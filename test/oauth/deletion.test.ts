@@ -1,4 +1,4 @@
-// Each cell of docs/deletion.tsv: what is deactivated, locked or deleted, and what of it still works.
+// Each cell of docs/deletion.tsv: what is deactivated, locked or deleted, and what still works.
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deletionPage, deletionTable } from "../../scripts/deletion.ts"
@@ -180,14 +180,14 @@ describe("what the notes below the tables say", () => {
   const works = async (subject: Subject, thing: string) =>
     things[thing]?.({ subjects, subject, kind: "provider" })
 
-  test("a provider that is deleted ends nothing of users who signed in with a password", async () => {
+  test("a deleted provider ends nothing of users who signed in with a password", async () => {
     const subject = await subjects.begin("password")
     await removeIdp(subjects.provider.cx(), undefined, subject.idpId)
     for (const thing of ["session", "access_token", "refresh_token", "code"])
       expect(await works(subject, thing), thing).toBe(true)
   })
 
-  test("a provider that is deleted ends refresh tokens that outlive their session", async () => {
+  test("a deleted provider ends refresh tokens that outlive their session", async () => {
     const { provider } = subjects
     const subject = await subjects.begin("provider")
     const other = await subjects.begin("provider")
@@ -199,7 +199,7 @@ describe("what the notes below the tables say", () => {
     expect(connectedApps(provider.cx(), subject.userId)).toEqual([])
   })
 
-  test("an application with an earlier client ID accepts none of its tokens and codes", async () => {
+  test("a new application with an earlier client ID accepts none of its tokens", async () => {
     const { provider } = subjects
     const subject = await subjects.begin("password")
     const { client, projectId } = subject

@@ -1,4 +1,4 @@
-// What docs/deletion.md says of backups: an old one is not changed, and a new one has no more of it.
+// What docs/deletion.md says of backups: earlier ones do not change, later ones have no such data.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"

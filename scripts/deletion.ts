@@ -76,7 +76,8 @@ const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
     "a deactivated project stay, but tokens for other projects no longer contain them.",
   application:
     "Sessions stay: users are still signed in to other applications. A new application with " +
-    "the same client ID accepts none of the earlier tokens and codes.",
+    "the same client ID accepts none of the earlier tokens and codes. New tokens of other " +
+    "applications no longer have a deactivated or deleted API as their audience.",
   provider:
     "A provider is deactivated by removing it from the sign-in page. The rows are about users " +
     "who signed in through the provider; users who signed in with a password keep their " +

@@ -83,7 +83,8 @@ export async function openSubjects() {
   return { provider, other, begin, redeem }
 }
 
-const claimsOf = (jwt: string): Record<string, unknown> =>
+/** What a signed token says. */
+export const claimsOf = (jwt: string): Record<string, unknown> =>
   JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString())
 
 /** The code with which a browser left for the application; undefined where it did not. */

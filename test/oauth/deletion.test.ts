@@ -13,9 +13,16 @@ import { removeOrganizationWithAll, stopOrganization } from "../../src/domain/or
 import * as project from "../../src/domain/project/index.ts"
 import { endSession } from "../../src/domain/session/index.ts"
 import * as user from "../../src/domain/user/index.ts"
-import { appIdsOf, codeIn, openSubjects, type Subject, type Subjects } from "./deletion-subject.ts"
+import {
+  appIdsOf,
+  claimsOf,
+  codeIn,
+  openSubjects,
+  type Subject,
+  type Subjects,
+} from "./deletion-subject.ts"
 import { type Kind, things } from "./deletion-things.ts"
-import { authorizePath, browserOf, redirectUri } from "./provider.ts"
+import { askToken, authorizePath, browserOf, redirectUri } from "./provider.ts"
 
 type Do = (subjects: Subjects, subject: Subject) => Promise<unknown>
 /** `undo` takes it back, where that is possible. */
@@ -217,6 +224,30 @@ describe("what the notes below the tables say", () => {
     expect(await works(now, "code")).toBe(false)
     const [ofClient = ""] = subject.accessTokens
     expect(await works({ ...now, accessTokens: [ofClient] }, "access_token")).toBe(false)
+  })
+
+  test("a refresh token gives no tokens for an API that is deactivated", async () => {
+    const { provider } = subjects
+    const { client, projectId, name } = await subjects.begin("password")
+    const [apiId, resource] = [provider.cx().ids.next(), "https://api.example.com/orders"]
+    const config = { kind: "api", api: { authMethod: "basic", resources: [resource] } } as const
+    await app.createApplication(provider.cx(), apiId, { projectId, name: "Orders", config })
+    const path = authorizePath(client.id, { scope: "openid offline_access", resource })
+    let { answer } = await subjects.redeem(
+      client,
+      codeIn(await browserOf(provider).signIn(path, name)),
+    )
+    const audience = async () => {
+      const fields = { grant_type: "refresh_token", refresh_token: String(answer.refresh_token) }
+      const renewed = await askToken(provider, fields, `${client.id}:${client.secret}`)
+      answer = renewed.answer
+      return claimsOf(String(answer.access_token)).aud
+    }
+    expect(await audience()).toContain(resource)
+    await app.deactivateApplication(provider.cx(), apiId)
+    expect(await audience()).not.toContain(resource)
+    await app.reactivateApplication(provider.cx(), apiId)
+    expect(await audience()).toContain(resource)
   })
 
   test("a deactivated project gives no roles to tokens for other projects", async () => {

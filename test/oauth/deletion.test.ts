@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deletionPage, deletionTable } from "../../scripts/deletion.ts"
 import * as app from "../../src/domain/app/index.ts"
 import { rolesHeld } from "../../src/domain/authorization/index.ts"
-import { connectedApps } from "../../src/domain/grant/index.ts"
+import { connectedApps, grant } from "../../src/domain/grant/index.ts"
 import { linkIdp, removeIdp, unlinkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { memberships } from "../../src/domain/member/index.ts"
@@ -13,6 +13,7 @@ import { removeOrganizationWithAll, stopOrganization } from "../../src/domain/or
 import * as project from "../../src/domain/project/index.ts"
 import { endSession } from "../../src/domain/session/index.ts"
 import * as user from "../../src/domain/user/index.ts"
+import { writeRefreshToken } from "../../src/oauth/token/refresh.ts"
 import {
   appIdsOf,
   claimsOf,
@@ -204,6 +205,42 @@ describe("what the notes below the tables say", () => {
     expect(await works(other, "refresh_token")).toBe(true)
     expect(await works(subject, "refresh_token")).toBe(false)
     expect(connectedApps(provider.cx(), subject.userId)).toEqual([])
+  })
+
+  test.each([
+    ["that earlier versions stored without the provider", false],
+    ["whose session is no longer stored", true],
+  ])("and those of grants %s", async (_, isSessionGone) => {
+    const { provider } = subjects
+    const subject = await subjects.begin("provider")
+    const cx = provider.cx()
+    const [grantId = ""] = String(claimsOf(subject.accessTokens[0] ?? "").jti).split("-")
+    const given = provider.store.state(cx, grant, grantId)
+    if (given.status === "absent" || !given.offline) throw new Error("there is no such grant")
+    const { clientId, appId, userId, scopes, audience } = given
+    const { passwordVersion, voucher } = given.offline
+    expect(voucher).toEqual({ idpId: subject.idpId, idpOrg: "" })
+    const sessionId = isSessionGone ? "gone" : given.sessionId
+    const stored = { passwordVersion, ...(isSessionGone && voucher && { voucher }) }
+    const earlier = cx.ids.next()
+    const lifetimes = { lifetimeSeconds: 3600, idleLifetimeSeconds: 3600 }
+    await provider.store.transact(cx, (tx) => {
+      tx.begin(grant, earlier)
+      tx.append(grant, earlier, [
+        {
+          type: "oidc_session.added",
+          data: { clientId, appId, userId, sessionId, scopes, audience },
+        },
+        { type: "oidc_session.refresh_token.added", data: { ...stored, ...lifetimes } },
+      ])
+    })
+    const token = (generation: number) => ({
+      ...subject,
+      refreshToken: writeRefreshToken(cx, { grantId: earlier, generation }),
+    })
+    expect(await works(token(1), "refresh_token")).toBe(true)
+    await removeIdp(cx, undefined, subject.idpId)
+    expect(await works(token(2), "refresh_token")).toBe(false)
   })
 
   test("a new application with an earlier client ID accepts none of its tokens", async () => {

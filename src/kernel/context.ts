@@ -68,6 +68,8 @@ export type Caller =
        * they have.
        */
       readonly authTime?: number | undefined
+      /** The session of a browser that their token hangs from; absent where it hangs from none. */
+      readonly sessionId?: string | undefined
     }
   /** The process itself, which has no roles; or who manages several instances. */
   | {

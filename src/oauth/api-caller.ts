@@ -5,7 +5,7 @@ import type { Use } from "./client/proof.ts"
 import { OAuthError } from "./error.ts"
 import { issuerOf } from "./issuer.ts"
 import { checkPresented, type Presented, presentedIn } from "./token/presented.ts"
-import { freshTimeOfToken, orgOf } from "./token/token-parent.ts"
+import { freshTimeOfToken, orgOf, sessionIdOfToken } from "./token/token-parent.ts"
 
 /**
  * Who calls the management interface with an access token. It must be meant for that: our own
@@ -53,6 +53,9 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
     // Few operations ask for it.
     get authTime() {
       return freshTimeOfToken(cx, userId, grantId)
+    },
+    get sessionId() {
+      return sessionIdOfToken(cx, grantId)
     },
   }
 }

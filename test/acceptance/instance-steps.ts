@@ -332,6 +332,8 @@ export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["RenamePasskey", { ...user, passkeyId: "absent", name: "A" }, 404],
   ["DisconnectApplication", { applicationId: "absent" }, 404],
   ["StartProviderLink", { idpId: "absent" }, 404],
+  ["SendAccountCode", {}, 400],
+  ["VerifyAccountCode", { code: "123456" }, 400],
   ["VerifyU2FRegistration", { ...user, ...nothingMade, u2fId: "absent", tokenName: "A" }, 404],
   ["RemoveU2F", { ...user, u2fId: "absent" }, 404],
   ["AddOTPSMS", user, 400],

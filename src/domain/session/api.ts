@@ -1,5 +1,6 @@
 import { auth } from "./binding/v1.ts"
 import { v2 } from "./binding/v2.ts"
+import { activity } from "./binding/v2-account-code.ts"
 
 /** What this module answers of the book. */
-export const shares = [auth, v2] as const
+export const shares = [auth, v2, activity] as const

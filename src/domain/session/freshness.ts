@@ -36,3 +36,7 @@ export function freshTimeOf(session: Checked & { readonly authTime: number }): n
   const { localAt, providerAt = 0 } = evidenceOf(session)
   return Math.max(localAt, providerAt)
 }
+
+/** Whether a provider vouched for the person without stating when they signed in there. */
+export const cameByProviderWithoutTime = ({ checks, vouched }: Checked): boolean =>
+  checks.intent !== undefined && vouched !== undefined && vouched.freshAt === undefined

@@ -126,6 +126,9 @@ export type SessionEvent =
   | Event<"session.webAuthN.challenged", Record<never, never>, Asking>
   | Event<"session.otp.sms.challenged", Record<never, never>, Asking>
   | Event<"session.otp.email.challenged", Record<never, never>, Asking>
+  /** A code by mail, for changes of one's own account alone: it signs nobody in. */
+  | Event<"session.account_code.challenged", Record<never, never>, Asking>
+  | Event<"session.account_code.checked">
   | Event<"session.token.set", Record<never, never>, { readonly hash: string }>
   | Event<"session.metadata.set", Record<never, never>, { readonly metadata: SessionMetadata }>
   | Event<"session.lifetime.set", { readonly lifetimeSeconds: number }>
@@ -153,6 +156,7 @@ export type SessionChallenges = {
   readonly webAuthN?: Challenge
   readonly otpSms?: Challenge
   readonly otpEmail?: Challenge
+  readonly accountCode?: Challenge
 }
 
 export type Session = {
@@ -176,6 +180,8 @@ export type Session = {
    * the time that the provider states, else that of its answer: see `evidenceOf`.
    */
   readonly authTime: number
+  /** When a mailed code permitted changes of the account, ms UTC; absent where none did. */
+  readonly accountProofAt?: number
   /** RFC 8176 names of what they proved it with. */
   readonly methods: readonly string[]
   /** As `signInVersion` was at the first factor; a newer one ends the session. */
@@ -323,6 +329,11 @@ export const session = aggregate<SessionEvent, Session>({
     "session.webAuthN.challenged": asked("webAuthN"),
     "session.otp.sms.challenged": asked("otpSms"),
     "session.otp.email.challenged": asked("otpEmail"),
+    "session.account_code.challenged": asked("accountCode"),
+    "session.account_code.checked": ({ challenges, ...state }, { time }) => {
+      const { accountCode: _, ...others } = challenges
+      return { ...state, challenges: others, accountProofAt: time }
+    },
     "session.token.set": (state, { private: secret }) => ({
       ...state,
       tokenHash: secret?.hash ?? "",

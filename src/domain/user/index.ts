@@ -133,7 +133,7 @@ export {
 } from "./factor/check.ts"
 export { firstKey } from "./factor/first-key.ts"
 export { beginKey, type FinishedKey, finishedKey } from "./factor/key.ts"
-export { addOtp, challengeCode, type OtpChannel } from "./factor/otp.ts"
+export { addOtp, admitMailedCode, challengeCode, type OtpChannel } from "./factor/otp.ts"
 export {
   factorSkipped,
   hasPasskey,

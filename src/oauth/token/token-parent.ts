@@ -62,7 +62,22 @@ export function freshTimeOfToken(cx: Cx, userId: string, anchor: string): number
     return before === undefined ? 0 : freshTimeOfToken(cx, userId, before)
   }
   const given = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
-  return given.status === "absent" ? 0 : given.freshAt
+  if (given.status === "absent") return 0
+  return Math.max(given.freshAt, accountProofOf(cx, userId, anchor))
+}
+
+/** The session that a token hangs from through its grant; undefined where it outlives that. */
+export function sessionIdOfToken(cx: Cx, anchor: string): string | undefined {
+  if (anchor.includes("/")) return undefined
+  const given = cx.store.state(cx, grant, anchor)
+  return given.status === "absent" ? undefined : given.sessionId
+}
+
+/** When a mailed code permitted account changes in the session of a token, ms UTC; 0 for never. */
+function accountProofOf(cx: Cx, userId: string, anchor: string): number {
+  const sessionId = sessionIdOfToken(cx, anchor)
+  const state = sessionId === undefined ? undefined : sessionNow(cx, sessionId)
+  return state?.userId === userId ? (state.accountProofAt ?? 0) : 0
 }
 
 function parentUntil(cx: Cx, userId: string, anchor: string): number {

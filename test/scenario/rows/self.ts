@@ -68,6 +68,21 @@ export const selfRows: readonly Row[] = [
   },
   { call: "activity.v2.ActivityService/ListLinkableProviders", as: "user" },
   {
+    call: "activity.v2.ActivityService/SendAccountCode",
+    name: "with a token of no sign-in in a browser",
+    as: "user",
+    code: "failed_precondition",
+    id: "session.account_code_no_sign_in",
+  },
+  {
+    call: "activity.v2.ActivityService/VerifyAccountCode",
+    name: "with a token of no sign-in in a browser",
+    as: "user",
+    body: { code: "ABC123" },
+    code: "failed_precondition",
+    id: "session.account_code_no_sign_in",
+  },
+  {
     call: "activity.v2.ActivityService/StartProviderLink",
     name: "one that their organisation doesn't offer",
     as: "user",

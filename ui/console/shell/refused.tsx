@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react"
 import { Alert, Button, sentenceOf } from "../../kit/index.ts"
 import { isTooOld, type Refusal } from "./refusal.ts"
 import { signInFresh } from "./session.ts"
@@ -20,6 +21,11 @@ export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) 
   return <Alert tone="danger">{wordsOf(refusal)}</Alert>
 }
 
+/** Loaded where it is shown: few need it. */
+const MailedCode = lazy(async () => ({
+  default: (await import("./mailed-code.tsx")).MailedCode,
+}))
+
 /** Nothing is wrong: it only has to be clear who sits there. What is typed stays. */
 function SignInAgain() {
   return (
@@ -28,6 +34,9 @@ function SignInAgain() {
       <Button small onClick={() => void signInFresh()}>
         {t("gate.again")}
       </Button>
+      <Suspense>
+        <MailedCode />
+      </Suspense>
     </Alert>
   )
 }

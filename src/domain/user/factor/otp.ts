@@ -65,8 +65,9 @@ export function challengeCode(
   return { plain, challenge: { kind: "code", hash, expires } }
 }
 
+/** `isFactor`: whether only those pass who have codes sent there as a second factor. */
 const checkOf =
-  (channel: OtpChannel): Check =>
+  (channel: OtpChannel, isFactor = true): Check =>
   async (cx, { userId, given, challenge }) => {
     const { kind, methods } = channels[channel]
     const typed = given.trim()
@@ -77,7 +78,7 @@ const checkOf =
       ).length > 0
     return (tx) => {
       mayTryFactor(tx, userId)
-      const hasIt = secondFactorsOf(tx.state(user, userId)).includes(kind)
+      const hasIt = !isFactor || secondFactorsOf(tx.state(user, userId)).includes(kind)
       const sent = challenge?.kind === "code" && tx.now < challenge.expires ? challenge : undefined
       if (!hasIt || !sent || !isCode(sent.hash) || isUsed(tx, sent.hash)) {
         countWrong(tx, userId, kind)
@@ -90,5 +91,8 @@ const checkOf =
 
 export const checkEmailCode = checkOf("email")
 export const checkSmsCode = checkOf("sms")
+
+/** The same of a code that was mailed to whoever has no second factor. */
+export const admitMailedCode = checkOf("email", false)
 
 const about = (userId: string, kind: string): string => `user/${userId}/${kind}`

@@ -1,0 +1,171 @@
+// Changes of one's own account, by a mailed code, for whoever can't sign in freshly.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { contentOf } from "../../src/domain/message/content.ts"
+import { message } from "../../src/domain/message/index.ts"
+import { activateProvider, addProvider } from "../../src/domain/message-provider/index.ts"
+import { createPassword, findByLoginName, setPassword, user } from "../../src/domain/user/index.ts"
+import {
+  answerOf,
+  apiCallerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+} from "../oauth/provider.ts"
+import { callingAs } from "../support/login-page.ts"
+import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
+
+let provider: Provider
+let client: NewClient
+let upstream: Upstream
+let idpId: string
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  upstream = await openUpstream()
+  idpId = (await addIdp(provider.cx(), undefined, wish())).id
+  await linkIdp(provider.cx(), undefined, idpId)
+})
+afterEach(() => provider.close())
+
+const settings: Settings = {
+  ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
+  ...{ isIdTokenMapping: false, usePkce: true },
+}
+const wish = (changes: Partial<Options> = {}) => ({
+  name: "Acme",
+  settings,
+  options: {
+    ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+    ...({ isAutoUpdate: false, autoLinking: "off" } as const),
+    ...{ isTrustedForAddresses: true, ...changes },
+  },
+  secret: "s3cret",
+})
+const trust = (isTrustedForAddresses: boolean) =>
+  changeIdp(provider.cx(), undefined, idpId, wish({ isTrustedForAddresses }))
+
+async function addMail(): Promise<void> {
+  const { id } = await addProvider(provider.cx(), "email", {
+    settings: {
+      ...{ kind: "smtp", description: "Mail", host: "mail.example.com:587", tls: false, user: "" },
+      ...{ senderAddress: "id@example.com", senderName: "Latchkey", replyToAddress: "" },
+      auth: { kind: "none" },
+    },
+  })
+  await activateProvider(provider.cx(), "email", id)
+}
+
+const ada = {
+  ...{ sub: "ada-1", preferred_username: "ada", given_name: "Ada", family_name: "Lovelace" },
+  ...{ email: "ada@example.com", email_verified: true },
+}
+const adaId = () => findByLoginName(provider.cx(), "ada") ?? ""
+
+/** Signs in through the provider, which states no time, and calls operations with the token. */
+async function signIn() {
+  const browser = browserOf({
+    send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
+  })
+  const scope = "openid urn:core:iam:org:project:id:core:aud"
+  const first = await browser.go(authorizePath(client.id, { scope }))
+  const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
+  const { path } = await browser.go(href.replaceAll("&amp;", "&"))
+  const consent = await browser.go(upstream.signIn(path, { ...ada }))
+  const { code = "" } = answerOf(await browser.post(consent, { answer: "allow" }))
+  const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  const token = String(answer.access_token)
+  const ask = async (name: string, request: object = {}) =>
+    callingAs(provider, await apiCallerOf(provider, token))(name, request)
+  return Object.assign(ask, { browser })
+}
+
+const activity = "activity.v2.ActivityService"
+const registers = "user.v2.UserService/RegisterTOTP"
+const tooOld = { id: "session.sign_in_too_old" }
+
+async function mailedCode() {
+  const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
+  const sent = events.map(({ id }) => provider.store.state(provider.cx(), message, id))
+  const last = sent.findLast(({ kind }) => kind === "verify_email_otp")
+  if (!last) throw new Error("nobody was mailed")
+  const content = contentOf(provider.cx(), last)
+  if ("over" in content) throw new Error(content.over)
+  return { code: /\b[0-9A-Z]{6,10}\b/.exec(JSON.stringify(content))?.[0] ?? "", to: last.to }
+}
+
+describe("somebody whose provider states no sign-in time", () => {
+  test("changes their account after a code that was mailed to them, for a while", async () => {
+    await addMail()
+    const ask = await signIn()
+    await expect(ask(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    expect(await ask(`${activity}/SendAccountCode`)).toMatchObject({ email: ada.email })
+    const { code } = await mailedCode()
+    const wrong = ask(`${activity}/VerifyAccountCode`, { code: `${code}1` })
+    await expect(wrong).rejects.toMatchObject({ id: "session.account_code_wrong" })
+    await expect(ask(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    await ask(`${activity}/VerifyAccountCode`, { code })
+    await ask(registers, { userId: adaId() })
+    const again = ask(`${activity}/VerifyAccountCode`, { code })
+    await expect(again).rejects.toMatchObject({ id: "session.account_code_wrong" })
+    provider.clock.advance(901_000)
+    await expect(ask(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+  })
+
+  test("has proven nothing to applications, and in no other sign-in", async () => {
+    await addMail()
+    const ask = await signIn()
+    const other = await signIn()
+    await ask(`${activity}/SendAccountCode`)
+    await ask(`${activity}/VerifyAccountCode`, { code: (await mailedCode()).code })
+    await expect(other(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    const silent = (more: object) =>
+      ask.browser.go(authorizePath(client.id, { prompt: "none", ...more }))
+    expect(answerOf(await silent({}))).toHaveProperty("code")
+    expect(answerOf(await silent({ max_age: "3600" })).error).toBe("login_required")
+  })
+
+  test("asks somebody else where no mail can be sent", async () => {
+    const ask = await signIn()
+    await expect(ask(`${activity}/SendAccountCode`)).rejects.toMatchObject({
+      id: "session.account_code_no_mail",
+      message: expect.stringContaining("ask an administrator"),
+    })
+  })
+
+  test("asks somebody else where only others vouch for the address", async () => {
+    await addMail()
+    const ask = await signIn()
+    await trust(false)
+    const unproven = { id: "session.account_code_unproven" }
+    await expect(ask(`${activity}/SendAccountCode`)).rejects.toMatchObject(unproven)
+    const verified = async (by: "user" | "instance") =>
+      provider.store.transact(provider.cx(), (tx) =>
+        tx.append(user, adaId(), [
+          { type: "user.human.email.verified", data: { verifier: { by } } },
+        ]),
+      )
+    await verified("instance")
+    await expect(ask(`${activity}/SendAccountCode`)).rejects.toMatchObject(unproven)
+    await verified("user")
+    expect(await ask(`${activity}/SendAccountCode`)).toMatchObject({ email: ada.email })
+  })
+
+  test("signs in again who has a password", async () => {
+    await addMail()
+    const ask = await signIn()
+    await ask(`${activity}/SendAccountCode`)
+    const { code } = await mailedCode()
+    await setPassword(provider.cx(), adaId(), await createPassword(password, { names: [] }))
+    const other = await signIn()
+    const notNeeded = { id: "session.account_code_not_needed" }
+    await expect(other(`${activity}/SendAccountCode`)).rejects.toMatchObject(notNeeded)
+    await expect(other(`${activity}/VerifyAccountCode`, { code })).rejects.toBeDefined()
+  })
+})

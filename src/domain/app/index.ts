@@ -29,9 +29,9 @@ export {
   type AccessRule,
   proxiedCallback,
   proxiedOrigins,
+  type RemoteUser,
   rulesFor,
   satisfies,
-  type RemoteUser,
 } from "./forward-auth.ts"
 export {
   type ApiApp,

@@ -1,19 +1,13 @@
 import { asEach } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Decision, Draft, Transaction } from "../../store/index.ts"
-import {
-  addInstanceMember,
-  changeInstanceMember,
-  instance,
-  memberOf,
-  ownerRole,
-  removeInstanceMember,
-} from "../instance/index.ts"
+import { addInstanceMember, changeInstanceMember, removeInstanceMember } from "../instance/index.ts"
 import { org } from "../org/index.ts"
 import { isProjectThere, project } from "../project/index.ts"
 import { isGrantThere, projectGrant } from "../project-grant/index.ts"
 import { hasLeft, standingOf, user } from "../user/index.ts"
-import { customRoles, permissionsIn, roleOf, type StateReader } from "./custom-role.ts"
+import { customRoles, roleOf, type StateReader } from "./custom-role.ts"
+import { heldOn, lackingIn, type Reader, type RolesOn, rolesOn, roleTooHighError } from "./held.ts"
 import { type MemberEvent, member, memberId, type Target } from "./model.ts"
 import { mustBeConfirmed, promotionBy } from "./promotion.ts"
 import { roles as builtIn } from "./roles.ts"
@@ -118,12 +112,6 @@ const kinds = {
   grant: "project.grant.member",
 } as const
 
-/** Every permission that a user holds on a thing, through its owners too. */
-export function permissionsOn(cx: Reader, target: Target, userId: string): ReadonlySet<string> {
-  const held = above(cx, target).flatMap((each) => rolesOn(cx, each, userId))
-  return new Set(held.flatMap((role) => [...permissionsIn(cx, role)]))
-}
-
 /** Whether a user has any role on exactly this thing. */
 export const isMember = (cx: Decision, target: Target, userId: string): boolean =>
   rolesOn(cx, target, userId).length > 0
@@ -220,89 +208,6 @@ export const rolesFor = (cx: StateReader, level: Target["level"]): readonly stri
 function mustHold(cx: Reader, given: RolesOn): void {
   const lacking = lackingIn(cx, given)
   if (lacking !== undefined) throw roleTooHighError(lacking)
-}
-
-export const roleTooHighError = (lacking: string): Fault =>
-  new Fault(
-    "permission_denied",
-    "member.role_too_high",
-    `you can't give or take a role that permits more than yours: you lack ${lacking}`,
-  )
-
-/** What decisions and queries have in common. */
-export type Reader = StateReader & Pick<Decision, "caller" | "authors">
-
-type RolesOn = Omit<MemberInput, "userId">
-
-/** A permission of the roles that the caller does not hold where they are; undefined for none. */
-export const lackingIn = (cx: Reader, { target, roles }: RolesOn): string | undefined =>
-  lackingOf(
-    cx,
-    target,
-    roles.flatMap((role) => [...permissionsIn(cx, role)]),
-  )
-
-/**
- * The first of some permissions that the caller, or an author of the request, does not hold on a
- * thing; undefined for none.
- */
-export function lackingOf(
-  cx: Reader,
-  target: Target,
-  permissions: readonly string[],
-): string | undefined {
-  for (const each of asEach(cx)) {
-    const lacking = lackingAlone(each, target, permissions)
-    if (lacking !== undefined) return lacking
-  }
-  return undefined
-}
-
-function lackingAlone(
-  cx: Reader,
-  target: Target,
-  permissions: readonly string[],
-): string | undefined {
-  if (cx.caller.kind === "system") return undefined
-  if (rolesOn(cx, { level: "instance" }, callerOf(cx)).includes(ownerRole)) return undefined
-  const held = heldOn(cx, target)
-  return permissions.find((permission) => !isHeld(held, permission))
-}
-
-/** What the caller holds on a thing. */
-const heldOn = (cx: Reader, target: Target): ReadonlySet<string> =>
-  permissionsOn(cx, target, callerOf(cx))
-
-const callerOf = ({ caller }: Reader): string => (caller.kind === "user" ? caller.userId : "")
-
-/** Narrow permissions that whoever holds the wide one has, though no role lists both. */
-const within: Readonly<Record<string, string>> = {
-  "project.read:self": "project.read",
-  "project.grant.user.grant.read": "user.grant.read",
-  "user.self.delete": "user.delete",
-}
-
-const isHeld = (held: ReadonlySet<string>, permission: string): boolean =>
-  held.has(permission) || held.has(within[permission] ?? "")
-
-/** A thing and what it belongs to: roles up there reach down here. */
-function above(cx: Reader, target: Target): readonly Target[] {
-  const top: Target = { level: "instance" }
-  if (target.level === "instance") return [top]
-  if (target.level === "org") return [top, target]
-  if (target.level === "project") {
-    return [top, { level: "org", id: cx.state(project, target.id).orgId }, target]
-  }
-  const { projectId, grantedOrgId } = cx.state(projectGrant, target.id)
-  const given = above(cx, { level: "project", id: projectId })
-  return [...given, { level: "org", id: grantedOrgId }, target]
-}
-
-function rolesOn(cx: Reader, target: Target, userId: string): readonly string[] {
-  if (target.level === "instance") {
-    return memberOf(cx.state(instance, cx.instance), userId)?.roles ?? []
-  }
-  return cx.state(member, memberId(target.level, target.id, userId)).roles
 }
 
 const standing = (cx: Decision) => (userId: string) => standingOf(cx, userId)

@@ -2,7 +2,8 @@ import type { Cx, Transaction } from "../../store/index.ts"
 import { addOrganization, org } from "../org/index.ts"
 import { addProject, type ProjectInput, project } from "../project/index.ts"
 import { addUser, type NewHuman } from "../user/index.ts"
-import { addCreator, addMember, changeMember, isMember, permissionsOn } from "./commands.ts"
+import { addCreator, addMember, changeMember, isMember } from "./commands.ts"
+import { permissionsOn } from "./held.ts"
 import type { Target } from "./model.ts"
 
 /** Somebody to make an administrator; `human` where they are new. */

@@ -8,10 +8,10 @@ export {
   addMember,
   changeMember,
   mustSeeUser,
-  permissionsOn,
   removeMember,
 } from "./commands.ts"
 export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
+export { permissionsOn } from "./held.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
 export {
   isActive,

@@ -2,9 +2,9 @@ import { targetReactor } from "./at/event.ts"
 import { execution, target } from "./model.ts"
 import { targetView } from "./view.ts"
 
-export { blockedExecutions } from "./blocked.ts"
 export { askTargets, hasFunction } from "./at/function.ts"
 export { mayMendTargets, type Say, sayOf } from "./at/operation.ts"
+export { blockedExecutions } from "./blocked.ts"
 export { type FunctionName, toCondition } from "./condition.ts"
 export { type Execution, execution, type Target, type TargetSettings, target } from "./model.ts"
 

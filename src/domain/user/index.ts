@@ -156,6 +156,7 @@ export {
 export { ceremonyMs as keyChallengeMs } from "./factor/webauthn.ts"
 export { challengeKey, keyHolder, unknownKey } from "./factor/webauthn-check.ts"
 export { isLanguage, isPhone, isSameEmail, isSamePhone } from "./field.ts"
+export { foreignCredentials } from "./foreign-credential.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"
 export {
   addLink,
@@ -203,7 +204,6 @@ export {
   type UserEvent,
   user,
 } from "./model.ts"
-export { type CredentialKind, foreignCredentials } from "./origins.ts"
 export {
   accountOf,
   findMachine,

@@ -1,18 +1,9 @@
 import { lazy, Suspense } from "react"
-import { Alert, Button, sentenceOf } from "../../kit/index.ts"
+import { Alert, Button } from "../../kit/index.ts"
 import { isTooOld, type Refusal } from "./refusal.ts"
 import { signInFresh } from "./session.ts"
-import { has, t } from "./text.ts"
-
-/** Why the server refused: in the reader's language where the catalogue knows it. */
-export function wordsOf({ id, message }: Refusal): string {
-  const key = `fault.${id}`
-  return has(key) ? t(key) : sentenceOf(message)
-}
-
-/** The same at the field that it is about, whose name stands there already. */
-export const wordsAtField = ({ wanted, ...refusal }: Refusal): string =>
-  wordsOf({ ...refusal, message: wanted ?? refusal.message })
+import { t } from "./text.ts"
+import { wordsOf } from "./words.ts"
 
 /** A refusal beside what was tried; nothing where there is none. */
 export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) {

@@ -3,7 +3,7 @@ import { ActivityService } from "../../../gen/core/activity/v2/activity_service_
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { callerOf } from "../../user/api.ts"
-import { verifyAccountCode, sendAccountCode } from "../account-code.ts"
+import { sendAccountCode, verifyAccountCode } from "../account-code.ts"
 
 /** How users show that it is they who change their account, where they can't sign in freshly. */
 export const activity = share<Cx>()(ActivityService, {

@@ -9,8 +9,8 @@ import {
 import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import type { Cx } from "../../../store/index.ts"
-import { conditionOf, functions, type Known, type Said, toCondition } from "../condition.ts"
 import { blockedAt } from "../blocked.ts"
+import { conditionOf, functions, type Known, type Said, toCondition } from "../condition.ts"
 import { setExecution } from "../execution.ts"
 import { type ExecutionFilter, type Listed, searchExecutions } from "../list.ts"
 

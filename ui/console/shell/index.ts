@@ -48,7 +48,7 @@ export {
   undecided,
   unless,
 } from "./refusal.ts"
-export { Refused, wordsAtField, wordsOf } from "./refused.tsx"
+export { Refused } from "./refused.tsx"
 export { saveFile } from "./save.ts"
 export { signedOut, signIn, useSession } from "./session.ts"
 export { has, language, languageName, type TextKey, t } from "./text.ts"

@@ -25,8 +25,8 @@ const colorRules = ["color-contrast", "link-in-text-block"]
 
 /**
  * What axe has against a page as it stands (WCAG 2.2 AA), in each width and scheme: everything the
- * first time that a width is looked at, then what is about colours. The context of the page bypasses
- * its CSP, which lets no script of others in.
+ * first time that a width is looked at, then what is about colours. The context of the page
+ * bypasses its CSP, which lets no script of others in.
  */
 export async function flawsOf(
   page: Page,

@@ -12,8 +12,8 @@ export async function loadMs(): Promise<number> {
 }
 
 /**
- * What work gives, and how long it took, less what others on the machine slowed it down: by as much as they slow
- * the program down while it does nearly nothing, just before and just after.
+ * What work gives, and how long it took, less what others on the machine slowed it down: by as much
+ * as they slow the program down while it does nearly nothing, just before and just after.
  */
 export async function timed<T>(work: () => Promise<T>): Promise<readonly [given: T, ms: number]> {
   const before = await loadMs()

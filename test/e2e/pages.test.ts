@@ -122,7 +122,7 @@ describe.runIf(needs("chromium"))("every page", () => {
   /** What is told anew each few seconds where it is shown. */
   const livePath = /\/List(Messages|Nodes|ScriptRuns|TargetCalls)$/
 
-  /** Opens a page; answers what it asks for from then on, files and readings, and how to end that. */
+  /** Opens a page; answers what it asks for, files and readings alike, and how to end that. */
   async function opened(path: string, heading: string) {
     const asked: string[] = []
     let isThere = false

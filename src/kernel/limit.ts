@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts"
 import { boundedUntil } from "./clock.ts"
 import { Fault } from "./fault.ts"
-import { isLocal, isLoopback, networkOf } from "./net/address.ts"
+import { isLocal, isLoopback, networksOf } from "./net/address.ts"
 
 /**
  * What one address may cost without having proven anything: so often a minute, and so often at
@@ -63,16 +63,21 @@ function countedBy() {
   return ({ address, isRelayed = false }: Sender): Counted => {
     if (last?.sender.address !== address || last.sender.isRelayed !== isRelayed) {
       const sender = { address, isRelayed }
-      last = { sender, counted: { network: networkOf(address), isShared: isShared(sender) } }
+      last = { sender, counted: { networks: networksOf(address), isShared: isShared(sender) } }
     }
     return last.counted
   }
 }
 
-type Counted = { readonly network: string; readonly isShared: boolean }
+/** `networks`: the narrowest first. */
+type Counted = { readonly networks: readonly string[]; readonly isShared: boolean }
 
 /** How many times the usual budgets such an address has. */
 const sharedFactor = 10
+
+/** How many times the budgets of a /64 its /56 has, and of that its /48. */
+const widerFactor = 4
+
 const minute = 60_000
 
 /** Several times what looking at a password takes, also at the dearest that may be imported. */
@@ -97,34 +102,36 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
   }
 
   const allowanceOf: Limits = (sender) => {
-    const about = (budget: Budget) => {
+    const bucketsOf = (budget: Budget) => {
       const { perMinute, atOnce } = budgets[budget]
-      const { network, isShared: hasMany } = countedOf(sender)
-      const times = factor * (hasMany ? sharedFactor : 1)
-      return {
+      const { networks, isShared: hasMany } = countedOf(sender)
+      return networks.map((network, at) => ({
         key: `${budget} ${network}`,
         /** The time that one costs, and the time that an empty bucket takes to be full. */
-        cost: minute / perMinute / times,
+        cost: minute / perMinute / (factor * (hasMany ? sharedFactor : 1) * widerFactor ** at),
         depth: (minute * atOnce) / perMinute,
-      }
+      }))
     }
     return {
       spend: (budget) => {
-        const { key, cost, depth } = about(budget)
         const now = clock.now()
-        const before = boundedUntil(fullAt.get(key) ?? now, depth, now)
-        const late = before + cost - (now + depth)
-        keep(key, late > 0 ? before : before + cost)
+        const spent = bucketsOf(budget).map(({ key, cost, depth }) => {
+          const before = boundedUntil(fullAt.get(key) ?? now, depth, now)
+          return { key, before, after: before + cost, late: before + cost - (now + depth) }
+        })
+        const late = Math.max(...spent.map((each) => each.late))
+        for (const { key, before, after } of spent) keep(key, late > 0 ? before : after)
         if (late > 0) throw exhaustedError(budget, Math.ceil(late / 1000))
       },
       refund: (budget) => {
-        const { key, cost } = about(budget)
-        const before = fullAt.get(key)
-        if (before !== undefined) keep(key, before - cost)
+        for (const { key, cost } of bucketsOf(budget)) {
+          const before = fullAt.get(key)
+          if (before !== undefined) keep(key, before - cost)
+        }
       },
       source: () => {
-        const { network, isShared: hasMany } = countedOf(sender)
-        return hasMany ? undefined : network
+        const { networks, isShared: hasMany } = countedOf(sender)
+        return hasMany ? undefined : networks[0]
       },
       pace: () => {
         const from = clock.now()

@@ -107,6 +107,60 @@ describe("a budget", () => {
   })
 })
 
+describe("an IPv6 network", () => {
+  const { atOnce } = budgets.guess
+  const from = (...groups: readonly number[]) => ({
+    address: `2001:db8:${groups.map((group) => group.toString(16)).join(":")}::1`,
+  })
+  /** How often all /64 of some get through together. */
+  const all = (
+    limits: ReturnType<typeof world>["limits"],
+    senders: readonly { address: string }[],
+  ) => senders.reduce((sum, sender) => sum + through(limits(sender), "guess"), 0)
+  const count = (length: number) => Array.from({ length }, (_, at) => at)
+
+  test("of 256 /64 has four times the budget of one", () => {
+    const { limits } = world()
+    expect(all(limits, [from(1, 0)])).toBe(atOnce)
+    expect(
+      all(
+        limits,
+        count(255).map((at) => from(1, at + 1)),
+      ),
+    ).toBe(3 * atOnce)
+    expect(through(limits(from(1, 0x100)), "guess")).toBe(atOnce)
+  })
+
+  test("of 65,536 /64 has sixteen times the budget of one", () => {
+    const { limits } = world()
+    expect(
+      all(
+        limits,
+        count(64).map((at) => from(1, at * 0x100)),
+      ),
+    ).toBe(16 * atOnce)
+    expect(through(limits(from(1, 0xff07)), "guess")).toBe(0)
+    expect(through(limits(from(2, 0)), "guess")).toBe(atOnce)
+  })
+
+  test("gets back what came to a good end, in each of its widths", () => {
+    const { limits } = world()
+    for (const at of count(30 * atOnce)) {
+      const allowance = limits(from(1, at % 0x100))
+      allowance.spend("guess")
+      allowance.refund("guess")
+    }
+    expect(through(limits(from(1, 1)), "guess")).toBe(atOnce)
+  })
+
+  test("that has nothing left costs none of its widths more", () => {
+    const { limits } = world()
+    through(limits(from(1, 0)), "guess")
+    for (const _ of count(10 * atOnce)) expect(through(limits(from(1, 0)), "guess")).toBe(0)
+    expect(through(limits(from(1, 1)), "guess")).toBe(atOnce)
+  })
+})
+
 describe("an address that many people share", () => {
   const wide = 10 * budgets.guess.atOnce
 

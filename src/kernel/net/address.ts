@@ -102,6 +102,24 @@ export const isLocal = within(
  * of IPv6. Proxies may write a port to it; what is no address counts as it stands.
  */
 export function networkOf(address: string): string {
+  const groups = groupsOf(address)
+  return typeof groups === "string" ? groups : `${groups.join(":")}::/64`
+}
+
+/**
+ * The networks that an address is counted in, the narrowest first: of IPv6 also the /56 and the /48
+ * that one customer may have been given, and in which each new /64 costs nothing.
+ */
+export function networksOf(address: string): readonly string[] {
+  const groups = groupsOf(address)
+  if (typeof groups === "string") return [groups]
+  const [a = "0", b = "0", c = "0", d = "0"] = groups
+  const wide = (Number.parseInt(d, 16) & 0xff00).toString(16)
+  return [`${groups.join(":")}::/64`, `${[a, b, c, wide].join(":")}::/56`, `${a}:${b}:${c}::/48`]
+}
+
+/** The first four groups of an IPv6 address; of anything else the whole text. */
+function groupsOf(address: string): readonly string[] | string {
   const [, bracketed, dotted] = /^(?:\[(.*)\](?::\d+)?|([\d.]+):\d+)$/.exec(address) ?? []
   const plain = plainOf(bracketed ?? dotted ?? address)
   if (isIP(plain) !== 6) return plain.slice(0, addressMax)
@@ -112,10 +130,7 @@ export function networkOf(address: string): string {
   const dots = after.at(-1)?.includes(".") ? 1 : 0
   const missing = tail === undefined ? 0 : 8 - groups.length - after.length - dots
   const all = [...groups, ...Array.from({ length: missing }, () => "0"), ...after]
-  return `${all
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(":")}::/64`
+  return all.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
 }
 
 const addressMax = 64

@@ -5,8 +5,9 @@ import type { OidcConfig } from "./model.ts"
 // request (nginx's auth_request, Caddy's forward_auth, Traefik's forwardAuth).
 
 /**
- * Who may ask for the addresses of a host whose path begins with `prefix`: everybody, or who is
- * signed in and has one of the roles; where none is named, whoever may sign in to the application.
+ * Who may ask for the addresses of a host at or below the path `prefix`: everybody, or who is signed
+ * in and has one of the roles; where none is named, whoever may sign in to the application. A path
+ * that ends with `*` means all that begin with what stands before it.
  */
 export type AccessRule = {
   readonly prefix: string
@@ -55,18 +56,25 @@ const standard: AccessRule = { prefix: "/", everybody: false, roles: [] }
 
 /**
  * The rules that a request must satisfy, all of them; `target` is its path and query, as it was
- * sent. The longest prefix decides. Programs differ in how they read a path: what some take for
- * another one, because of a dot segment, an encoded slash or the like, must satisfy every rule, and
- * what they may take for the same in other cases, the rules of both.
+ * sent. The longest prefix decides. A path that only begins with the letters of a rule, as
+ * `/publicity` does with those of `/public`, must satisfy that rule too, and never that rule alone.
+ * Programs differ in how they read a path: what some take for another one, because of a dot
+ * segment, an encoded slash or the like, must satisfy every rule, and what they may take for the
+ * same in other cases, the rules of both.
  */
 export function rulesFor(rules: readonly AccessRule[], target: string): readonly AccessRule[] {
   // A browser sends no fragment: what others make of "#" is part of the path to some programs.
   const raw = target.replace(/\?.*$/s, "")
   const path = decoded(raw)
   if (path === undefined || isAmbiguous(path) || /%2f|%5c/i.test(raw)) return [standard, ...rules]
-  const exact = longest(rules, path, (prefix) => prefix)
-  const folded = longest(rules, path.toLowerCase(), (prefix) => prefix.toLowerCase())
-  return exact === folded ? [exact] : [exact, folded]
+  const folded = path.toLowerCase()
+  const found = [
+    longest(rules, (prefix) => isBelow(prefix, path)),
+    longest(rules, (prefix) => path.startsWith(lettersOf(prefix))),
+    longest(rules, (prefix) => isBelow(prefix.toLowerCase(), folded)),
+    longest(rules, (prefix) => folded.startsWith(lettersOf(prefix).toLowerCase())),
+  ]
+  return [...new Set(found)]
 }
 
 function decoded(path: string): string | undefined {
@@ -82,12 +90,17 @@ const isAmbiguous = (path: string): boolean =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   /[\u0000-\u001f\u007f\\%;?#]|\/\/|\/\.{1,2}(\/|$)/.test(path) || !path.startsWith("/")
 
-function longest(
-  rules: readonly AccessRule[],
-  path: string,
-  spelt: (prefix: string) => string,
-): AccessRule {
-  const fitting = rules.filter(({ prefix }) => path.startsWith(spelt(prefix)))
+/** Whether a path is that of a rule or below it, by whole segments. */
+function isBelow(prefix: string, path: string): boolean {
+  const letters = lettersOf(prefix)
+  if (letters !== prefix || prefix.endsWith("/")) return path.startsWith(letters)
+  return path === prefix || path.startsWith(`${prefix}/`)
+}
+
+const lettersOf = (prefix: string): string => prefix.replace(/\*$/, "")
+
+function longest(rules: readonly AccessRule[], fits: (prefix: string) => boolean): AccessRule {
+  const fitting = rules.filter(({ prefix }) => fits(prefix))
   return fitting.toSorted((a, b) => b.prefix.length - a.prefix.length)[0] ?? standard
 }
 

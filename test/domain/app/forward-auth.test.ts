@@ -23,14 +23,39 @@ describe("the rules that a request must satisfy", () => {
     ["/elsewhere?next=/public/", ["/"]],
     ["/admin", ["/admin"]],
     ["/admin/users", ["/admin"]],
-    // "Begins with": what a program adds to a name is meant, too.
-    ["/admin.json", ["/admin"]],
     ["/public/logo.svg", ["/public/"]],
     ["/public", ["/"]],
     ["/public/drafts/1", ["/public/drafts"]],
     ["/%61dmin", ["/admin"]],
   ])("%s: the longest prefix decides", (target, expected) => {
     expect(prefixesFor(target)).toEqual(expected)
+  })
+
+  test.each([
+    ["/publicity", false],
+    ["/public.json", false],
+    ["/PUBLICity", false],
+    ["/public", true],
+    ["/public/", true],
+    ["/public/x?y", true],
+  ])("%s: a path that is open to everybody opens whole segments alone", (target, isOpen) => {
+    const found = rulesFor([open("/public")], target)
+    expect(found.every(({ everybody }) => everybody)).toBe(isOpen)
+  })
+
+  test("a path that begins with the letters of a rule satisfies that rule, too", () => {
+    expect(prefixesFor("/admin.json")).toEqual(["/", "/admin"])
+    const nested = [rule("/", "staff"), rule("/team", "team")]
+    expect(prefixesFor("/teamwork", nested)).toEqual(["/", "/team"])
+  })
+
+  test("a path that ends with * means all that begin with it", () => {
+    const wide = [open("/public*"), rule("/public/drafts", "editor")]
+    for (const target of ["/public", "/publicity", "/public/x", "/public.json"]) {
+      expect(prefixesFor(target, wide), target).toEqual(["/public*"])
+    }
+    expect(prefixesFor("/public/drafts/1", wide)).toEqual(["/public/drafts"])
+    expect(prefixesFor("/publi", wide)).toEqual(["/"])
   })
 
   test.each([["/Admin"], ["/ADMIN/users"]])("%s: what some take for the same counts", (target) => {

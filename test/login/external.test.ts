@@ -322,6 +322,7 @@ describe("what goes wrong there has a page", () => {
   test.each([
     ["a token of another issuer", { idToken: { iss: "https://evil.example.com" } }, refused],
     ["a token for somebody else", { idToken: { aud: "other" } }, refused],
+    ["a token that was issued to another client", { idToken: { azp: "other" } }, refused],
     ["a token of another sign-in", { idToken: { nonce: "other" } }, refused],
     ["a token that is over", { idToken: { exp: 1_700_000_000 } }, refused],
     ["a token signed with another key", { foreignKey: true }, refused],

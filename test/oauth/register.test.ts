@@ -130,6 +130,11 @@ describe("registration (RFC 7591)", () => {
     ["a wildcard", "https://*.example.com/callback"],
     ["a line break", "https://app.example.com/\r\nx"],
     ["other letters", "https://äpp.example.com/"],
+    ["a user name", "https://app.example.com@evil.example/callback"],
+    ["an empty user name", "https://@evil.example/callback"],
+    ["a backslash", "https://evil.example\\.app.example.com/callback"],
+    ["a backslash in its path", "https://app.example.com/\\evil.example"],
+    ["a user name in a scheme of its own", "com.example.tool://app@evil.example/back"],
     ["nothing", ""],
   ] as const
   test.each(badUris)("refuses a redirect URI with %s", async (_, uri) => {

@@ -172,7 +172,14 @@ function checkAddress(cx: Cx, { name, uri, appType }: Address): void {
     const wanted = "must be absolute ASCII URIs without a fragment, which no browser runs by itself"
     throw metadataError(name, wanted)
   }
+  if (hasDisguise(uri)) throw metadataError(name, "must not have a user name or a backslash")
   if (verdict !== "fine" && judgement.why !== "http_loopback") throw metadataError(name, insecure)
+}
+
+/** RFC 3986 §7.6: what stands before `@` looks like a host; browsers read a backslash as a slash. */
+function hasDisguise(uri: string): boolean {
+  const { username, password } = new URL(uri)
+  return username !== "" || password !== "" || /\\|^[^/?#]*\/\/[^/?#]*@/.test(uri)
 }
 
 const insecure = "must begin with https://, or be this machine's or a native application's own"

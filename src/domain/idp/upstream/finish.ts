@@ -133,6 +133,10 @@ async function oidcAnswer(
   await oauth.validateApplicationLevelSignature(server, response, waysOut(cx, oauth))
   const claims = oauth.getValidatedIdTokenClaims(tokens)
   if (!claims) throw upstreamError("answer_refused")
+  // OpenID Connect Core §2: what was issued to another client is no proof for this one.
+  if (claims.azp !== undefined && claims.azp !== upstream.clientId) {
+    throw new Error("the id_token was issued to another client")
+  }
   mustBeTogether(tokens.id_token, tokens.access_token, claims.at_hash)
   const told = upstream.isIdTokenOnly || !server.userinfo_endpoint
   const asked = told

@@ -15,7 +15,10 @@ import {
   trouble,
 } from "./context.ts"
 import { linkedProvidersOf, providersOf } from "./external/offer.ts"
+import { needOf } from "./factor/need.ts"
 import { offeredPasskey } from "./factor/passkey-offer.ts"
+import { missingFrom } from "./factor/sufficiency.ts"
+import type { Present } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { forgotHref, hasToAsk } from "./link/forgot.ts"
 import { mayAskLink } from "./link/magic-link.ts"
@@ -122,7 +125,10 @@ export async function takeAccount(loginContext: LoginContext, fields: Fields): P
   return goTo(afterwards(loginContext))
 }
 
-/** Signed in, with nowhere to go; the newest account is shown. */
+/**
+ * Signed in, with nowhere to go; the newest account is shown. Where a second factor is missing, the
+ * account page comes first, whose own request asks for it.
+ */
 export function showSignedIn(
   loginContext: LoginContext,
   hrefs: SignedInHrefs,
@@ -130,6 +136,7 @@ export function showSignedIn(
   const { cx, show, browserContext } = loginContext
   const newest = browserContext.present.at(-1)
   if (!newest) return goTo(loginPaths.loginName)
+  if (hrefs.account && isFactorMissing(loginContext, newest)) return goTo(hrefs.account)
   const account = accountOf(cx, newest.userId)
   const policy = policyFor(cx, { userId: newest.userId, orgId: homeOf(cx, newest.userId) }, login)
   const continueHref = policy.defaultRedirectUri || undefined
@@ -145,6 +152,12 @@ export function showSignedIn(
       }),
     optionsOf(loginContext),
   )
+}
+
+function isFactorMissing({ cx }: LoginContext, session: Present): boolean {
+  const need = needOf(cx, session.userId)
+  const requirement = { need, since: session.authTime - 1, mustSignIn: false }
+  return missingFrom(session, requirement, cx.clock.now())?.kind === "factor"
 }
 
 export type SignedInHrefs = {

@@ -106,6 +106,17 @@ describe("an authenticator app", () => {
     expect((await browser.go(path())).path).toContain(verifyPath)
   })
 
+  test("comes before anybody is told that they are signed in", async () => {
+    const secret = await withTotp()
+    const browser = browserOf(provider)
+    const end = await browser.signIn("/ui/login", name)
+    expect(end.path).toBe("/ui/account")
+    expect((await browser.go("/ui/login/signedin")).path).toBe("/ui/account")
+    const asked = await browser.go(path())
+    expect(answerOf(await browser.post(asked, { code: codeOf(secret) }))).toHaveProperty("code")
+    expect((await browser.go("/ui/login/signedin")).page).toContain("You are signed in")
+  })
+
   test("is not got around by any address", async () => {
     await withTotp()
     const browser = browserOf(provider)

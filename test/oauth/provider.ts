@@ -156,7 +156,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     show,
     onward,
     answering,
-    hrefs: { logout: "/oidc/v1/endsession", console: "/ui/console/" },
+    hrefs: { logout: "/oidc/v1/endsession", account: "/ui/account", console: "/ui/console/" },
   })
   const saml = samlHandler({ show, refused: () => undefined })
   const oauth = oauthHandler({ show, refused: () => undefined })

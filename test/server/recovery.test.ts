@@ -62,9 +62,9 @@ describe("an owner who has lost everything", () => {
     const before = services.clock.now()
     const { link, loginName, expires, isNewOwner } = await ask()
     expect([loginName, isNewOwner]).toEqual(["ada", false])
-    expect(link).toMatch(
-      /^https:\/\/id\.example\.com\/ui\/login\/password\/set\?userId=\d+&organization=\d+&key=[\w-]{22}#\w+$/,
-    )
+    const page = "https://id.example.com/ui/login/password/set?"
+    expect(link.startsWith(page)).toBe(true)
+    expect(link.slice(page.length)).toMatch(/^userId=\d+&organization=\d+&key=[\w-]{22}#\w+$/)
     expect(expires - before).toBeGreaterThan(14 * 60_000)
     expect(expires - before).toBeLessThan(16 * 60_000)
     expect(stateOf("ada")).toMatchObject({ status: "active" })

@@ -5,9 +5,9 @@ import type { OidcConfig } from "./model.ts"
 // request (nginx's auth_request, Caddy's forward_auth, Traefik's forwardAuth).
 
 /**
- * Who may ask for the addresses of a host at or below the path `prefix`: everybody, or who is signed
- * in and has one of the roles; where none is named, whoever may sign in to the application. A path
- * that ends with `*` means all that begin with what stands before it.
+ * Who may ask for the addresses of a host at or below the path `prefix`: everybody, or users who
+ * are signed in and have one of the roles; where none is named, all who may sign in to the
+ * application. A prefix that ends with `*` means all paths that begin with what precedes it.
  */
 export type AccessRule = {
   readonly prefix: string

@@ -176,7 +176,7 @@ function checkAddress(cx: Cx, { name, uri, appType }: Address): void {
   if (verdict !== "fine" && judgement.why !== "http_loopback") throw metadataError(name, insecure)
 }
 
-/** RFC 3986 §7.6: what stands before `@` looks like a host; browsers read a backslash as a slash. */
+/** RFC 3986 §7.6: what precedes `@` looks like a host; browsers read a backslash as a slash. */
 function hasDisguise(uri: string): boolean {
   const { username, password } = new URL(uri)
   return username !== "" || password !== "" || /\\|^[^/?#]*\/\/[^/?#]*@/.test(uri)

@@ -4,8 +4,9 @@ import { type CodeFor, codeAbout, linkKeyOf } from "./code.ts"
 import { codeOf } from "./code-check.ts"
 
 /**
- * The code that a person was made last, in the plain, for the message that carries it; `key` is what
- * our own link carries beside it, `expires` is ms UTC. Undefined where it was used, taken back, or never made.
+ * The code that a person was made last, in the plain, for the message that carries it. `key` is
+ * what our own link carries beside it, `expires` is ms UTC. Undefined where the code was used,
+ * taken back, or never made.
  */
 export function sentCode(
   cx: Cx,

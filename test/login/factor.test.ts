@@ -4,6 +4,7 @@ import { instance } from "../../src/domain/instance/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { enterBrowser, session, sessionsOf } from "../../src/domain/session/index.ts"
+import { sentCode } from "../../src/domain/user/credential/sent-code.ts"
 import { beginKey, finishKey, removeKey } from "../../src/domain/user/factor/key.ts"
 import { createPasskeyLink } from "../../src/domain/user/factor/link.ts"
 import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
@@ -438,6 +439,19 @@ test("a factor is offered where the policy says how often, and can be put off", 
   expect(answerOf(await signIn(browserOf(provider)))).toHaveProperty("code")
   provider.clock.advance(3_600_000)
   expect((await signIn(browserOf(provider))).path).toContain(setPath)
+})
+
+test("a link for a passkey stays valid by its own key after ten wrong codes", async () => {
+  const { codeId, code } = await createPasskeyLink(provider.cx(), id, { returned: false })
+  const { key } = sentCode(provider.cx(), id, "passkey") ?? { key: "" }
+  const browser = browserOf(provider)
+  const address = `/ui/login/passkey/set?userId=${id}&codeId=${codeId}`
+  const typed = await browser.go(address)
+  for (let count = 0; count < 10; count++) await browser.post(typed, { code: "wrong" })
+  expect((await browser.post(typed, { code })).response.status).toBe(429)
+  const begun = await browser.post(await browser.go(`${address}&key=${key}`), { code })
+  expect(begun.page).toContain("data-key-options")
+  expect(begun.page).toContain(`name="key" value="${key}"`)
 })
 
 test("a link registers a passkey and signs in, once", async () => {

@@ -84,6 +84,8 @@ export type Node = {
   readonly caughtUp: () => Promise<void>
   /** For how long it has not seen the end of the log, in ms. */
   readonly unseen: () => number
+  /** Why the log can't be followed now; undefined where it can. */
+  readonly lost: () => unknown
   /** Which of them, 0–255. */
   readonly part: number
   /** The time within the newest id that any of them had used when this one joined, ms UTC. */

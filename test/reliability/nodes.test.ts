@@ -297,7 +297,16 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     const keys = await Promise.all(ports.map((port) => at(port, "/oauth/v2/keys")))
     // What everybody may know is told all the same.
     expect(keys.map(({ status }) => status)).toEqual([200, 200])
-    await expect.poll(async () => (await at(ports[0], "/debug/ready")).status).toBe(503)
+    for (const port of ports) {
+      await expect.poll(async () => (await at(port, "/debug/ready")).status).toBe(503)
+    }
+    const paths = ["/oauth/v2/keys", "/.well-known/openid-configuration", "/oidc/v1/userinfo"]
+    for (const path of [...paths, ...paths, ...paths]) {
+      const begun = performance.now()
+      const { status } = await at(ports[0], path, { headers: { authorization: `Bearer ${token}` } })
+      expect(status).toBe(path === "/oidc/v1/userinfo" ? 503 : 200)
+      expect(performance.now() - begun, path).toBeLessThan(1000)
+    }
     postgres.start()
     await expect.poll(() => userinfo(ports[0], token), { timeout: 60_000 }).toBe(200)
     await expect.poll(() => userinfo(ports[1], token), { timeout: 60_000 }).toBe(200)

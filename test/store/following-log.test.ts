@@ -48,6 +48,20 @@ test("a notice is looked for after a moment, and not where all of it is here by 
   await log.close()
 })
 
+test("a step that the log does not answer is refused within five seconds", async () => {
+  const { log, passed, append } = following()
+  await log.caughtUp()
+  const step = { instance: "i", time: 0, expect: [], claims: [], events: [] }
+  const refused = expect(log.append(step)).rejects.toMatchObject({
+    code: "unavailable",
+    id: "store.database_unreachable",
+  })
+  await passed(4000)
+  await refused
+  append.reject(new Error("too late"))
+  await log.close()
+})
+
 /** A log of four pages with one position each; the one that is refused is so once. */
 function following({ refused = 0 } = {}) {
   let place: Place = { position: 0, number: 0, epoch: 1 }
@@ -61,8 +75,10 @@ function following({ refused = 0 } = {}) {
     now += ms
     await loopTurns(20)
   }
+  const append = Promise.withResolvers<never>()
   const head = { position: end, number: 0 }
-  const shared: Pick<SharedLog, "head" | "read" | "listen" | "close"> = {
+  const shared: Pick<SharedLog, "append" | "head" | "read" | "listen" | "close"> = {
+    append: () => append.promise,
     head: async () => ({ ...head, time: Date.now(), isSame: true }),
     read: async ({ position }) => {
       asked.push(position)
@@ -84,8 +100,11 @@ function following({ refused = 0 } = {}) {
     },
   }
   const log = followingLog({
-    // Reason for the casts: nothing is appended here.
-    local: { close: () => Promise.resolve() } as SqliteLog,
+    // Reason for the casts: nothing is written here.
+    local: {
+      close: () => Promise.resolve(),
+      rehearse: () => Promise.resolve(undefined),
+    } as Partial<SqliteLog> as SqliteLog,
     shared: shared as SharedLog,
     ...{ follower, reduce: () => {}, faultOf: () => undefined, found: () => {} },
     ...{
@@ -95,5 +114,5 @@ function following({ refused = 0 } = {}) {
     },
     lost: (cause) => lost.push(cause),
   })
-  return { log, asked, taken, lost, passed, say: (position: number) => say(position) }
+  return { log, append, asked, taken, lost, passed, say: (position: number) => say(position) }
 }

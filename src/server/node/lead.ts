@@ -92,8 +92,15 @@ export function staleFault({ node }: Store): Fault | undefined {
   return !node || node.unseen() <= unseenMaxMs ? undefined : unseenFault()
 }
 
+function lostFault(node: Node): Fault {
+  const cause = node.lost()
+  return cause instanceof Fault && cause.code === "unavailable" ? cause : unseenFault()
+}
+
 /** How long somebody waits until this node has what was written before they asked. */
-const patienceMs = 5000
+const patienceMs = 4000
+/** The same where the log can't be followed: it may be back just now. */
+const graceMs = 100
 
 /**
  * Resolves when this node has all that the log had when this was called: whatever somebody was told
@@ -108,7 +115,9 @@ export async function confirmed(
 ) {
   if (worker) return arrived(worker)
   if (!node || asked.has(headers)) return
-  await within(clock, patienceMs, { work: node.caughtUp(), late: unseenFault })
+  const isLost = node.lost() !== undefined || node.unseen() > unseenMaxMs
+  const late = () => lostFault(node)
+  await within(clock, isLost ? graceMs : patienceMs, { work: node.caughtUp(), late })
   asked.add(headers)
 }
 

@@ -4,7 +4,7 @@ import type { Append, Appended, Folded, Log, LogEvent } from "../log/log.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
 import { refuseOddClock } from "./clock-check.ts"
 import type { Follower } from "./follower.ts"
-import { bellOf, shareFlight } from "./shared-flight.ts"
+import { bellOf, patienceOf, shareFlight } from "./shared-flight.ts"
 import type { Dropping, Outcome, Page, SharedLog } from "./shared-log.ts"
 
 export type FollowingParts = {
@@ -36,6 +36,8 @@ export type FollowingLog = Log & {
   readonly drop: (streams: readonly Dropping[]) => Promise<void>
   /** For how long nobody has seen the head of the log, in ms. */
   readonly unseen: () => number
+  /** Why the log can't be followed now; undefined where it can. */
+  readonly lost: () => unknown
 }
 
 /** Steps in one transaction: what comes while one is under way waits for the next. */
@@ -64,7 +66,7 @@ export function followingLog(parts: FollowingParts): FollowingLog {
   const looks: Asked<undefined, void>[] = []
   let isClosed = false
   const bell = bellOf(parts.sleep)
-  const talk = talkOf(parts)
+  const [talk, inTime] = [talkOf(parts), patienceOf(parts)]
   const ask = <Given, Answer>(into: Asked<Given, Answer>[], given: Given): Promise<Answer> => {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     into.push({ given, resolve, reject })
@@ -102,7 +104,7 @@ export function followingLog(parts: FollowingParts): FollowingLog {
 
   return {
     ...local,
-    append: (step) => ask(steps, step),
+    append: (step) => inTime(ask(steps, step)),
     // What is here is in the log, and on disk there.
     settle: () => Promise.resolve(),
     caughtUp: shareFlight(async () => {
@@ -115,7 +117,7 @@ export function followingLog(parts: FollowingParts): FollowingLog {
       await coming
     }, gapOf(parts)),
     drop: (streams) => ask(drops, streams),
-    unseen: talk.unseen,
+    ...{ unseen: talk.unseen, lost: talk.lost },
     close: async () => {
       isClosed = true
       bell.ring()
@@ -154,9 +156,11 @@ function toldOf({ follower, now }: FollowingParts) {
 function sightOf(parts: FollowingParts) {
   const { shared, follower, now } = parts
   let seenAt = Number.NEGATIVE_INFINITY
+  let cause: unknown
   const awaited = awaitedOf(follower)
   const seen = (begun: number) => {
     seenAt = begun
+    cause = undefined
     parts.found()
   }
   /** What comes after a page, asked for while that is being written; nothing where it was all. */
@@ -182,6 +186,11 @@ function sightOf(parts: FollowingParts) {
     seen,
     takeAll,
     unseen: () => now() - seenAt,
+    lost: () => cause,
+    lose: (why: unknown) => {
+      cause = why
+      parts.lost(why)
+    },
     read: async () => {
       const begun = now()
       await takeAll(await shared.read(follower.place()))
@@ -216,12 +225,12 @@ function talkOf(parts: FollowingParts) {
     } catch (cause) {
       const fault = refuse(asked, cause)
       sight.awaited.fail(fault)
-      parts.lost(fault)
+      sight.lose(fault)
       return retryMs
     }
   }
   return {
-    ...{ unseen: sight.unseen, head: sight.head, awaited: sight.awaited, look },
+    ...{ unseen: sight.unseen, lost: sight.lost, head: sight.head, awaited: sight.awaited, look },
     drop: async (asked: Asked<readonly Dropping[], void>) => {
       try {
         await shared.drop(asked.given)

@@ -145,7 +145,7 @@ export function nodeOn(
     log,
     node: {
       ...{ part, idTime, keys, reached, lease, failures, failed, unfailed, failedAgain },
-      ...{ caughtUp: log.caughtUp, unseen: log.unseen },
+      ...{ caughtUp: log.caughtUp, unseen: log.unseen, lost: log.lost },
       spendOnce: spenderOf(shared, parts.clock),
       nodes: async () => {
         standing = await shared.nodes(follower.place(), workLease)

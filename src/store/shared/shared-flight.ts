@@ -1,3 +1,5 @@
+import { Fault } from "../../kernel/fault.ts"
+
 /** When the next flight begins, where many ask. */
 export type FlightGap = {
   /** The least time from one beginning to the next, in ms, once a flight had several waiting. */
@@ -63,3 +65,44 @@ export function bellOf(sleep: FlightGap["sleep"]) {
     },
   }
 }
+
+/** Someone waits for the answer to a step no longer, although it may still be written. */
+const stepMs = 4000
+const watchMs = 250
+
+/**
+ * Rejects whoever has waited too long for a step: the log may be asked for it again for longer than
+ * a request may take. One watch serves all that wait, since a timer for each costs more than most
+ * steps take.
+ */
+export function patienceOf({ now, sleep }: Omit<FlightGap, "ms">) {
+  const waiting = new Map<{ readonly reject: (cause: unknown) => void }, number>()
+  let isWatching = false
+  const watch = async () => {
+    isWatching = true
+    while (waiting.size > 0) {
+      await sleep(watchMs)
+      for (const [one, begun] of waiting) {
+        if (now() - begun >= stepMs) one.reject(lateError())
+      }
+    }
+    isWatching = false
+  }
+  return async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    const late = Promise.withResolvers<never>()
+    waiting.set(late, now())
+    if (!isWatching) void watch()
+    try {
+      return await Promise.race([answer, late.promise])
+    } finally {
+      waiting.delete(late)
+    }
+  }
+}
+
+const lateError = () =>
+  new Fault(
+    "unavailable",
+    "store.database_unreachable",
+    "the database does not answer, so nobody knows whether this was saved; try again soon",
+  )

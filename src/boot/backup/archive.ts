@@ -14,6 +14,7 @@ import {
   readManifest,
   type Sum,
 } from "./manifest.ts"
+import { sealed, type Unsealed, unsealed } from "./seal.ts"
 
 /** A file on its way into a backup. */
 export type Source = { readonly name: Part; readonly size: number; readonly bytes: () => Bytes }
@@ -44,7 +45,7 @@ export async function pack(
     controller.finalize()
   }
   fill().catch((cause) => controller.error(cause))
-  const packed = through(readable, createZstdCompress({ params: withChecksum }))
+  const packed = sealed(through(readable, createZstdCompress({ params: withChecksum })))
   return encryption ? encrypted(packed, encryption) : packed
 }
 
@@ -58,15 +59,22 @@ export async function unpack(
   opening: Opening,
   place: (part: Part, fill: (sink: Sink) => Promise<Sum>) => Promise<Sum>,
 ): Promise<Manifest> {
+  let file: Unsealed | undefined
   try {
+    file = unsealed(await plainOf(from, opening))
     const sums = new Map<Part, Sum>()
     let manifest: Manifest | undefined
-    for await (const { name, body } of entriesOf(await plainOf(from, opening))) {
+    for await (const { name, body } of entriesOf(file.bytes)) {
       if (name === manifestName) manifest = readManifest(await textOf(body))
       else sums.set(name, await place(name, (sink) => drain(body, sink)))
     }
-    return compared(manifest, sums)
+    const isWhole = await file.isWhole()
+    const found = compared(manifest, sums)
+    if (found.sealed && !isWhole) throw brokenError("its sum is wrong, or something follows it")
+    return found
   } catch (cause) {
+    // What is wrong with it is said already.
+    await file?.cancel().catch(() => undefined)
     throw readError(cause)
   }
 }

@@ -15,7 +15,7 @@ import { isInBucket, objectAt } from "./bucket.ts"
 import { type Bytes, drain, nowhere, syncFolder, writeError, writeNewFile } from "./bytes.ts"
 import type { Encryption } from "./encryption.ts"
 import { unlessInterrupted } from "./interrupt.ts"
-import { dropLeftovers, partOf } from "./leftover.ts"
+import { dropLeftovers, dropMade, noteMade, partOf } from "./leftover.ts"
 import { has, type Manifest, manifestOf, type Part } from "./manifest.ts"
 import { standardOutput } from "./standard-output.ts"
 
@@ -57,24 +57,37 @@ export async function backup(request: BackupRequest): Promise<Saved> {
   const isInUse = await isRunning(folder)
   const locks = [lockFile(folder.backupLock, busyError)]
   const copy = request.workFolder
-    ? join(resolve(request.workFolder), "latchkey-backup.part")
+    ? partOf(join(resolve(request.workFolder), "latchkey-backup"))
     : folder.backupCopy
   try {
     // Nobody starts on it halfway, and what a crash has left is looked at first.
     if (!isInUse) locks.push(takeLock(folder))
     const isFile = request.to !== "-" && !isInBucket(request.to)
-    const made = isFile ? [copy, partOf(request.to)] : [copy]
-    return await unlessInterrupted(made, () => save(request, { folder, isInUse, copy }))
+    const part = partOf(request.to)
+    const made = isFile ? [copy, part] : [copy]
+    dropMade(folder, request.warn)
+    noteMade(folder, made)
+    return await unlessInterrupted([...made, folder.backupMade], () =>
+      save(request, { folder, isInUse, copy, part }),
+    )
   } finally {
     rmSync(copy, { force: true })
+    rmSync(folder.backupMade, { force: true })
     for (const lock of locks) lock.release()
   }
 }
 
-type Place = { readonly folder: Folder; readonly isInUse: boolean; readonly copy: string }
+type Place = {
+  readonly folder: Folder
+  readonly isInUse: boolean
+  /** Of the database. */
+  readonly copy: string
+  /** The backup as long as it is not all there. */
+  readonly part: string
+}
 
 async function save(request: BackupRequest, place: Place): Promise<Saved> {
-  const { folder, isInUse, copy } = place
+  const { folder, isInUse, copy, part } = place
   const { to, clock, encryption } = request
   const database = { file: folder.database, isInUse }
   await dropLeftovers({ ...request, folder, isEncrypted: encryption !== undefined })
@@ -94,7 +107,7 @@ async function save(request: BackupRequest, place: Place): Promise<Saved> {
       ? await toStandardOutput(packed)
       : isInBucket(to)
         ? await toBucket(request, packed)
-        : await toFile(to, packed, encryption)
+        : await toFile({ to, part, encryption }, packed)
   if (!manifest) throw new Error("a backup came to its end before its list of contents")
   const withoutSettings = textIn(folder.configFile) !== "" && !has(manifest, "latchkey.toml")
   return { ...manifest, bytes, withoutSettings }
@@ -118,9 +131,9 @@ async function toBucket({ to, config, encryption }: BackupRequest, packed: Bytes
   }
 }
 
-async function toFile(to: string, packed: Bytes, encryption: Encryption | undefined) {
-  const part = partOf(to)
-  rmSync(part, { force: true })
+type Target = Pick<BackupRequest, "to" | "encryption"> & Pick<Place, "part">
+
+async function toFile({ to, part, encryption }: Target, packed: Bytes) {
   try {
     const written = await writeNewFile(part, (sink) => drain(packed, sink))
     const read = await verify(Bun.file(part).stream(), encryption)

@@ -1,6 +1,9 @@
-import { existsSync, readdirSync, rmSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
+import * as z from "zod/mini"
 import type { Config } from "../../kernel/config.ts"
+import { randomToken, systemRandom } from "../../kernel/crypto/random.ts"
+import { writeDurably } from "../folder/durable.ts"
 import type { Folder } from "../folder/folder.ts"
 import { systemCode } from "../start-error.ts"
 import { bucketAt, isInBucket } from "./bucket.ts"
@@ -16,8 +19,33 @@ type Wanted = {
   readonly warn: (text: string) => void
 }
 
-/** What a backup is called as long as it is not all there. */
-export const partOf = (to: string): string => `${to}.part`
+/** What a backup is called as long as it is not all there: like no file of another backup. */
+export const partOf = (to: string): string => `${to}.${randomToken(systemRandom, 6)}.part`
+
+/** Names the files that a backup makes, so that the next one of this folder finds what was left. */
+export function noteMade({ backupMade }: Folder, files: readonly string[]): void {
+  const names = files.map((file) => resolve(file))
+  writeDurably(backupMade, `${JSON.stringify(names)}\n`)
+}
+
+/** Removes the files that a backup of this folder was making when it was killed. */
+export function dropMade({ backupMade }: Folder, warn: Wanted["warn"]): void {
+  if (!existsSync(backupMade)) return
+  for (const file of madeIn(readFileSync(backupMade, "utf8"))) {
+    if (file.endsWith(".part")) unless(file, warn, () => rmSync(file, { force: true }))
+  }
+  rmSync(backupMade, { force: true })
+}
+
+function madeIn(text: string): readonly string[] {
+  try {
+    const read = z.array(z.string()).safeParse(JSON.parse(text))
+    return read.success ? read.data : []
+  } catch {
+    // A note that was cut names nothing.
+    return []
+  }
+}
 
 /**
  * Removes what a backup by itself that was killed has left beside where another one goes: it has no
@@ -36,7 +64,7 @@ export async function dropLeftovers(wanted: Wanted): Promise<void> {
   const place = dirname(resolve(to))
   if (!existsSync(place)) return
   for (const name of unless(place, warn, () => readdirSync(place)) ?? []) {
-    const isLeft = name.startsWith(beginning) && name.endsWith(partOf(".backup"))
+    const isLeft = name.startsWith(beginning) && /\.backup(\.[\w-]+)?\.part$/.test(name)
     const left = join(place, name)
     if (isLeft) unless(left, warn, () => rmSync(left, { force: true }))
   }

@@ -36,6 +36,8 @@ const schema = z.object({
   newest: z.nullable(z.string()),
   /** Version of the tables. */
   schema: z.int(),
+  /** The file ends with a sum of all of it; absent in those of versions that added none. */
+  sealed: z.optional(z.literal(true)),
   files: z.array(z.object({ name: z.enum(parts), size: z.int(), sha256: z.string() })),
 })
 export type Manifest = Readonly<z.output<typeof schema>>
@@ -60,7 +62,12 @@ export function manifestOf(
   const files = [...sums].map(([name, sum]) => ({ name, ...sum }))
   return {
     ...{ format: 1, latchkey: version, made: new Date(now).toISOString(), position },
-    ...{ newest: newest === null ? null : new Date(newest).toISOString(), schema, files },
+    ...{
+      newest: newest === null ? null : new Date(newest).toISOString(),
+      schema,
+      sealed: true,
+      files,
+    },
   }
 }
 

@@ -27,6 +27,8 @@ export type Folder = {
   readonly backupLabel: string
   /** The copy of the database that a backup is made of, while it is made. */
   readonly backupCopy: string
+  /** Names the files that a backup is making. */
+  readonly backupMade: string
   /** Lies there where the folder is one for development. */
   readonly development: string
   /** What a restore that has not come to its end has brought so far. */
@@ -52,6 +54,7 @@ export function folderAt(data: string): Folder {
     backupLock: join(path, "backup.lock"),
     backupLabel: join(path, "backup.label"),
     backupCopy: join(path, "backup.part"),
+    backupMade: join(path, "backup.made"),
     development: join(path, "development"),
     restoring: join(path, "restore.part"),
   }

@@ -9,7 +9,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { zstdDecompressSync } from "node:zlib"
 import { generateX25519Identity, identityToRecipient } from "age-encryption"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -92,6 +92,49 @@ describe("a backup", () => {
     const claim = await claimFolder(config, systemRandom)
     expect(await drill({ ...claim, config, started: 0 })).toEqual({ instances: 1, signatures: 2 })
     claim.release()
+  })
+
+  test("of a version that added no sum to the file is brought back", async () => {
+    const tar = zstdDecompressSync(readFileSync(saved))
+    const file = house.fresh("earlier")
+    const text = tar.toString("latin1").replace('"sealed": true', '"absent": true')
+    writeFileSync(file, Bun.zstdCompressSync(Buffer.from(text, "latin1")))
+    const config = configFor(house.folder)
+    const found = await examine({ config, from: file, opening: {} })
+    expect(found).toMatchObject({ position: running.head() })
+    expect(found).not.toHaveProperty("sealed")
+  })
+
+  test("of this folder that was killed leaves nothing, and others stay", async () => {
+    const place = house.fresh("backups")
+    mkdirSync(place)
+    const [part, copy, other] = ["own.1a2b3c4d.part", "latchkey-backup.1a2b3c4d.part", "own.part"]
+      .map((name) => join(place, name))
+      .map((file) => {
+        writeFileSync(file, "half")
+        return file
+      })
+    writeFileSync(join(data, "backup.made"), JSON.stringify([part, copy, saved]))
+    await save(data, join(place, "own"))
+    expect(readdirSync(place).sort()).toEqual(["own", basename(other ?? "")])
+    expect(existsSync(saved)).toBe(true)
+    expect(existsSync(join(data, "backup.made"))).toBe(false)
+  })
+
+  test("names what it makes as long as it is not all there", async () => {
+    const place = house.fresh("backups")
+    const label = labelOf(folderAt(data), systemRandom)
+    // What is reported while it is made: no file, as it seems to be.
+    mkdirSync(join(place, `${backupName(label, 0)}.part`), { recursive: true })
+    let named: unknown
+    const warn = () => {
+      named = JSON.parse(readFileSync(join(data, "backup.made"), "utf8"))
+    }
+    await save(data, join(place, "mine"), { warn })
+    expect(named).toEqual([
+      join(data, "backup.part"),
+      expect.stringMatching(/\/mine\.[\w-]+\.part$/),
+    ])
   })
 
   test("is a tar that others open, and for its owner only", async () => {
@@ -246,6 +289,45 @@ describe("refused, with nothing brought back, is", () => {
       truncateSync(file, Math.floor((part / 12) * size))
       await refused(file, /damaged or cut/)
     }
+  })
+
+  test("a backup with any bit of its first bytes turned, a cut end or an addition", async () => {
+    const opening = {}
+    const examined = (change: (bytes: Buffer) => Buffer) =>
+      examine({ config: configFor(house.folder), from: spoilt(change), opening })
+    for (let bit = 0; bit < 12 * 8; bit++) {
+      const turned = examined((bytes) => {
+        bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+        return bytes
+      })
+      await expect(turned, `bit ${bit}`).rejects.toThrow(/damaged or cut|no backup of Latchkey/)
+    }
+    for (const cut of [1, 2, 3, 4, 8, 12, 16, 39, 40, 41, 44, 56]) {
+      const short = examined((bytes) => bytes.subarray(0, -cut))
+      await expect(short, `cut by ${cut}`).rejects.toThrow(/damaged or cut/)
+    }
+    for (const more of ["x", "\0".repeat(512), "x".repeat(100_000)]) {
+      const longer = examined((bytes) => Buffer.concat([bytes, Buffer.from(more)]))
+      await expect(longer, `${more.length} more`).rejects.toThrow(/damaged or cut/)
+    }
+  })
+
+  test("an encrypted backup with a cut end or an addition", async () => {
+    const encryption = { passphrase: "a long one", workFactor: 4 }
+    const file = house.fresh("sealed")
+    await save(data, file, { encryption })
+    const bytes = readFileSync(file)
+    const examined = (some: Buffer) => {
+      const from = house.fresh("spoilt")
+      writeFileSync(from, some)
+      return examine({ config: configFor(house.folder), from, opening: encryption })
+    }
+    await examined(bytes)
+    for (const cut of [1, 8, 16, 17, 40, 60]) {
+      await expect(examined(bytes.subarray(0, -cut)), `${cut}`).rejects.toThrow(/damaged or cut/)
+    }
+    const longer = Buffer.concat([bytes, Buffer.from("x")])
+    await expect(examined(longer)).rejects.toThrow(/damaged or cut/)
   })
 
   test("what is none", async () => {

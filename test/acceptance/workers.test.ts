@@ -90,9 +90,13 @@ describe("two workers", () => {
   test("take a code once, of 20 that show it at once", async () => {
     const code = await families.code()
     const answers = await Promise.all(Array.from({ length: 20 }, () => families.redeem(code)))
-    // Who comes second makes void, too, what the first one was given.
     const late = answers.filter(({ body }) => /code is not valid/.test(body.error_description))
     expect(late).toHaveLength(19)
+    const won = answers.find(({ status }) => status === 200)?.body.access_token
+    const headers = { authorization: `Bearer ${won}` }
+    for (let time = 0; time < 10; time++) {
+      expect((await fetch(`${client.url}/oidc/v1/userinfo`, { headers })).status).toBe(200)
+    }
   })
 
   test("take an assertion once, of 20 that show it at once", async () => {

@@ -49,23 +49,24 @@ describe("a code of a browser that has a session", () => {
     const code = await codeFor()
     const { access_token: token } = (await exchange(code)).answer
     expect(await userinfo(token)).toBe(200)
+    provider.clock.advance(1001)
     expect((await exchange(code)).answer.error).toBe("invalid_grant")
     expect(await userinfo(token)).toBe(401)
   })
 
-  test("that is used many times at one moment gives nothing that lasts", async () => {
+  test("that is used many times at one moment gives one token", async () => {
     const code = await codeFor()
     const answers = await Promise.all(Array.from({ length: 20 }, () => exchange(code)))
     const tokens = answers.flatMap(({ answer }) => answer.access_token ?? [])
-    expect(tokens.length).toBeLessThan(2)
-    for (const token of tokens) expect(await userinfo(token)).toBe(401)
+    expect(await Promise.all(tokens.map(userinfo))).toEqual([200])
     const added = (await provider.store.log.read(0, 10_000)).filter(
       ({ type }) => type === "oidc_session.added",
     )
     const ended = added.filter(
       ({ id }) => provider.store.state(provider.cx(), grant, id).status === "ended",
     )
-    expect(ended).toHaveLength(2)
+    // That of the code that was used again later.
+    expect(ended).toHaveLength(1)
   })
 
   test("is worth nothing to others, for another address, without its verifier", async () => {

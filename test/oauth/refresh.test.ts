@@ -323,6 +323,7 @@ describe("a refresh token grows old", () => {
 describe("a second use of the code (RFC 6749 §4.1.2)", () => {
   test("ends the refresh token too", async () => {
     const { code, token } = await begin()
+    provider.clock.advance(1001)
     await askToken(provider, codeFields(code), basicOf(client))
     await refused(token)
   })

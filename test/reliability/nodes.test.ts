@@ -128,6 +128,8 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => families.redeem(code)))
       const statuses = answers.map(({ status }) => status).sort()
       expect(statuses).toEqual([200, ...Array.from({ length: 19 }, () => 400)])
+      const won = answers.find(({ status }) => status === 200)?.body.access_token
+      expect(await Promise.all(ports.map((port) => userinfo(port, won)))).toEqual([200, 200])
     }
   })
 

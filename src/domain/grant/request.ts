@@ -135,6 +135,10 @@ export type AuthRequest =
       readonly created: number
       readonly clientId: string
       readonly grantId: string
+      /** When its code was used, ms UTC; absent in requests of earlier versions. */
+      readonly exchangedAt?: number
+      /** Of the request; a code that says it all contains it instead. */
+      readonly challenge?: string
       /** Absent where nothing was kept of the request before its code was used. */
       readonly finished?: FinishedRequest
     }
@@ -149,7 +153,7 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
   stream: "auth_request",
   retention: "transient",
   expires: (state) => (state.status === "absent" ? undefined : state.created + kept),
-  revision: 4,
+  revision: 5,
   initial: absent,
   evolve: {
     "auth_request.added": (_, { data: { agentId, asked }, private: secret, time }) => {
@@ -174,12 +178,14 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
           created: state.created,
           clientId: state.asked.clientId,
           grantId,
+          exchangedAt: time,
+          ...(state.asked.challenge !== undefined && { challenge: state.asked.challenge }),
           finished: finishedOf(state),
         }
       }
       return clientId === undefined
         ? state
-        : { status: "exchanged", created: time, clientId, grantId }
+        : { status: "exchanged", created: time, clientId, grantId, exchangedAt: time }
     },
     "auth_request.failed": (state, { time }) =>
       state.status === "open" && state.asked.testedBy === undefined

@@ -1,4 +1,7 @@
 import { noteUse } from "../../domain/app/index.ts"
+import { grant as tokenGrant } from "../../domain/grant/index.ts"
+import { about } from "../../domain/refusal/index.ts"
+import type { Cx } from "../../store/index.ts"
 import { authenticateClient, bringsProof } from "../client/authentication.ts"
 import { type Proof, proofOf } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
@@ -28,11 +31,22 @@ export const token: Endpoint = {
     const narrow = narrowing(cx, parameters)
     const allowed = await allow(asking, grant, { parameters, proof, narrow })
     const answer = await issue(cx, { ...allowed, jkt: proof?.jkt }, narrow)
+    if (grant.name === "authorization_code") await refuseEnded(cx, allowed)
     await noteUse(cx, allowed.clientId)
     await noteOwnTokens(cx, grant.name, allowed, answer)
     asking.issued?.(grant.name)
     return json(answer)
   },
+}
+
+/** RFC 6749 §4.1.2: a second use meanwhile, at any process, has revoked the tokens. */
+async function refuseEnded(cx: Cx, { grantId }: Issuance): Promise<void> {
+  cx.store.worker?.renew()
+  await cx.store.node?.caughtUp()
+  if (grantId === undefined || cx.store.state(cx, tokenGrant, grantId).status !== "ended") return
+  throw new OAuthError("invalid_grant", "the code was used again meanwhile", {
+    finding: about("code", "code.used"),
+  })
 }
 
 function grantOf(parameters: Parameters): Grant {

@@ -63,6 +63,7 @@ export async function redeemCode(
     proof,
     narrow,
     lifetimes: lifetimesOf(cx, application.clientId),
+    arrived: cx.clock.now(),
   }
   const step = await cx.store.transact(cx, (tx) => redeem(cx, tx, asked))
   if (step.value === "used before") throw wrongCodeError("code.used")
@@ -82,6 +83,8 @@ type Requested = {
   readonly proof: Proof | undefined
   readonly narrow: Narrow
   readonly lifetimes: Lifetimes
+  /** ms UTC. */
+  readonly arrived: number
 }
 
 /** `offline`: a refresh token goes with it. */
@@ -92,8 +95,8 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed | "used bef
   const { answered, parameters, client, oidc } = asked
   const request = ownRequest(requestOf(tx, answered), client)
   if (request.status === "exchanged") {
-    // RFC 6749 §4.1.2: a second use revokes what the first one gave.
-    endGrant(tx, request.grantId, "code used twice")
+    // RFC 6749 §4.1.2: a second use is always denied, and revokes what the first one gave.
+    if (!isSentTwice(request, asked)) endGrant(tx, request.grantId, "code used twice")
     return "used before"
   }
   if (request.status !== "answered") throw wrongCodeError("code.over")
@@ -135,6 +138,24 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed | "used bef
   }
 }
 
+/** A double click, or a client that sends a request again. */
+const twiceMs = 1000
+
+/**
+ * Whether a used code is sent again at the same moment by whoever used it: the client is
+ * authenticated, and nobody else has the verifier. Its first answer stays valid. Without PKCE
+ * nobody can tell the user from a thief who injects the code into the same client.
+ */
+function isSentTwice(request: Exchanged, { answered, parameters, arrived }: Requested): boolean {
+  const challenge = request.challenge ?? answered.atOnce?.asked.challenge
+  const verifier = parameters.get("code_verifier")
+  if (request.exchangedAt === undefined || challenge === undefined) return false
+  if (verifier === undefined || !isVerifierOf(challenge, verifier)) return false
+  return Math.abs(arrived - request.exchangedAt) <= twiceMs
+}
+
+type Exchanged = Extract<AuthRequest, { status: "exchanged" }>
+
 /** RFC 6749 §4.1.3: a code is worth something only to the client it was issued to. */
 function ownRequest(request: AuthRequest, { state }: AuthenticatedApp) {
   if (request.status === "absent" || request.status === "failed") {
@@ -158,17 +179,21 @@ function checkVerifier(challenge: string | undefined, verifier: string | undefin
   if (challenge === undefined && verifier === undefined) return
   if (challenge === undefined) throw verifierError(about("code_verifier", "verifier.unasked"))
   if (verifier === undefined) throw verifierError(about("code_verifier", "verifier.missing"))
-  const wellFormed = /^[\w.~-]{43,128}$/.test(verifier)
-  const received = createHash("sha256").update(verifier).digest("base64url")
-  if (wellFormed && sameText(received, challenge)) return
+  if (isVerifierOf(challenge, verifier)) return
   const cause = verifier === challenge ? "verifier.challenge" : "verifier.other"
   // A hash may be shown, what it is made of may not.
+  const received = hashOf(verifier)
   const subject = "SHA-256 of code_verifier"
   throw verifierError({
     ...{ subject, received, expected: [challenge] },
     ...because("code_verifier", cause),
   })
 }
+
+const hashOf = (verifier: string) => createHash("sha256").update(verifier).digest("base64url")
+
+const isVerifierOf = (challenge: string, verifier: string): boolean =>
+  /^[\w.~-]{43,128}$/.test(verifier) && sameText(hashOf(verifier), challenge)
 
 const verifierError = (finding: Finding) =>
   new OAuthError("invalid_grant", "code_verifier does not fit the code_challenge", { finding })

@@ -212,6 +212,7 @@ const invalid = (rp: RelyingParty, fields: Readonly<Record<string, string>>, sec
     expect([status, answer.error]).toEqual([400, "invalid_grant"])
   })
 
+/** Always denied; what the same client sends twice at the same moment revokes nothing. */
 const reused =
   (seconds: number): Module =>
   async (rp) => {
@@ -219,7 +220,7 @@ const reused =
     rp.provider.clock.advance(seconds * 1000)
     const as = `${rp.client.id}:${rp.client.secret}`
     await invalid(rp, codeFields(fields.code ?? ""), as)
-    expect((await rp.userinfo(tokens.accessToken)).status).toBe(401)
+    expect((await rp.userinfo(tokens.accessToken)).status).toBe(seconds > 1 ? 401 : 200)
   }
 
 const unsigned = (claims: object) => `${part({ alg: "none" })}.${part(claims)}.`

@@ -77,8 +77,9 @@ export async function openPostgresLog(options: PostgresOptions): Promise<SharedL
       "SELECT latchkey.join_2($1, $2, $3::bigint, $4, ($5::text)::jsonb) AS node",
       [options.folder, run, options.place.number, version, JSON.stringify(options.reads)],
     )
-    if (!joined?.node) throw crowdedError()
-    const { part, idTime } = joined.node
+    const { node } = requireRow(joined)
+    if (!node) throw crowdedError()
+    const { part, idTime } = node
     const me = [part, run] as const
     const epochs = epochsOf(client, me, options.events)
     await epochs.turn(options.place)

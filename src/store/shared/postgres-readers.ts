@@ -1,5 +1,5 @@
 import type { Append } from "../log/log.ts"
-import type { PostgresClient } from "./postgres-client.ts"
+import { type PostgresClient, requireRow } from "./postgres-client.ts"
 import type { Outcome } from "./shared-log.ts"
 
 /**
@@ -73,13 +73,14 @@ export function readersOf(client: PostgresClient, insist: Insist): Readers {
   /** What was allowed once is forever. */
   const allowed = new Map<string, number>()
   const ask = async (kinds: ReadonlyMap<string, number>): Promise<ReadonlySet<string>> => {
-    const [row] = await insist(() =>
-      client.ask<{ unread: readonly string[] }>(
+    const found = await insist(async () => {
+      const [row] = await client.ask<{ unread: readonly string[] }>(
         "SELECT latchkey.begin_1(($1::text)::jsonb) AS unread",
         [JSON.stringify(Object.fromEntries(kinds))],
-      ),
-    )
-    const unread = new Set(row?.unread)
+      )
+      return requireRow(row)
+    })
+    const unread = new Set(found.unread)
     for (const [name, revision] of kinds) if (!unread.has(name)) allowed.set(name, revision)
     return unread
   }

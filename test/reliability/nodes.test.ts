@@ -313,4 +313,27 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     await expect.poll(() => userinfo(ports[0], token), { timeout: 60_000 }).toBe(200)
     await expect.poll(() => userinfo(ports[1], token), { timeout: 60_000 }).toBe(200)
   }, 60_000)
+
+  test("answer nothing once the database was restored and others have written since", async () => {
+    const restore = postgres.dump(database)
+    const lost = await accessToken()
+    expect(await userinfo(ports[0], lost)).toBe(200)
+    restore()
+    const ready = async (port: number) => (await at(port, "/debug/ready")).status
+    for (const port of ports) await expect.poll(() => ready(port)).toBe(503)
+    const [third, meter] = [await freePort(), await freePort()]
+    const fresh = await start({ data: settings(dataOf(count), database, meter), port: third })
+    nodes.push(fresh)
+    proxy.lead([third])
+    for (let round = 0; round < 10; round++) await families.next()
+    for (const port of ports) {
+      expect(await ready(port)).toBe(503)
+      expect(await userinfo(port, lost)).toBe(503)
+      expect((await at(port, "/oauth/v2/keys")).status).toBe(503)
+    }
+    expect(await userinfo(third, lost)).toBe(401)
+    const { output } = await run(["doctor", "--data", dataOf(0)])
+    expect(output).toMatch(/another history than this data folder, from position \d+ on/)
+    expect(output).toMatch(/start every node that differs from it with an empty data folder/)
+  }, 60_000)
 })

@@ -17,7 +17,7 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     for (let id = from; id <= to; id++)
       await openAccount(on(store), `${id}`, { name: `${name} ${id}` })
   }
-  /** A stopped node that has events 1–4, of which the log has lost 3 and 4, and 5 positions since. */
+  /** A stopped node that has events 1–4; the log has lost 3 and 4, and has 5 positions since. */
   const leftBehind = async () => {
     const first = await node()
     await open(first, 1, 2, "kept")
@@ -31,7 +31,7 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     return { filename, second }
   }
 
-  test("is refused by a node that has what was lost, from the first position that differs", async () => {
+  test("is refused by a node that has what was lost, from the first that differs", async () => {
     const { filename, second } = await leftBehind()
     const cause = await node({ file: filename }).catch((each: unknown) => each)
     expect(cause).toMatchObject({
@@ -94,7 +94,7 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     expect(names(await node({ file: filename }))).toEqual(names(third))
   })
 
-  test("has a chain from its first write, also where a node of an older version writes", async () => {
+  test("has a chain from its first write, also by a node of an older version", async () => {
     const first = await node()
     await open(first, 1, 1, "new")
     const [me] = await asked<{ run: string }>("SELECT run FROM latchkey.node")

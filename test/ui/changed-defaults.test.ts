@@ -70,6 +70,18 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/oauth/deletion.test.ts",
     "ends refresh tokens that outlive their session",
   ],
+  "Links in messages": ["test/domain/message/kinds.test.ts", "&organization=org1&key="],
+  "Rate limits for IPv6": ["test/kernel/limit.test.ts", "of 256 /64 has four times the budget"],
+  "A JPEG with more": ["test/domain/asset/decoding.test.ts", "a JPEG of 15,000 scans"],
+  "Redirect URIs with a user": ["test/oauth/register.test.ts", "a backslash in its path"],
+  "An `id_token` of": ["test/login/external.test.ts", "a token that was issued to another client"],
+  "A code that the same client": ["test/oauth/code-flow.test.ts", "that is sent twice by the same"],
+  "Account changes by users": ["test/login/account-code.test.ts", "changes their account after a"],
+  "Wrong verification, invitation": ["test/domain/user/code-caller.test.ts", "keep out neither"],
+  "Access rules of a protected": [
+    "test/domain/app/forward-auth.test.ts",
+    "a path that begins with",
+  ],
   "Scripts of an organization": [
     "test/domain/action/token.test.ts",
     "scripts add no email address",

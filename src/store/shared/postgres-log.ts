@@ -29,6 +29,16 @@ import {
 } from "./postgres-schema.ts"
 import { standingOf } from "./postgres-standing.ts"
 import type { Mark, Outcome, Page, Place, SharedLog, WrappedKey } from "./shared-log.ts"
+import {
+  crowdedError,
+  encodingError,
+  goneError,
+  newerError,
+  oldServerError,
+  otherKeyError,
+  otherLogError,
+  replicaError,
+} from "./start/error.ts"
 import { outcomeFrom, pageOf, shown, stepsText, type WirePage, wholeMs } from "./wire.ts"
 
 export type PostgresOptions = {
@@ -308,7 +318,7 @@ export async function preparedLog(client: PostgresClient, options: Preparing): P
   if (encoding !== "UTF8") throw encodingError(encoding)
   if (standby) throw replicaError()
   const known = (await rowOf(client)) ?? (await create(client, options))
-  if (known.oldest > sharedSchema) throw newerError(known.oldest)
+  if (known.oldest > sharedSchema) throw newerError(known.oldest, sharedSchema)
   if (known.fingerprint !== options.fingerprint) throw otherKeyError()
   if (options.follows !== undefined && options.follows !== known.id) throw otherLogError()
   refuseOddClock(options.clock.now(), known.time)
@@ -371,48 +381,3 @@ function plain(text: string): string {
   if (!/^[\w:+/=-]*$/.test(text)) throw new Error("a name that PostgreSQL is told has odd letters")
   return text
 }
-
-const startFault = (id: string, message: string) =>
-  new Fault("failed_precondition", `start.${id}`, message)
-
-const oldServerError = (version: number) =>
-  startFault(
-    "database_old",
-    `PostgreSQL ${Math.floor(version / 10_000)} is too old; use version 14 or a newer one`,
-  )
-const encodingError = (encoding: string) =>
-  startFault(
-    "database_encoding",
-    `the database keeps texts as ${encoding}; make one with the encoding UTF8`,
-  )
-const replicaError = () =>
-  startFault(
-    "database_replica",
-    "the setting database leads to a replica, where nothing can be written; name the primary",
-  )
-const newerError = (schema: number) =>
-  startFault(
-    "database_newer",
-    `the log in PostgreSQL was written by a newer Latchkey (it takes schema ${schema}, this one ` +
-      `knows up to ${sharedSchema}); start that version`,
-  )
-const otherKeyError = () =>
-  startFault(
-    "master_key_wrong",
-    "the log in PostgreSQL was begun with another master key than this node's; give every node " +
-      "the same one, with LATCHKEY_MASTER_KEY or --master-key-file",
-  )
-const otherLogError = () =>
-  startFault(
-    "database_other",
-    "this data folder belongs to another log than the one in that database; start with an empty " +
-      "folder, or name the other database",
-  )
-const goneError = () =>
-  startFault(
-    "database_empty",
-    "this data folder belongs to a log in PostgreSQL, and that database has none; nothing was " +
-      "changed. Name the right database, or restore it",
-  )
-const crowdedError = () =>
-  startFault("nodes_many", "256 nodes have been there within a day; start no more of them")

@@ -1,7 +1,7 @@
 /**
  * The checksum chain of the log. Each write adds a row: where the log ended, and a sum of the row
  * before it with a random value, so that two histories never have the same sum, whatever they hold.
- * A trigger adds the rows, so that nodes of a version that knows nothing of the chain add them, too.
+ * A trigger adds the rows, so that nodes of a version without the chain add them, too.
  */
 export const chainAdditions = `
 ALTER TABLE latchkey.log ADD COLUMN IF NOT EXISTS chain text NOT NULL DEFAULT '';

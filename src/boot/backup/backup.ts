@@ -66,9 +66,8 @@ export async function backup(request: BackupRequest): Promise<Saved> {
     const part = partOf(request.to)
     const made = isFile ? [copy, part] : [copy]
     dropMade(folder, request.warn)
-    noteMade(folder, made)
     return await unlessInterrupted([...made, folder.backupMade], () =>
-      save(request, { folder, isInUse, copy, part }),
+      save(request, { folder, isInUse, copy, part, made }),
     )
   } finally {
     rmSync(copy, { force: true })
@@ -84,14 +83,17 @@ type Place = {
   readonly copy: string
   /** The backup as long as it is not all there. */
   readonly part: string
+  /** The files that are in the way until it is. */
+  readonly made: readonly string[]
 }
 
 async function save(request: BackupRequest, place: Place): Promise<Saved> {
-  const { folder, isInUse, copy, part } = place
+  const { folder, isInUse, copy, part, made } = place
   const { to, clock, encryption } = request
   const database = { file: folder.database, isInUse }
   await dropLeftovers({ ...request, folder, isEncrypted: encryption !== undefined })
   refuseWithoutRoom(dirname(copy), snapshotSize(database))
+  noteMade(folder, made)
   const snapshot = takeSnapshot(database, copy)
   let manifest: Manifest | undefined
   const packed = await pack(

@@ -19,6 +19,7 @@ import { backupName, labelOf } from "../../../src/boot/backup/rotation.ts"
 import { claimFolder } from "../../../src/boot/folder/claim.ts"
 import { folderAt } from "../../../src/boot/folder/folder.ts"
 import { findByLoginName } from "../../../src/domain/user/index.ts"
+import { systemClock } from "../../../src/kernel/clock.ts"
 import { systemRandom } from "../../../src/kernel/crypto/random.ts"
 import { drill } from "../../../src/server/operator/drill.ts"
 import { bringBack, configFor, houseOf, type Open, openData, save, setUpData } from "./house.ts"
@@ -123,14 +124,14 @@ describe("a backup", () => {
 
   test("names what it makes as long as it is not all there", async () => {
     const place = house.fresh("backups")
-    const label = labelOf(folderAt(data), systemRandom)
-    // What is reported while it is made: no file, as it seems to be.
-    mkdirSync(join(place, `${backupName(label, 0)}.part`), { recursive: true })
+    mkdirSync(place)
     let named: unknown
-    const warn = () => {
+    // The time is asked for when all but the list of contents is written.
+    const now = () => {
       named = JSON.parse(readFileSync(join(data, "backup.made"), "utf8"))
+      return 0
     }
-    await save(data, join(place, "mine"), { warn })
+    await save(data, join(place, "mine"), { clock: { ...systemClock, now } })
     expect(named).toEqual([
       join(data, "backup.part"),
       expect.stringMatching(/\/mine\.[\w-]+\.part$/),

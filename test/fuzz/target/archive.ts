@@ -6,13 +6,14 @@ import { verifyEvents } from "../../../src/boot/audit/verify.ts"
 import { pack, unpack } from "../../../src/boot/backup/archive.ts"
 import { type Bytes, nowhere } from "../../../src/boot/backup/bytes.ts"
 import { manifestOf, parts } from "../../../src/boot/backup/manifest.ts"
+import { sealed } from "../../../src/boot/backup/seal.ts"
 import { hashOfLine, publicJwkOf, sealLine } from "../../../src/kernel/crypto/chain.ts"
 import { edKey } from "../engine/keys.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 
 const streamOf = (bytes: Uint8Array): Bytes => new Blob([new Uint8Array(bytes)]).stream()
 
-async function tarOf(files: Readonly<Record<string, string>>): Promise<Buffer> {
+async function packedOf(files: Readonly<Record<string, string>>): Promise<Buffer> {
   const sources = Object.entries(files).map(([name, content]) => ({
     name: name as (typeof parts)[number],
     size: content.length,
@@ -20,9 +21,11 @@ async function tarOf(files: Readonly<Record<string, string>>): Promise<Buffer> {
   }))
   const snapshot = { position: 1, newest: null, schema: 1 } as Parameters<typeof manifestOf>[0]
   const packed = await pack(sources, (sums) => manifestOf(snapshot, sums, 0), undefined)
-  const compressed = Buffer.from(await new Response(packed).arrayBuffer())
-  return Buffer.from(Bun.zstdDecompressSync(compressed))
+  return Buffer.from(await new Response(packed).arrayBuffer())
 }
+
+const tarOf = async (files: Readonly<Record<string, string>>): Promise<Buffer> =>
+  Buffer.from(Bun.zstdDecompressSync(await packedOf(files)))
 
 /** Backups, as the tar that they are once decompressed; after "raw:" the compressed file itself. */
 export const backupArchive = fuzzTarget({
@@ -30,7 +33,7 @@ export const backupArchive = fuzzTarget({
   seeds: async () => {
     const files = { "latchkey.db": "database", "latchkey.toml": "a = 1" }
     const tar = await tarOf(files)
-    const raw = Buffer.concat([Buffer.from("raw:"), zstdCompressSync(tar)])
+    const raw = Buffer.concat([Buffer.from("raw:"), await packedOf(files)])
     return [tar, await tarOf({ "latchkey.db": "" }), raw, "raw:age-encryption.org/v1\n-> X"]
   },
   tokens: [
@@ -39,9 +42,9 @@ export const backupArchive = fuzzTarget({
   ],
   parse: async (input) => {
     const isRaw = input.subarray(0, 4).equals(Buffer.from("raw:"))
-    const bytes = isRaw ? input.subarray(4) : zstdCompressSync(input)
+    const bytes = isRaw ? streamOf(input.subarray(4)) : sealed(streamOf(zstdCompressSync(input)))
     const placed: string[] = []
-    const manifest = await unpack(streamOf(bytes), {}, async (part, fill) => {
+    const manifest = await unpack(bytes, {}, async (part, fill) => {
       placed.push(part)
       return fill(nowhere)
     })

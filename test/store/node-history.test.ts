@@ -137,6 +137,32 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     expect(names(await node({ file: filename }))).toEqual(names(third))
   })
 
+  test("ignores a link that an older version has left behind", async () => {
+    const first = await node()
+    await open(first, 1, 2, "before")
+    const { filename } = first.database
+    const markIn = () => {
+      const file = new Database(filename)
+      const row = file
+        .query<{ value: string }, []>("SELECT value FROM meta WHERE key = 'log_mark'")
+        .get()
+      file.close()
+      return row?.value ?? ""
+    }
+    const stale = markIn()
+    await open(first, 3, 4, "by the older version")
+    await leave(first)
+    const file = new Database(filename)
+    file.run("UPDATE meta SET value = ? WHERE key = 'log_mark'", [stale])
+    file.close()
+    await asked("DELETE FROM latchkey.chain WHERE position < 4")
+    const again = await node({ file: filename })
+    await caughtUp(again)
+    expect(names(again)).toHaveLength(4)
+    expect(JSON.parse(stale).position).toBe(2)
+    await until(() => JSON.parse(markIn()).position === 4)
+  })
+
   test("keeps the links of its last 100,000 positions, and those that a node is in", async () => {
     const first = await node()
     await open(first, 1, 1, "one")

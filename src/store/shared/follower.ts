@@ -4,7 +4,7 @@ import { claimSum, headOf } from "../log/row.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
 import type { Replica } from "../log/write/committer.ts"
 import { numberAt } from "../retention/horizon.ts"
-import type { Change, Expired, Page, Place, SharedLog } from "./shared-log.ts"
+import type { Change, Expired, Mark, Page, Place, SharedLog } from "./shared-log.ts"
 
 /** Writes what the shared log says into this node's own file. */
 export type Follower = {
@@ -61,18 +61,20 @@ export function followerOf({ database, local, shared, forget }: FollowerParts): 
 }
 
 /** How far a file has come. */
-export const placeOf = (database: Database): Place => ({
-  position: headOf(database),
-  number: numberAt(database, "log_number"),
-  epoch: numberAt(database, "log_epoch"),
-  ...markOf(database),
-})
+export function placeOf(database: Database): Place {
+  const position = headOf(database)
+  const number = numberAt(database, "log_number")
+  const mark = markOf(database)
+  // An older version moves on without storing its link: the next page brings the right one.
+  const isValid = mark !== undefined && mark.position >= position && mark.number >= number
+  return { position, number, epoch: numberAt(database, "log_epoch"), ...(isValid && { mark }) }
+}
 
-function markOf(database: Database): Pick<Place, "mark"> {
+function markOf(database: Database): Mark | undefined {
   const row = database
     .query<{ value: string }, []>("SELECT value FROM meta WHERE key = 'log_mark'")
     .get()
-  return row ? { mark: JSON.parse(row.value) } : {}
+  return row ? JSON.parse(row.value) : undefined
 }
 
 type Bytes = Uint8Array<ArrayBuffer>

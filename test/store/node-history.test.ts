@@ -163,6 +163,24 @@ describe.runIf(needs("postgres"))("a log that was restored to an earlier state",
     await until(() => JSON.parse(markIn()).position === 4)
   })
 
+  test("is refused by a node alone whose link was dropped, with what to do there", async () => {
+    const first = await node()
+    await open(first, 1, 2, "kept")
+    const { filename } = first.database
+    await leave(first)
+    const second = await node()
+    await open(second, 3, 4, "since")
+    await caughtUp(second)
+    await asked("DELETE FROM latchkey.chain WHERE position < 4")
+    const cause = await node({ file: filename }).catch((each: unknown) => each)
+    expect(cause).toMatchObject({
+      id: "store.database_differs",
+      message: expect.stringMatching(/Start this node with an empty.*other nodes are not affected/),
+    })
+    expect(`${cause}`).not.toMatch(/Stop all nodes|Restore the database/)
+    expect(names(await node())).toEqual(names(second))
+  })
+
   test("keeps the links of its last 100,000 positions, and those that a node is in", async () => {
     const first = await node()
     await open(first, 1, 1, "one")

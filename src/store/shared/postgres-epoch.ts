@@ -174,13 +174,16 @@ const differsError = (first: number) =>
       `answers nothing. ${advice}`,
   )
 
+/** Only this node is behind what the chain still covers: the others are compared as usual. */
 const incomparableError = (position: number, oldest: number) =>
   new Fault(
     "unavailable",
     otherHistory,
     `this data folder ends at position ${position}, and the checksum chain of the log in ` +
-      `PostgreSQL begins at position ${oldest}, so nobody can tell whether they have the same ` +
-      `history. This node answers nothing. ${advice}`,
+      `PostgreSQL begins at position ${oldest}, so they can't be compared. The folder was not ` +
+      "used for more than a week, or was restored from a backup. This node answers nothing. " +
+      "Start this node with an empty data folder, which is made anew from the log; the other " +
+      "nodes are not affected",
   )
 
 export const lostError = (position: number, head: number) =>

@@ -3,6 +3,15 @@ import { type FormMax, formWithin } from "../kernel/body.ts"
 /** Fields of a posted page. A missing one reads as empty, a repeated one as its first. */
 export type Fields = { readonly get: (name: string) => string }
 
+/**
+ * The code and the key of a link. The script of the page fills in all that the link has behind the
+ * #, which reaches no server log; links of earlier versions have the key in the query.
+ */
+export function linkCodeIn(fields: Fields): { readonly code: string; readonly key: string } {
+  const [code = "", key = fields.get("key")] = fields.get("code").trim().split("&key=")
+  return { code, key }
+}
+
 /** Reads a form; undefined for a body that no page of ours posts. */
 export async function fieldsOf(request: Request): Promise<Fields | undefined> {
   const form = await formWithin(request, pageMax)

@@ -449,7 +449,7 @@ test("a link for a passkey stays valid by its own key after ten wrong codes", as
   const typed = await browser.go(address)
   for (let count = 0; count < 10; count++) await browser.post(typed, { code: "wrong" })
   expect((await browser.post(typed, { code })).response.status).toBe(429)
-  const begun = await browser.post(await browser.go(`${address}&key=${key}`), { code })
+  const begun = await browser.post(await browser.go(address), { code: `${code}&key=${key}` })
   expect(begun.page).toContain("data-key-options")
   expect(begun.page).toContain(`name="key" value="${key}"`)
 })

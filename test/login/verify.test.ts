@@ -78,6 +78,18 @@ describe.each([
     expect((await browser.post(opened, { code })).page).toContain(words)
   })
 
+  test("is valid with the key behind its #, as the page's script posts it", async () => {
+    const code = await sent(of)
+    const browser = browserOf(provider)
+    const typed = await browser.go(link())
+    for (let count = 0; count < 10; count++) await browser.post(typed, { code: "AAAAAA" })
+    const { key } = sentCode(provider.cx(), id, of) ?? { key: "" }
+    const wrong = `${code}&key=${"A".repeat(key.length)}`
+    expect((await browser.post(typed, { code: wrong })).response.status).toBe(429)
+    const done = await browser.post(typed, { code: `${code}&key=${key}` })
+    expect(done.page).toContain(words)
+  })
+
   test("tells nobody who is here: wrong, absent, or a service user", async () => {
     await sent(of)
     const ids = [id, "404", JSON.parse(provider.setup.serviceKey).userId]

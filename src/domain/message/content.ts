@@ -192,10 +192,10 @@ export function pageLink(cx: Cx, kind: Kind, led: Led): string {
   if (code === "") return `${publicUrl}${path}`
   const parameters = new URLSearchParams({ userId, organization: orgId, ...more })
   if (codeId !== "") parameters.set("codeId", codeId)
-  // Worth nothing without the code, so that it may stand where servers log it.
-  if (key !== "") parameters.set("key", key)
   if (requestId !== "") parameters.set("request", requestId)
-  return `${publicUrl}${path}?${parameters}#${encodeURIComponent(code)}`
+  // No server on the way logs what is behind the #; `linkCodeIn` of the pages parses it.
+  const fragment = `${encodeURIComponent(code)}${key && `&key=${key}`}`
+  return `${publicUrl}${path}?${parameters}#${fragment}`
 }
 
 type Page = { readonly path: string; readonly more?: Readonly<Record<string, string>> }

@@ -5,7 +5,7 @@ import { beginKey, hasKeys, homeOf, keyHolder, unknownKey, user } from "../../do
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
-import { type Fields, goTo } from "../form.ts"
+import { type Fields, goTo, linkCodeIn } from "../form.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { loginNames } from "../screen.ts"
@@ -86,7 +86,7 @@ export async function takePasskeyLink(
   const named = namedIn(fields)
   const { userId, codeId, linkKey } = named
   const given = fields.get("credential")
-  const code = fields.get("code")
+  const { code } = linkCodeIn(fields)
   if (userId === "" || userId.length > idMax || codeId.length > idMax) {
     return links.next(loginContext, { userId: userId.slice(0, idMax), codeId: "", linkKey: "" })
   }
@@ -121,7 +121,7 @@ type Named = Readonly<Record<"userId" | "codeId" | "linkKey", string>>
 const namedIn = (fields: Fields): Named => ({
   userId: fields.get("userId"),
   codeId: fields.get("codeId"),
-  linkKey: fields.get("key").slice(0, idMax),
+  linkKey: linkCodeIn(fields).key.slice(0, idMax),
 })
 
 function linkPage(loginContext: LoginContext, named: Named, problem?: "wrong"): Promise<Response> {

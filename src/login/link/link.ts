@@ -10,7 +10,7 @@ import { type CodeCheck, type CodeFor, checkCode, complexityFor } from "../../do
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
-import type { Fields } from "../form.ts"
+import { type Fields, linkCodeIn } from "../form.ts"
 import { notesFor } from "../note.ts"
 import type { NewPasswordProblem } from "../password/change.ts"
 import { loginPaths } from "../path.ts"
@@ -40,8 +40,7 @@ export function askLink(loginContext: LoginContext, kind: LinkKind): Promise<Res
 
 export const linkedIn = (fields: Fields): Linked => ({
   userId: fields.get("userId"),
-  code: fields.get("code").trim(),
-  key: fields.get("key"),
+  ...linkCodeIn(fields),
   organization: fields.get("organization"),
   request: fields.get("request"),
 })

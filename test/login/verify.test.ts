@@ -74,7 +74,7 @@ describe.each([
     expect((await browser.post(typed, { code })).response.status).toBe(429)
     const { key } = sentCode(provider.cx(), id, of) ?? { key: "" }
     const opened = await browser.go(`${link()}&key=${key}`)
-    expect((await browser.post(opened, { code: "BBBBBB" })).response.status).toBe(429)
+    expect((await browser.post(opened, { code: "BBBBBB" })).response.status).toBe(422)
     expect((await browser.post(opened, { code })).page).toContain(words)
   })
 

@@ -67,7 +67,7 @@ describe("wrong codes of a stranger", () => {
     const person = browser("198.51.100.7")
     expect(await guess(person, plain)).toBe("user.too_many_codes")
     expect(await guess(person, plain, "A".repeat(key.length))).toBe("user.too_many_codes")
-    expect(await guess(person, "AAAAAA", key)).toBe("user.too_many_codes")
+    expect(await guess(person, "AAAAAA", key)).toBe("wrong")
     expect(await guess(person, plain, key)).toBe("ok")
     expect(await guess(person, plain.toLowerCase(), key)).toBe("ok")
   })
@@ -89,6 +89,26 @@ test("the key of a link is that of its own code, user and purpose", async () => 
   expect(next.key).not.toBe(key)
   await exhaust(browser("203.0.113.7"))
   expect(await guess(browser("203.0.113.7"), next.plain, key)).toBe("user.too_many_codes")
+})
+
+describe("wrong codes with the key of the link", () => {
+  test("are counted apart, for all callers and the life of the code", async () => {
+    const { plain, key } = await send()
+    for (let count = 0; count < codeLimits.failedWithKey; count++) {
+      estate.clock.advance(60_000)
+      expect(await guess(browser(`203.0.113.${count}`), plain, key)).toBe("ok")
+      expect(await guess(browser(`203.0.113.${count}`), "AAAAAA", key)).toBe("wrong")
+    }
+    const person = browser("198.51.100.7")
+    for (let count = 0; count < codeLimits.failed; count++) {
+      expect(await guess(person, "AAAAAA", key)).toBe("wrong")
+    }
+    expect(await guess(person, plain, key)).toBe("user.too_many_codes")
+    // They have kept nobody out who types the code.
+    expect(await guess(browser("192.0.2.7"), plain)).toBe("ok")
+    const next = await send()
+    expect(await guess(person, next.plain, next.key)).toBe("ok")
+  })
 })
 
 test("wrong codes that an earlier version has counted are counted of all", async () => {

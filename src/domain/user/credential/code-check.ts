@@ -4,7 +4,7 @@ import type { Cx, Decision, Transaction } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
 import { type Code, type Human, hasLeft, type User, user } from "../model.ts"
 import { type CodeFor, codeAbout, linkKeyOf } from "./code.ts"
-import { countFailure, mayTryCode } from "./code-count.ts"
+import { countFailure, type GuessedCode, isKeyValid, mayTryCode } from "./code-count.ts"
 
 /** The code that a person was made last for a purpose; null where there is none. */
 export function codeOf(state: User, of: CodeFor): Code | null {
@@ -35,16 +35,27 @@ function isLinkKey(tx: Transaction, id: string, { of, key = "" }: Given): boolea
   return sent !== null && sameText(key, linkKeyOf(tx, id, { of, sealed: sent.sealed }))
 }
 
+/** The code that somebody tries to guess, whatever they show. */
+function guessedCode(tx: Transaction, id: string, of: CodeFor): GuessedCode | undefined {
+  const sent = codeOf(tx.state(user, id), of)
+  if (!sent) return undefined
+  const { sealed, expires } = sent
+  return { id: tx.secrets.hash(sealed, `${codeAbout(id, of)}/guessed`).slice(-22), expires }
+}
+
 /**
  * The same, and counts a code that is wrong, within the step: of those that come at the same
  * moment, too, only few are looked at. The right code with the key of its link is accepted
- * whatever others have tried: nobody guesses that key.
+ * whatever others have tried: nobody guesses that key. Callers with the key who guess the code
+ * have a limit of their own; once they reach it, the key lifts no limit any more.
  */
 export function tryCode(tx: Transaction, id: string, given: Given): boolean {
+  const { of } = given
+  const code = guessedCode(tx, id, of)
+  const hasKey = code !== undefined && isLinkKey(tx, id, given) && isKeyValid(tx, id, of, code.id)
+  if (!hasKey) mayTryCode(tx, id, of)
   const isRight = isCode(tx, id, given)
-  if (isRight && isLinkKey(tx, id, given)) return true
-  mayTryCode(tx, id, given.of)
-  if (!isRight) countFailure(tx, id, given.of)
+  if (!isRight) countFailure(tx, id, of, { ...(code && { code }), ...(hasKey && { hasKey }) })
   return isRight
 }
 

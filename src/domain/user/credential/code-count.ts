@@ -47,8 +47,18 @@ export type CodeCountEvent =
   /** It takes what makes a link good once. */
   | Event<"user.human.magic_link.check.succeeded">
 
-/** Who has tried a wrong code, as a keyed hash; events of earlier versions don't have it. */
-type FailedBy = { readonly caller?: string }
+/** The code of a user that somebody tries to guess: a keyed hash, and when it expires, ms UTC. */
+export type GuessedCode = { readonly id: string; readonly expires: number }
+
+/** Events of earlier versions have none of these. */
+type FailedBy = {
+  /** Who has tried a wrong code, as a keyed hash. */
+  readonly caller?: string
+  /** Absent where the user had no code, and for links to sign in. */
+  readonly code?: GuessedCode
+  /** Whether they had the key of the link. */
+  readonly hasKey?: boolean
+}
 
 /** What was tried within an hour from `since`, ms UTC; `by` each caller of whom that is known. */
 export type CodeCount = {
@@ -56,6 +66,8 @@ export type CodeCount = {
   readonly requested: number
   readonly failed: number
   readonly by?: Readonly<Record<string, number>>
+  /** Wrong codes over the life of the code that the user was made last. */
+  readonly code?: GuessedCode & { readonly failedWithKey: number }
 }
 
 const hour = 3_600_000
@@ -64,8 +76,15 @@ const hour = 3_600_000
  * Within an hour, of one person and for one purpose, however many codes are made meanwhile: codes
  * that are asked for, wrong ones of one caller, and wrong ones of all. A caller's failures keep
  * nobody else out; those of all end what can be guessed, and the link of the message stays valid.
+ * Over the life of one code: wrong ones of callers who have the key of its link, which then lifts
+ * no limit any more.
  */
-export const codeLimits = { requested: 10, failed: 10, failedByAll: 100 } as const
+export const codeLimits = {
+  requested: 10,
+  failed: 10,
+  failedByAll: 100,
+  failedWithKey: 50,
+} as const
 
 /**
  * Codes that were asked for and wrong ones that were tried, apart from the user's own stream: that
@@ -74,7 +93,8 @@ export const codeLimits = { requested: 10, failed: 10, failedByAll: 100 } as con
 export const codeCount = aggregate<CodeCountEvent, CodeCount>({
   stream: "code_count",
   retention: "transient",
-  expires: ({ since }) => since + hour,
+  expires: ({ since, code }) => Math.max(since + hour, code?.expires ?? 0),
+  revision: 2,
   initial: { since: 0, requested: 0, failed: 0 },
   evolve: {
     "user.human.email.code.requested": another("requested"),
@@ -97,10 +117,9 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
 
 function another(what: "requested" | "failed") {
   return (state: CodeCount, { time }: { readonly time: number }): CodeCount => {
-    const current = isOpenWindow(state.since, hour, time)
-      ? state
-      : { since: time, requested: 0, failed: 0 }
-    return { ...current, [what]: current[what] + 1 }
+    if (isOpenWindow(state.since, hour, time)) return { ...state, [what]: state[what] + 1 }
+    const { code } = state
+    return { since: time, requested: 0, failed: 0, ...(code && { code }), [what]: 1 }
   }
 }
 
@@ -108,10 +127,17 @@ function anotherFailed(
   state: CodeCount,
   event: { readonly time: number; readonly data: FailedBy },
 ): CodeCount {
-  const next = another("failed")(state, event)
-  const { caller } = event.data
+  const { caller, code, hasKey = false } = event.data
+  const counted = code ? { ...state, code: failedFor(state, code, hasKey) } : state
+  if (hasKey) return counted
+  const next = another("failed")(counted, event)
   if (caller === undefined) return next
   return { ...next, by: { ...next.by, [caller]: (next.by?.[caller] ?? 0) + 1 } }
+}
+
+function failedFor({ code: last }: CodeCount, code: GuessedCode, hasKey: boolean) {
+  const failedWithKey = last?.id === code.id ? last.failedWithKey : 0
+  return { ...code, failedWithKey: failedWithKey + (hasKey ? 1 : 0) }
 }
 
 /** Counts a code that is asked for, by which somebody is written to; refuses one too many. */
@@ -142,9 +168,21 @@ export function mayTryCode(tx: Transaction, userId: string, of: TriedFor): void 
   throw tooManyError("wrong codes were tried", since + hour - tx.now)
 }
 
+/** Whether the key of the link of a code still lifts the limits on wrong codes. */
+export function isKeyValid(tx: Transaction, userId: string, of: TriedFor, id: string): boolean {
+  const { code } = tx.state(codeCount, idOf(userId, of))
+  return code?.id !== id || code.failedWithKey < codeLimits.failedWithKey
+}
+
 /** Counts a wrong code. */
-export function countFailure(tx: Transaction, userId: string, of: TriedFor): void {
-  const counted: Draft<CodeCountEvent> = { type: failures[of], data: { caller: callerIn(tx) } }
+export function countFailure(
+  tx: Transaction,
+  userId: string,
+  of: TriedFor,
+  tried: Pick<FailedBy, "code" | "hasKey"> = {},
+): void {
+  const data = { caller: callerIn(tx), ...tried }
+  const counted: Draft<CodeCountEvent> = { type: failures[of], data }
   tx.append(codeCount, idOf(userId, of), [counted])
 }
 

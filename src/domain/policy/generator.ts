@@ -1,6 +1,6 @@
 import type { Random } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { aggregate, type Cx, type Event, type Receipt } from "../../store/index.ts"
+import { aggregate, type Cx, type Decision, type Event, type Receipt } from "../../store/index.ts"
 import { refusedError, wholeNumber } from "./bound.ts"
 
 export const generatorTypes = [
@@ -120,11 +120,17 @@ function check(type: GeneratorType, wanted: Generator): void {
   const alphabet = alphabetOf(wanted)
   if (alphabet === "")
     throw refusedError("include letters, digits or symbols: something it is made of")
-  const strength = wanted.length * Math.log2(alphabet.length)
-  if (strength < strengthMin[isSecret ? "secret" : "code"]) {
+  if (strengthOf(wanted) < strengthMin[isSecret ? "secret" : "code"]) {
     throw refusedError("this would be guessed too easily: make it longer, or include more in it")
   }
 }
+
+const strengthOf = (generator: Generator): number =>
+  generator.length * Math.log2(alphabetOf(generator).length)
+
+/** How strong codes of a kind are that are made now, in bits. */
+export const codeStrength = ({ state }: Pick<Decision, "state">, type: GeneratorType): number =>
+  strengthOf({ ...standards[type], ...state(generators, type).generator })
 
 /**
  * What is read and typed has nothing that people take for something else, but among digits. Of the

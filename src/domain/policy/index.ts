@@ -18,6 +18,7 @@ export {
 } from "./commands.ts"
 export { type DomainPolicy, domainPolicy, notification } from "./domain.ts"
 export {
+  codeStrength,
   type GeneratorType,
   generatorOf,
   generators,

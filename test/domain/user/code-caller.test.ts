@@ -1,9 +1,10 @@
 // Wrong codes are counted of who tries them: nobody's failures keep another caller out.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { changeGenerator } from "../../../src/domain/policy/generator.ts"
 import { codeCount, codeLimits } from "../../../src/domain/user/credential/code-count.ts"
 import { requestReset } from "../../../src/domain/user/credential/reset.ts"
 import { sentCode } from "../../../src/domain/user/credential/sent-code.ts"
-import { checkCode, createCode } from "../../../src/domain/user/index.ts"
+import { checkCode, createCode, createUser } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate
@@ -50,11 +51,30 @@ describe("wrong codes of a stranger", () => {
     expect(await guess(api("service-1"), plain)).toBe("ok")
   })
 
-  test("are counted of a service account whatever its address, and apart from others", async () => {
+  test("are counted of a person whatever their address, and apart from others", async () => {
     const { plain } = await send()
-    await exhaust(api("service-1", "203.0.113.7"))
-    expect(await guess(api("service-1", "198.51.100.7"), plain)).toBe("user.too_many_codes")
-    expect(await guess(api("service-2"), plain)).toBe("ok")
+    await exhaust(api("nobody", "203.0.113.7"))
+    expect(await guess(api("nobody", "198.51.100.7"), plain)).toBe("user.too_many_codes")
+    expect(await guess(api("owner"), plain)).toBe("ok")
+  })
+
+  test("on the login page of a service account do not keep the user out there", async () => {
+    await createUser(estate.cx(), "login-page", {
+      kind: "machine",
+      orgId: "org1",
+      userName: "login-page",
+      accessTokenType: "bearer",
+      name: "Login page",
+    })
+    const { plain } = await send()
+    for (let count = 0; count < 2 * codeLimits.failed; count++) {
+      expect(await guess(api("login-page"))).toBe("wrong")
+    }
+    expect(await guess(api("login-page"), plain)).toBe("ok")
+    for (let count = 2 * codeLimits.failed; count < codeLimits.failedByAll; count++) {
+      expect(await guess(api("login-page"))).toBe("wrong")
+    }
+    expect(await guess(api("login-page"), plain)).toBe("user.too_many_codes")
   })
 
   test("of many callers end the typed code, and the link stays valid", async () => {
@@ -91,15 +111,70 @@ test("the key of a link is that of its own code, user and purpose", async () => 
   expect(await guess(browser("203.0.113.7"), next.plain, key)).toBe("user.too_many_codes")
 })
 
+describe("codes below 28 bits", () => {
+  const type = "password_reset_code"
+  const digits = { includeUpperLetters: false, length: 8 }
+  const exhaustAll = async (): Promise<number> => {
+    for (let count = 0; ; count++) {
+      const said = await guess(browser("203.0.113.7", `Rotating ${count}`))
+      if (said !== "wrong") return count
+    }
+  }
+
+  test("are guessed twenty times an hour by all, whatever the browser is called", async () => {
+    await changeGenerator(estate.cx(), type, digits)
+    const { plain, key } = await send()
+    expect(await exhaustAll()).toBe(codeLimits.failedByAllIfWeak)
+    expect(await guess(browser("198.51.100.7"), plain)).toBe("user.too_many_codes")
+    expect(await guess(browser("198.51.100.7"), plain, key)).toBe("ok")
+  })
+
+  test("are told from stronger ones by their strength, not by their length", async () => {
+    await changeGenerator(estate.cx(), type, { ...digits, length: 9 })
+    await send()
+    expect(await exhaustAll()).toBe(codeLimits.failedByAll)
+  })
+
+  test("do not differ where the user has none", async () => {
+    await changeGenerator(estate.cx(), type, digits)
+    expect(await exhaustAll()).toBe(codeLimits.failedByAllIfWeak)
+  })
+})
+
+test("a code is wrong without its link after a hundred wrong ones over its life", async () => {
+  const day = 86_400
+  const nextDay = async () => {
+    estate.clock.advance(day * 1000)
+    // The newest event of a log is never dropped.
+    await checkCode(estate.cx(), "nobody", { of: "password", given: "AAAAAA" })
+    const now = estate.clock.now()
+    const limits = { position: Number.MAX_SAFE_INTEGER, stopped: () => false }
+    await estate.store.prune({ now, auditedBefore: now, ...limits })
+  }
+  await changeGenerator(estate.cx(), "password_reset_code", { expiry: 30 * day })
+  const { plain, key } = await send()
+  const person = browser("198.51.100.7")
+  for (let count = 0; count < codeLimits.failedOfCode; count++) {
+    expect(await guess(person, plain)).toBe("ok")
+    expect(await guess(browser(`203.0.113.${count}`))).toBe("wrong")
+    if (count % 5 === 4) await nextDay()
+  }
+  expect(await guess(person, plain)).toBe("wrong")
+  expect(await guess(person, plain, key)).toBe("ok")
+  const next = await send()
+  expect(await guess(person, next.plain)).toBe("ok")
+})
+
 describe("wrong codes with the key of the link", () => {
   test("are counted apart, for all callers and the life of the code", async () => {
     const { plain, key } = await send()
+    const person = browser("198.51.100.7")
     for (let count = 0; count < codeLimits.failedWithKey; count++) {
       estate.clock.advance(60_000)
-      expect(await guess(browser(`203.0.113.${count}`), plain, key)).toBe("ok")
-      expect(await guess(browser(`203.0.113.${count}`), "AAAAAA", key)).toBe("wrong")
+      const caller = count % 2 === 0 ? person : browser(`203.0.113.${count}`)
+      expect(await guess(caller, plain, key)).toBe("ok")
+      expect(await guess(caller, "AAAAAA", key)).toBe("wrong")
     }
-    const person = browser("198.51.100.7")
     for (let count = 0; count < codeLimits.failed; count++) {
       expect(await guess(person, "AAAAAA", key)).toBe("wrong")
     }

@@ -4,7 +4,13 @@ import type { Cx, Decision, Transaction } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
 import { type Code, type Human, hasLeft, type User, user } from "../model.ts"
 import { type CodeFor, codeAbout, linkKeyOf } from "./code.ts"
-import { countFailure, type GuessedCode, isKeyValid, mayTryCode } from "./code-count.ts"
+import {
+  countFailure,
+  type GuessedCode,
+  isKeyValid,
+  isTypedValid,
+  mayTryCode,
+} from "./code-count.ts"
 
 /** The code that a person was made last for a purpose; null where there is none. */
 export function codeOf(state: User, of: CodeFor): Code | null {
@@ -47,14 +53,16 @@ function guessedCode(tx: Transaction, id: string, of: CodeFor): GuessedCode | un
  * The same, and counts a code that is wrong, within the step: of those that come at the same
  * moment, too, only few are looked at. The right code with the key of its link is accepted
  * whatever others have tried: nobody guesses that key. Callers with the key who guess the code
- * have a limit of their own; once they reach it, the key lifts no limit any more.
+ * have a limit of their own; once they reach it, the key lifts no limit any more. A code that too
+ * many wrong ones were tried for is wrong itself from then on, without its key.
  */
 export function tryCode(tx: Transaction, id: string, given: Given): boolean {
   const { of } = given
   const code = guessedCode(tx, id, of)
   const hasKey = code !== undefined && isLinkKey(tx, id, given) && isKeyValid(tx, id, of, code.id)
   if (!hasKey) mayTryCode(tx, id, of)
-  const isRight = isCode(tx, id, given)
+  const isValid = hasKey || code === undefined || isTypedValid(tx, id, of, code.id)
+  const isRight = isValid && isCode(tx, id, given)
   if (!isRight) countFailure(tx, id, of, { ...(code && { code }), ...(hasKey && { hasKey }) })
   return isRight
 }

@@ -9,7 +9,9 @@ import {
   type Event,
   type Transaction,
 } from "../../../store/index.ts"
-import type { CodeFor } from "./code.ts"
+import { codeStrength } from "../../policy/index.ts"
+import { hasLeft, user } from "../model.ts"
+import { type CodeFor, codeGenerators } from "./code.ts"
 
 /** What wrong codes are counted for, apart from those of second factors. */
 type TriedFor = CodeFor | "magic_link"
@@ -67,7 +69,7 @@ export type CodeCount = {
   readonly failed: number
   readonly by?: Readonly<Record<string, number>>
   /** Wrong codes over the life of the code that the user was made last. */
-  readonly code?: GuessedCode & { readonly failedWithKey: number }
+  readonly code?: GuessedCode & { readonly failed: number; readonly failedWithKey: number }
 }
 
 const hour = 3_600_000
@@ -76,15 +78,22 @@ const hour = 3_600_000
  * Within an hour, of one person and for one purpose, however many codes are made meanwhile: codes
  * that are asked for, wrong ones of one caller, and wrong ones of all. A caller's failures keep
  * nobody else out; those of all end what can be guessed, and the link of the message stays valid.
- * Over the life of one code: wrong ones of callers who have the key of its link, which then lifts
- * no limit any more.
+ * Of codes below 28 bits fewer are looked at: callers can take as many addresses as they pay for.
+ *
+ * Over the life of one code: wrong ones of all, after which it is not accepted without its link,
+ * and wrong ones of callers who have the key of the link, which then lifts no limit any more.
  */
 export const codeLimits = {
   requested: 10,
   failed: 10,
   failedByAll: 100,
+  failedByAllIfWeak: 20,
+  failedOfCode: 100,
   failedWithKey: 50,
 } as const
+
+/** In bits: a hundred guesses an hour find one in 2.6 million of such codes. */
+const strongMin = 28
 
 /**
  * Codes that were asked for and wrong ones that were tried, apart from the user's own stream: that
@@ -136,8 +145,11 @@ function anotherFailed(
 }
 
 function failedFor({ code: last }: CodeCount, code: GuessedCode, hasKey: boolean) {
-  const failedWithKey = last?.id === code.id ? last.failedWithKey : 0
-  return { ...code, failedWithKey: failedWithKey + (hasKey ? 1 : 0) }
+  const none = { failed: 0, failedWithKey: 0 }
+  const { failed, failedWithKey } = last?.id === code.id ? last : none
+  return hasKey
+    ? { ...code, failed, failedWithKey: failedWithKey + 1 }
+    : { ...code, failed: failed + 1, failedWithKey }
 }
 
 /** Counts a code that is asked for, by which somebody is written to; refuses one too many. */
@@ -163,9 +175,31 @@ export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpos
 export function mayTryCode(tx: Transaction, userId: string, of: TriedFor): void {
   const { since, failed, by } = tx.state(codeCount, idOf(userId, of))
   if (!isOpenWindow(since, hour, tx.now)) return
-  const own = by?.[callerIn(tx)] ?? 0
-  if (own < codeLimits.failed && failed < codeLimits.failedByAll) return
+  const own = isServiceAccount(tx) ? 0 : (by?.[callerIn(tx)] ?? 0)
+  if (own < codeLimits.failed && failed < failedByAllMax(tx, of)) return
   throw tooManyError("wrong codes were tried", since + hour - tx.now)
+}
+
+/** How strong the code is that they guess; the same where the user has none. */
+function failedByAllMax(tx: Decision, of: TriedFor): number {
+  const bits = codeStrength(tx, of === "magic_link" ? "otp_email" : codeGenerators[of])
+  return bits < strongMin ? codeLimits.failedByAllIfWeak : codeLimits.failedByAll
+}
+
+/**
+ * Service accounts host login pages: the wrong codes of a stranger there must not keep out the
+ * user, whose link has no key. The limits of all callers bind them.
+ */
+function isServiceAccount({ caller, state }: Decision): boolean {
+  if (caller.kind !== "user") return false
+  const account = state(user, caller.userId)
+  return !hasLeft(account) && account.kind === "machine"
+}
+
+/** Whether a code is still accepted without the key of its link. */
+export function isTypedValid(tx: Transaction, userId: string, of: TriedFor, id: string): boolean {
+  const { code } = tx.state(codeCount, idOf(userId, of))
+  return code?.id !== id || code.failed < codeLimits.failedOfCode
 }
 
 /** Whether the key of the link of a code still lifts the limits on wrong codes. */

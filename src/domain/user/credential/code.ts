@@ -27,7 +27,8 @@ export type CodeOf = "email" | "phone"
  */
 export type CodeFor = CodeOf | "invite" | "password" | "passkey"
 
-const generators = {
+/** What codes are made of. */
+export const codeGenerators = {
   email: "verify_email_code",
   phone: "verify_phone_code",
   invite: "init_code",
@@ -41,7 +42,7 @@ export function createCode(
   userId: string,
   { of, returned, urlTemplate = "" }: { of: CodeFor; returned: boolean; urlTemplate?: string },
 ): NewCode {
-  const { plain, expires } = newCode(cx, generators[of])
+  const { plain, expires } = newCode(cx, codeGenerators[of])
   const template = urlTemplateOf(urlTemplate)
   const isUserProof = !returned && (template === "" || isOwnPage(cx, template))
   const verifier = isUserProof ? byUser : verifierFrom(cx)

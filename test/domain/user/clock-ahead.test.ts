@@ -4,7 +4,7 @@ import { addPolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout } from "../../../src/domain/policy/index.ts"
 import { countRequest } from "../../../src/domain/user/credential/code-count.ts"
 import { countFailedTry } from "../../../src/domain/user/credential/lockout.ts"
-import { factorLimits } from "../../../src/domain/user/factor/check-count.ts"
+import { factorCount, factorLimits } from "../../../src/domain/user/factor/check-count.ts"
 import { registerTotp, removeTotp, verifyTotp } from "../../../src/domain/user/factor/totp.ts"
 import {
   checkPassword,
@@ -104,6 +104,44 @@ describe("after the clock was a day ahead and is corrected", () => {
     world.clock.advance(-2 * day)
     // The clock stands still: a delay would never end.
     expect(await checkPassword(world.cx(), "u1", password)).toBe("ok")
+  })
+})
+
+describe("a node whose clock is 20 seconds behind", () => {
+  const second = 1000
+  /** The first node is in a later half minute than the one that is behind. */
+  const apart = async () => {
+    const secret = await withTotp()
+    world.clock.advance(300 * second + 35 * second - (world.clock.now() % (30 * second)))
+    return secret
+  }
+
+  test("accepts no code before the one that another node has accepted", async () => {
+    const secret = await apart()
+    const next = codeOf(secret, 1)
+    expect(await tryCode(next)).toBe(true)
+    world.clock.advance(-20 * second)
+    for (const late of [-1, 0, 1]) expect(await tryCode(codeOf(secret, late))).toBe(false)
+    world.clock.advance(20 * second)
+    expect(await tryCode(next)).toBe(false)
+    world.clock.advance(60 * second)
+    expect(await tryCode(codeOf(secret))).toBe(true)
+  })
+
+  test("brings back no code where an earlier version has accepted one before it", async () => {
+    const secret = await apart()
+    const next = codeOf(secret, 1)
+    expect(await tryCode(next)).toBe(true)
+    const taken = world.store.state(world.cx(), factorCount, "u1")
+    await step((tx) =>
+      tx.append(factorCount, "u1", [
+        {
+          type: "user.human.mfa.otp.check.succeeded",
+          data: { step: taken.step - 2, ...(taken.secret && { secret: taken.secret }) },
+        },
+      ]),
+    )
+    expect(await tryCode(next)).toBe(false)
   })
 })
 

@@ -72,6 +72,7 @@ export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
   retention: "transient",
   // Whoever tries once a day gets no further by being patient.
   expires: ({ last, inRow }) => last + (inRow > 0 ? 365 * dayMs : dayMs),
+  revision: 2,
   initial: { hour: none, day: none, inRow: 0, step: 0, last: 0 },
   evolve: {
     "user.human.mfa.otp.check.failed": failed,
@@ -114,17 +115,30 @@ const another = ({ since, failed: before }: Span, time: number, lasts: number): 
 function succeeded(state: FactorCount, { time, data }: Succeeded): FactorCount {
   const right = { ...state, inRow: 0, last: time }
   if (data.step === 0) return right
-  const { secret: _, ...others } = right
-  return { ...others, step: data.step, ...(data.secret !== undefined && { secret: data.secret }) }
+  const { secret: before, ...others } = right
+  const { secret } = data
+  // A node of an earlier version may have accepted a step before the last one.
+  const isSame = before === secret && state.step <= data.step + stepsAhead - stepWindow
+  const step = isSame ? Math.max(state.step, data.step) : data.step
+  return { ...others, step, ...(secret !== undefined && { secret }) }
 }
 
+/** Time steps before and after the present one whose codes are accepted. */
+export const stepWindow = 1
+
 /**
- * The last time step of a secret of which a code was taken. A step that lies beyond the next one
- * was taken by a clock that was ahead, and one of another secret says nothing of this one.
+ * Time steps that the last one may be ahead of the present one: the clocks of two nodes may differ
+ * by 20 seconds, and each node accepts the next step by its own clock.
+ */
+const stepsAhead = 3
+
+/**
+ * The last time step of a secret of which a code was taken. A step that is further ahead was taken
+ * by a clock that has been corrected since, and one of another secret says nothing of this one.
  */
 export function lastStep(tx: Transaction, userId: string, of: Required<Taken>): number {
   const { step, secret = of.secret } = tx.state(factorCount, userId)
-  return secret === of.secret && step <= of.step + 1 ? step : 0
+  return secret === of.secret && step <= of.step + stepsAhead ? step : 0
 }
 
 /** Refuses to look at a proof where too many were wrong; asked within the same step. */

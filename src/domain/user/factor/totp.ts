@@ -4,7 +4,7 @@ import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
 import type { AdmitFactor, Check } from "./check.ts"
-import { countRight, countWrong, lastStep, mayTryFactor } from "./check-count.ts"
+import { countRight, countWrong, lastStep, mayTryFactor, stepWindow } from "./check-count.ts"
 import { isPerson, personIn } from "./ready.ts"
 
 const loadOtp = lazily(() => import("otpauth"))
@@ -166,7 +166,7 @@ const stepOf =
     const delta = new TOTP({ secret: plain, period: periodSeconds }).validate({
       token,
       timestamp: tx.now,
-      window: 1,
+      window: stepWindow,
     })
     if (delta === null) return undefined
     const now = Math.floor(tx.now / 1000 / periodSeconds)

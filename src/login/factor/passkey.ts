@@ -93,7 +93,7 @@ export async function takePasskeyLink(
   if (given !== "") {
     const tokenId = fields.get("tokenId")
     const refuses = (tx: Transaction) => !mayEnter(tx, userId)
-    const key = { userId, kind: "passkey", tokenId, given, refuses } as const
+    const key = { userId, kind: "passkey", tokenId, given, codeId, refuses } as const
     const result = await keyAttempt(loginContext, key)
     if (result.kind === "in") return result.answer
   }

@@ -212,6 +212,8 @@ type NewKey = {
   readonly kind: "passkey" | "u2f"
   readonly tokenId: string
   readonly given: string
+  /** Of the link that the registration began with, where it let them begin. */
+  readonly codeId?: string
   /** What keeps out who registers it; without a word that their session is over. */
   readonly refuses?: (tx: Transaction) => boolean
 }
@@ -219,7 +221,7 @@ type NewKey = {
 /** Registers a key; that it could be made is the first proof by it. */
 export async function keyAttempt(
   loginContext: LoginContext,
-  { userId, kind, tokenId, given, refuses }: NewKey,
+  { userId, kind, tokenId, given, codeId, refuses }: NewKey,
 ): Promise<Attempted> {
   try {
     return await attempt(loginContext, {
@@ -227,7 +229,7 @@ export async function keyAttempt(
       admit: async () => {
         const credential = jsonOf(given)
         const finish = await finishedKey(loginContext.cx, userId, {
-          ...{ kind, tokenId, credential, name: "" },
+          ...{ kind, tokenId, credential, name: "", codeId },
         })
         return (tx) => {
           finish(tx)

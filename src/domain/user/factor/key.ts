@@ -90,6 +90,8 @@ export type FinishedKey = {
   readonly tokenId: string
   readonly credential: unknown
   readonly name: string
+  /** Of the link that the registration must have begun with, where it is finished without sign-in. */
+  readonly codeId?: string | undefined
 }
 
 /**
@@ -99,10 +101,12 @@ export type FinishedKey = {
 export async function finishedKey(
   cx: Cx,
   userId: string,
-  { kind, tokenId, credential, name: given }: FinishedKey,
+  { kind, tokenId, credential, name: given, codeId: linkId }: FinishedKey,
 ): Promise<(tx: Transaction) => void> {
   const asked = { kind, tokenId, now: cx.clock.now() }
-  const { rpId, challenge } = pendingIn(personIn(cx.store.state(cx, user, userId)), asked)
+  const begun = pendingIn(personIn(cx.store.state(cx, user, userId)), asked)
+  if (linkId !== undefined && begun.codeId !== linkId) throw missingError()
+  const { rpId, challenge } = begun
   const key = await readNewKey(credential, {
     challenge,
     party: relyingPartyOf(cx, rpId),

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
+import { createPasskeyLink } from "../../src/domain/user/factor/link.ts"
+import { keysOf, user } from "../../src/domain/user/index.ts"
+import { browserOf, issuer, openProvider, type Provider } from "../oauth/provider.ts"
+import { makeKey } from "../support/authenticator.ts"
+
+let provider: Provider
+let id: string
+beforeEach(async () => {
+  provider = await openProvider()
+  id = await provider.addPerson("nina")
+})
+afterEach(() => provider.close())
+
+test.each([["the ID of a link"], ["no ID of a link"]])(
+  "a page with %s finishes no registration that began without",
+  async (given) => {
+    const cx = provider.cx()
+    const { codeId } = await createPasskeyLink(cx, id, { returned: true })
+    const { tokenId, options } = await beginKey(cx, id, { kind: "passkey" })
+    const { creation } = makeKey(options, { origin: issuer })
+    const browser = browserOf(provider)
+    const page = await browser.go(`/ui/login/passkey/set?userId=${id}&codeId=${codeId}`)
+    const fields = given === "no ID of a link" ? { codeId: "" } : {}
+    const credential = JSON.stringify(creation)
+    const end = await browser.post(page, { ...fields, tokenId, credential, code: "wrong" })
+    expect(end.path).not.toContain("/ui/login/signedin")
+    const keys = () => keysOf(provider.store.state(provider.cx(), user, id))
+    expect(keys()).toEqual([])
+    await finishKey(cx, id, { kind: "passkey", tokenId, credential: creation, name: "Key" })
+    expect(keys()).toHaveLength(1)
+  },
+)

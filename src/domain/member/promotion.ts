@@ -55,8 +55,9 @@ const listedMax = 100
 
 /**
  * Refuses to permit a user more as long as somebody can sign in as them with what the caller does
- * not know of: whatever other users created for them is listed, until the caller confirms it. What
- * the caller created, and whoever holds the same permissions, is nothing to confirm.
+ * not know of: whatever other users created for them, or could have created as them, is listed
+ * until the caller confirms it. What the caller created, and whoever holds the same permissions, is
+ * nothing to confirm.
  */
 export function mustBeConfirmed(
   tx: Transaction,
@@ -70,7 +71,8 @@ export function mustBeConfirmed(
   throw new Fault(
     "failed_precondition",
     "member.credentials_unconfirmed",
-    "other users created credentials that sign in as this user; remove them, or confirm those " +
+    "other users set credentials or addresses of this user, or could sign in as the user when " +
+      "they were set; remove or replace these, or confirm those " +
       "in the details with confirmed_credentials of CreateAdministrator, UpdateAdministrator or " +
       "UpdateRole",
     { preconditions: open.slice(0, listedMax) },
@@ -88,9 +90,11 @@ function unsafeCredentials(tx: Transaction, { target, userId, permissions }: Pro
   }
   return foreignCredentials(tx.state(user, userId), tx.now)
     .filter(({ by }) => !isTrusted(by))
-    .map(({ kind, id, by, at }) => ({
+    .map(({ kind, id, by, at, isInherited }) => ({
       type: kind,
       subject: [userId, kind, id, at, by].map((each) => encodeURIComponent(each)).join("/"),
-      description: `created by the user ${by} on ${new Date(at).toISOString()}`,
+      description: isInherited
+        ? `created on ${new Date(at).toISOString()}, when the user ${by} could sign in as this user`
+        : `created by the user ${by} on ${new Date(at).toISOString()}`,
     }))
 }

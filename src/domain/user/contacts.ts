@@ -1,5 +1,6 @@
 import type { Editor, Erasure, Event } from "../../store/index.ts"
 import type { Code, Human, PasswordCode, User } from "./model.ts"
+import { noted, originIn } from "./origins.ts"
 import {
   byOrganization,
   byUser,
@@ -103,6 +104,7 @@ export function emailWithLink(
 }
 
 type Of<Type extends ContactEvent["type"]> = Extract<ContactEvent, { type: Type }> & {
+  readonly id: string
   readonly time: number
   readonly editor: Editor
   readonly erase?: Erasure | null
@@ -115,7 +117,8 @@ type Folds = {
 /** What these events make of a person; a part of the user's `evolve`. */
 export const contactFolds: Folds = {
   "user.human.email.changed": (state, event) =>
-    human(state, event, ({ passwordCode, returnedCodes }) => ({
+    human(state, event, ({ passwordCode, returnedCodes, ...person }) => ({
+      ...(!event.data.isSuperseded && noted(person, "email", { origin: originIn(person, event) })),
       email: {
         address: event.private?.email ?? "",
         verified: false,
@@ -147,7 +150,8 @@ export const contactFolds: Folds = {
       ...returnedWith(returnedCodes, "email", event.data),
     })),
   "user.human.phone.changed": (state, event) =>
-    human(state, event, ({ passwordCode }) => ({
+    human(state, event, ({ passwordCode, ...person }) => ({
+      ...noted(person, "phone", { origin: originIn(person, event) }),
       phone: { number: event.private?.phone ?? "", verified: false },
       phoneCode: null,
       passwordCode: codeBesides("sms", passwordCode),
@@ -168,7 +172,8 @@ export const contactFolds: Folds = {
       ...returnedWith(returnedCodes, "phone", event.data),
     })),
   "user.human.phone.removed": (state, event) =>
-    human(state, event, ({ passwordCode }) => ({
+    human(state, event, ({ passwordCode, ...person }) => ({
+      ...noted(person, "phone"),
       phone: null,
       phoneCode: null,
       passwordCode: codeBesides("sms", passwordCode),

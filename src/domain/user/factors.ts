@@ -1,6 +1,15 @@
 import type { Editor, Event } from "../../store/index.ts"
 import type { Human, User } from "./model.ts"
-import { kindOfKey, noted, notedOrigin, type Origin, originOf, originOfCode } from "./origins.ts"
+import {
+  kindOfKey,
+  noted,
+  notedOrigin,
+  type Origin,
+  originIn,
+  originOfCode,
+  originWith,
+  type WithOrigins,
+} from "./origins.ts"
 
 /** What a person proves themself with beside a password, and how it came about. */
 export type FactorEvent =
@@ -84,7 +93,7 @@ export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
       readonly begun: number
       /** Of the link that it uses up. */
       readonly codeId?: string | undefined
-      /** Who could read that link, where it was somebody else. */
+      /** Who began it or could read that link, where it was somebody else. */
       readonly origin?: Origin
     }
   | ({
@@ -191,20 +200,26 @@ export const factorFolds: Folds = {
       const { codeId, expires } = event.data
       return { link: event.private ? { codeId, expires, sealed: event.private.sealed } : undefined }
     })
-    return withOrigin(next, "passkey_code", { origin: originOfCode(event) })
+    if (!isPerson(state)) return next
+    const origin = originOfCode(state, event, { kind: "passkey_code", to: "email" })
+    return withOrigin(next, "passkey_code", { origin })
   },
   "user.human.passwordless.initialization.code.used": (state, event) =>
-    changed(state, event, () => ({ link: undefined })),
+    withOrigin(
+      changed(state, event, () => ({ link: undefined })),
+      "passkey_code",
+      {},
+    ),
 }
 
 function changed(
   state: User,
   { time }: { readonly time: number },
-  change: (factors: Factors) => Partial<Factors>,
+  change: (factors: Factors, person: Human) => Partial<Factors>,
 ): User {
   if (!isPerson(state)) return state
   const factors = factorsOf(state)
-  return { ...state, changed: time, factors: { ...factors, ...change(factors) } }
+  return { ...state, changed: time, factors: { ...factors, ...change(factors, state) } }
 }
 
 const isPerson = (state: User): state is Human => "kind" in state && state.kind === "human"
@@ -222,31 +237,37 @@ type Noting = Parameters<typeof noted>
 const withOrigin = (state: User, kind: Noting[1], of: Noting[2]): User =>
   isPerson(state) ? { ...state, ...noted(state, kind, of) } : state
 
-/**
- * Only the newest registration of a kind goes on. What was begun with a code is of whoever could
- * read that.
- */
+/** Only the newest registration of a kind goes on. */
 const keyAdded = (state: User, event: Added, kind: KeyKind): User =>
-  changed(state, event, ({ keys }) => {
+  changed(state, event, ({ keys }, person) => {
     const others = Object.entries(keys).filter(
       ([, key]) => key.state === "ready" || key.kind !== kind,
     )
     const { tokenId, rpId, codeId } = event.data
     const challenge = event.private?.challenge ?? ""
-    const reader =
-      codeId !== undefined && isPerson(state) ? notedOrigin(state, "passkey_code") : undefined
+    const origin = originOfKey(person, event, codeId)
     const key: WebAuthnKey = {
       ...{ kind, rpId, state: "pending", challenge, begun: event.time, codeId },
-      ...(reader && { origin: reader }),
+      ...(origin && { origin }),
     }
     return { keys: { ...Object.fromEntries(others), [tokenId]: key } }
   })
 
+/** What was begun with a code is also of whoever could read that. */
+function originOfKey(
+  state: WithOrigins,
+  event: At,
+  codeId: string | undefined,
+): Origin | undefined {
+  if (codeId === undefined) return originIn(state, event)
+  return originWith(notedOrigin(state, "passkey_code"), event)
+}
+
 function keyVerified(state: User, event: Verified): User {
   const { tokenId: id } = event.data
   const pending = isPerson(state) ? factorsOf(state).keys[id] : undefined
-  const reader = pending?.state === "pending" ? pending.origin : undefined
-  const origin = originOf(event) ?? reader
+  const begun = pending?.state === "pending" ? pending.origin : undefined
+  const origin = originWith(begun, event)
   const next = keyReady(state, event)
   return pending ? withOrigin(next, kindOfKey(pending.kind), { id, origin }) : next
 }

@@ -1,10 +1,14 @@
+import { ceremonyMs } from "./factor/webauthn.ts"
 import { factorsOf } from "./factors.ts"
 import { linksOf } from "./links.ts"
 import { hasLeft, type User } from "./model.ts"
-import { type CredentialKind, kindOfKey, notedOrigin, type Origin } from "./origins.ts"
+import { type CredentialKind, creatorsOf, kindOfKey, notedOrigin, type Origin } from "./origins.ts"
 
-/** Something that a user signs in with, or can begin to, and that somebody else created. */
-export type ForeignCredential = Origin & {
+/**
+ * Something that a user signs in with, or can begin to, and that somebody else created; or that was
+ * created while somebody else could sign in as the user.
+ */
+export type ForeignCredential = Required<Pick<Origin, "by" | "at" | "isInherited">> & {
   readonly kind: CredentialKind
   /** Empty for what a user has one of. */
   readonly id: string
@@ -13,13 +17,22 @@ export type ForeignCredential = Origin & {
 /** What others created that a user can sign in with at a time, ms UTC. */
 export function foreignCredentials(state: User, now: number): readonly ForeignCredential[] {
   if (hasLeft(state)) return []
-  return credentialsOf(state, now).flatMap(({ kind, id = "" }) => {
-    const origin = notedOrigin(state, kind, id)
-    return origin ? [{ kind, id, ...origin }] : []
+  return credentialsOf(state, now).flatMap(({ kind, id = "", begun }) => {
+    const origin = begun ?? notedOrigin(state, kind, id)
+    if (!origin) return []
+    const { at, isInherited = false } = origin
+    return creatorsOf(origin).map((by, index) => {
+      return { kind, id, by, at, isInherited: isInherited || index > 0 }
+    })
   })
 }
 
-type Credential = { readonly kind: CredentialKind; readonly id?: string }
+/** `begun`: who began what is not finished, where it was somebody else. */
+type Credential = {
+  readonly kind: CredentialKind
+  readonly id?: string
+  readonly begun?: Origin | undefined
+}
 
 function credentialsOf(
   state: Exclude<User, { readonly status: "absent" | "removed" }>,
@@ -35,13 +48,20 @@ function credentialsOf(
     ]
   }
   const { keys, link } = factorsOf(state)
-  const ready = Object.entries(keys).filter(([, key]) => key.state === "ready")
+  const listed = Object.entries(keys).filter(
+    ([, key]) => key.state === "ready" || now < key.begun + ceremonyMs,
+  )
   return [
+    ...(state.email.address === "" ? [] : [of("email")]),
+    ...(state.phone ? [of("phone")] : []),
     ...(state.password ? [of("password")] : []),
     ...(isValid(state.passwordCode) ? [of("password_code")] : []),
     ...(isValid(state.invite) ? [of("invitation")] : []),
     ...(isValid(link) ? [of("passkey_code")] : []),
-    ...ready.map(([id, { kind }]) => of(kindOfKey(kind), id)),
+    ...listed.map(([id, key]) => ({
+      ...of(kindOfKey(key.kind), id),
+      begun: key.state === "pending" ? key.origin : undefined,
+    })),
     ...linksOf(state).map(({ linkId }) => of("provider_link", linkId)),
   ]
 }

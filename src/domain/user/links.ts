@@ -2,7 +2,7 @@ import type { Editor, Event } from "../../store/index.ts"
 import { emailWithLink } from "./contacts.ts"
 import { factorsOf } from "./factors.ts"
 import type { Human, User } from "./model.ts"
-import { noted, originOf } from "./origins.ts"
+import { noted, originIn } from "./origins.ts"
 
 /** What a person signs in with elsewhere, and how that came and went. */
 export type LinkEvent =
@@ -52,7 +52,7 @@ export const linkFolds: Folds = {
     const { linkId, idpId, authority } = data
     const links = [...linksOf(state), { linkId, idpId, authority, ...secret, added: time }]
     const email = emailWithLink(state, { data, editor })
-    const origins = noted(state, "provider_link", { id: linkId, origin: originOf(event) })
+    const origins = noted(state, "provider_link", { id: linkId, origin: originIn(state, event) })
     return { ...state, links, email, changed: time, ...origins }
   },
   // What signed in with it is over, as with any other factor that is taken away.

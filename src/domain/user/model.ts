@@ -16,14 +16,14 @@ import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
 import { type IdpLink, type LinkEvent, linkFolds } from "./links.ts"
 import {
   noted,
-  notedOrigin,
-  type Origin,
-  originOf,
+  notedContacts,
+  notedPassword,
   originOfCode,
   originOfMachine,
+  type PasswordProof,
   type WithOrigins,
 } from "./origins.ts"
-import { byOrganization, isNobody, type VerifiedBy } from "./verifier.ts"
+import { byOrganization, type VerifiedBy } from "./verifier.ts"
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
 export type Gender = (typeof genders)[number]
@@ -106,7 +106,11 @@ export type UserEvent =
   | Event<"user.human.avatar.removed">
   | Event<
       "user.human.password.changed",
-      { readonly changeRequired: boolean; readonly isFirst?: boolean },
+      {
+        readonly changeRequired: boolean
+        readonly isFirst?: boolean
+        readonly proof?: PasswordProof
+      },
       Hashes
     >
   | Event<
@@ -296,6 +300,7 @@ export const user = aggregate<UserEvent, User>({
       loginNames: secret?.loginNames ?? [],
       profile: secret?.profile ?? nobody,
       ...firstContacts({ ...event, private: secret }),
+      ...notedContacts(event, { hasPhone: Boolean(secret?.phone) }),
       emailCode: null,
       phoneCode: null,
       password: null,
@@ -326,13 +331,18 @@ export const user = aggregate<UserEvent, User>({
         password: passwordOf(event),
         passwordCode: undefined,
         invite: undefined,
-        ...noted(person, "password", { origin: originOfPassword(person, event) }),
+        ...notedPassword(person, event),
       })),
     "user.human.password.code.added": (state, event) =>
       human(state, event, (person) => ({
         passwordCode: passwordCodeOf(event),
         changed: person.changed,
-        ...noted(person, "password_code", { origin: originOfCode(event) }),
+        ...noted(person, "password_code", {
+          origin: originOfCode(person, event, {
+            kind: "password_code",
+            to: event.data.channel === "sms" ? "phone" : "email",
+          }),
+        }),
       })),
     // The password is the same, and so is what hangs from it.
     "user.human.password.hash.updated": (state, { data, private: secret, ...event }) =>
@@ -345,7 +355,9 @@ export const user = aggregate<UserEvent, User>({
         invite: inviteOf(event),
         changed: person.changed,
         ...returnedWith(person.returnedCodes, "invite", event.data),
-        ...noted(person, "invitation", { origin: originOfCode(event) }),
+        ...noted(person, "invitation", {
+          origin: originOfCode(person, event, { kind: "invitation", to: "email" }),
+        }),
       })),
     "user.human.invite.check.succeeded": (state, event) =>
       human(state, event, () => ({ invite: undefined })),
@@ -442,19 +454,6 @@ const secretOf = (event: {
   readonly private: { readonly hashedSecret: string } | null
 }): MachineSecret | null =>
   event.private && { id: event.data.secretId, hash: event.private.hashedSecret }
-
-/** Whoever could read the code that a password was set with can have set it. */
-function originOfPassword(
-  person: Human,
-  event: At & { readonly id: string; readonly editor: Editor },
-): Origin | undefined {
-  const { passwordCode, invite } = person
-  if (!isNobody(event.editor)) return originOf(event)
-  return (
-    (passwordCode && notedOrigin(person, "password_code")) ||
-    (invite && notedOrigin(person, "invitation"))
-  )
-}
 
 /** Null once a newer password or the removal of the user has erased the hash. */
 const passwordOf = (event: {

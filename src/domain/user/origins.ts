@@ -1,7 +1,16 @@
 import type { Editor } from "../../store/index.ts"
 
 /** Another user who created what a user signs in with, or can begin to, and when, ms UTC. */
-export type Origin = { readonly by: string; readonly at: number }
+export type Origin = {
+  readonly by: string
+  readonly at: number
+  /** Whether the user or nobody created it while `by` could sign in as the user. */
+  readonly isInherited?: boolean
+  /** Further users who could sign in as the user when it was created. */
+  readonly others?: readonly string[]
+  /** When a code expires, ms UTC. */
+  readonly expires?: number
+}
 
 /** By kind and ID; absent for what the user created, and where others created nothing. */
 export type WithOrigins = { readonly origins?: Readonly<Record<string, Origin>> }
@@ -10,6 +19,7 @@ export type WithOrigins = { readonly origins?: Readonly<Record<string, Origin>> 
 export const credentialKinds = [
   ...(["password", "password_code", "invitation", "passkey", "passkey_code"] as const),
   ...(["security_key", "provider_link", "service_key", "client_secret", "access_token"] as const),
+  ...(["email", "phone"] as const),
 ] as const
 export type CredentialKind = (typeof credentialKinds)[number]
 
@@ -23,11 +33,69 @@ export const originOf = ({ id, editor: { user: by }, time }: Creation): Origin |
 export const originOfMachine = ({ editor: { user: by }, time }: Creation): Origin | undefined =>
   by === "" ? undefined : { by, at: time }
 
-type Code = { readonly returned: boolean; readonly urlTemplate: string }
+/**
+ * Who created something of a person by an event. Other users who can sign in as the person at that
+ * time can have created what the person did, and what nobody did who is signed in.
+ */
+export function originIn({ origins = {} }: WithOrigins, event: Creation): Origin | undefined {
+  const creators = Object.entries(origins)
+    // A security key is only a second factor.
+    .filter(([key]) => !key.startsWith("security_key"))
+    .filter(([, { expires = Number.POSITIVE_INFINITY }]) => expires > event.time)
+    .flatMap(([, origin]) => creatorsOf(origin))
+  return originOf(event) ?? inherited(creators, event)
+}
 
-/** Who can read a code: whoever it was returned to, or whose page its link leads to. */
-export const originOfCode = (event: Creation & { readonly data: Code }): Origin | undefined =>
-  event.data.returned || event.data.urlTemplate !== "" ? originOf(event) : undefined
+/** Everybody whom an origin names. */
+export const creatorsOf = (origin: Origin | undefined): readonly string[] =>
+  origin ? [origin.by, ...(origin.others ?? [])] : []
+
+/** Of what is created with something else: whoever created that. */
+export const inheritedFrom = (origin: Origin | undefined, event: Creation): Origin | undefined =>
+  inherited(creatorsOf(origin), event)
+
+function inherited(
+  creators: readonly string[],
+  { time: at }: { readonly time: number },
+): Origin | undefined {
+  const [by, ...others] = new Set(creators)
+  if (by === undefined) return undefined
+  return { by, at, isInherited: true, ...(others.length > 0 && { others }) }
+}
+
+/** Who created something by an event, and whoever created what it was created with. */
+export function originWith(origin: Origin | undefined, event: Creation): Origin | undefined {
+  const creator = originOf(event)
+  if (!creator) return inheritedFrom(origin, event)
+  const others = creatorsOf(origin).filter((each) => each !== creator.by)
+  return { ...creator, ...(others.length > 0 && { others }) }
+}
+
+type Code = { readonly returned: boolean; readonly urlTemplate: string; readonly expires: number }
+
+type CodeUse = {
+  readonly kind: "password_code" | "invitation" | "passkey_code"
+  /** Where it is sent. */
+  readonly to: "email" | "phone"
+}
+
+/**
+ * Who can read a code: whoever it was returned to, whose page its link leads to, or who set the
+ * address that it was sent to. The link can be that of the code before.
+ */
+export function originOfCode(
+  state: WithOrigins,
+  event: Creation & { readonly data: Code },
+  { kind, to }: CodeUse,
+): Origin | undefined {
+  const { returned, urlTemplate, expires } = event.data
+  const receivers = returned ? [] : creatorsOf(notedOrigin(state, to))
+  const linked = urlTemplate === "" ? [] : creatorsOf(notedOrigin(state, kind))
+  const others = inherited([...receivers, ...linked], event)
+  const origin =
+    returned || urlTemplate !== "" ? originWith(others, event) : inheritedFrom(others, event)
+  return origin && { ...origin, expires }
+}
 
 /** Notes who created something; without an origin it is the user's own, or removed. */
 export function noted(
@@ -52,3 +120,37 @@ const keyOf = (kind: CredentialKind, id: string): string => (id === "" ? kind : 
 
 export const kindOfKey = (kind: "passkey" | "u2f"): CredentialKind =>
   kind === "passkey" ? "passkey" : "security_key"
+
+/** What somebody showed to set a password; absent where nothing, and in events of old. */
+export type PasswordProof = "code" | "invitation" | "current"
+
+/**
+ * Who can have set a password by an event: whoever could read the code that was shown for it, or
+ * knew the current one. Without either it can be everybody who can sign in as the user.
+ */
+export function originOfPassword(
+  state: WithOrigins,
+  event: Creation & { readonly data: { readonly proof?: PasswordProof } },
+): Origin | undefined {
+  const { proof } = event.data
+  if (proof === undefined) return originIn(state, event)
+  const kinds = { code: "password_code", invitation: "invitation", current: "password" } as const
+  return inheritedFrom(notedOrigin(state, kinds[proof]), event)
+}
+
+/** What is noted once a password was set, which ends the codes for one. */
+export function notedPassword(
+  state: WithOrigins,
+  event: Creation & { readonly data: { readonly proof?: PasswordProof } },
+): WithOrigins {
+  const password = noted(state, "password", { origin: originOfPassword(state, event) })
+  const code = { ...password, ...noted({ ...state, ...password }, "password_code") }
+  return { ...code, ...noted({ ...state, ...code }, "invitation") }
+}
+
+/** Who set the addresses of a new person. */
+export function notedContacts(event: Creation, { hasPhone }: { readonly hasPhone: boolean }) {
+  const origin = originOf(event)
+  const email = noted({}, "email", { origin })
+  return hasPhone ? { ...email, ...noted(email, "phone", { origin }) } : email
+}

@@ -1,7 +1,8 @@
 // What others created for a user has to be confirmed before the user is permitted more.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addIdp } from "../../../src/domain/idp/commands.ts"
-import { resetPasswordFor, setPassword } from "../../../src/domain/user/index.ts"
+import { requestReset } from "../../../src/domain/user/credential/reset.ts"
+import { createCode, resetPasswordFor, setPassword } from "../../../src/domain/user/index.ts"
 import type { Fault } from "../../../src/kernel/fault.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
@@ -78,13 +79,13 @@ describe("a person becomes an administrator", () => {
     const idpLink = { idpId, userId: "p-1", userName: "p" }
     await act("manager", "addIDPLink", { userId, idpLink })
     const open = await listed(promote("owner", userId))
-    expect(open.map(({ type }) => type)).toEqual(["password", "provider_link"])
+    expect(open.map(({ type }) => type)).toEqual(["email", "password", "provider_link"])
     const at = new Date(estate.clock.now()).toISOString()
-    expect(open[1]?.description).toBe(`created by the user manager on ${at}`)
-    const [first = "", second = ""] = open.map(({ subject }) => subject)
-    const partly = promote("owner", userId, { confirmedCredentials: [first] })
-    expect(await kinds(partly)).toEqual(["provider_link"])
-    await promote("owner", userId, { confirmedCredentials: [first, second] })
+    expect(open[2]?.description).toBe(`created by the user manager on ${at}`)
+    const confirmedCredentials = open.map(({ subject }) => subject)
+    const partly = promote("owner", userId, { confirmedCredentials: confirmedCredentials.slice(1) })
+    expect(await kinds(partly)).toEqual(["email"])
+    await promote("owner", userId, { confirmedCredentials })
   })
 
   test("and confirms anew what was replaced meanwhile", async () => {
@@ -132,11 +133,19 @@ describe("a person becomes an administrator", () => {
     return userId
   }
 
-  test("freely once the user has chosen a password", async () => {
-    const userId = await prepare()
+  test("freely once the user has chosen a password by a code to an own address", async () => {
+    const userId = await prepare("owner", {})
+    await act("manager", "setPassword", { userId, newPassword: { password } })
     const verification = { case: "currentPassword", value: password }
     const request = { userId, newPassword: { password: "Own-Horse-9-now" }, verification }
     await estate.as("nobody", "setPassword", request, asUser(userId))
+    // The manager may have signed in and chosen it.
+    expect(await kinds(promote("owner", userId))).toEqual(["password"])
+    const visitor = estate.cx({ caller: { kind: "anonymous" } })
+    const code = createCode(visitor, userId, { of: "password", returned: false })
+    await requestReset(visitor, userId, { code, channel: "email" })
+    const given = { code: code.plain, plain: "Mailed-Horse-10" }
+    await setPassword(visitor, userId, await resetPasswordFor(visitor, userId, given))
     expect(await kinds(promote("owner", userId))).toEqual([])
   })
 
@@ -162,10 +171,10 @@ describe("a person becomes an administrator", () => {
     const more = { userId, resource: onInstance, roles: ["IAM_OWNER_VIEWER"] }
     const open = await listed(act("owner", "createAdministrator", more))
     const confirmedCredentials = open.map(({ subject }) => subject)
-    expect(confirmedCredentials).toHaveLength(1)
+    expect(open.map(({ type }) => type)).toEqual(["email", "password"])
     await act("owner", "createAdministrator", { ...more, confirmedCredentials })
     const raised = { ...more, roles: ["IAM_OWNER"] }
-    expect(await kinds(act("owner", "updateAdministrator", raised))).toEqual(["password"])
+    expect(await kinds(act("owner", "updateAdministrator", raised))).toEqual(["email", "password"])
     await act("owner", "updateAdministrator", { ...raised, confirmedCredentials })
     await act("owner", "updateAdministrator", more)
   })
@@ -178,7 +187,7 @@ describe("a person becomes an administrator", () => {
     await act("manager", "createAdministrator", grant)
     const raise = { key: "HELPDESK", permissions: ["user.read", "admin.impersonation"] }
     const open = await listed(act("owner", "updateRole", raise))
-    expect(open.map(({ type }) => type)).toEqual(["password"])
+    expect(open.map(({ type }) => type)).toEqual(["email", "password"])
     const confirmedCredentials = open.map(({ subject }) => subject)
     await act("owner", "updateRole", { ...raise, confirmedCredentials })
     await act("owner", "updateRole", { key: "HELPDESK", permissions: ["user.read"] })
@@ -188,7 +197,7 @@ describe("a person becomes an administrator", () => {
     const userId = await prepare()
     const admin = { userType: { case: "userId", value: userId }, roles: [] }
     const organization = act("owner", "addOrganization", { name: "New", admins: [admin] })
-    expect(await kinds(organization)).toEqual(["password"])
+    expect(await kinds(organization)).toEqual(["email", "password"])
   })
 })
 

@@ -4,6 +4,7 @@ import type { Refusal } from "../shell/index.ts"
 export const credentialKinds = [
   ...(["password", "password_code", "invitation", "passkey", "passkey_code"] as const),
   ...(["security_key", "provider_link", "service_key", "client_secret", "access_token"] as const),
+  ...(["email", "phone"] as const),
 ] as const
 type CredentialKind = (typeof credentialKinds)[number]
 

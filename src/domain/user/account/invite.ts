@@ -100,7 +100,7 @@ export function acceptInvite(
   if (!isCode(tx, id, { of: "invite", given: code })) {
     throw refusedError("user.invite_over", "the invitation is over; ask for a new one")
   }
-  tx.append(user, id, [...accepted(tx, id, person), passwordChanged(password, null)])
+  tx.append(user, id, [...accepted(tx, id, person), passwordChanged(password, null, "invitation")])
 }
 
 const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"

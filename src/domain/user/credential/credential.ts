@@ -7,6 +7,7 @@ import {
   policyOf,
 } from "../../policy/index.ts"
 import { type Human, hasLeft, type Password, type User, type UserEvent, user } from "../model.ts"
+import type { PasswordProof } from "../origins.ts"
 import { byUser, isProofMissing } from "../verifier.ts"
 import { readArgon2 } from "./argon2.ts"
 import { inTurn, lineOf, passwordCheck, recentFailures } from "./attempt.ts"
@@ -24,6 +25,8 @@ export type NewPassword = {
   readonly hash: string
   readonly changeRequired: boolean
   readonly code?: string
+  /** The current one that was shown for it, by the version of the stream when it was set. */
+  readonly shown?: number
   /** How many that it replaces are kept to be told again; none where it is left out. */
   readonly keep?: number
 }
@@ -179,7 +182,9 @@ export async function changedPassword(
           ...historyOf(state),
           changeRequired,
         })
-  return code === undefined ? password : { ...password, code }
+  if (code !== undefined) return { ...password, code }
+  const shown = proof && state.password?.version
+  return shown === undefined ? password : { ...password, shown }
 }
 
 /** Refuses a proof that is none; answers the code, as it is kept, where it was one. */
@@ -296,8 +301,11 @@ export function personOf(state: User): Human {
  */
 export function passwordSet(state: Human, password: NewPassword): readonly Draft<UserEvent>[] {
   const { passwordCode, email } = state
-  const changed = passwordChanged(password, state.password)
-  if (password.code === undefined) return [changed]
+  if (password.code === undefined) {
+    const isCurrent = password.shown !== undefined && password.shown === state.password?.version
+    return [passwordChanged(password, state.password, isCurrent ? "current" : undefined)]
+  }
+  const changed = passwordChanged(password, state.password, "code")
   if (passwordCode?.sealed !== password.code) throw codeWrongError()
   const { channel, returned, verifier = byUser } = passwordCode
   const hasArrived = channel === "email" && !returned && verifier.by === "user"
@@ -312,12 +320,16 @@ export function passwordSet(state: Human, password: NewPassword): readonly Draft
  * The event of a new password; what it replaces is forgotten, but for as many as are to be told
  * again, and so are codes that asked for one.
  */
-export function passwordChanged(password: NewPassword, before: Password | null) {
+export function passwordChanged(
+  password: NewPassword,
+  before: Password | null,
+  proof?: PasswordProof,
+) {
   const { hash, changeRequired, keep = 0 } = password
   const earlier = hashesOf(before).slice(0, keep)
   return {
     type: "user.human.password.changed",
-    data: { changeRequired, ...(before === null && { isFirst: true }) },
+    data: { changeRequired, ...(before === null && { isFirst: true }), ...(proof && { proof }) },
     private: { hash, ...(earlier.length > 0 && { earlier }) },
     erase: { types: [...hashes, "user.human.password.code.added"] },
   } as const

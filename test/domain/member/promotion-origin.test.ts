@@ -1,0 +1,173 @@
+// What is listed at a promotion though the user created it, or nobody who is signed in.
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { foldings } from "../../../src/domain/history/past.ts"
+import {
+  acceptInvite,
+  invitedPassword,
+  inviteUser,
+} from "../../../src/domain/user/account/invite.ts"
+import { requestReset } from "../../../src/domain/user/credential/reset.ts"
+import {
+  createCode,
+  createUser,
+  resetPasswordFor,
+  setPassword,
+  user,
+} from "../../../src/domain/user/index.ts"
+import type { WithOrigins } from "../../../src/domain/user/origins.ts"
+import type { Fault } from "../../../src/kernel/fault.ts"
+import { makeKey } from "../../support/authenticator.ts"
+import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await createUser(estate.cx(), userId, person("prepared", "org1"))
+})
+afterEach(() => estate.close())
+
+const userId = "prepared"
+const origin = "https://id.example.com"
+const password = "Correct-Horse-7"
+
+const act = (who: Person, name: string, request: object): Promise<any> =>
+  estate.as(who, name, request)
+const byUser = (name: string, request: object) =>
+  estate.as("nobody", name, request, {
+    cx: { caller: { kind: "user", userId, orgId: "org1", clientId: "console" } },
+  })
+const visitor = () => estate.cx({ caller: { kind: "anonymous" } })
+const state = () => estate.store.state(estate.cx(), user, userId)
+/** The same from the events as they are stored by now. */
+async function refolded(): Promise<unknown> {
+  const after: unknown[] = []
+  for await (const folding of foldings(estate.cx(), { kind: user, id: userId })) {
+    after.push(folding.after.whole)
+  }
+  return after.at(-1)
+}
+
+/** What a promotion by the owner lists. */
+async function listed() {
+  const resource = { resource: { case: "instance", value: true } }
+  const promotion = act("owner", "createAdministrator", { userId, resource, roles: ["IAM_OWNER"] })
+  const fault: Fault | undefined = await promotion.then(
+    () => undefined,
+    (cause: Fault) => cause,
+  )
+  if (!fault) {
+    await act("owner", "deleteAdministrator", { userId, resource })
+    return []
+  }
+  expect(fault.id).toBe("member.credentials_unconfirmed")
+  return fault.preconditions
+}
+const kinds = async () => (await listed()).map(({ type }) => type)
+
+type Begun = { readonly passkeyId: string; readonly publicKeyCredentialCreationOptions: any }
+
+const begin = (who: Person): Promise<Begun> => act(who, "registerPasskey", { userId })
+const answerTo = ({ passkeyId, publicKeyCredentialCreationOptions }: Begun) => {
+  const { publicKey } = publicKeyCredentialCreationOptions
+  const publicKeyCredential = makeKey(publicKey, { origin }).creation
+  return { userId, passkeyId, publicKeyCredential, passkeyName: "Key" }
+}
+
+async function mailedReset(plain: string) {
+  const code = createCode(visitor(), userId, { of: "password", returned: false })
+  await requestReset(visitor(), userId, { code, channel: "email" })
+  return resetPasswordFor(visitor(), userId, { code: code.plain, plain })
+}
+
+test("a passkey that another user has begun to register, for as long as it can be", async () => {
+  await begin("manager")
+  expect(await kinds()).toEqual(["passkey"])
+  estate.clock.advance(10 * 60_000)
+  expect(await kinds()).toEqual([])
+})
+
+test("a passkey that another user began, whoever finishes it", async () => {
+  const answer = answerTo(await begin("manager"))
+  await byUser("verifyPasskeyRegistration", answer)
+  const [key] = await listed()
+  expect(key).toMatchObject({ type: "passkey" })
+  expect(key?.description).toContain("the user manager")
+})
+
+test("a passkey that the user made while somebody else could sign in", async () => {
+  await act("manager", "verifyPasskeyRegistration", answerTo(await begin("manager")))
+  const begun = await byUser("registerPasskey", { userId })
+  await byUser("verifyPasskeyRegistration", answerTo(begun))
+  const [, own] = await listed()
+  expect(own?.description).toMatch(/^created on .*, when the user manager could sign in/)
+  const keys = await byUser("listPasskeys", { userId })
+  const others = keys.result.filter(({ id }: { id: string }) => id !== begun.passkeyId)
+  for (const { id } of others) await byUser("removePasskey", { userId, passkeyId: id })
+  expect(await kinds()).toEqual(["passkey"])
+})
+
+test("an address that another user set, and what is set by a code that goes there", async () => {
+  await act("manager", "updateHumanUser", {
+    userId,
+    email: { email: "other@example.com", verification: { case: "isVerified", value: true } },
+  })
+  expect(await kinds()).toEqual(["email"])
+  await setPassword(visitor(), userId, await mailedReset(password))
+  expect(await kinds()).toEqual(["email", "password"])
+  // Whoever reads the mail there can sign in and change the address.
+  const email = { email: "third@example.com", verification: { case: "sendCode", value: {} } }
+  await byUser("setEmail", { userId, email: email.email, verification: email.verification })
+  expect(await kinds()).toEqual(["email", "password"])
+})
+
+test("a phone number that another user set", async () => {
+  const verification = { case: "isVerified", value: true }
+  await act("manager", "setPhone", { userId, phone: "+41791234567", verification })
+  expect(await kinds()).toEqual(["phone"])
+  await byUser("removePhone", { userId })
+  expect(await kinds()).toEqual([])
+})
+
+test("a password that was set by an invitation that somebody else could read", async () => {
+  const code = createCode(estate.cx(), userId, { of: "invite", returned: true })
+  const caller = { kind: "user", userId: "manager", orgId: "org1", clientId: "c" } as const
+  await inviteUser(estate.cx({ caller }), userId, { code })
+  expect(await kinds()).toEqual(["invitation"])
+  const chosen = await invitedPassword(visitor(), userId, password)
+  const accepted = { code: code.plain, password: chosen }
+  await estate.step((tx) => acceptInvite(tx, userId, accepted), { caller: { kind: "anonymous" } })
+  expect(await kinds()).toEqual(["password"])
+})
+
+test("nothing where the user did it by a code that went to their own address", async () => {
+  await act("manager", "setPassword", { userId, newPassword: { password } })
+  await setPassword(visitor(), userId, await mailedReset("Mailed-Horse-8"))
+  expect(await kinds()).toEqual([])
+})
+
+test("no password that a login page has set by the current one of the user", async () => {
+  await setPassword(visitor(), userId, await mailedReset(password))
+  const newPassword = { password: "Another-Horse-8" }
+  const verification = { case: "currentPassword", value: password }
+  await act("manager", "setPassword", { userId, newPassword, verification })
+  expect(await kinds()).toEqual([])
+  await act("manager", "setPassword", { userId, newPassword: { password } })
+  expect(await kinds()).toEqual(["password"])
+})
+
+test("the same once the states are folded anew, without what was erased", async () => {
+  const { verificationCode: code } = await act("manager", "passwordReset", {
+    ...{ userId, medium: { case: "returnCode", value: {} } },
+  })
+  await setPassword(
+    visitor(),
+    userId,
+    await resetPasswordFor(visitor(), userId, { code, plain: password }),
+  )
+  const before = await listed()
+  expect(before.map(({ type }) => type)).toEqual(["password"])
+  const { origins } = state() as WithOrigins
+  expect(Object.keys(origins ?? {})).toEqual(["email", "password"])
+  const { origins: foldedAnew } = (await refolded()) as WithOrigins
+  expect(foldedAnew).toEqual(origins)
+})

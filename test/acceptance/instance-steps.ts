@@ -161,7 +161,7 @@ export const looks: readonly Step[] = [
   [management("ListProjectGrantMemberRoles"), {}],
   ["ListUserMetadata", robot],
   ["ListUnconfirmedEmails", { limit: 10 }],
-  ["ConfirmEmails", { userIds: ["absent"] }],
+  ["ConfirmEmails", { emails: [{ userId: "absent", email: "a@example.com" }] }],
   ["ListWebKeys", {}],
   [webKeys("ListWebKeys"), {}],
   ["ListFailedSignIns", user],

@@ -404,7 +404,7 @@ describe("an instance administrator", () => {
   /** What is refused at once is refused as a promise, too. */
   const act = async (call: () => Promise<unknown>) => call()
   const confirm = (who: Parameters<Estate["as"]>[0], ...userIds: string[]) =>
-    estate.as(who, "confirmEmails", { userIds })
+    estate.as(who, "confirmEmails", { emails: userIds.map((userId) => ({ userId, email })) })
 
   test("lists and confirms addresses that only an organization has verified", async () => {
     const { id } = await create("stranger", "org2")
@@ -414,10 +414,24 @@ describe("an instance administrator", () => {
       ...{ organizationId: "org2", loginName: "prepared", email, isShared: false },
     })
     expect(count).toBe(other.length + 1)
-    expect(await confirm("owner", id, "absent")).toMatchObject({ confirmedUserIds: [id] })
+    expect(await confirm("owner", id, "absent")).toMatchObject({
+      ...{ confirmedUserIds: [id], skippedUserIds: ["absent"] },
+    })
     expect(told(id, "org1")).toMatchObject({ email: true })
     expect((await list("owner")).count).toBe(other.length)
     expect(await confirm("owner", id)).toMatchObject({ confirmedUserIds: [] })
+  })
+
+  test("confirms only the address that was listed, not one that came since", async () => {
+    const { id } = await create("stranger", "org2")
+    const { users } = await list("owner")
+    expect(users.map((one: { email: string }) => one.email)).toContain(email)
+    await estate.as("stranger", "setEmail", {
+      ...{ userId: id, email: "boss@corp.test" },
+      verification: vouched.verification,
+    })
+    expect(await confirm("owner", id)).toMatchObject({ confirmedUserIds: [], skippedUserIds: [id] })
+    expect(told(id, "org1")).toMatchObject({ email: false })
   })
 
   test("lists users page by page", async () => {

@@ -181,13 +181,13 @@ export const userRows: readonly Row[] = [
   {
     call: "user.v2.UserService/ConfirmEmails",
     as: "owner",
-    body: { userIds: ["absent"] },
-    expect: {},
+    body: { emails: [{ userId: "absent", email: "a@example.com" }] },
+    expect: { skippedUserIds: ["absent"] },
   },
   {
     call: "user.v2.UserService/ConfirmEmails",
     name: "with a permission on one organization alone",
-    body: { userIds: ["$user"] },
+    body: { emails: [{ userId: "$user", email: "a@example.com" }] },
     code: "not_found",
     id: "instance.missing",
   },

@@ -50,12 +50,15 @@ type ConfirmButtonProps = Omit<ActionButtonProps, "label"> & {
   readonly consequence: ReactNode
 }
 
-/** Something that takes a thing from people: it says first what that means. */
+/**
+ * Something that takes a thing from people: it says first what that means. The dialog does what it
+ * said when it was opened, also if what it is about has been read anew since.
+ */
 export function ConfirmButton(props: ConfirmButtonProps) {
   const { needs, small, act, done, what, consequence, label = t("action.remove") } = props
-  const [open, setOpen] = useState(false)
-  const close = () => setOpen(false)
-  const action = useAction(act, () => {
+  const [open, setOpen] = useState<Pick<ConfirmButtonProps, "act" | "what">>()
+  const close = () => setOpen(undefined)
+  const action = useAction(open?.act ?? act, () => {
     close()
     return done?.()
   })
@@ -65,12 +68,12 @@ export function ConfirmButton(props: ConfirmButtonProps) {
         small={small}
         kind={small ? "plain" : "danger"}
         aria-label={`${label}: ${what}`}
-        onClick={() => setOpen(true)}
+        onClick={() => setOpen({ act, what })}
       >
         {label}
       </Button>
       {open && (
-        <Dialog title={`${label}: ${what}`} onClose={close}>
+        <Dialog title={`${label}: ${open.what}`} onClose={close}>
           <div className="stack">{consequence}</div>
           <Refused refusal={action.refusal} />
           <div className="form-actions">

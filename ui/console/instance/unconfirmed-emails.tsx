@@ -19,7 +19,9 @@ export function UnconfirmedEmails() {
   const found = useReadIfAllowed(listUnconfirmedEmails, { limit, afterUserId })
   if (!found || (found.count === 0 && afterUserId === "")) return null
   const { users, count } = found
-  const userIds = users.filter(({ isShared }) => !isShared).map(({ userId }) => userId)
+  const emails = users
+    .filter(({ isShared }) => !isShared)
+    .map(({ userId, email }) => ({ userId, email }))
   const last = users.at(-1)?.userId
   const shown = { count: users.length, total: count < 1000 ? String(count) : "1000+" }
   return (
@@ -33,13 +35,13 @@ export function UnconfirmedEmails() {
         keyOf={({ userId }) => userId}
       />
       <div className="form-actions">
-        {userIds.length > 0 && (
+        {emails.length > 0 && (
           <ConfirmButton
             needs={confirmEmails}
-            label={t("unconfirmed_emails.confirm", { count: userIds.length })}
-            what={t("unconfirmed_emails.what", { count: userIds.length })}
+            label={t("unconfirmed_emails.confirm", { count: emails.length })}
+            what={t("unconfirmed_emails.what", { count: emails.length })}
             consequence={t("unconfirmed_emails.consequence")}
-            act={() => call(confirmEmails, { userIds })}
+            act={() => call(confirmEmails, { emails })}
           />
         )}
         {last !== undefined && count > users.length && (

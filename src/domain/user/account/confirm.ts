@@ -1,5 +1,5 @@
-import type { Cx } from "../../../store/index.ts"
-import { user } from "../model.ts"
+import type { Cx, Transaction } from "../../../store/index.ts"
+import { hasLeft, user } from "../model.ts"
 import { personOf } from "./contact.ts"
 import { hasSharedEmail, isVerifiedAtHomeOnly, verifiedAtHomeOnly } from "./verified.ts"
 
@@ -9,6 +9,24 @@ const confirmEmail = user.command((state) => {
   if (!verified || verifier?.by === "user" || verifier?.by === "instance") return []
   return [{ type: "user.human.email.verified", data: { verifier: { by: "instance" } } }]
 })
+
+type EmailConfirmation = { readonly userId: string; readonly email: string }
+
+/** Confirms an address that is still the user's and nobody else's; answers whether it did. */
+async function confirmIfUnchanged(cx: Cx, { userId, email }: EmailConfirmation): Promise<boolean> {
+  const step = await cx.store.transact(cx, (tx) => {
+    if (addressOf(tx, userId) !== email) return false
+    if (!isVerifiedAtHomeOnly(cx, userId) || hasSharedEmail(cx, userId)) return false
+    confirmEmail.within(tx, userId)
+    return true
+  })
+  return step.value
+}
+
+function addressOf(tx: Transaction, userId: string): string | undefined {
+  const state = tx.state(user, userId)
+  return !hasLeft(state) && state.kind === "human" ? state.email.address : undefined
+}
 
 /** How many users were confirmed, the IDs of the first of them, and how many were skipped. */
 export type ConfirmedEmails = {
@@ -37,7 +55,11 @@ export async function confirmEmails(
       skipped++
       continue
     }
-    if (!isTrial) await confirmEmail(cx, id)
+    const { address: email } = personOf(cx.store.state(cx, user, id)).email
+    if (!isTrial && !(await confirmIfUnchanged(cx, { userId: id, email }))) {
+      skipped++
+      continue
+    }
     if (userIds.length < listedMax) userIds.push(id)
     confirmed++
   }
@@ -84,13 +106,16 @@ function unconfirmedEmail(cx: Cx, userId: string): UnconfirmedEmail {
   }
 }
 
-/** Confirms the addresses of some of these users, and answers whose; others are skipped. */
-export async function confirmEmailsOf(cx: Cx, userIds: readonly string[]) {
-  const confirmed: string[] = []
-  for (const userId of new Set(userIds)) {
-    if (!isVerifiedAtHomeOnly(cx, userId) || hasSharedEmail(cx, userId)) continue
-    await confirmEmail(cx, userId)
-    confirmed.push(userId)
+/**
+ * Confirms addresses as somebody has looked at them, and answers whose; users who have another one
+ * by now are skipped.
+ */
+export async function confirmEmailsOf(cx: Cx, emails: readonly EmailConfirmation[]) {
+  const confirmedUserIds: string[] = []
+  const skippedUserIds: string[] = []
+  for (const each of emails) {
+    const isConfirmed = await confirmIfUnchanged(cx, each)
+    ;(isConfirmed ? confirmedUserIds : skippedUserIds).push(each.userId)
   }
-  return confirmed
+  return { confirmedUserIds, skippedUserIds }
 }

@@ -69,9 +69,7 @@ export const v2 = share<Cx>()(UserService, {
     const { users, count } = await unconfirmedEmails(cx, req)
     return { users: [...users], count }
   },
-  confirmEmails: async ({ userIds }, cx) => ({
-    confirmedUserIds: await confirmEmailsOf(cx, userIds),
-  }),
+  confirmEmails: ({ emails }, cx) => confirmEmailsOf(cx, emails),
   releaseLoginName: async ({ userId, loginName }, cx) => ({
     details: details(await releaseLoginName(cx, userId, loginName)),
   }),

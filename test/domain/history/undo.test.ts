@@ -209,3 +209,25 @@ test("what a proxy is told of users is undone without its rules", async () => {
   await undoNewest("manager", wiki)
   expect(await now()).toMatchObject({ rules: [], remoteUser: 3 })
 })
+
+test("roles that a promotion would have to be confirmed for are given by hand", async () => {
+  const { id: userId } = await act("manager", "createUser", {
+    ...{ organizationId: "org1", username: "prepared" },
+    userType: {
+      case: "human",
+      value: {
+        profile: { givenName: "P", familyName: "Q" },
+        email: { email: "p@example.com", verification: { case: "isVerified", value: true } },
+      },
+    },
+  })
+  const resource = { resource: { case: "organizationId", value: "org1" } }
+  const grant = { userId, resource, roles: ["ORG_OWNER"] }
+  await act("manager", "createAdministrator", grant)
+  await act("manager", "deleteAdministrator", { userId, resource })
+  const membership = of("stream", { instance: true, kind: "member", id: `org/org1/${userId}` })
+  const { sequence } = await newest("owner", membership)
+  expect(await refusal("owner", membership, sequence)).toBe("")
+  await act("owner", "deactivateUser", { userId: "manager" })
+  expect(await refusal("owner", membership, sequence)).toBe("history.undo_roles")
+})

@@ -24,6 +24,7 @@ export async function tryUndo(cx: Cx, place: Place, version: number): Promise<Tr
   const refusal = await refusalOf(
     operateOf(cx)(asked.operation, asked.request, { call, isTrial: true }),
   )
+  if (refusal?.id === "member.credentials_unconfirmed") return rolesError()
   if (refusal) return refusal
   if (events.length === 0) return unchangedError()
   const after = foldedWith(cx, plan, events)
@@ -100,6 +101,15 @@ const partError = (keys: readonly string[]) =>
     "failed_precondition",
     "history.undo_partly",
     `no undo: ${wordsOfKeys(keys)} would not be as before; change by hand what is to be so`,
+  )
+
+/** An undo confirms no credentials; whoever gives the roles looks at them. */
+const rolesError = () =>
+  new Fault(
+    "failed_precondition",
+    "history.undo_roles",
+    "no undo: others set credentials or addresses of this user, which must be confirmed; give the " +
+      "roles by hand",
   )
 
 const movedError = () =>

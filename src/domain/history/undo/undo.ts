@@ -108,8 +108,8 @@ const rolesError = () =>
   new Fault(
     "failed_precondition",
     "history.undo_roles",
-    "no undo: others set credentials or addresses of this user, which must be confirmed; give the " +
-      "roles by hand",
+    "no undo: others set credentials or addresses of this user, which must be confirmed; give " +
+      "the roles by hand",
   )
 
 const movedError = () =>

@@ -90,7 +90,7 @@ export type FinishedKey = {
   readonly tokenId: string
   readonly credential: unknown
   readonly name: string
-  /** Of the link that the registration must have begun with, where it is finished without sign-in. */
+  /** Of the link that the registration must have begun with; left out by who is signed in. */
   readonly codeId?: string | undefined
 }
 

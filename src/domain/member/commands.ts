@@ -22,7 +22,7 @@ type MemberInput = {
 
 /**
  * Makes a user an administrator. Refuses roles that the caller does not hold themself, users that
- * they may not see, and those for whom others created credentials that are not confirmed.
+ * they may not see, and those whose credentials of others are not confirmed.
  */
 export function addMember(tx: Transaction, input: MemberInput): void {
   checkRoles(tx, input)

@@ -137,9 +137,9 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     await service.get("UpdateProject", { projectId, authorizationRequired: true })
     await asserting.click()
     await page.getByRole("checkbox", { name: "Only those with a role", checked: true }).waitFor()
-    expect(await project()).toMatchObject({
-      ...{ projectRoleAssertion: true, authorizationRequired: true },
-    })
+    // What the other one has set is shown before the switch is sent once more.
+    const both = { projectRoleAssertion: true, authorizationRequired: true }
+    await expect.poll(project).toMatchObject(both)
     await page
       .getByRole("checkbox", { name: "Tell roles to applications", checked: true })
       .waitFor()

@@ -6,7 +6,7 @@ import {
   retryFailedEvents,
   runReactors,
 } from "../../src/store/index.ts"
-import { driveClock, loopTurns } from "../support/wait.ts"
+import { driveClock } from "../support/wait.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { account, eraseAccount, modules, openAccount, renameAccount } from "./account.ts"
 
@@ -426,71 +426,5 @@ describe("a reactor that may have several events under way", () => {
     for (const id of ["3", "2", "1"]) open.get(id)?.()
     await turns()
     expect(reactors.passed()).toBe(3)
-  })
-})
-
-describe("what a reactor has put off", () => {
-  /** Things that are due, each of which takes until it is let go. */
-  function putOff(...ids: readonly string[]) {
-    const open = new Set(ids)
-    const begun: string[] = []
-    const ends = new Map<string, () => void>()
-    const reactor: Reactor = {
-      name: "later",
-      on: {},
-      due: {
-        find: (_, now) => [...open].map((id) => ({ instance: "i1", id })).filter(() => now >= at),
-        run: ({ id }) => {
-          begun.push(id)
-          if (id === "broken") return Promise.reject(new Error("nobody expected it"))
-          return new Promise<void>((resolve) => {
-            ends.set(id, () => {
-              open.delete(id)
-              resolve()
-            })
-          })
-        },
-      },
-    }
-    const at = world.clock.now() + 5000
-    return { reactor, begun, end: (id: string) => ends.get(id)?.() }
-  }
-
-  async function passed(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 500) {
-      world.clock.advance(500)
-      await loopTurns()
-    }
-  }
-
-  test("is done once it is due, and one that is slow keeps no other waiting", async () => {
-    const { reactor, begun, end } = putOff("slow", "quick")
-    run(reactor)
-    await passed(4000)
-    expect(begun).toEqual([])
-    await passed(2000)
-    expect(begun).toEqual(["slow", "quick"])
-    end("quick")
-    await passed(5000)
-    expect(begun).toEqual(["slow", "quick"])
-  })
-
-  test("is told of and tried again a minute later where it fails unexpectedly", async () => {
-    const { reactor, begun } = putOff("broken")
-    const told: string[] = []
-    running = runReactors(world.store, world.clock, [reactor], {
-      dueFailed: (name, { id }, error) => told.push(`${name} ${id}: ${error}`),
-    })
-    await passed(30_000)
-    expect([begun.length, told]).toEqual([1, ["later broken: nobody expected it"]])
-    await passed(60_000)
-    expect(begun).toHaveLength(2)
-  })
-
-  test("waits while another node works", async () => {
-    const { reactor, begun } = putOff("one")
-    running = runReactors(world.store, world.clock, [reactor], { leads: () => false })
-    await passed(20_000)
-    expect(begun).toEqual([])
   })
 })

@@ -80,17 +80,20 @@ export function retrier({ troubles, ...parts }: Parts) {
   }
 }
 
+/** What went wrong with an event, or undefined. */
+const attempt = (store: Store, { name, on }: Reactor, event: LogEvent) =>
+  failureOf(store, async () => on[event.type]?.(event, `${name}/${event.position}`))
+
 /**
  * What went wrong, or undefined. A failure is an outcome here: it is counted and shown. What a full
- * or locked disk keeps from happening does not count: it is not the event's.
+ * or locked disk keeps from happening does not count: it is not the work's.
  */
-async function attempt(
+export async function failureOf(
   { database }: Store,
-  reactor: Reactor,
-  event: LogEvent,
+  work: () => Promise<void>,
 ): Promise<string | undefined> {
   try {
-    await reactor.on[event.type]?.(event, `${reactor.name}/${event.position}`)
+    await work()
     return undefined
   } catch (cause) {
     if (isPassing(cause, database.filename)) throw cause

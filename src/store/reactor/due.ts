@@ -1,5 +1,4 @@
-import { isPassing } from "../patience.ts"
-import type { Parts } from "./attempt.ts"
+import { failureOf, type Parts } from "./attempt.ts"
 import { insistence, pausesOf, poll } from "./insistence.ts"
 import { always, type DueItem } from "./reactor.ts"
 
@@ -11,27 +10,30 @@ const unexpectedMs = 60_000
 /** Runs what a reactor has put off, once it is due; one that is slow keeps no other waiting. */
 export function dueRunner({ store, clock, reactor, troubles }: Parts) {
   const { due, name } = reactor
-  const { sleep, wake } = pausesOf(clock)
-  let stopped = false
-  const isOver = () => stopped
   const { leads = always } = troubles
-  const insist = insistence(name, troubles, { isOver, sleep })
+  const looks = pausesOf(clock)
+  // Of their own: what ends a wait for the next look must not end the pauses between tries.
+  const tries = pausesOf(clock)
+  let stopped = false
+  const isStopped = () => stopped
+  const isOver = () => stopped || !leads()
+  const insist = insistence(name, troubles, { isOver, sleep: tries.sleep })
   const underWay = new Set<string>()
   const run = async (item: DueItem, key: string) => {
     try {
-      await insist(async () => due?.run(item))
-    } catch (cause) {
-      if (isPassing(cause, store.database.filename)) throw cause
-      troubles.dueFailed?.(name, item, cause instanceof Error ? cause.message : String(cause))
-      await sleep(unexpectedMs)
+      const work = async () => due?.run(item)
+      const tried = await insist(async () => ({ error: await failureOf(store, work) }))
+      if (tried?.error === undefined) return
+      troubles.dueFailed?.(name, item, tried.error)
+      await tries.sleep(unexpectedMs)
     } finally {
       underWay.delete(key)
+      // There may be room for the next.
+      looks.wake()
     }
-    // There may be room for the next.
-    wake()
   }
   const look = async () => {
-    if (stopped || !leads() || !due) return
+    if (isOver() || !due) return
     for (const item of due.find(store, clock.now())) {
       const key = `${item.instance}/${item.id}`
       if (underWay.size >= underWayMax) return
@@ -40,11 +42,15 @@ export function dueRunner({ store, clock, reactor, troubles }: Parts) {
       void run(item, key)
     }
   }
-  if (due) void poll({ act: () => insist(look), everyMs: lookEveryMs, sleep, isOver })
+  if (due) {
+    const act = () => insist(look)
+    void poll({ act, everyMs: lookEveryMs, sleep: looks.sleep, isOver: isStopped })
+  }
   return {
     stop: async () => {
       stopped = true
-      wake()
+      looks.wake()
+      tries.wake()
     },
   }
 }

@@ -13,17 +13,16 @@ export function insistence(
   { stuck = rethrow, freed }: Troubles,
   pauses: Pauses,
 ): Insist {
-  return <T>(work: () => Promise<T>) => {
+  return async <T>(work: () => Promise<T>) => {
     let isStuck = false
     const failed = (cause: unknown) => {
       isStuck = true
       stuck(name, cause)
     }
-    return insistently({ ...pauses, failed }, async () => {
-      const result = await work()
-      if (isStuck) freed?.(name)
-      return result
-    })
+    const result = await insistently({ ...pauses, failed }, work)
+    // Also where it is over: this node has stopped, or another one does the work now.
+    if (isStuck) freed?.(name)
+    return result
   }
 }
 

@@ -152,3 +152,23 @@ test("a server that loses the lead tries no more, and is ready again", async () 
   await passed(20_000)
   expect(tries()).toBeGreaterThan(before)
 })
+
+test("what is due still after it was done waits for the next look", async () => {
+  let count = 0
+  const reactor: Reactor = {
+    name: "later",
+    on: {},
+    due: {
+      find: () => [{ instance: "i1", id: "one" }],
+      run: async () => {
+        count++
+        // Ends a loop that would leave no time for this test to fail.
+        if (count > 100) throw new Error("done too often")
+      },
+    },
+  }
+  runAsServer(reactor)
+  await passed(10_000)
+  expect(count).toBeGreaterThan(3)
+  expect(count).toBeLessThan(12)
+})

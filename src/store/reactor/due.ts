@@ -18,7 +18,9 @@ export function dueRunner({ store, clock, reactor, troubles }: Parts) {
   const isStopped = () => stopped
   const isOver = () => stopped || !leads()
   const insist = insistence(name, troubles, { isOver, sleep: tries.sleep })
-  const underWay = new Set<string>()
+  /** What is under way, or ended less than the time between two looks ago. */
+  const held = new Set<string>()
+  let underWay = 0
   const run = async (item: DueItem, key: string) => {
     try {
       const work = async () => due?.run(item)
@@ -27,18 +29,22 @@ export function dueRunner({ store, clock, reactor, troubles }: Parts) {
       troubles.dueFailed?.(name, item, tried.error)
       await tries.sleep(unexpectedMs)
     } finally {
-      underWay.delete(key)
+      underWay--
       // There may be room for the next.
       looks.wake()
+      // What is due still must wait: done again at once, it would leave no time for anything else.
+      if (!stopped) await tries.sleep(lookEveryMs)
+      held.delete(key)
     }
   }
   const look = async () => {
     if (isOver() || !due) return
     for (const item of due.find(store, clock.now())) {
       const key = `${item.instance}/${item.id}`
-      if (underWay.size >= underWayMax) return
-      if (underWay.has(key)) continue
-      underWay.add(key)
+      if (underWay >= underWayMax) return
+      if (held.has(key)) continue
+      held.add(key)
+      underWay++
       void run(item, key)
     }
   }

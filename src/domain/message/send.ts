@@ -1,6 +1,7 @@
 import { breakerOf } from "../../kernel/breaker.ts"
+import { type Lru, lru } from "../../kernel/lru.ts"
 import type { Delivery } from "../../kernel/net/mail.ts"
-import type { Cx } from "../../store/index.ts"
+import type { Cx, Draft } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { activeProvider, deliver, type Provider } from "../message-provider/index.ts"
 import { type Content, contentOf } from "./content.ts"
@@ -16,11 +17,14 @@ const underWayMax = 16
 const patienceMs = 3_000
 /** When a message is looked at again that a slow provider had no room for. */
 const slowPauseMs = 5_000
+/** Many more than are tried at the same time. */
+const unsavedMax = 1000
 
 export type Sender = {
   /**
    * Sends a message that is queued. Each try ends in one of three: it is sent, it never will be, or
-   * it is stored when to try again. Without a provider it stays where it is.
+   * it is stored when to try again. Without a provider it stays where it is. Where storing that
+   * fails, the next call stores it and does not send the message again.
    */
   readonly send: (cx: Cx, id: string) => Promise<void>
   /** Whether there is a provider of a channel that is not left alone just now. */
@@ -30,6 +34,7 @@ export type Sender = {
 export function senderOf(): Sender {
   const breaker = breakerOf()
   const admit = laneOf()
+  const unsaved = lru<Outcome>(unsavedMax)
   const underWay = new Set<string>()
   return {
     send: async (cx, id) => {
@@ -38,7 +43,7 @@ export function senderOf(): Sender {
       if (underWay.has(key)) return
       underWay.add(key)
       try {
-        await sendOnce(cx, id, { breaker, admit })
+        await sendOnce(cx, id, { breaker, admit, unsaved })
       } finally {
         underWay.delete(key)
       }
@@ -53,21 +58,34 @@ export function senderOf(): Sender {
 const keyOf = (cx: Cx, { id, version }: Provider) => `${cx.instance}/${id}/${version}`
 
 async function sendOnce(cx: Cx, id: string, bounds: Bounds): Promise<void> {
+  const { unsaved } = bounds
   const state = cx.store.state(cx, message, id)
   if (state.status !== "queued") return
+  const { queued, round, tries = 0 } = state
+  const key = [cx.instance, id, queued, round, tries].join("/")
+  const outcome = unsaved.get(key) ?? (await outcomeOf(cx, id, bounds))
+  if (!outcome) return
+  unsaved.set(key, outcome)
+  await append(cx, id, outcome)
+  unsaved.delete(key)
+}
+
+/** Tries a message; undefined where nothing about it changes. */
+async function outcomeOf(cx: Cx, id: string, bounds: Bounds): Promise<Outcome | undefined> {
+  const state = cx.store.state(cx, message, id)
   const provider = activeProvider(cx, state.channel)
-  if (!provider) return
+  if (!provider) return undefined
   const content = contentOf(cx, state)
-  if ("over" in content) return append(cx, id, "message.failed", { error: content.over })
+  if ("over" in content) return { type: "message.failed", data: { error: content.over } }
   const result = await tried(cx, { id, state, provider, content }, bounds)
-  if ("refused" in result) return postpone(cx, id, result)
-  if (result.done) return append(cx, id, "message.sent", { providerId: provider.id })
+  if ("refused" in result) return postponed(cx, id, result)
+  if (result.done) return { type: "message.sent", data: { providerId: provider.id } }
   const { reason: error, lasting, retryAfterMs } = result
   const now = cx.clock.now()
-  if (lasting || now >= state.queued + triedMs) return append(cx, id, "message.failed", { error })
+  if (lasting || now >= state.queued + triedMs) return { type: "message.failed", data: { error } }
   const tries = (state.tries ?? 0) + 1
   const due = nextTry({ now, tries, codeExpires: state.codeExpires, retryAfterMs })
-  await append(cx, id, "message.delayed", { error, tries, due })
+  return { type: "message.delayed", data: { error, tries, due } }
 }
 
 type Ready = {
@@ -80,6 +98,8 @@ type Ready = {
 type Bounds = {
   readonly breaker: ReturnType<typeof breakerOf>
   readonly admit: ReturnType<typeof laneOf>
+  /** What became of tries and is not stored yet. */
+  readonly unsaved: Lru<Outcome>
 }
 
 /** A provider that is left alone, or has no room: the message was not tried. */
@@ -147,26 +167,22 @@ export function plainOf(channel: Message["channel"], content: Content): string {
   return [greeting, text, link, footerText].filter((part) => part !== "").join("\n\n")
 }
 
-/** Stores why a message waits that was not tried; what waits already stays due. */
-async function postpone(cx: Cx, id: string, { refused: error, until: due }: Refused) {
+/** Why a message waits that was not tried; what waits already stays due. */
+function postponed(cx: Cx, id: string, { refused: error, until: due }: Refused) {
   const { tries = 0, due: before } = cx.store.state(cx, message, id)
-  if (before === undefined) await append(cx, id, "message.delayed", { error, tries, due })
+  if (before !== undefined) return undefined
+  return { type: "message.delayed", data: { error, tries, due } } as const
 }
 
 /** Nothing happens to a message that has gone meanwhile, or that is settled. */
-async function append<Type extends Outcome["type"]>(
-  cx: Cx,
-  id: string,
-  type: Type,
-  data: Extract<Outcome, { type: Type }>["data"],
-): Promise<void> {
+async function append(cx: Cx, id: string, outcome: Outcome): Promise<void> {
   await cx.store.transact(cx, (tx) => {
-    if (tx.state(message, id).status === "queued") tx.append(message, id, [{ type, data }])
+    if (tx.state(message, id).status === "queued") tx.append(message, id, [outcome])
   })
 }
 
 type Outcome = Extract<
-  MessageEvent,
+  Draft<MessageEvent>,
   { type: "message.failed" | "message.delayed" | "message.sent" }
 >
 

@@ -1,9 +1,14 @@
 import { breakerOf } from "../../kernel/breaker.ts"
 import { type Lru, lru } from "../../kernel/lru.ts"
 import type { Delivery } from "../../kernel/net/mail.ts"
-import type { Cx, Draft } from "../../store/index.ts"
+import { type Cx, type Draft, isPassing } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { activeProvider, deliver, type Provider } from "../message-provider/index.ts"
+import {
+  activeProvider,
+  deliver,
+  type Message as Outgoing,
+  type Provider,
+} from "../message-provider/index.ts"
 import { type Content, contentOf } from "./content.ts"
 import { mailLookOf } from "./look.ts"
 import { type Message, type MessageEvent, message } from "./model.ts"
@@ -75,9 +80,9 @@ async function outcomeOf(cx: Cx, id: string, bounds: Bounds): Promise<Outcome | 
   const state = cx.store.state(cx, message, id)
   const provider = activeProvider(cx, state.channel)
   if (!provider) return undefined
-  const content = contentOf(cx, state)
-  if ("over" in content) return { type: "message.failed", data: { error: content.over } }
-  const result = await tried(cx, { id, state, provider, content }, bounds)
+  const outgoing = await outgoingOf(cx, id, state)
+  if ("over" in outgoing) return { type: "message.failed", data: { error: outgoing.over } }
+  const result = "done" in outgoing ? outgoing : await tried(cx, { provider, outgoing }, bounds)
   if ("refused" in result) return postponed(cx, id, result)
   if (result.done) return { type: "message.sent", data: { providerId: provider.id } }
   const { reason: error, lasting, retryAfterMs } = result
@@ -88,12 +93,7 @@ async function outcomeOf(cx: Cx, id: string, bounds: Bounds): Promise<Outcome | 
   return { type: "message.delayed", data: { error, tries, due } }
 }
 
-type Ready = {
-  readonly id: string
-  readonly state: Message
-  readonly provider: Provider
-  readonly content: Content
-}
+type Ready = { readonly provider: Provider; readonly outgoing: Outgoing }
 
 type Bounds = {
   readonly breaker: ReturnType<typeof breakerOf>
@@ -128,12 +128,12 @@ type Judging = Pick<Bounds, "breaker"> & { readonly key: string }
 async function judged(cx: Cx, ready: Ready, { breaker, key }: Judging): Promise<Delivery> {
   const results: Delivery[] = []
   const act = async () => {
-    const result = await handOver(cx, ready)
+    const result = await deliver(cx, ready.provider, ready.outgoing)
     results.push(result)
     if (!result.done && result.concerns === "provider") throw new Error(result.reason)
   }
   try {
-    await breaker(cx, key, act, { onBehalfOf: ready.state.to })
+    await breaker(cx, key, act, { onBehalfOf: ready.outgoing.to })
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     results.push({ done: false, lasting: false, concerns: "provider", reason, steps: [] })
@@ -143,20 +143,43 @@ async function judged(cx: Cx, ready: Ready, { breaker, key }: Judging): Promise<
   return result
 }
 
-async function handOver(cx: Cx, { id, state, provider, content }: Ready): Promise<Delivery> {
+/**
+ * A message as its provider gets it, or why it has no worth any more. One that can't be rendered is
+ * a try that failed: it gives way to others, and ends like what no provider accepts.
+ */
+async function outgoingOf(
+  cx: Cx,
+  id: string,
+  state: Message,
+): Promise<Outgoing | Failure | { readonly over: string }> {
+  try {
+    const content = contentOf(cx, state)
+    return "over" in content ? content : await rendered(cx, { id, state, content })
+  } catch (cause) {
+    if (isPassing(cause, cx.store.database.filename)) throw cause
+    const reason = `it can't be rendered: ${cause instanceof Error ? cause.message : cause}`
+    return { done: false, lasting: false, concerns: "message", reason, steps: [] }
+  }
+}
+
+type Failure = Extract<Delivery, { done: false }>
+
+type Rendering = { readonly id: string; readonly state: Message; readonly content: Content }
+
+async function rendered(cx: Cx, { id, state, content }: Rendering): Promise<Outgoing> {
   const { channel, to, kind, round } = state
   const { subject, language, code, link, orgId } = content
   const { renderMail } = await import("../../../ui/mail/index.ts")
   // A place in the log comes again after a restore, or where a domain begins anew; what was sent
   // under a name once is dropped by mailboxes and gateways when it comes again.
   const queued = cx.store.receipt(cx, message, id)?.created ?? 0
-  return deliver(cx, provider, {
+  return {
     ...{ channel, to, kind, subject },
     messageId: `${id}.${round}.${queued}@${new URL(requireInstance(cx).publicUrl).hostname}`,
     text: plainOf(channel, content),
     html: channel === "email" ? renderMail({ ...content, look: mailLookOf(cx, orgId) }) : "",
     values: { language, ...(code !== "" && { code }), ...(link !== "" && { url: link }) },
-  })
+  }
 }
 
 /** What people read who see no HTML; of an SMS, all of it. */

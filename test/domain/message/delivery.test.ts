@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { addMessageTo } from "../../../src/domain/message/add.ts"
 import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
@@ -247,4 +248,32 @@ test("RFC 9110 §10.2.3: Retry-After delays the next try of that message", async
   expect(service.tried).toHaveLength(1)
   await passed(15_000)
   expect(await messageTo("ada")).toMatchObject({ status: "sent" })
+})
+
+test("messages that can't be rendered keep no others waiting, and fail in the end", async () => {
+  await activeServer()
+  const server = mailing(() => accepted)
+  const reactors = running({ mail: server.mail })
+  const plain = { channel: "email", codeExpires: 0, urlTemplate: "" } as const
+  const cause = { ...plain, kind: "password_change", userId: "missing" } as const
+  const names = Array.from({ length: 20 }, (_, each) => `bad${each}`)
+  for (const name of names) {
+    const added = { cause, to: `${name}@example.com`, owner: "org1" }
+    await estate.step((tx) => addMessageTo(tx, name, added))
+  }
+  await drained(reactors)
+  expect(await messageTo("bad0")).toMatchObject({ status: "queued" })
+  expect((await messageTo("bad0"))?.error).toContain("it can't be rendered: ")
+  await addUser("ada")
+  await drained(reactors)
+  expect(await messageTo("ada")).toMatchObject({ status: "sent" })
+  await until(
+    async () => {
+      estate.clock.advance(10 * minute)
+      return (await messageTo("bad0"))?.status === "failed"
+    },
+    { what: "the message to fail", intervalMs: 1 },
+  )
+  expect((await messageTo("bad0"))?.error).toContain("it can't be rendered: ")
+  expect(reactors.failed()).toEqual([])
 })

@@ -134,18 +134,26 @@ function twilioRequest({ provider, secret }: With<Twilio>, message: Message): Ou
   }
 }
 
+/** RFC 9110 §15.5: these reject this message, and would tomorrow. */
+const lastingStatuses = new Set([400, 422])
 /**
- * 400 and 422 reject this message, and would tomorrow. Of all else, such as 429 and 503, nobody can
- * say whether it is about this recipient: it is the provider's once several recipients meet it.
+ * These are about its recipient or its content, and say nothing of other messages. They may pass: a
+ * wrong endpoint answers 404, too, and can be corrected.
+ */
+const messageStatuses = new Set([404, 409, 410, 413, 415])
+
+/**
+ * Of other statuses, such as 401, 429 and 503, nobody can say whether they are about this
+ * recipient: they are the provider's once several recipients meet them.
  */
 function judged(cx: Cx, { status, headers }: OutboundReply): Delivery {
   if (status >= 200 && status <= 299) return { done: true, steps: [] }
-  const lasting = status === 400 || status === 422
+  const lasting = lastingStatuses.has(status)
   const retryAfterMs = retryAfter(headers?.["retry-after"], cx.clock.now())
   return {
     done: false,
     lasting,
-    concerns: lasting ? "message" : "provider",
+    concerns: lasting || messageStatuses.has(status) ? "message" : "provider",
     ...(retryAfterMs > 0 && { retryAfterMs }),
     reason: `it answered with status ${status}`,
     steps: [],

@@ -226,8 +226,21 @@ test.each([429, 500, 503])("a service that answers %i for one serves others", as
   expect(await messageTo("ada")).toMatchObject({ status: "sent" })
 })
 
-test("a service that answers 503 for everybody is left alone", async () => {
-  const service = await serviceAnswering(() => ({ status: 503 }))
+test.each([404, 409, 410, 413, 415])("%i for several stops nobody else's mail", async (status) => {
+  const service = await serviceAnswering((to) => ({
+    status: to.startsWith("bad") ? status : 200,
+  }))
+  const reactors = running({ send: service.send })
+  for (let each = 0; each < 6; each++) await addUser(`bad${each}`)
+  await drained(reactors)
+  expect(await messageTo("bad5")).toMatchObject({ status: "queued", tries: 1 })
+  await addUser("ada")
+  await drained(reactors)
+  expect(await messageTo("ada")).toMatchObject({ status: "sent" })
+})
+
+test.each([401, 403, 503])("a service that answers %i for all is left alone", async (status) => {
+  const service = await serviceAnswering(() => ({ status }))
   const reactors = running({ send: service.send })
   for (let each = 0; each < 9; each++) {
     await addUser(`user${each}`)

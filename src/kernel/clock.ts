@@ -80,7 +80,7 @@ export async function within<T>(
 }
 
 /** How far apart the clocks of machines that share a log may be. */
-const skewMs = 60_000
+export const skewMs = 60_000
 
 /**
  * Whether a window that began at `since` and lasts `lastsMs` is open at `now`, ms UTC. A window

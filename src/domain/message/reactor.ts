@@ -1,3 +1,4 @@
+import { skewMs } from "../../kernel/clock.ts"
 import type { AnyEvent, Calls, Cx, Reactor, Recorded, Store } from "../../store/index.ts"
 import { instance, ownersOf } from "../instance/index.ts"
 import { channels, providersOf } from "../message-provider/index.ts"
@@ -97,7 +98,8 @@ type DueInput = {
 
 /** Messages to try again; none of a provider that is left alone just now, or where none is. */
 function dueNow(store: Store, { now, sender, cxOf }: DueInput) {
-  const times = { now, latest: now + maxPauseMs, limit: perProviderMax }
+  // The pause may have been stored by a node whose clock is ahead of this one's.
+  const times = { now, latest: now + maxPauseMs + skewMs, limit: perProviderMax }
   return delayingInstances(store).flatMap((instance) => {
     const cx = cxOf(instance)
     const ready = channels.filter((channel) => sender.isReady(cx, channel))

@@ -263,6 +263,25 @@ test("RFC 9110 §10.2.3: Retry-After delays the next try of that message", async
   expect(await messageTo("ada")).toMatchObject({ status: "sent" })
 })
 
+test("Retry-After of an hour holds on a node whose clock is behind", async () => {
+  const headers = { "retry-after": "3600" }
+  const service = await serviceAnswering(() => ({ status: 429, headers }))
+  const reactors = running({ send: service.send })
+  await addUser("ada")
+  await drained(reactors)
+  expect(service.tried).toHaveLength(1)
+  await reactors.stop()
+  const call = (instance: string) => ({
+    ...estate.cx({ instance }),
+    outside: { ...nowhere, send: service.send },
+  })
+  const { due } = messageReactor(call)
+  const now = estate.clock.now()
+  expect(due?.find(estate.store, now - 10_000)).toEqual([])
+  // A clock that was ahead by more than that has set a time that nobody waits for.
+  expect(due?.find(estate.store, now - 120_000)).toHaveLength(1)
+})
+
 test("messages that can't be rendered keep no others waiting, and fail in the end", async () => {
   await activeServer()
   const server = mailing(() => accepted)

@@ -125,7 +125,7 @@ test.each([
   expect(count("ada")).toBe(1)
 })
 
-test("a delayed mail goes out once while nothing can be stored, also without the lead", async () => {
+test("a delayed mail goes out once while nothing is stored, also without the lead", async () => {
   await activeServer()
   let [isGreylisting, isLeading] = [true, true]
   let allow = () => {}

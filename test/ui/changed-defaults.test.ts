@@ -26,6 +26,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
   "Targets and executions": ["test/domain/target/author.test.ts", "is judged by what its authors"],
   "Organization settings whose author": [applies, "applies to those who have no more permissions"],
+  "Updates of some values": [
+    "test/domain/policy/partial-update.test.ts",
+    "keeps the author of its",
+  ],
   "Identity providers of an organization": [applies, "signs in everybody, as before the upgrade"],
   "Changing mail and SMS": ["test/domain/member/rank.test.ts", "reaches everybody on the instance"],
   "Account creation by": [providerForm, "of the kind %s creates no accounts"],

@@ -38,21 +38,28 @@ export function addAction(
   tx.append(action, id, [added], orgId)
 }
 
-/** Makes a script what is given; nothing happens where it is so already. What is left out stays. */
+/**
+ * Makes a script what is given; nothing happens where it is so already. What is left out stays, as
+ * what its authors have set.
+ */
 export const changeAction = action.command<Partial<ActionInput>>((state, input) => {
   mustExist(state)
   const { name, script, timeoutMs, allowedToFail } = checked({ ...state, ...input })
-  const data = {
+  const isPartial = settingNames.some((each) => input[each] === undefined)
+  const changed = {
     ...(name !== state.name && { name }),
     ...(timeoutMs !== state.timeoutMs && { timeoutMs }),
     ...(allowedToFail !== state.allowedToFail && { allowedToFail }),
   }
   const isSame = script === state.script
-  if (isSame && Object.keys(data).length === 0) return []
+  if (isSame && Object.keys(changed).length === 0) return []
   const { orgId } = state
+  const data = { ...changed, ...(isPartial && { isPartial }) }
   const claims = name === state.name ? [] : [releaseName(orgId, state.name), takeName(orgId, name)]
   return [{ type: "action.changed", data, private: isSame ? {} : { script }, claims }]
 })
+
+const settingNames = ["name", "script", "timeoutMs", "allowedToFail"] as const
 
 /** Stops a script wherever a flow names it. */
 export const deactivateAction = action.command((state) => {
@@ -60,9 +67,12 @@ export const deactivateAction = action.command((state) => {
   return state.status === "inactive" ? [] : [{ type: "action.deactivated", data: {} }]
 })
 
+/** Lets a script run again. Whoever does becomes an author beside those who wrote it. */
 export const reactivateAction = action.command((state) => {
   mustExist(state)
-  return state.status === "active" ? [] : [{ type: "action.reactivated", data: {} }]
+  return state.status === "active"
+    ? []
+    : [{ type: "action.reactivated", data: { isPartial: true } }]
 })
 
 /** Removes a script for good and takes it out of the flows that name it, as a part of a step. */

@@ -1,4 +1,5 @@
 import { aggregate, type Event, partByKey } from "../../store/index.ts"
+import { authorsAfter, type PartialUpdate } from "../policy/index.ts"
 import type { FlowType, Trigger } from "./flow-kind.ts"
 
 /** How a script runs. */
@@ -16,9 +17,9 @@ type Source = { readonly script?: string }
 
 export type ActionEvent =
   | Event<"action.added", ActionSettings, Source>
-  | Event<"action.changed", Partial<ActionSettings>, Source>
+  | Event<"action.changed", Partial<ActionSettings> & PartialUpdate, Source>
   | Event<"action.deactivated">
-  | Event<"action.reactivated">
+  | Event<"action.reactivated", PartialUpdate>
   | Event<"action.removed">
 
 export type ActionStatus = "active" | "inactive"
@@ -28,14 +29,14 @@ export type Action = ActionSettings & {
   /** The organisation that owns it. */
   readonly orgId: string
   readonly script: string
-  /** The user who changed it last; empty for no user. */
-  readonly author: string
+  /** The users who wrote it, and who has let it run. */
+  readonly authors: readonly string[]
 }
 
 const absent: Action = {
   status: "absent",
   orgId: "",
-  author: "",
+  authors: [],
   name: "",
   script: "",
   timeoutMs: 0,
@@ -45,27 +46,27 @@ const absent: Action = {
 /** A script of an organisation. */
 export const action = aggregate<ActionEvent, Action>({
   stream: "action",
-  revision: 2,
+  revision: 3,
   initial: absent,
   evolve: {
     "action.added": (_, { data, private: source, owner, editor }) => ({
       ...data,
-      author: editor.user,
+      authors: authorsAfter([], editor.user, {}),
       status: "active",
       orgId: owner,
       script: source?.script ?? "",
     }),
-    "action.changed": (state, { data, private: source, editor }) => ({
+    "action.changed": (state, { data: { isPartial, ...data }, private: source, editor }) => ({
       ...state,
       ...data,
-      author: editor.user,
+      authors: authorsAfter(state.authors, editor.user, { isPartial }),
       script: source?.script ?? state.script,
     }),
     "action.deactivated": (state) => ({ ...state, status: "inactive" }),
-    "action.reactivated": (state, { editor }) => ({
+    "action.reactivated": (state, { data, editor }) => ({
       ...state,
       status: "active",
-      author: editor.user,
+      authors: authorsAfter(state.authors, editor.user, data),
     }),
     "action.removed": () => ({ ...absent, status: "removed" }),
   },

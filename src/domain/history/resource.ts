@@ -23,12 +23,12 @@ export type Shown = {
   readonly sets?: readonly string[]
 }
 
-const timed = ["*.version", "*.created", "*.changed", "*.author"]
+const timed = ["*.version", "*.created", "*.changed", "*.authors"]
 
 const shown: Readonly<Record<string, Shown>> = {
-  action: { hidden: ["orgId", "author"] },
+  action: { hidden: ["orgId", "authors"] },
   app: { hidden: ["kind", "registration.used"] },
-  customtext: { personal: ["texts"], hidden: ["author"] },
+  customtext: { personal: ["texts"], hidden: ["authors"] },
   execution: { hidden: ["author"] },
   flow: { hidden: ["authors"] },
   group: { hidden: ["orgId"] },

@@ -54,7 +54,7 @@ export type Wish = Said & {
   readonly metadata?: string | undefined
 }
 
-/** What is wanted of a provider of some kind, by how it is. */
+/** What is wanted of a part of a provider of some kind, by how it is. */
 export type IdpMerge = { readonly kind: IdpKind; readonly say: (before: Idp) => Wish }
 
 /** Adds a provider; nobody signs in with it until it is linked to a login policy. */
@@ -84,10 +84,11 @@ export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: 
 
 /**
  * Changes a provider. A secret is for whom it was given to: where it would go somewhere else it is
- * forgotten, unless it is said anew.
+ * forgotten, unless it is said anew. What a change of a part keeps also keeps its authors.
  */
 export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish | IdpMerge) {
-  const merge = "say" in wish ? wish : mergeTo(acceptedWish(place, wish))
+  const isPartial = "say" in wish
+  const merge = isPartial ? wish : mergeTo(acceptedWish(place, wish))
   const { kind } = merge
   return step(cx, place, id, (tx, state) => {
     const before = idpIn(state, id, kind)
@@ -95,12 +96,12 @@ export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish | I
     const said = withTrust(given, before)
     const isKnown = metadata === tx.state(idpMetadata, id).metadata
     const isSet = secret === "" && isKnown && isSame(before, said)
-    if (isSet && !isTakenOver(tx, place, before)) throw unchangedError()
+    if (isSet && (isPartial || !isTakenOver(tx, place, before))) throw unchangedError()
     if (metadata !== "") keepMetadata(tx, id, metadata)
     const isElsewhere = destinationOf(before.settings) !== destinationOf(said.settings)
     if (secret !== "") keepSecret(tx, id, secret)
     else if (isElsewhere) forgetSecret(tx, id)
-    const data = { id, ...said, ...authorOf(tx) }
+    const data = { id, ...said, ...authorOf(tx), ...(isPartial && { isPartial }) }
     return [{ type: `${levelOf(place)}.idp.${kind}.changed`, data }]
   })
 }
@@ -139,8 +140,8 @@ const authorOf = ({ caller }: Transaction): { readonly author?: string } =>
  * Whether a user who sends the settings of an organization's provider again becomes its author.
  * A provider without an author applies to everybody already.
  */
-const isTakenOver = ({ caller }: Transaction, place: Place, { author }: Idp): boolean =>
-  place !== undefined && author !== "" && caller.kind === "user" && caller.userId !== author
+const isTakenOver = ({ caller }: Transaction, place: Place, { authors }: Idp): boolean =>
+  place !== undefined && caller.kind === "user" && authors.some((each) => each !== caller.userId)
 
 /** What is left out of an update stays as it is; what is off is left out of what is stored. */
 function withTrust(given: Said, before: Idp): Said {
@@ -153,7 +154,7 @@ export const replacePairs = (cx: Cx, place: Place, id: string, pairs: string): P
   step(cx, place, id, (tx, state) => {
     const { name, settings, options } = idpIn(state, id, "saml")
     keepSecret(tx, id, pairs)
-    const data = { id, name, settings, options, ...authorOf(tx) }
+    const data = { id, name, settings, options, ...authorOf(tx), isPartial: true } as const
     return [{ type: `${levelOf(place)}.idp.saml.changed`, data }]
   })
 
@@ -412,7 +413,7 @@ function activeLinksFor(cx: Cx, { userId, orgId }: Member): readonly string[] {
   const isOwn =
     !findPolicy(cx, orgId, login).isDefault &&
     isPolicyApplied(cx, { userId, orgId }, login) &&
-    (linksAuthor === "" || appliesTo(cx, userId, linksAuthor))
+    (linksAuthor === "" || appliesTo(cx, userId, [linksAuthor]))
   return isOwn ? links : idpsOf(cx, undefined).links
 }
 

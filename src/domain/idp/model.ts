@@ -1,5 +1,6 @@
 import type { Binding, Hash, NameIdFormat } from "../../kernel/saml/names.ts"
 import { aggregate, type Event, partByKey } from "../../store/index.ts"
+import { authorsAfter, type PartialUpdate } from "../policy/index.ts"
 
 /** What an OAuth client says of itself, and what it asks for. */
 type Client = { readonly clientId: string; readonly scopes: readonly string[] }
@@ -150,8 +151,8 @@ export type Idp = Said & {
   /** ms UTC, as is `changed`. */
   readonly created: number
   readonly changed: number
-  /** The user who changed it last; empty for the operator, and where no event records it. */
-  readonly author: string
+  /** The users who set what it is now; none for the operator, and where no event records them. */
+  readonly authors: readonly string[]
 }
 
 type Level = "instance" | "org"
@@ -166,9 +167,7 @@ type LinkType = `${Level}.policy.login.idpprovider.${"added" | "removed" | "casc
 type RemovedType = `${Level}.idp.removed`
 
 export type IdpEvent =
-  | { [Type in SaidType | MigratedType]: Event<Type, Named & Said & Authored> }[
-      | SaidType
-      | MigratedType]
+  | { [Type in SaidType | MigratedType]: Event<Type, SaidData> }[SaidType | MigratedType]
   | { [Type in RemovedType]: Event<Type, Named> }[RemovedType]
   | { [Type in LinkType]: Event<Type, { readonly idpId: string } & Authored> }[LinkType]
 
@@ -186,14 +185,18 @@ type At<Data> = {
   readonly version: number
 }
 
+type SaidData = Named & Said & Authored & PartialUpdate
+
 /**
  * The author comes from the payload alone, never from the editor: a provider from before authors
  * were recorded keeps applying to everybody until somebody changes it.
  */
-function said(state: Idps, { data, time, version }: At<Named & Said & Authored>): Idps {
-  const created = state.all[data.id]?.created ?? time
-  const stand = { version, created, changed: time, author: data.author ?? "" }
-  return { ...state, all: { ...state.all, [data.id]: { ...data, ...stand } } }
+function said(state: Idps, { data, time, version }: At<SaidData>): Idps {
+  const { author = "", isPartial, ...rest } = data
+  const before = state.all[data.id]
+  const authors = authorsAfter(before?.authors ?? [], author, { isPartial })
+  const stand = { version, created: before?.created ?? time, changed: time, authors }
+  return { ...state, all: { ...state.all, [data.id]: { ...rest, ...stand } } }
 }
 
 function removed(state: Idps, { data }: At<Named>): Idps {
@@ -229,7 +232,7 @@ const dropped = (state: Idps, { data }: Linking): Idps => ({
 export const idps = aggregate<IdpEvent, Idps>({
   stream: "idps",
   part: partByKey("id"),
-  revision: 3,
+  revision: 4,
   initial: { all: {}, links: [] },
   evolve: {
     "instance.idp.oauth.added": said,

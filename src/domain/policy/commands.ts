@@ -15,6 +15,8 @@ export const idOf = (place: Place): string => (place === undefined ? "instance" 
 type Saying<V extends Values> = {
   readonly policy: Policy<V>
   readonly say: (before: V) => Partial<V>
+  /** Whether only some values are stated, so that the others keep their authors. */
+  readonly isPartial?: boolean
 }
 
 /** Says for the first time what holds at a place; what `also` does belongs to the same step. */
@@ -37,13 +39,13 @@ export async function addPolicy<V extends Values>(
 export const changePolicy = <V extends Values>(
   cx: Cx,
   place: Place,
-  { policy, say }: Saying<V>,
+  { policy, say, isPartial = false }: Saying<V>,
 ): Promise<Receipt> =>
   write(cx, place, (before) => {
     const own = before[policy.kind]
     if (!own && place !== undefined) throw missingError()
     const had = { ...policy.standard, ...own?.values }
-    return [changed(place, policy, { had, said: say(had), isOwn: own !== undefined })]
+    return [changed(place, policy, { had, said: say(had), isOwn: own !== undefined, isPartial })]
   })
 
 /** Makes of what was said of one policy what another says: a preview of what everybody sees. */
@@ -115,10 +117,17 @@ function added<V extends Values>(
   return { type: `${levelOf(place)}.policy.${kind}.added`, data: values }
 }
 
+type Change<V extends Values> = {
+  readonly had: V
+  readonly said: Partial<V>
+  readonly isOwn: boolean
+  readonly isPartial?: boolean
+}
+
 function changed<V extends Values>(
   place: Place,
   policy: Policy<V>,
-  { had, said, isOwn }: { readonly had: V; readonly said: Partial<V>; readonly isOwn: boolean },
+  { had, said, isOwn, isPartial = false }: Change<V>,
 ): Draft<PolicyEvent> {
   const values: V = { ...had, ...said }
   const others = Object.entries(values).filter(
@@ -127,7 +136,7 @@ function changed<V extends Values>(
   if (others.length === 0) throw unchangedError()
   if (!isOwn) return added(place, policy, values)
   policy.check(values)
-  const data: Values = Object.fromEntries(others)
+  const data: Values = { ...Object.fromEntries(others), ...(isPartial && { isPartial }) }
   return { type: `${levelOf(place)}.policy.${policy.kind}.changed`, data }
 }
 
@@ -193,7 +202,7 @@ export type Found<V extends Values> = {
   readonly values: V
   readonly isDefault: boolean
   /** Where what was said stands; version 0 where nobody has said anything. */
-  readonly stand: Omit<Said, "values" | "author"> & { readonly owner: string }
+  readonly stand: Omit<Said, "values" | "authors"> & { readonly owner: string }
 }
 
 /** Finds what a policy says at a place. */
@@ -225,7 +234,8 @@ export type Member = { readonly userId: string; readonly orgId: string }
 
 /**
  * What a policy says for a user of an organization: the organization's values, or, where the user
- * outranks their author, the instance's with the organization's restrictions. Also for a decision.
+ * outranks one of its authors, the instance's with the organization's restrictions. Also for a
+ * decision.
  */
 export function policyFor<V extends Values>(
   read: Reading,
@@ -233,7 +243,7 @@ export function policyFor<V extends Values>(
   policy: Policy<V>,
 ): V {
   const own = ownOf(read, orgId, policy)
-  if (own && appliesTo(read, userId, own.author)) return policy.full(own.values)
+  if (own && appliesTo(read, userId, own.authors)) return policy.full(own.values)
   const instance = valuesOf(ownOf(read, "", policy), policy)
   return own && policy.stricter ? policy.stricter(instance, policy.full(own.values)) : instance
 }
@@ -245,7 +255,7 @@ export function isPolicyApplied<V extends Values>(
   policy: Policy<V>,
 ): boolean {
   const own = ownOf(read, orgId, policy)
-  return own === undefined || appliesTo(read, userId, own.author)
+  return own === undefined || appliesTo(read, userId, own.authors)
 }
 
 function ownOf<V extends Values>(

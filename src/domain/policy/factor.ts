@@ -13,6 +13,7 @@ export const addFactor = <L extends List>(
 ): Promise<Receipt> =>
   changePolicy(cx, place, {
     policy: login,
+    isPartial: true,
     say: (before) => {
       const had: readonly string[] = before[list]
       if (had.includes(factor)) throw existsError()
@@ -28,6 +29,7 @@ export const removeFactor = <L extends List>(
 ): Promise<Receipt> =>
   changePolicy(cx, place, {
     policy: login,
+    isPartial: true,
     say: (before) => {
       const had: readonly string[] = before[list]
       if (!had.includes(factor)) throw missingError()

@@ -1,7 +1,13 @@
 import { generators } from "./generator.ts"
 import { policies } from "./model.ts"
 
-export { appliesTo, judgeRankBy, type Reading } from "./applies.ts"
+export {
+  appliesTo,
+  authorsAfter,
+  judgeRankBy,
+  type PartialUpdate,
+  type Reading,
+} from "./applies.ts"
 export {
   addPolicy,
   dropLook,

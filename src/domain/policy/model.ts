@@ -1,4 +1,5 @@
 import { aggregate, type Event, type Recorded } from "../../store/index.ts"
+import { authorsAfter } from "./applies.ts"
 import type { Kind, Values } from "./kind.ts"
 
 /** Where something is said: for the whole instance, or by one organisation for itself. */
@@ -25,8 +26,8 @@ export type Said = {
   /** ms UTC, as is `changed`. */
   readonly created: number
   readonly changed: number
-  /** The user who changed it last; empty for no user. */
-  readonly author: string
+  /** The users who set the values that it has now. */
+  readonly authors: readonly string[]
 }
 
 /** What was said at one place; of what isn't among it, the place above says it. */
@@ -41,12 +42,13 @@ const said =
   (kind: Kind) =>
   (state: Policies, { data, time, version, editor }: Saying): Policies => {
     const before = state[kind]
-    const values = { ...before?.values, ...data }
+    const { isPartial, ...set } = data
+    const values = { ...before?.values, ...set }
     return {
       ...state,
       [kind]: {
         ...{ values, version, created: before?.created ?? time, changed: time },
-        author: editor.user,
+        authors: authorsAfter(before?.authors ?? [], editor.user, { isPartial }),
       },
     }
   }
@@ -63,7 +65,7 @@ const same = (state: Policies): Policies => state
 /** The policies of one place in one stream: whoever asks for several reads once. */
 export const policies = aggregate<PolicyEvent, Policies>({
   stream: "policy",
-  revision: 2,
+  revision: 3,
   initial: {},
   evolve: {
     "instance.policy.domain.added": said("domain"),

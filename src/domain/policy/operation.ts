@@ -41,6 +41,7 @@ export function operationsOf<V extends Values, Requested, Shown>(
   const changes = (requested: Requested & MaskedRequest) => ({
     policy,
     say: () => selected<V>(requested, read(requested), names),
+    isPartial: requested.updateMask !== undefined,
   })
   const ofOrg = <Named>(orgOf: (requested: Named, cx: Cx) => string) => ({
     get: (requested: Named, cx: Cx) => shown(cx, orgOf(requested, cx)),

@@ -21,7 +21,10 @@ export type Asked = { readonly template: Template; readonly language: string }
 export const putText = (cx: Cx, place: Place, asked: Asked, given: Texts): Promise<Receipt> =>
   write(cx, place, asked, (before) => saying(place, asked, { before, given }))
 
-/** The same, or what follows from what the place says so far; refuses what changes nothing. */
+/**
+ * The same, or what follows from what the place says so far, which then keeps its authors; refuses
+ * what changes nothing.
+ */
 export const setText = (
   cx: Cx,
   place: Place,
@@ -30,22 +33,30 @@ export const setText = (
 ): Promise<Receipt> =>
   write(cx, place, asked, (before) => {
     const texts = typeof given === "function" ? given(before ?? {}) : given
-    const drafts = saying(place, asked, { before, given: texts })
+    const isPartial = typeof given === "function"
+    const drafts = saying(place, asked, { before, given: texts, isPartial })
     if (drafts.length === 0) throw unchangedError()
     return drafts
   })
 
+type Wording = {
+  readonly before: Texts | undefined
+  readonly given: Texts
+  readonly isPartial?: boolean
+}
+
 function saying(
   place: Place,
   asked: Asked,
-  { before, given }: { readonly before: Texts | undefined; readonly given: Texts },
+  { before, given, isPartial = false }: Wording,
 ): readonly Draft<TextEvent>[] {
   const texts = Object.fromEntries(Object.entries(given).filter(([, text]) => text !== ""))
   for (const [key, text] of Object.entries(texts)) asked.template.check(key, text)
   if (JSON.stringify(sorted(texts)) === JSON.stringify(sorted(before ?? {}))) return []
   const data = meantBy(asked)
   if (Object.keys(texts).length === 0) return [removed(place, data)]
-  return [{ type: `${levelOf(place)}.customtext.set`, data, private: { texts } }]
+  const set = { ...data, ...(isPartial && { isPartial }) }
+  return [{ type: `${levelOf(place)}.customtext.set`, data: set, private: { texts } }]
 }
 
 /** Takes back what a place has said: from then on what stands above it counts. */
@@ -126,12 +137,12 @@ export function findStandard(cx: Cx, { template, language }: Asked): Found {
 export const saidAt = (cx: Pick<Cx, "store" | "instance">, place: Place, meant: Meant) =>
   cx.store.state(cx, customText, idOf(place, meant)).texts
 
-/** Where the words for a user are found: not where the user outranks whoever set them. */
+/** Where the words for a user are found: not where the user outranks one of their authors. */
 export function placeFor(cx: Cx, { userId, orgId }: Member, { template, language }: Asked): Place {
   if (orgId === "") return undefined
   const meant = { template: template.name, language }
-  const { texts, author = "" } = cx.store.state(cx, customText, idOf(orgId, meant))
-  return texts && appliesTo(cx, userId, author) ? orgId : undefined
+  const { texts, authors = [] } = cx.store.state(cx, customText, idOf(orgId, meant))
+  return texts && appliesTo(cx, userId, authors) ? orgId : undefined
 }
 
 export function checkLanguage(language: string): void {

@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import { authorsAfter, type PartialUpdate } from "../policy/index.ts"
 
 /** Where something is said: for the whole instance, or by one organisation for itself. */
 type Level = "instance" | "org"
@@ -14,23 +15,24 @@ type SetType = `${Level}.customtext.set`
 type RemovedType = `${Level}.customtext.template.removed`
 
 export type TextEvent =
-  | { [Type in SetType]: Event<Type, Meant, { readonly texts: Texts }> }[SetType]
+  | { [Type in SetType]: Event<Type, Meant & PartialUpdate, { readonly texts: Texts }> }[SetType]
   | { [Type in RemovedType]: Event<Type, Meant> }[RemovedType]
 
 /** What one place says with one template in one language; no texts: nothing of its own. */
 export type CustomText = {
   readonly texts?: Texts
-  /** The user who set them; empty for no user. */
-  readonly author?: string
+  /** The users who set them. */
+  readonly authors?: readonly string[]
 }
 
 type Set = {
+  readonly data: PartialUpdate
   readonly private: { readonly texts: Texts } | null
   readonly editor: { readonly user: string }
 }
 
-const set = (_: CustomText, { private: secret, editor }: Set): CustomText =>
-  secret ? { texts: secret.texts, author: editor.user } : {}
+const set = ({ authors = [] }: CustomText, { data, private: secret, editor }: Set): CustomText =>
+  secret ? { texts: secret.texts, authors: authorsAfter(authors, editor.user, data) } : {}
 
 const removed = (): CustomText => ({})
 
@@ -38,7 +40,7 @@ const removed = (): CustomText => ({})
 export const customText = aggregate<TextEvent, CustomText>({
   stream: "customtext",
   part: () => "texts",
-  revision: 2,
+  revision: 3,
   initial: {},
   evolve: {
     "instance.customtext.set": set,

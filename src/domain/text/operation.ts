@@ -39,7 +39,8 @@ export function operationsOf<Requested, Shown>(
         ...only(before, (name) => !isSelected(fieldOf(name))),
         ...only(said, (name) => isSelected(fieldOf(name))),
       })
-      return { details: details(await setText(cx, placeOf(cx), asked, say)) }
+      const texts = requested.updateMask ? say : say({})
+      return { details: details(await setText(cx, placeOf(cx), asked, texts)) }
     },
     reset: async ({ language }: OfLanguage, cx: Cx) => ({
       details: details(await resetText(cx, placeOf(cx), { template, language })),

@@ -205,7 +205,7 @@ describe("an identity provider of an organization", () => {
     await addIdp(by("settings"), "org1", { id, ...acme })
     await link()
     await changeIdp(by("owner"), "org1", id, same)
-    expect(idpById(estate.cx(), id)?.idp.author).toBe("owner")
+    expect(idpById(estate.cx(), id)?.idp.authors).toEqual(["owner"])
     expect(admitted()).toEqual([...people])
     const again = changeIdp(by("owner"), "org1", id, same)
     await expect(again).rejects.toMatchObject({ id: "idp.unchanged" })

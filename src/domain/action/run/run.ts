@@ -32,7 +32,7 @@ export function scriptsAt(cx: Cx, moment: Moment): readonly Script[] {
   const { userId } = moment
   const all = scriptsOfAll(cx, moment)
   if (all.length === 0 || userId === undefined) return all
-  return all.filter(({ authors }) => authors.every((each) => appliesTo(cx, userId, each)))
+  return all.filter(({ authors }) => appliesTo(cx, userId, authors))
 }
 
 function scriptsOfAll(cx: Cx, { orgId, flowType, triggerType }: Moment): readonly Script[] {
@@ -44,13 +44,11 @@ function scriptsOfAll(cx: Cx, { orgId, flowType, triggerType }: Moment): readonl
   const { actions, authors: setters } = cx.store.state(cx, flow, flowId(orgId, flowType))
   const ids = actions[triggerType] ?? []
   const scripts = ids.flatMap((id): readonly Script[] => {
-    const { status, author, name, script, timeoutMs, allowedToFail } = cx.store.state(
-      cx,
-      action,
-      id,
-    )
-    const authors = [author, setters[triggerType] ?? ""]
-    return status === "active" ? [{ id, authors, name, script, timeoutMs, allowedToFail }] : []
+    const state = cx.store.state(cx, action, id)
+    if (state.status !== "active") return []
+    const { name, script, timeoutMs, allowedToFail } = state
+    const authors = [...state.authors, setters[triggerType] ?? ""]
+    return [{ id, authors, name, script, timeoutMs, allowedToFail }]
   })
   if (ofOrg) ofOrg.set(key, scripts)
   else if (known.size < knownMax) known.set(orgId, new Map([[key, scripts]]))

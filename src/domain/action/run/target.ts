@@ -43,7 +43,7 @@ export async function askAbout(cx: Cx, name: FunctionName, about: About): Promis
       // What is said of somebody who outranks its authors does not apply.
       take: (text, authors) => {
         const said = saidIn(text)
-        if (authors.every((each) => appliesTo(cx, userId, each))) take(said)
+        if (appliesTo(cx, userId, authors)) take(said)
       },
       isLenient: () => isOpen || mayMendTargets(cx, userId),
     })

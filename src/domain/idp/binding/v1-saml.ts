@@ -51,7 +51,8 @@ export async function changeSaml(
       metadata: { case: "metadataXml", value: metadataXml },
     }
     const names = { metadata: ["metadataXml", "metadataUrl"] }
-    return changeIdp(cx, place, id, await samlChange(cx, place, mergedWith(req, stored, names)))
+    const wish = await samlChange(cx, place, mergedWith(req, stored, names))
+    return changeIdp(cx, place, id, { kind: "saml", say: () => wish })
   })
 }
 

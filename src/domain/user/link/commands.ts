@@ -104,13 +104,13 @@ function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
 }
 
 /**
- * The same for one user: a provider of an organization does not vouch for those who outrank whoever
- * changed it last.
+ * The same for one user: a provider of an organization does not vouch for those who outrank one of
+ * its authors.
  */
 function mayVouchFor(cx: Cx, idpId: string, userId: string): boolean {
   const found = idpById(cx, idpId)
   if (!found || !mayVouch(cx, idpId, homeOf(cx, userId))) return false
-  return found.place === undefined || appliesTo(cx, userId, found.idp.author)
+  return found.place === undefined || appliesTo(cx, userId, found.idp.authors)
 }
 
 /** Whether a provider lets in a user. */

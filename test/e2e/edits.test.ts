@@ -192,6 +192,49 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     await page.getByRole("button", { name: "Cancel" }).click()
   })
 
+  test("sees where a typed secret would be sent before it is", async () => {
+    const admin = "core.admin.v1.AdminService"
+    const acme = { name: "Acme", issuer: "https://idp.example.com", clientId: "client" }
+    const added = { ...acme, clientSecret: "first", scopes: ["openid"] }
+    const { id } = await service.get(`${admin}/AddGenericOIDCProvider`, added)
+    const issuer = async () =>
+      (await service.get(`${admin}/GetProviderByID`, { id })).idp.config.oidc.issuer
+    const other = "https://other.example.com"
+    await page.goto(`${service.url}/ui/console/identity-providers`)
+    await page.getByRole("button", { name: "Edit: Acme" }).click()
+    await field("clientSecret").fill("s3cret")
+    const change = { id, issuer: other, updateMask: "issuer" }
+    await service.get(`${admin}/UpdateGenericOIDCProvider`, change)
+    await saving()
+    await conflict().getByText(other).waitFor()
+    expect(await conflict().textContent()).toContain(`${other}Your value${acme.issuer}`)
+    expect(await issuer()).toBe(other)
+    await conflict()
+      .getByRole("button", { name: /^Keep mine/ })
+      .click()
+    await closed()
+    expect(await issuer()).toBe(acme.issuer)
+  })
+
+  test("becomes the author of nothing that they have not seen", async () => {
+    const management = "core.management.v1.ManagementService"
+    const script = "function note() {}"
+    const added = { name: "note", script, timeout: "1s", allowedToFail: true }
+    const { id } = await service.get(`${management}/CreateAction`, added)
+    await page.goto(`${service.url}/ui/console/scripts/${id}`)
+    await page.locator('form [name="name"]').fill("mine")
+    const theirs = "function note() { return 1 }"
+    const change = { id, script: theirs, updateMask: "script" }
+    await service.get(`${management}/UpdateAction`, change)
+    await page.getByRole("button", { name: "Save", exact: true }).click()
+    const box = page.locator(".conflict")
+    await box.getByText(theirs).waitFor()
+    const read = async () => (await service.get(`${management}/GetAction`, { id })).action
+    expect(await read()).toMatchObject({ name: "note", script: theirs })
+    await box.getByRole("button", { name: /^Take theirs/ }).click()
+    await expect.poll(read).toMatchObject({ name: "mine", script: theirs })
+  })
+
   test("undoes a reset of texts beside what was said since", async () => {
     const level = { instance: true, locale: "en" }
     const say = (translations: object) =>

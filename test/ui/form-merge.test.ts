@@ -5,6 +5,7 @@ import {
   decided,
   type Edits,
   fittingEdits,
+  rebased,
   withChange,
 } from "../../ui/console/form/edits.ts"
 import { isSame, lineList, merge, mergeLists, wordList } from "../../ui/console/form/merge.ts"
@@ -102,6 +103,78 @@ describe("a list that two people changed", () => {
     const rules = { between: /\n/, join: "\n" }
     const versions = { base: "/a: x, y", theirs: "/a: x, y\n/b: z w", mine: "/a: x, y\n/c" }
     expect(merge(versions, rules)).toEqual({ value: "/a: x, y\n/b: z w\n/c" })
+  })
+})
+
+describe("a form that sends a secret", () => {
+  const now = { host: "ours", port: "25", scopes: "a", secret: "" }
+  const rules = { scopes: wordList }
+  const isGuarded = (name: string) => name === "secret"
+  const typed = (changed: object, edits: Edits = {}, values: object = now) =>
+    withChange(edits, { now: values, changed, rules, isGuarded })
+  const shown = (values: typeof now, edits: Edits) => applyEdits(values, edits, rules)
+  const theirs = { ...now, host: "theirs", port: "26" }
+  const both = [
+    { name: "host", theirs: "theirs", mine: "ours" },
+    { name: "port", theirs: "26", mine: "25" },
+  ]
+
+  test("is in conflict with all that changed since the secret was typed", () => {
+    const edits = typed({ secret: "s3cret" })
+    expect(shown(now, edits).conflicts).toEqual([])
+    expect(shown(theirs, edits).conflicts).toEqual(both)
+    expect(shown(theirs, edits).values).toEqual({ ...now, secret: "s3cret" })
+    // While the user types on, and after a failed attempt to save it, too.
+    const later = typed({ secret: "s3cret!" }, edits, theirs)
+    expect(shown(theirs, later).conflicts).toEqual(both)
+    expect(shown(theirs, rebased(later, shown(theirs, later).unsaved)).conflicts).toEqual(both)
+  })
+
+  test("is not merged with changes to a list", () => {
+    const edits = typed({ secret: "s3cret" }, typed({ scopes: "a mine" }))
+    expect(shown({ ...now, scopes: "a theirs" }, edits)).toMatchObject({
+      ...{ conflicts: [{ name: "scopes", theirs: "a theirs", mine: "a mine" }] },
+      values: { scopes: "a mine" },
+    })
+    expect(shown({ ...now, scopes: "a mine" }, edits).conflicts).toEqual([])
+  })
+
+  test("follows the server before the secret is typed, and once it is taken back", () => {
+    const edits = typed({ port: "27" })
+    expect(shown({ ...now, host: "theirs" }, edits)).toMatchObject({
+      ...{ conflicts: [], values: { host: "theirs", port: "27" } },
+    })
+    const late = typed({ secret: "s3cret" }, {}, theirs)
+    expect(shown(theirs, late).conflicts).toEqual([])
+    const back = typed({ secret: "" }, typed({ secret: "s3cret" }))
+    expect(shown(theirs, back)).toMatchObject({ values: theirs, conflicts: [] })
+    expect(shown(theirs, typed({ secret: "again" }, back, theirs)).conflicts).toEqual([])
+  })
+
+  test("has each change decided, once", () => {
+    const [host, port] = both
+    if (!host || !port) throw new Error("there are two")
+    const first = decided(typed({ secret: "s3cret" }), host, "mine")
+    expect(shown(theirs, first).conflicts).toEqual([port])
+    const second = decided(first, port, "theirs")
+    expect(shown(theirs, second)).toMatchObject({
+      ...{ conflicts: [], values: { ...now, port: "26", secret: "s3cret" } },
+      unsaved: { host: { base: "theirs", value: "ours" }, secret: { value: "s3cret" } },
+    })
+    expect(shown({ ...theirs, port: "99" }, second).conflicts).toEqual([
+      { name: "port", theirs: "99", mine: "26" },
+    ])
+    // They may type a value of their own instead.
+    const own = typed({ host: "third" }, typed({ secret: "s3cret" }), theirs)
+    expect(shown(theirs, own).conflicts[0]).toEqual({ ...host, mine: "third" })
+  })
+
+  test("is in no conflict with what the user saved while typing on", () => {
+    const sent = typed({ host: "mine" })
+    const edits = afterSaving(typed({ secret: "s3cret" }, sent), sent)
+    for (const values of [now, { ...now, host: "mine" }]) {
+      expect(shown(values, edits)).toMatchObject({ conflicts: [], values: { host: "mine" } })
+    }
   })
 })
 

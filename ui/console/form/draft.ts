@@ -19,11 +19,14 @@ export function readDraft(id: string): Edits | undefined {
   if (typeof draft !== "object" || draft === null) return undefined
   const edits = Object.entries(draft).flatMap(([name, edit]: [string, unknown]) =>
     typeof edit === "object" && edit && "base" in edit && "value" in edit
-      ? [[name, { base: edit.base, value: edit.value }] as const]
+      ? [[name, { base: edit.base, value: edit.value, ...seenIn(edit) }] as const]
       : [],
   )
   return Object.fromEntries(edits)
 }
+
+const seenIn = (edit: object) =>
+  "seen" in edit && typeof edit.seen === "object" && edit.seen ? { seen: edit.seen } : {}
 
 export const writeDraft = (id: string, draft: string): void =>
   sessionStorage.setItem(keyOf(id), draft)

@@ -33,8 +33,16 @@ export type Wanted<Values extends object, Answer> = {
   readonly lists?: ListRules
   /** The operations that save it replace what is stored without a check of its version. */
   readonly readFirst?: boolean
-  /** Never kept: passwords and the like. */
+  /**
+   * Never kept: passwords and the like. What others change after the user has typed one is decided
+   * before anything is saved, for it may say where the secret is sent.
+   */
   readonly secret?: readonly (keyof Values & string)[]
+  /**
+   * Whoever saves it becomes the author of all of it, and its values apply to whom its author
+   * doesn't outrank. So what others have changed meanwhile is decided before it is saved.
+   */
+  readonly authored?: boolean
   readonly save: (values: Values) => Promise<Answer>
   /** Once it is saved, and the page shows what is true now. */
   readonly done?: (answer: Answer) => unknown
@@ -110,7 +118,7 @@ export function useForm<Values extends object, Answer = unknown>(
       dropDraft(id)
       return done?.(answer)
     },
-    wanted.readFirst,
+    { readFirst: wanted.readFirst, mayRepeat: !edited.isSecret || conflicts.length > 0 },
   )
   const isDecided = waits && conflicts.length === 0 && !action.busy
   useEffect(() => {
@@ -151,17 +159,19 @@ export function useForm<Values extends object, Answer = unknown>(
 
 type Editing<Values extends object> = Pick<
   Wanted<Values, unknown>,
-  "id" | "initial" | "lists" | "secret"
+  "id" | "initial" | "lists" | "secret" | "authored"
 >
 
 /** What the user has changed, over the server's values; it outlives a reload of the page. */
 function useEdits<Values extends object>(wanted: Editing<Values>) {
-  const { id, initial: now, lists: rules, secret = [] } = wanted
+  const { id, initial: now, lists: rules, secret = [], authored = false } = wanted
   const [draft] = useState(() => fittingEdits(now, readDraft(id) ?? {}))
   const [edits, setEdits] = useState<Edits>(draft ?? {})
   const over = useRef(false)
   const { values, conflicts, unsaved } = applyEdits(now, edits, rules)
-  const kept = Object.entries(unsaved).filter(([name]) => !secret.some((one) => one === name))
+  const isSecret = (name: string) => secret.some((one) => one === name)
+  const isGuarded = (name: string) => authored || isSecret(name)
+  const kept = Object.entries(unsaved).filter(([name]) => !isSecret(name))
   const stored = kept.length > 0 ? JSON.stringify(Object.fromEntries(kept)) : undefined
   useEffect(() => {
     if (over.current) return
@@ -172,8 +182,10 @@ function useEdits<Values extends object>(wanted: Editing<Values>) {
     values,
     conflicts,
     dirty: Object.keys(unsaved).length > 0,
+    isSecret: Object.keys(unsaved).some(isSecret),
     restored: draft !== undefined,
-    change: (changed: object) => setEdits((before) => withChange(before, { now, changed, rules })),
+    change: (changed: object) =>
+      setEdits((before) => withChange(before, { now, changed, rules, isGuarded })),
     decide: (conflict: Conflict, keeps: "mine" | "theirs") =>
       setEdits((before) => decided(before, conflict, keeps)),
     /** What is sent; it is compared with what has been typed by the time it is saved. */

@@ -70,6 +70,7 @@ function KindForm({ place, provider, close }: IdpFormProps) {
       ...{ servers: wordList, allowedDomains: lineList },
     },
     secret: ["clientSecret", "bindPassword", "privateKey"],
+    authored: true,
     save: (values) => save(place, provider, values),
     done: close,
   })

@@ -70,6 +70,7 @@ type FormProps = StandingProps & { readonly words: ReturnType<typeof useWords> }
 const policyForm = ({ policy, place, standing, words }: FormProps) =>
   formOf<Values, void>({
     initial: standing.values,
+    authored: true,
     save: (values) => savePolicy(policy, place, standing, values),
     fields: (form) => (
       <>

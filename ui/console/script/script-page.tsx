@@ -56,6 +56,7 @@ function Inside({ action, organizationId }: InsideProps) {
       ...{ name, script, allowedToFail },
       timeout: amountOf(timeout && durationMs(timeout) > 0 ? timeout : undefined, "seconds"),
     },
+    authored: true,
     refusals: { name: ["action.name"], script: ["action.script"], timeout: ["action.timeout"] },
     save: (values) => {
       const wait = durationOf(values.timeout)

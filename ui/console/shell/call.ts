@@ -115,27 +115,33 @@ export type Action<Given extends readonly unknown[] = []> = {
  */
 const againMax = 6
 
+type Repeating = {
+  /** The operation does not check the version, so the page is read again before it is sent. */
+  readonly readFirst?: boolean | undefined
+  /** Whether it is sent again by itself; else the user is shown that it was refused. */
+  readonly mayRepeat?: boolean
+}
+
 /**
  * Something that changes the server, at most once at a time. What the page shows is read again
  * before `done` is called: whoever closes a form there closes it over what is true.
  *
  * Where the thing has changed since it was read, the page is read again and `act` is called once
- * more, as it was last rendered: it then changes what is there now. `readFirst`: the operation
- * does not check that itself, so the page is read again before anything is sent.
+ * more, as it was last rendered: it then changes what is there now.
  */
 export function useAction<Answer, Given extends readonly unknown[] = []>(
   act: (...given: Given) => Promise<Answer>,
   done?: (answer: Answer) => unknown,
-  readFirst = false,
+  { readFirst = false, mayRepeat = true }: Repeating = {},
 ): Action<Given> {
   const queries = useQueryClient()
-  const latest = useRef<typeof act>(undefined)
+  const latest = useRef<{ readonly act: typeof act; readonly mayRepeat: boolean }>(undefined)
   useLayoutEffect(() => {
-    latest.current = act
+    latest.current = { act, mayRepeat }
     return () => {
       latest.current = undefined
     }
-  }, [act])
+  }, [act, mayRepeat])
   const readAgain = async () => {
     await queries.invalidateQueries()
     await drawn()
@@ -144,12 +150,12 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
     if (readFirst) await readAgain()
     for (let tries = 0; ; tries++) {
       try {
-        return await (latest.current ?? act)(...given)
+        return await (latest.current?.act ?? act)(...given)
       } catch (failure) {
         if (tries === againMax || !isStale(refusalOf(failure))) throw failure
         await readAgain()
         // Whoever has left the page can't see what would be changed.
-        if (!latest.current) throw failure
+        if (!latest.current?.mayRepeat) throw failure
       }
     }
   }

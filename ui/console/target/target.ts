@@ -43,6 +43,7 @@ export const targetForm = (target: Target | undefined, onMade?: (made: Made) => 
       interrupts: target ? interruptsOf(target) : false,
       payload: target ? payloadOf(target) : "json",
     },
+    authored: true,
     save: async ({ kind, interrupts, timeout, payload, ...values }) => {
       const value = { interruptOnError: interrupts }
       const wait = durationOf(timeout)

@@ -82,6 +82,7 @@ function ScreenForm({ screen, place, language, own, inherited, keys, id, close }
   const form = useForm<Record<string, string>>({
     id: `${id} ${screen} ${language} ${place ?? ""}`,
     initial: Object.fromEntries(keys.map((key) => [key, own[key] ?? ""])),
+    authored: true,
     // Other screens keep what they say.
     save: (values) => saveLoginTexts(place, language, { ...own, ...values }),
     done: close,

@@ -76,6 +76,7 @@ function MessageForm({ kind, place, language, standing, id, close }: FormProps) 
   const form = useForm<Words>({
     id: `${id} ${kind} ${language} ${place ?? ""}`,
     initial: own,
+    authored: true,
     save: (words) => saveMessageTexts(kind, place, { language, words }),
     done: close,
   })

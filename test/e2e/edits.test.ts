@@ -235,6 +235,26 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     await expect.poll(read).toMatchObject({ name: "mine", script: theirs })
   })
 
+  test("does not send again what was saved, and undone since", async () => {
+    const management = "core.management.v1.ManagementService"
+    const added = { name: "undone", script: "function undone() {}", timeout: "1s" }
+    const { id } = await service.get(`${management}/CreateAction`, added)
+    const read = async () => (await service.get(`${management}/GetAction`, { id })).action
+    await page.goto(`${service.url}/ui/console/scripts/${id}`)
+    const code = page.locator('form [name="script"]')
+    await code.fill("function undone() { return 1 }")
+    const save = page.getByRole("button", { name: "Save", exact: true })
+    await save.click()
+    await page.getByRole("button", { name: /^Undo/ }).first().click()
+    await page.getByRole("dialog").getByRole("button", { name: "Undo", exact: true }).click()
+    await closed()
+    await expect.poll(read).toMatchObject({ script: added.script })
+    await expect.poll(() => code.inputValue()).toBe(added.script)
+    await page.locator('form [name="name"]').fill("renamed")
+    await save.click()
+    await expect.poll(read).toMatchObject({ name: "renamed", script: added.script })
+  })
+
   test("undoes a reset of texts beside what was said since", async () => {
     const level = { instance: true, locale: "en" }
     const say = (translations: object) =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import {
+  afterReading,
   afterSaving,
   applyEdits,
   decided,
@@ -240,6 +241,15 @@ describe("the changes of a form", () => {
     expect(shown({ ...now, name: "B" }, saved)).toMatchObject({
       ...{ values: { name: "B" }, unsaved: {}, conflicts: [] },
     })
+  })
+
+  test("are none any more once the page has been read again, whatever it then shows", () => {
+    const sent = typed({ name: "B" })
+    const saved = afterReading(afterSaving(typed({ on: true }, sent), sent))
+    expect(saved).toEqual({ on: { base: false, value: true } })
+    // Somebody has undone it.
+    expect(shown(now, saved)).toMatchObject({ values: { name: "A", on: true }, conflicts: [] })
+    expect(withChange(saved, { now, changed: { on: false } })).not.toHaveProperty("name")
   })
 
   test("that were typed while others were saved don't conflict with these", () => {

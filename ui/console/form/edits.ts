@@ -139,6 +139,13 @@ export function afterSaving(edits: Edits, sent: Edits): Edits {
   return next
 }
 
+/**
+ * The changes once the server's values have been read again after saving. What was saved is no
+ * change any more: it does not come back where somebody else undoes it.
+ */
+export const afterReading = (edits: Edits): Edits =>
+  Object.fromEntries(Object.entries(edits).filter(([, { isSaved }]) => !isSaved))
+
 /** The same changes, made by who has also seen these values. */
 const withSeen = (edits: Edits, values: object): Edits =>
   Object.fromEntries(

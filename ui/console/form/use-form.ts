@@ -10,6 +10,7 @@ import {
 } from "../shell/index.ts"
 import { dropDraft, readDraft, writeDraft } from "./draft.ts"
 import {
+  afterReading,
   afterSaving,
   applyEdits,
   type Conflict,
@@ -116,6 +117,7 @@ export function useForm<Values extends object, Answer = unknown>(
     },
     (answer) => {
       dropDraft(id)
+      edited.settle()
       return done?.(answer)
     },
     { readFirst: wanted.readFirst, mayRepeat: !edited.isSecret || conflicts.length > 0 },
@@ -194,6 +196,8 @@ function useEdits<Values extends object>(wanted: Editing<Values>) {
       return unsaved
     },
     end: (sent: Edits) => setEdits((before) => afterSaving(before, sent)),
+    /** The page shows what the server has now. */
+    settle: () => setEdits(afterReading),
     drop: () => {
       over.current = true
       dropDraft(id)

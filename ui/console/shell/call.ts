@@ -162,7 +162,7 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
   const { mutate, isPending, error } = useMutation<Answer, Error, Given>({
     mutationFn: actOn,
     onSuccess: async (answer) => {
-      await queries.invalidateQueries()
+      await readAgain()
       await done?.(answer)
     },
   })

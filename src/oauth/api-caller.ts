@@ -52,7 +52,7 @@ export async function apiCaller(cx: Cx, use: Use): Promise<Caller> {
     clientId,
     // Few operations ask for it.
     get authTime() {
-      return freshTimeOfToken(cx, userId, grantId)
+      return freshTimeOfToken(cx, userId, { anchor: grantId, clientId })
     },
     get sessionId() {
       return sessionIdOfToken(cx, grantId)

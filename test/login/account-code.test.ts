@@ -18,6 +18,7 @@ import {
   openProvider,
   type Provider,
   password,
+  type Visited,
 } from "../oauth/provider.ts"
 import { callingAs } from "../support/login-page.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
@@ -68,17 +69,24 @@ async function signIn() {
   const browser = browserOf({
     send: (path, init) => provider.send(path, init, { outside: upstream.outside }),
   })
-  const scope = "openid urn:core:iam:org:project:id:core:aud"
   const first = await browser.go(authorizePath(client.id, { scope }))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
   const { path } = await browser.go(href.replaceAll("&amp;", "&"))
   const consent = await browser.go(upstream.signIn(path, { ...ada }))
+  return Object.assign(await allowed(browser, consent, client), { browser })
+}
+
+const scope = "openid urn:core:iam:org:project:id:core:aud"
+
+type Browser = ReturnType<typeof browserOf>
+
+/** Calls operations with the token that a client gets once the user has allowed it. */
+async function allowed(browser: Browser, consent: Visited, { id, secret }: NewClient) {
   const { code = "" } = answerOf(await browser.post(consent, { answer: "allow" }))
-  const { answer } = await askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
+  const { answer } = await askToken(provider, codeFields(code), `${id}:${secret}`)
   const token = String(answer.access_token)
-  const ask = async (name: string, request: object = {}) =>
+  return async (name: string, request: object = {}) =>
     callingAs(provider, await apiCallerOf(provider, token))(name, request)
-  return Object.assign(ask, { browser })
 }
 
 const activity = "activity.v2.ActivityService"
@@ -122,6 +130,17 @@ describe("somebody whose provider states no sign-in time", () => {
       ask.browser.go(authorizePath(client.id, { prompt: "none", ...more }))
     expect(answerOf(await silent({}))).toHaveProperty("code")
     expect(answerOf(await silent({ max_age: "3600" })).error).toBe("login_required")
+  })
+
+  test("permits no other client of the same sign-in", async () => {
+    const ask = await signIn()
+    const added = await provider.addClient()
+    const consent = await ask.browser.go(authorizePath(added.id, { scope }))
+    const other = await allowed(ask.browser, consent, added)
+    await ask(`${activity}/SendAccountCode`)
+    await ask(`${activity}/VerifyAccountCode`, { code: (await mailedCode()).code })
+    await expect(other(registers, { userId: adaId() })).rejects.toMatchObject(tooOld)
+    await ask(registers, { userId: adaId() })
   })
 
   test("asks somebody else where no mail can be sent", async () => {

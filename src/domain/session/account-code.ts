@@ -17,7 +17,12 @@ import { session } from "./model.ts"
 import { usableSession } from "./query.ts"
 
 /** Whose account is about to change, in the sign-in that the token of the call hangs from. */
-type Caller = { readonly userId: string; readonly sessionId: string }
+type Caller = {
+  readonly userId: string
+  readonly sessionId: string
+  /** The client that calls: no other one of the sign-in may change the account. */
+  readonly clientId: string
+}
 
 /**
  * Mails a code by which the caller shows that it is they who change their account. It is for users
@@ -40,9 +45,9 @@ export async function sendAccountCode(cx: Cx, caller: Caller): Promise<string> {
   return step.value
 }
 
-/** Checks the code; account changes of this sign-in are then permitted for a while. */
+/** Checks the code; account changes by this client and sign-in are then permitted for a while. */
 export async function verifyAccountCode(cx: Cx, caller: Caller, given: string): Promise<void> {
-  const { userId, sessionId } = caller
+  const { userId, sessionId, clientId } = caller
   const challenge = cx.store.state(cx, session, sessionId).challenges.accountCode
   const admit = await admitMailedCode(cx, { userId, given, challenge })
   const step = await cx.store.transact(cx, (tx) => {
@@ -50,7 +55,7 @@ export async function verifyAccountCode(cx: Cx, caller: Caller, given: string): 
     const isSame = tx.state(session, sessionId).challenges.accountCode === challenge
     const { isRight } = admit(tx)
     if (!isRight || !isSame) return false
-    tx.append(session, sessionId, [{ type: "session.account_code.checked", data: {} }])
+    tx.append(session, sessionId, [{ type: "session.account_code.checked", data: { clientId } }])
     return true
   })
   if (!step.value) throw wrongError()

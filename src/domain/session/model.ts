@@ -128,7 +128,8 @@ export type SessionEvent =
   | Event<"session.otp.email.challenged", Record<never, never>, Asking>
   /** A code by mail, for changes of one's own account alone: it signs nobody in. */
   | Event<"session.account_code.challenged", Record<never, never>, Asking>
-  | Event<"session.account_code.checked">
+  /** Events from before the client was recorded do not have it. */
+  | Event<"session.account_code.checked", { readonly clientId?: string }>
   | Event<"session.token.set", Record<never, never>, { readonly hash: string }>
   | Event<"session.metadata.set", Record<never, never>, { readonly metadata: SessionMetadata }>
   | Event<"session.lifetime.set", { readonly lifetimeSeconds: number }>
@@ -180,8 +181,11 @@ export type Session = {
    * the time that the provider states, else that of its answer: see `evidenceOf`.
    */
   readonly authTime: number
-  /** When a mailed code permitted changes of the account, ms UTC; absent where none did. */
-  readonly accountProofAt?: number
+  /**
+   * When a mailed code permitted changes of the account, ms UTC, and to which client; absent where
+   * none did. Without a client, to all clients of the session.
+   */
+  readonly accountProof?: { readonly at: number; readonly clientId?: string }
   /** RFC 8176 names of what they proved it with. */
   readonly methods: readonly string[]
   /** As `signInVersion` was at the first factor; a newer one ends the session. */
@@ -264,7 +268,7 @@ export const session = aggregate<SessionEvent, Session>({
   retention: "transient",
   // Longer than the tokens that hang from it. What is gone counts as ended.
   expires: ({ expires }) => expires + 13 * hour,
-  revision: 4,
+  revision: 5,
   initial: {
     status: "absent",
     userId: "",
@@ -330,9 +334,9 @@ export const session = aggregate<SessionEvent, Session>({
     "session.otp.sms.challenged": asked("otpSms"),
     "session.otp.email.challenged": asked("otpEmail"),
     "session.account_code.challenged": asked("accountCode"),
-    "session.account_code.checked": ({ challenges, ...state }, { time }) => {
+    "session.account_code.checked": ({ challenges, ...state }, { data, time }) => {
       const { accountCode: _, ...others } = challenges
-      return { ...state, challenges: others, accountProofAt: time }
+      return { ...state, challenges: others, accountProof: { ...data, at: time } }
     },
     "session.token.set": (state, { private: secret }) => ({
       ...state,

@@ -46,11 +46,18 @@ export function partyUntil(cx: Cx, { userId, anchor }: Party): number {
 export const orgOf = (cx: Cx, userId: string): string =>
   cx.store.receipt(cx, user, userId)?.owner ?? ""
 
+/** What a token hangs from, and the client that it was issued to. */
+type Presented = { readonly anchor: string; readonly clientId: string }
+
 /**
  * When a person last signed in for certain, in the sign-in that their token hangs from, ms UTC: 0
  * where nobody knows. Undefined for service users, who sign in by what they have.
  */
-export function freshTimeOfToken(cx: Cx, userId: string, anchor: string): number | undefined {
+export function freshTimeOfToken(
+  cx: Cx,
+  userId: string,
+  { anchor, clientId }: Presented,
+): number | undefined {
   const state = cx.store.state(cx, user, userId)
   if ("kind" in state && state.kind === "machine") return undefined
   const [kind = "", ...rest] = anchor.split("/")
@@ -59,11 +66,11 @@ export function freshTimeOfToken(cx: Cx, userId: string, anchor: string): number
   if (kind === "exchange") {
     const given = cx.store.state(cx, exchange, id)
     const before = given.status === "absent" ? undefined : given.anchor
-    return before === undefined ? 0 : freshTimeOfToken(cx, userId, before)
+    return before === undefined ? 0 : freshTimeOfToken(cx, userId, { anchor: before, clientId })
   }
   const given = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
   if (given.status === "absent") return 0
-  return Math.max(given.freshAt, accountProofOf(cx, userId, anchor))
+  return Math.max(given.freshAt, accountProofOf(cx, userId, { anchor, clientId }))
 }
 
 /** The session that a token hangs from through its grant; undefined where it outlives that. */
@@ -73,11 +80,13 @@ export function sessionIdOfToken(cx: Cx, anchor: string): string | undefined {
   return given.status === "absent" ? undefined : given.sessionId
 }
 
-/** When a mailed code permitted account changes in the session of a token, ms UTC; 0 for never. */
-function accountProofOf(cx: Cx, userId: string, anchor: string): number {
+/** When a mailed code permitted account changes with a token, ms UTC; 0 for never. */
+function accountProofOf(cx: Cx, userId: string, { anchor, clientId }: Presented): number {
   const sessionId = sessionIdOfToken(cx, anchor)
   const state = sessionId === undefined ? undefined : sessionNow(cx, sessionId)
-  return state?.userId === userId ? (state.accountProofAt ?? 0) : 0
+  if (state?.userId !== userId || !state.accountProof) return 0
+  const { at, clientId: provenTo = clientId } = state.accountProof
+  return provenTo === clientId ? at : 0
 }
 
 function parentUntil(cx: Cx, userId: string, anchor: string): number {

@@ -16,8 +16,8 @@ export const activity = share<Cx>()(ActivityService, {
 
 function signedInBy(cx: Cx) {
   const userId = callerOf(cx)
-  const sessionId = cx.caller.kind === "user" ? cx.caller.sessionId : undefined
-  if (sessionId !== undefined) return { userId, sessionId }
+  const { sessionId, clientId = "" } = cx.caller.kind === "user" ? cx.caller : {}
+  if (sessionId !== undefined) return { userId, sessionId, clientId }
   throw new Fault(
     "failed_precondition",
     "session.account_code_no_sign_in",

@@ -1,5 +1,5 @@
 // Who verified an address, and for whom it counts.
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { addIdp } from "../../../src/domain/idp/commands.ts"
 import type { Options } from "../../../src/domain/idp/index.ts"
 import { addDomain, org } from "../../../src/domain/org/index.ts"
@@ -303,6 +303,22 @@ test("those that only their organization has verified are confirmed all at once"
   expect(await confirmEmails(cx, { orgId: "org2", isTrial: false })).toMatchObject({ confirmed: 1 })
   expect(told(id, "org1").email).toBe(true)
   expect(await atHomeOnly()).toEqual([])
+})
+
+test("those who have proven their address are not looked at to find them", async () => {
+  const { id } = await create("stranger", "org2")
+  const proven = await estate.as("manager", "createUser", {
+    ...{ username: "proven", organizationId: "org1" },
+    ...human({ email: { email: "proven@example.com", ...vouched }, phone: undefined }),
+  })
+  await prove(proven.id)
+  const cx = estate.cx()
+  const read = vi.spyOn(cx.store, "state")
+  expect(await Array.fromAsync(verifiedAtHomeOnly(cx))).toEqual([id])
+  const ids = read.mock.calls.map(([, , each]) => each)
+  read.mockRestore()
+  expect(ids).toContain(id)
+  expect(ids).not.toContain(proven.id)
 })
 
 test("those who share their address with others are not confirmed", async () => {

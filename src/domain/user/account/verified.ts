@@ -218,9 +218,11 @@ const isPerson = (state: Parameters<typeof hasLeft>[0]): state is Human =>
 
 const readOf = (cx: Cx): Read => ({ state: (kind, id) => cx.store.state(cx, kind, id) })
 
+/** Whoever has proven their own address is none of them: that is accepted everywhere. */
 const counted = statement<{ readonly id: string }>(
   `SELECT id FROM users
-   WHERE instance = $instance AND email_verified = 1 AND id > $after ORDER BY id LIMIT 200`,
+   WHERE instance = $instance AND email_verified = 1 AND email_proven = 0 AND id > $after
+   ORDER BY id LIMIT 200`,
 )
 
 /**

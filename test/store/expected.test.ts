@@ -1,5 +1,5 @@
 // Steps of callers who say up to where they have read what they change.
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { Fault } from "../../src/kernel/fault.ts"
 import { aggregate, type Cx, type Event, partByKey, type Store } from "../../src/store/index.ts"
 import { openBeside } from "../support/beside.ts"
@@ -88,6 +88,16 @@ describe("a step whose caller has read up to a position", () => {
     for (const email of moves) await moveAccount(cx, "1", email)
     const step = renameAccount({ ...cx, expectedVersion: 1 }, "1", "eve")
     expect(await outcome(step)).toEqual(stale("bob"))
+  })
+
+  test("is refused where too much has happened since, without reading all of it", async () => {
+    const cx = by("ada")
+    for (let at = 0; at < 1100; at++) await moveAccount(cx, "1", `${at}@example.com`)
+    const history = vi.spyOn(world.store.log, "history")
+    const step = renameAccount(by("ada", 0), "1", "eve")
+    expect(await outcome(step)).toEqual(stale(""))
+    expect(history.mock.calls).toHaveLength(10)
+    expect(names(world.store)).toEqual(["ada"])
   })
 
   test("is refused where the log has not come as far", async () => {

@@ -77,7 +77,6 @@ type Bound = FlowsProps & {
 const flowForm = ({ moment, bound, options, organizationId }: Bound) =>
   formOf<{ actionIds: readonly string[] }, unknown>({
     initial: { actionIds: bound },
-    authored: true,
     save: ({ actionIds }) => {
       const { flowType, triggerType } = moment
       const wanted = { flowType, triggerType, actionIds: [...actionIds] }

@@ -135,13 +135,11 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
   { readFirst = false, mayRepeat = true }: Repeating = {},
 ): Action<Given> {
   const queries = useQueryClient()
-  const latest = useRef<{ readonly act: typeof act; readonly mayRepeat: boolean }>(undefined)
+  const latest = useRef({ act, mayRepeat })
   useLayoutEffect(() => {
     latest.current = { act, mayRepeat }
-    return () => {
-      latest.current = undefined
-    }
   }, [act, mayRepeat])
+  const presence = usePresence()
   const readAgain = async () => {
     await queries.invalidateQueries()
     await drawn()
@@ -150,12 +148,13 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
     if (readFirst) await readAgain()
     for (let tries = 0; ; tries++) {
       try {
-        return await (latest.current?.act ?? act)(...given)
+        return await latest.current.act(...given)
       } catch (failure) {
         if (tries === againMax || !isStale(refusalOf(failure))) throw failure
         await readAgain()
+        await presence.shown()
         // Whoever has left the page can't see what would be changed.
-        if (!latest.current?.mayRepeat) throw failure
+        if (presence.isLeft() || !latest.current.mayRepeat) throw failure
       }
     }
   }
@@ -171,6 +170,40 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
   }
   const refusal = useMemo(() => (error ? refusalOf(error) : undefined), [error])
   return { run, busy: isPending, refusal }
+}
+
+/** How often it is looked whether what is hidden is shown again. */
+const lookMs = 10
+
+/**
+ * Whether a component is on the page. React hides what waits for an answer, and then runs the
+ * cleanups of layout effects; those of other effects only once it is gone.
+ */
+function usePresence() {
+  const at = useRef({ isHidden: false, isLeft: false })
+  useLayoutEffect(() => {
+    const { current } = at
+    current.isHidden = false
+    return () => {
+      current.isHidden = true
+    }
+  }, [])
+  useEffect(() => {
+    const { current } = at
+    current.isLeft = false
+    return () => {
+      current.isLeft = true
+    }
+  }, [])
+  return {
+    isLeft: () => at.current.isLeft,
+    /** Resolves once it is shown, or gone. */
+    shown: async () => {
+      while (at.current.isHidden && !at.current.isLeft) {
+        await new Promise((resolve) => setTimeout(resolve, lookMs))
+      }
+    },
+  }
 }
 
 /** Queries report what has arrived in a task of their own, which is queued by now. */

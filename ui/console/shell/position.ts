@@ -1,6 +1,6 @@
 import { type DescMessage, equals, type MessageShape } from "@bufbuild/protobuf"
 import type { Interceptor } from "@connectrpc/connect"
-import { useLayoutEffect } from "react"
+import { useEffect } from "react"
 
 const positionHeader = "x-core-position"
 
@@ -35,9 +35,12 @@ const isOf = <O extends DescMessage>(schema: O, value: unknown): value is Messag
 /** The messages that the page is drawn from, once for each component that reads one. */
 const shown = new Set<{ readonly message: object }>()
 
-/** Registers a message for as long as what was drawn from it is on the page. */
+/**
+ * Registers a message for as long as what was drawn from it is on the page, also while that waits
+ * for an answer and is hidden, when layout effects have been taken back.
+ */
 export function useShown(message: object | null | undefined): void {
-  useLayoutEffect(() => {
+  useEffect(() => {
     if (!message) return
     const entry = { message }
     shown.add(entry)

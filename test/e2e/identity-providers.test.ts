@@ -60,7 +60,9 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     expect(await dialog().getByLabel("New people may come").isChecked()).toBe(false)
     expect(await dialog().getByLabel("Allowed email domains").count()).toBe(0)
     await dialog().getByLabel("New people may come").check()
-    await dialog().getByLabel(/^Without asking/).check()
+    await dialog()
+      .getByLabel(/^Without asking/)
+      .check()
     await dialog().getByLabel("Allowed email domains").waitFor()
   }
 

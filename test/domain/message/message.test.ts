@@ -247,7 +247,7 @@ describe("the outbox", () => {
     expect([await within("org1"), await within("org2")]).toEqual([2, 0])
     const one = { userId: "eva", messageId: shown[0].id }
     const { link } = await manager("viewMessage", one)
-    expect(link).toMatch(/^https:\/\/id\.example\.com\/ui\/login\/verify\?.*&key=[\w-]{22}#\w{6}$/)
+    expect(link).toMatch(/^https:\/\/id\.example\.com\/ui\/login\/verify\?.*#\w{6}&key=[\w-]{22}$/)
     const { events } = await estate.store.log.find(0, 1000, ["message.viewed"])
     expect(events).toMatchObject([{ id: shown[0].id, editor: { user: "manager" } }])
     const looked = async (person: "stranger" | "nobody") => estate.as(person, "viewMessage", one)

@@ -127,7 +127,7 @@ describe.runIf(needs("curl"))("typed as it stands:", () => {
     expect(shown.length).toBeGreaterThan(10)
   })
 
-  test.each(shown)("docs/%s", { timeout: 60_000 }, async (name) => {
+  test.each(shown)("docs/%s", { timeout: 240_000 }, async (name) => {
     const { before = inUse, after } = told[name] ?? {}
     await before(machine)
     let said = ""

@@ -4,7 +4,7 @@
 import type { Frame, Locator, Page } from "playwright-core"
 import { until } from "./wait.ts"
 
-type Wanted = {
+type WaitOptions = {
   readonly state?: "attached" | "detached" | "visible" | "hidden"
   readonly timeout?: number
 }
@@ -15,7 +15,7 @@ const limitMs = 10_000
 /** Comes back when an element is as it is wanted, or when that takes long. */
 async function looked(
   of: Locator,
-  { state = "visible", timeout = limitMs }: Wanted = {},
+  { state = "visible", timeout = limitMs }: WaitOptions = {},
 ): Promise<void> {
   const end = performance.now() + Math.min(timeout, limitMs)
   const first = of.first()
@@ -54,7 +54,7 @@ export function lookQuickly(page: Page): void {
       )
     }
   }
-  before(frames, "waitForSelector", (frame: Frame, selector: string, wanted?: Wanted) =>
+  before(frames, "waitForSelector", (frame: Frame, selector: string, wanted?: WaitOptions) =>
     looked(frame.locator(selector), wanted),
   )
   const locators = Object.getPrototypeOf(page.locator("html"))

@@ -76,7 +76,7 @@ export async function backup(request: BackupRequest): Promise<Saved> {
   }
 }
 
-type Place = {
+type SaveOptions = {
   readonly folder: Folder
   readonly isInUse: boolean
   /** Of the database. */
@@ -87,8 +87,8 @@ type Place = {
   readonly made: readonly string[]
 }
 
-async function save(request: BackupRequest, place: Place): Promise<Saved> {
-  const { folder, isInUse, copy, part, made } = place
+async function save(request: BackupRequest, options: SaveOptions): Promise<Saved> {
+  const { folder, isInUse, copy, part, made } = options
   const { to, clock, encryption } = request
   const database = { file: folder.database, isInUse }
   await dropLeftovers({ ...request, folder, isEncrypted: encryption !== undefined })
@@ -97,7 +97,7 @@ async function save(request: BackupRequest, place: Place): Promise<Saved> {
   const snapshot = takeSnapshot(database, copy)
   let manifest: Manifest | undefined
   const packed = await pack(
-    sourcesOf(request, place),
+    sourcesOf(request, options),
     (sums) => {
       manifest = manifestOf(snapshot, sums, clock.now())
       return manifest
@@ -133,7 +133,7 @@ async function toBucket({ to, config, encryption }: BackupRequest, packed: Bytes
   }
 }
 
-type Target = Pick<BackupRequest, "to" | "encryption"> & Pick<Place, "part">
+type Target = Pick<BackupRequest, "to" | "encryption"> & Pick<SaveOptions, "part">
 
 async function toFile({ to, part, encryption }: Target, packed: Bytes) {
   try {
@@ -158,7 +158,10 @@ async function verify(from: Bytes, encryption: Encryption | undefined) {
 }
 
 /** A configuration with secrets is kept only where the one that opens all is kept, too. */
-function sourcesOf({ config, withMasterKey }: BackupRequest, { folder, copy }: Place): Source[] {
+function sourcesOf(
+  { config, withMasterKey }: BackupRequest,
+  { folder, copy }: SaveOptions,
+): Source[] {
   const key = withMasterKey ? givenMasterKey(folder, config) : undefined
   if (withMasterKey && !key) throw keyMissingError(folder)
   const settings = textIn(folder.configFile)

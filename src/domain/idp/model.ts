@@ -167,7 +167,7 @@ type LinkType = `${Level}.policy.login.idpprovider.${"added" | "removed" | "casc
 type RemovedType = `${Level}.idp.removed`
 
 export type IdpEvent =
-  | { [Type in SaidType | MigratedType]: Event<Type, SaidData> }[SaidType | MigratedType]
+  | { [Type in SaidType | MigratedType]: Event<Type, ProviderEventData> }[SaidType | MigratedType]
   | { [Type in RemovedType]: Event<Type, Named> }[RemovedType]
   | { [Type in LinkType]: Event<Type, { readonly idpId: string } & Authored> }[LinkType]
 
@@ -185,13 +185,13 @@ type At<Data> = {
   readonly version: number
 }
 
-type SaidData = Named & Said & Authored & PartialUpdate
+type ProviderEventData = Named & Said & Authored & PartialUpdate
 
 /**
  * The author comes from the payload alone, never from the editor: a provider from before authors
  * were recorded keeps applying to everybody until somebody changes it.
  */
-function said(state: Idps, { data, time, version }: At<SaidData>): Idps {
+function said(state: Idps, { data, time, version }: At<ProviderEventData>): Idps {
   const { author = "", isPartial, ...rest } = data
   const before = state.all[data.id]
   const authors = authorsAfter(before?.authors ?? [], author, { isPartial })

@@ -153,7 +153,7 @@ const addressOnly = (to: string) => ({
   ...{ email: to, email_verified: 0, phone: "", phone_verified: 0 },
 })
 
-type Places = Readonly<
+type LinkValues = Readonly<
   Record<"code" | "key" | "orgId" | "loginName" | "displayName" | "language", string>
 >
 
@@ -161,7 +161,7 @@ type Places = Readonly<
  * Where a message leads: what its cause asked for, else our page for it, at the public address
  * whatever the request was sent to. Our own code stands behind the #, which no log keeps.
  */
-function linkOf(cx: Cx, message: Message, places: Places): string {
+function linkOf(cx: Cx, message: Message, places: LinkValues): string {
   const { kind, userId, urlTemplate, sessionId = "", requestId = "", codeId = "" } = message
   const { code, key, orgId, loginName } = places
   if (urlTemplate !== "") {

@@ -56,7 +56,7 @@ const refused = (loginContext: LoginContext, unknownKey?: UnknownKey): Response 
   loginNames.next(loginContext, { hasWrongKey: true, ...(unknownKey && { unknownKey }) })
 
 /** The page of a link, as a form has left it: the code was wrong, or the passkey can be made. */
-type LinkShown = Named & {
+type LinkShown = LinkParameters & {
   readonly begun?: { readonly code: string; readonly tokenId: string; readonly options: string }
 }
 
@@ -72,7 +72,7 @@ export function askPasskeyLink(loginContext: LoginContext): Promise<Response> | 
   if (note?.begun) return makePage(loginContext, note, note.begun)
   if (note) return linkPage(loginContext, note, "wrong")
   const { searchParams } = new URL(loginContext.request.url)
-  const named = namedIn({ get: (name) => searchParams.get(name) ?? "" })
+  const named = linkParametersIn({ get: (name) => searchParams.get(name) ?? "" })
   if (named.userId === "") return trouble(loginContext, { problem: "not_found", status: 404 })
   return linkPage(loginContext, named)
 }
@@ -83,7 +83,7 @@ export async function takePasskeyLink(
   fields: Fields,
 ): Promise<Response> {
   const { cx } = loginContext
-  const named = namedIn(fields)
+  const named = linkParametersIn(fields)
   const { userId, codeId, linkKey } = named
   const given = fields.get("credential")
   const { code } = linkCodeIn(fields)
@@ -116,15 +116,19 @@ export async function takePasskeyLink(
 
 const idMax = 200
 
-type Named = Readonly<Record<"userId" | "codeId" | "linkKey", string>>
+type LinkParameters = Readonly<Record<"userId" | "codeId" | "linkKey", string>>
 
-const namedIn = (fields: Fields): Named => ({
+const linkParametersIn = (fields: Fields): LinkParameters => ({
   userId: fields.get("userId"),
   codeId: fields.get("codeId"),
   linkKey: linkCodeIn(fields).key.slice(0, idMax),
 })
 
-function linkPage(loginContext: LoginContext, named: Named, problem?: "wrong"): Promise<Response> {
+function linkPage(
+  loginContext: LoginContext,
+  named: LinkParameters,
+  problem?: "wrong",
+): Promise<Response> {
   const form = targetOf(loginContext, loginPaths.passkeySet)
   return loginContext.show(
     loginContext.cx,
@@ -138,7 +142,7 @@ function linkPage(loginContext: LoginContext, named: Named, problem?: "wrong"): 
 
 function makePage(
   loginContext: LoginContext,
-  { userId, codeId, linkKey }: Named,
+  { userId, codeId, linkKey }: LinkParameters,
   { code, tokenId, options }: NonNullable<LinkShown["begun"]>,
 ): Promise<Response> {
   const page = {

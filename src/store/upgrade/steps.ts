@@ -20,7 +20,7 @@ export const waysBack = {
   lists: "start the version before, which builds its own",
 } as const
 
-type Found = {
+type OutdatedParts = {
   /** Version of the tables in the database. */
   readonly from: number
   readonly states: readonly string[]
@@ -28,7 +28,7 @@ type Found = {
 }
 
 /** Every step from an older database to this version, with its count; only reads. */
-export function stepsOf(database: Database, { from, states, views }: Found): UpgradeStep[] {
+export function stepsOf(database: Database, { from, states, views }: OutdatedParts): UpgradeStep[] {
   const tables = [...migrations].flatMap(([version, { description, table }]): UpgradeStep[] => {
     if (version < from || version >= schemaVersion) return []
     const count = table ? rowsIn(database, table) : 0

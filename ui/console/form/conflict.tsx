@@ -21,9 +21,9 @@ type Conflicts = {
 }
 
 /** Which fields show their conflicts themselves. */
-type Places = { readonly add: (name: string) => () => void }
+type ConflictRegistry = { readonly add: (name: string) => () => void }
 
-export const ConflictPlaces = createContext<Places>({ add: () => () => {} })
+export const ConflictPlaces = createContext<ConflictRegistry>({ add: () => () => {} })
 
 type ContestedProps = {
   readonly form: Conflicts

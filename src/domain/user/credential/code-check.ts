@@ -22,10 +22,14 @@ export function codeOf(state: User, of: CodeFor): Code | null {
 }
 
 /** A code that somebody shows; `key` is what our own link carries beside it. */
-type Given = { readonly of: CodeFor; readonly given: string; readonly key?: string | undefined }
+type CodeAttempt = {
+  readonly of: CodeFor
+  readonly given: string
+  readonly key?: string | undefined
+}
 
 /** Whether what somebody says is the code of a user, and still good. */
-export function isCode(tx: Transaction, id: string, { of, given }: Given): boolean {
+export function isCode(tx: Transaction, id: string, { of, given }: CodeAttempt): boolean {
   const sent = codeOf(tx.state(user, id), of)
   if (!sent || tx.now >= sent.expires) return false
   const plain = tx.secrets.open("seal", sent.sealed, codeAbout(id, of))
@@ -36,7 +40,7 @@ export function isCode(tx: Transaction, id: string, { of, given }: Given): boole
 }
 
 /** Whether a key is the one in our link of the code that a user was made last. */
-function isLinkKey(tx: Transaction, id: string, { of, key = "" }: Given): boolean {
+function isLinkKey(tx: Transaction, id: string, { of, key = "" }: CodeAttempt): boolean {
   const sent = codeOf(tx.state(user, id), of)
   return sent !== null && sameText(key, linkKeyOf(tx, id, { of, sealed: sent.sealed }))
 }
@@ -56,7 +60,7 @@ function guessedCode(tx: Transaction, id: string, of: CodeFor): GuessedCode | un
  * have a limit of their own; once they reach it, the key lifts no limit any more. A code that too
  * many wrong ones were tried for is wrong itself from then on, without its key.
  */
-export function tryCode(tx: Transaction, id: string, given: Given): boolean {
+export function tryCode(tx: Transaction, id: string, given: CodeAttempt): boolean {
   const { of } = given
   const code = guessedCode(tx, id, of)
   const hasKey = code !== undefined && isLinkKey(tx, id, given) && isKeyValid(tx, id, of, code.id)
@@ -74,7 +78,7 @@ export type CodeCheck = "ok" | "wrong" | "locked" | "inactive"
  * Looks at a code that anybody may show, and leaves it good. A wrong one is counted in the same
  * step, whoever it is said to be for; whether an account is locked is told to who has the code.
  */
-export async function checkCode(cx: Cx, id: string, given: Given): Promise<CodeCheck> {
+export async function checkCode(cx: Cx, id: string, given: CodeAttempt): Promise<CodeCheck> {
   if (id === "" || id.length > idMax) return "wrong"
   const step = await cx.store.transact(cx, (tx): CodeCheck => {
     if (!tryCode(tx, id, given)) return "wrong"

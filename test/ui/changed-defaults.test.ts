@@ -66,6 +66,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "signs in whoever proved it",
   ],
   "*External sign-in*": [applies, "are those of the instance for users who outrank whoever listed"],
+  "A code or link that an administrator views": [
+    "test/domain/user/viewed-code.test.ts",
+    "a code proves an address everywhere",
+  ],
   "`iat` and `nbf` of client": ["test/oauth/client-authentication.test.ts", "ten seconds ahead"],
   "`iat` of a request object": ["test/oauth/request-object.test.ts", "issued in the future"],
   "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],

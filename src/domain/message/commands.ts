@@ -3,7 +3,8 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Page } from "../../kernel/page.ts"
 import { foldEmail } from "../../kernel/text/email.ts"
 import { type Cx, type Receipt, search } from "../../store/index.ts"
-import { type Content, contentOf } from "./content.ts"
+import { noteViewed } from "../user/index.ts"
+import { type Content, codeGone, contentOf, userCodeOf } from "./content.ts"
 import { isFull, type Message, message, messageCount } from "./model.ts"
 import { type MessageRow, messages } from "./view.ts"
 
@@ -31,7 +32,8 @@ type Named = { readonly userId: string; readonly messageId: string }
 
 /**
  * Shows what a message says now, and keeps that it was looked at. Whoever could read what was
- * written to themselves would prove that an address is theirs which is not.
+ * written to themselves would prove that an address is theirs which is not. A code that is shown
+ * proves no more from then on than one that was returned to the caller.
  */
 export async function viewMessage(cx: Cx, { userId, messageId }: Named): Promise<Content> {
   if (isAmongCallers(cx, userId)) {
@@ -41,10 +43,13 @@ export async function viewMessage(cx: Cx, { userId, messageId }: Named): Promise
       "nobody looks at what was written to themselves; read it where it arrives",
     )
   }
-  const content = contentOf(cx, messageTo(cx.store.state(cx, message, messageId), userId))
-  if ("over" in content) throw new Fault("failed_precondition", "message.over", content.over)
+  const state = messageTo(cx.store.state(cx, message, messageId), userId)
+  const content = contentOf(cx, state)
+  if ("over" in content) throw overError(content.over)
   await cx.store.transact(cx, (tx) => {
-    messageTo(tx.state(message, messageId), userId)
+    const { codeExpires: expires, ...viewed } = messageTo(tx.state(message, messageId), userId)
+    const of = userCodeOf(viewed)
+    if (of && !noteViewed(tx, userId, { of, expires })) throw overError(codeGone)
     tx.append(message, messageId, [{ type: "message.viewed", data: {} }])
   })
   return content
@@ -80,3 +85,5 @@ function messageTo(state: Message, userId: string): Message {
   if (state.status !== "absent" && state.userId === userId && state.to !== "") return state
   throw new Fault("not_found", "message.missing", "there is no such message to this person")
 }
+
+const overError = (reason: string) => new Fault("failed_precondition", "message.over", reason)

@@ -32,6 +32,9 @@ export type Content = {
   readonly orgId: string
 }
 
+/** Why a message is not valid any more whose code is not the one that its user has. */
+export const codeGone = "its code was used or replaced"
+
 /** Kinds whose code stays with the person. */
 const codeKinds: Readonly<Partial<Record<Kind, CodeFor>>> = {
   verify_email: "email",
@@ -46,7 +49,7 @@ export function contentOf(cx: Cx, message: Message): Content | { readonly over: 
   if (message.to === "") return { over: "there is nobody any more to write to" }
   if (message.codeExpires === 0) return worded(cx, message, { plain: "" })
   const code = codeOf(cx, message)
-  if (code === undefined) return { over: "its code was used or replaced" }
+  if (code === undefined) return { over: codeGone }
   if (cx.clock.now() >= message.codeExpires) return { over: "its code is no longer good" }
   return worded(cx, message, code)
 }
@@ -56,15 +59,22 @@ type SentCode = { readonly plain: string; readonly key?: string }
 
 /** The code of a message; undefined where the person has another one, or none, by now. */
 function codeOf(cx: Cx, message: Message): SentCode | undefined {
-  const { kind, userId, sealed, codeExpires, isRegistrant } = message
+  const { userId, sealed, codeExpires, isRegistrant } = message
   if (sealed !== "") {
     const plain = cx.secrets.open("seal", sealed, about(message))
     return plain === undefined ? undefined : { plain }
   }
-  const of = codeKinds[kind]
+  const of = userCodeOf(message)
   const code = isRegistrant ? registrationCode(cx, userId) : of && sentCode(cx, userId, of)
   return code?.expires === codeExpires ? code : undefined
 }
+
+/** Which code of a user a message contains; undefined for all others. */
+export const userCodeOf = ({
+  kind,
+  isRegistrant,
+}: Pick<Message, "kind" | "isRegistrant">): CodeFor | undefined =>
+  isRegistrant ? undefined : codeKinds[kind]
 
 /** A code that nothing but its message can be read from. */
 export const sealedFor = (cx: Pick<Call, "secrets">, cause: Cause, code: string): string =>

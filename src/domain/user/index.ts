@@ -119,7 +119,7 @@ export {
 } from "./credential/magic-link.ts"
 export { passwordLoad, warmPasswords } from "./credential/password.ts"
 export { askReset, resetPasswordFor } from "./credential/reset.ts"
-export { sentCode } from "./credential/sent-code.ts"
+export { noteViewed, sentCode } from "./credential/sent-code.ts"
 export {
   type AdmitFactor,
   type Asked,

@@ -24,6 +24,7 @@ import {
   type WithOrigins,
 } from "./origins.ts"
 import { byOrganization, type VerifiedBy } from "./verifier.ts"
+import { type ViewedCodeEvent, viewedCodeFolds } from "./viewed-code.ts"
 
 export const genders = ["unspecified", "female", "male", "diverse"] as const
 export type Gender = (typeof genders)[number]
@@ -78,6 +79,7 @@ export type UserEvent =
   | FactorEvent
   | ContactEvent
   | LinkEvent
+  | ViewedCodeEvent
   | Event<
       "user.human.added",
       FirstContacts,
@@ -189,7 +191,7 @@ export type Human = Identity & {
   readonly links?: readonly IdpLink[]
   /** The name of a picture of them, where there is one. */
   readonly avatar?: string | undefined
-  /** Codes whose last one was returned to a caller instead of sent. */
+  /** Codes whose last one was returned to a caller, or viewed by one in its message. */
   readonly returnedCodes?: readonly ReturnedCode[]
 }
 
@@ -414,6 +416,7 @@ export const user = aggregate<UserEvent, User>({
     ...contactFolds,
     ...factorFolds,
     ...linkFolds,
+    ...viewedCodeFolds,
     "user.deactivated": (state, event) => stopped(state, event, "inactive"),
     "user.reactivated": started,
     "user.locked": (state, event) => stopped(state, event, "locked"),

@@ -29,6 +29,10 @@ export const verifierFrom = ({
 export const outweighs = (verifier: Verifier, before: Verifier = byOrganization): boolean =>
   weights[verifier.by] > weights[before.by]
 
+/** The one of two verifiers whose word has less weight. */
+export const weaker = (one: Verifier, other: Verifier): Verifier =>
+  outweighs(one, other) ? other : one
+
 /** Whether the user proves what only their organization or a provider has verified so far. */
 export const isProofMissing = (verifier: Verifier, before: Verifier | undefined): boolean =>
   verifier.by === "user" && before?.by !== "user" && before?.by !== "instance"

@@ -1,6 +1,7 @@
 // What is listed at a promotion though the user created it, or nobody who is signed in.
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { foldings } from "../../../src/domain/history/past.ts"
+import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import {
   acceptInvite,
   invitedPassword,
@@ -16,15 +17,24 @@ import {
 } from "../../../src/domain/user/index.ts"
 import type { WithOrigins } from "../../../src/domain/user/origins.ts"
 import type { Fault } from "../../../src/kernel/fault.ts"
+import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { makeKey } from "../../support/authenticator.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import { nowhere } from "../../support/outside.ts"
 
 let estate: Estate
+let reactors: Reactors
 beforeEach(async () => {
   estate = await openEstate()
   await createUser(estate.cx(), userId, person("prepared", "org1"))
+  const call = (instance: string) => ({ ...estate.cx({ instance }), outside: nowhere })
+  reactors = runReactors(estate.store, estate.clock, [messageReactor(call)])
+  await reactors.drain()
 })
-afterEach(() => estate.close())
+afterEach(async () => {
+  await reactors.stop()
+  await estate.close()
+})
 
 const userId = "prepared"
 const origin = "https://id.example.com"
@@ -138,6 +148,67 @@ test("a password that was set by an invitation that somebody else could read", a
   await estate.step((tx) => acceptInvite(tx, userId, accepted), { caller: { kind: "anonymous" } })
   expect(await kinds()).toEqual(["password"])
 })
+
+/** The code in the newest message to the user, as an administrator of the organization views it. */
+async function viewed(): Promise<{ readonly code: string; readonly codeId: string }> {
+  await reactors.drain()
+  const [{ id: messageId }] = (await act("manager", "listMessages", { userId })).messages
+  const { link } = await act("manager", "viewMessage", { userId, messageId })
+  const url = new URL(link)
+  const [code = ""] = url.hash.slice(1).split("&")
+  return { code, codeId: url.searchParams.get("codeId") ?? "" }
+}
+
+describe("a code that another user has viewed in its message", () => {
+  test("to set a password, and the password that was set by it", async () => {
+    await mailedReset(password)
+    expect(await kinds()).toEqual([])
+    const { code } = await viewed()
+    const [listedCode, ...others] = await listed()
+    expect(others).toEqual([])
+    expect(listedCode).toMatchObject({ type: "password_code" })
+    expect(listedCode?.description).toContain("the user manager")
+    const given = { code, plain: password }
+    await setPassword(visitor(), userId, await resetPasswordFor(visitor(), userId, given))
+    const [set] = await listed()
+    expect(set).toMatchObject({ type: "password" })
+    expect(set?.description).toContain("the user manager could sign in")
+    const { origins } = state() as WithOrigins
+    const { origins: foldedAnew } = (await refolded()) as WithOrigins
+    expect(foldedAnew).toEqual(origins)
+  })
+
+  test("of an invitation, and the password that was set by it", async () => {
+    await act("owner", "createInviteCode", { userId, verification: sendCode })
+    expect(await kinds()).toEqual([])
+    const { code } = await viewed()
+    expect(await kinds()).toEqual(["invitation"])
+    const accepted = { code, password: await invitedPassword(visitor(), userId, password) }
+    await estate.step((tx) => acceptInvite(tx, userId, accepted), { caller: { kind: "anonymous" } })
+    expect(await kinds()).toEqual(["password"])
+  })
+
+  test("to register a passkey, and the passkey that was registered by it", async () => {
+    const medium = { case: "sendLink", value: {} }
+    await act("owner", "createPasskeyRegistrationLink", { userId, medium })
+    expect(await kinds()).toEqual([])
+    const { code, codeId: id } = await viewed()
+    expect(await kinds()).toEqual(["passkey_code"])
+    const begun = await byUser("registerPasskey", { userId, code: { id, code } })
+    await byUser("verifyPasskeyRegistration", answerTo(begun))
+    expect(await kinds()).toEqual(["passkey"])
+  })
+
+  test("no longer once the user has a new one", async () => {
+    await mailedReset(password)
+    await viewed()
+    estate.clock.advance(1000)
+    await mailedReset(password)
+    expect(await kinds()).toEqual([])
+  })
+})
+
+const sendCode = { case: "sendCode", value: {} }
 
 test("nothing where the user did it by a code that went to their own address", async () => {
   await act("manager", "setPassword", { userId, newPassword: { password } })

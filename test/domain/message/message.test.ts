@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
+import { askRegistration } from "../../../src/domain/user/index.ts"
 import type { Delivery, Mail } from "../../../src/kernel/net/mail.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
@@ -253,6 +254,36 @@ describe("the outbox", () => {
     const looked = async (person: "stranger" | "nobody") => estate.as(person, "viewMessage", one)
     await expect(looked("stranger")).rejects.toMatchObject({ code: "not_found" })
     await expect(looked("nobody")).rejects.toMatchObject({ code: "permission_denied" })
+  })
+
+  test("notes on the user whose code was shown, and of what", async () => {
+    const reactors = running({})
+    await addEva()
+    await drained(reactors)
+    const [{ id: messageId }] = await inOutbox()
+    await manager("viewMessage", { userId: "eva", messageId })
+    const { events } = await estate.store.log.find(0, 1000, ["user.human.code.viewed"])
+    expect(events).toMatchObject([
+      {
+        id: "eva",
+        editor: { user: "manager" },
+        data: { of: "email", verifier: { by: "organization" } },
+      },
+    ])
+  })
+
+  test("shows nobody the code of an account that is yet to be", async () => {
+    const reactors = running({})
+    const name = { givenName: "N", familyName: "Ew", language: "en", organization: "" }
+    const registrant = { ...name, email: "new@example.com" }
+    await askRegistration(estate.cx(), "new", { orgId: "org1", requestId: "", registrant })
+    await drained(reactors)
+    const [{ id: messageId, kind }] = (await ask("listMessages")).messages
+    expect(kind).toBe("init")
+    for (const who of ["manager", "owner"] as const) {
+      const looked = async () => estate.as(who, "viewMessage", { userId: "new", messageId })
+      await expect(looked()).rejects.toMatchObject({ id: "user.missing" })
+    }
   })
 
   test("shows nobody what was written to themselves", async () => {

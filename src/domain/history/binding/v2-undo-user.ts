@@ -75,6 +75,7 @@ export const users = undoing(user, {
   "user.human.phone.removed": "address",
   "user.human.invite.code.added": "proof",
   "user.human.invite.check.succeeded": "proof",
+  "user.human.code.viewed": "proof",
   "user.human.avatar.added": "file",
   "user.human.avatar.removed": "file",
   "user.human.password.changed": "proof",

@@ -1,5 +1,6 @@
-import type { Cx } from "../../../store/index.ts"
+import type { Cx, Transaction } from "../../../store/index.ts"
 import { user } from "../model.ts"
+import { verifierFrom } from "../verifier.ts"
 import { type CodeFor, codeAbout, linkKeyOf } from "./code.ts"
 import { codeOf } from "./code-check.ts"
 
@@ -18,4 +19,19 @@ export function sentCode(
   if (!code || plain === undefined) return undefined
   const key = linkKeyOf(cx, id, { of, sealed: code.sealed })
   return { plain, key, expires: code.expires }
+}
+
+/**
+ * Notes that the caller reads a code that was sent, so that it proves no more from now on than one
+ * that was returned to the caller. Returns false where the person does not have this code any more.
+ */
+export function noteViewed(
+  tx: Transaction,
+  id: string,
+  { of, expires }: { readonly of: CodeFor; readonly expires: number },
+): boolean {
+  if (codeOf(tx.state(user, id), of)?.expires !== expires) return false
+  const data = { of, expires, verifier: verifierFrom(tx) }
+  tx.append(user, id, [{ type: "user.human.code.viewed", data }])
+  return true
 }

@@ -70,6 +70,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/domain/user/viewed-code.test.ts",
     "a code proves an address everywhere",
   ],
+  "Codes and links to sign in": [
+    "test/domain/message/message.test.ts",
+    "shows nobody a code or link to sign in",
+  ],
   "`iat` and `nbf` of client": ["test/oauth/client-authentication.test.ts", "ten seconds ahead"],
   "`iat` of a request object": ["test/oauth/request-object.test.ts", "issued in the future"],
   "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],

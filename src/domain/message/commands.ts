@@ -33,7 +33,8 @@ type Named = { readonly userId: string; readonly messageId: string }
 /**
  * Shows what a message says now, and keeps that it was looked at. Whoever could read what was
  * written to themselves would prove that an address is theirs which is not. A code that is shown
- * proves no more from then on than one that was returned to the caller.
+ * proves no more from then on than one that was returned to the caller; a sign-in code is never
+ * shown, because whoever has it can sign in as the user.
  */
 export async function viewMessage(cx: Cx, { userId, messageId }: Named): Promise<Content> {
   if (isAmongCallers(cx, userId)) {
@@ -44,6 +45,7 @@ export async function viewMessage(cx: Cx, { userId, messageId }: Named): Promise
     )
   }
   const state = messageTo(cx.store.state(cx, message, messageId), userId)
+  if (state.sealed !== "") throw signInCodeError()
   const content = contentOf(cx, state)
   if ("over" in content) throw overError(content.over)
   await cx.store.transact(cx, (tx) => {
@@ -87,3 +89,11 @@ function messageTo(state: Message, userId: string): Message {
 }
 
 const overError = (reason: string) => new Fault("failed_precondition", "message.over", reason)
+
+const signInCodeError = () =>
+  new Fault(
+    "permission_denied",
+    "message.sign_in_code",
+    "codes and links to sign in are shown to nobody but the user; send an invitation or a link " +
+      "to set the password instead",
+  )

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { queueMagicLink, queueOtp } from "../../../src/domain/message/index.ts"
 import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { askRegistration } from "../../../src/domain/user/index.ts"
@@ -270,6 +271,28 @@ describe("the outbox", () => {
         data: { of: "email", verifier: { by: "organization" } },
       },
     ])
+  })
+
+  test("shows nobody a code or link to sign in", async () => {
+    const reactors = running({})
+    await addEva()
+    const code = { userId: "eva", code: "12345678", expires: estate.clock.now() + 60_000 }
+    await estate.step((tx) => {
+      queueOtp(tx, { ...code, channel: "email", sessionId: "" })
+      queueMagicLink(tx, { ...code, urlTemplate: "" })
+    })
+    await drained(reactors)
+    const signIn = (await inOutbox()).filter(
+      ({ kind }: { kind: string }) => kind !== "verify_email",
+    )
+    expect(signIn).toHaveLength(2)
+    for (const { id: messageId } of signIn) {
+      for (const who of ["manager", "owner"] as const) {
+        const looked = async () => estate.as(who, "viewMessage", { userId: "eva", messageId })
+        await expect(looked()).rejects.toMatchObject({ id: "message.sign_in_code" })
+      }
+    }
+    expect((await estate.store.log.find(0, 1000, ["message.viewed"])).events).toEqual([])
   })
 
   test("shows nobody the code of an account that is yet to be", async () => {

@@ -13,6 +13,7 @@ type ViewProps = { readonly message: Message; readonly title: string }
 /** What a message says, with its code and link: it is shown to who asks, and that is kept. */
 export function View({ message, title }: ViewProps) {
   const [open, setOpen] = useState(false)
+  if (signInKinds.has(message.kind)) return null
   return (
     <>
       <May needs={MessageService.method.viewMessage}>
@@ -29,6 +30,9 @@ export function View({ message, title }: ViewProps) {
     </>
   )
 }
+
+/** Messages that only the user can read: their code or link signs in. */
+const signInKinds = new Set(["magic_link", "verify_email_otp", "verify_sms_otp"])
 
 type DialogProps = ViewProps & { readonly close: () => void }
 

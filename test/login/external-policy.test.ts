@@ -2,10 +2,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import { addMember } from "../../src/domain/member/index.ts"
 import { addOrganization } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { addUser, findByLoginName, linksOf, user } from "../../src/domain/user/index.ts"
+import type { Fault } from "../../src/kernel/fault.ts"
 import {
   answerOf,
   authorizePath,
@@ -17,6 +19,7 @@ import {
   type Visited,
 } from "../oauth/provider.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
+import { callerOf } from "../support/world.ts"
 
 const options: Options = {
   ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
@@ -42,8 +45,8 @@ beforeEach(async () => {
 })
 afterEach(() => provider.close())
 
-async function arrive(claims: object, browser = newBrowser()): Promise<Visited> {
-  const first = await browser.go(authorizePath(client.id))
+async function arrive(claims: object, browser = newBrowser(), scope = "openid"): Promise<Visited> {
+  const first = await browser.go(authorizePath(client.id, { scope }))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
   const there = await browser.go(href.replaceAll("&amp;", "&"))
   return browser.go(upstream.signIn(there.path, { sub: "ada-1", name: "Ada", ...claims }))
@@ -127,4 +130,30 @@ test("nor by their password", async () => {
   const asked = await arrive({ email: "other@example.org" }, browser)
   await browser.post(asked, { choice: "link", loginName: "ada", password })
   expect(links()).toBe(0)
+})
+
+test("who was linked by an organization's provider is promoted once it is confirmed", async () => {
+  const { orgId } = provider.setup
+  const eve = await provider.addPerson("eve")
+  await says({ allowExternalIdp: true })
+  const { id } = await addIdp(provider.cx({ caller: callerOf(eve, orgId) }), orgId, {
+    ...{ name: "Eve's", settings, options: { ...options, isTrustedForAddresses: false } },
+  })
+  await linkIdp(provider.cx(), orgId, id)
+  const home = `openid urn:core:iam:org:id:${orgId}`
+  expect(answerOf(await arrive(same, newBrowser(), home))).toHaveProperty("code")
+  expect(links()).toBe(1)
+  const admin = { target: { level: "instance" }, userId: ada, roles: ["IAM_OWNER"] } as const
+  const promote = (confirmed: readonly string[]) =>
+    provider.store.transact(provider.cx(), (tx) => addMember(tx, { ...admin, confirmed }))
+  const refused: Fault = await promote([]).then(
+    () => Promise.reject(new Error("nothing had to be confirmed")),
+    (cause) => cause,
+  )
+  const listed = refused.preconditions ?? []
+  expect(listed.map(({ type }) => type)).toEqual(["provider_link"])
+  expect(listed[0]?.description).toContain(`the user ${eve} could sign in as this user`)
+  await promote(listed.map(({ subject }) => subject))
+  const end = await arrive(same, newBrowser(), home)
+  expect([end.response.status, end.page.includes("may not do this")]).toEqual([403, true])
 })

@@ -52,9 +52,13 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "Mail to addresses": ["test/domain/message/kinds.test.ts", "go to verified addresses only"],
   "A code that an organization's": [verifier, "is no proof where they have its code returned"],
   "Linking by email without asking": ["test/login/external.test.ts", "proves it first where the"],
-  "Manager roles for a user": [
+  "Manager roles for a user for whom": [
     "test/domain/member/promotion.test.ts",
     "once the caller has confirmed",
+  ],
+  "Manager roles for a user who is linked": [
+    "test/domain/member/promotion-origin.test.ts",
+    "a link from before its provider's authors were recorded with it",
   ],
   "What `Remote-User` contains": ["test/oauth/forward-auth.test.ts", "names the user as the"],
   "*Forgot password?* and links": [

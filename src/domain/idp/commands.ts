@@ -327,6 +327,16 @@ export function authorityWithin(tx: Transaction, id: string): string | undefined
   return idp && authorityOf(idp.settings)
 }
 
+/**
+ * Who decides whom a provider of an organization vouches for, and so can sign in as those who are
+ * linked to it: its authors. Of a provider of the instance it is nobody.
+ */
+export function authorsWithin(tx: Pick<Transaction, "holder" | "state">, id: string) {
+  const holder = tx.holder(claim, id)
+  if (holder?.stream !== idps.stream || placeOf(holder.id) === undefined) return []
+  return tx.state(idps, holder.id).all[id]?.authors ?? []
+}
+
 function authorityOf(settings: Settings): string {
   switch (settings.kind) {
     case "oauth":

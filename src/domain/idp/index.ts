@@ -10,6 +10,7 @@ export {
   answeredBy,
   authorityOfIdp,
   authorityWithin,
+  authorsWithin,
   dropIdps,
   type Found,
   idpById,

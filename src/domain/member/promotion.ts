@@ -1,7 +1,7 @@
 import { asAuthor } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, statement, type Transaction } from "../../store/index.ts"
-import { foreignCredentials, user } from "../user/index.ts"
+import { foreignCredentials, linksOfAuthors, user } from "../user/index.ts"
 import { permissionsIn } from "./custom-role.ts"
 import { lackingOf, permissionsOn } from "./held.ts"
 import type { Target } from "./model.ts"
@@ -56,7 +56,8 @@ const listedMax = 100
 /**
  * Refuses to permit a user more as long as somebody can sign in as them with what the caller does
  * not know of: whatever other users created for them, or could have created as them, is listed
- * until the caller confirms it. What the caller created, and whoever holds the same permissions, is
+ * until the caller confirms it. Whoever set up an organization's provider could have signed in as
+ * those who are linked to it. What the caller created, and whoever holds the same permissions, is
  * nothing to confirm.
  */
 export function mustBeConfirmed(
@@ -88,7 +89,7 @@ function unsafeCredentials(tx: Transaction, { target, userId, permissions }: Pro
     if (creator === userId || !isActiveIn(tx, creator)) return false
     return lackingOf(asAuthor(tx, creator), target, permissions) === undefined
   }
-  return foreignCredentials(tx.state(user, userId), tx.now)
+  return [...foreignCredentials(tx.state(user, userId), tx.now), ...linksOfAuthors(tx, userId)]
     .filter(({ by }) => !isTrusted(by))
     .map(({ kind, id, by, at, isInherited }) => ({
       type: kind,

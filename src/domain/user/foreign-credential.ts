@@ -1,7 +1,9 @@
+import type { Transaction } from "../../store/index.ts"
+import { authorsWithin } from "../idp/index.ts"
 import { ceremonyMs } from "./factor/webauthn.ts"
 import { factorsOf } from "./factors.ts"
 import { linksOf } from "./links.ts"
-import { hasLeft, type User } from "./model.ts"
+import { hasLeft, type User, user } from "./model.ts"
 import { type CredentialKind, creatorsOf, kindOfKey, notedOrigin, type Origin } from "./origins.ts"
 
 /**
@@ -23,6 +25,22 @@ export function foreignCredentials(state: User, now: number): readonly ForeignCr
     const { at, isInherited = false } = origin
     return creatorsOf(origin).map((by, index) => {
       return { kind, id, by, at, isInherited: isInherited || index > 0 }
+    })
+  })
+}
+
+/**
+ * The links of a user by which the authors of an organization's provider can sign in as the user,
+ * where the link does not name them: it was made before links did, or they changed it since.
+ */
+export function linksOfAuthors(tx: Transaction, userId: string): readonly ForeignCredential[] {
+  const state = tx.state(user, userId)
+  if (hasLeft(state)) return []
+  return linksOf(state).flatMap(({ linkId: id, idpId, added: at }) => {
+    const named = [userId, ...creatorsOf(notedOrigin(state, "provider_link", id))]
+    const authors = authorsWithin(tx, idpId).filter((each) => !named.includes(each))
+    return authors.map((by) => {
+      return { kind: "provider_link" as const, id, by, at, isInherited: true }
     })
   })
 }

@@ -2,7 +2,8 @@ import type { Editor, Event } from "../../store/index.ts"
 import { emailWithLink } from "./contacts.ts"
 import { factorsOf } from "./factors.ts"
 import type { Human, User } from "./model.ts"
-import { noted, originIn } from "./origins.ts"
+import { inheritedFrom, noted, notedOrigin, type Origin, originOfLink } from "./origins.ts"
+import { isNobody } from "./verifier.ts"
 
 /** What a person signs in with elsewhere, and how that came and went. */
 export type LinkEvent =
@@ -15,6 +16,8 @@ export type LinkEvent =
         readonly authority: string
         /** Whether the account came with it; that is no news to its person. */
         readonly isFirst?: boolean
+        /** Who set up the provider, where it is an organization's. */
+        readonly authors?: readonly string[]
       },
       { readonly externalId: string; readonly name: string }
     >
@@ -52,8 +55,10 @@ export const linkFolds: Folds = {
     const { linkId, idpId, authority } = data
     const links = [...linksOf(state), { linkId, idpId, authority, ...secret, added: time }]
     const email = emailWithLink(state, { data, editor })
-    const origins = noted(state, "provider_link", { id: linkId, origin: originIn(state, event) })
-    return { ...state, links, email, changed: time, ...origins }
+    const origin = originOfLink(state, event)
+    const person = { ...state, ...noted(state, "provider_link", { id: linkId, origin }) }
+    const given = data.isFirst && isNobody(editor) ? notedFirst(person, event, origin) : {}
+    return { ...person, links, email, changed: time, ...given }
   },
   // What signed in with it is over, as with any other factor that is taken away.
   "user.human.externalidp.removed": (state, { data, time, version }) => {
@@ -63,6 +68,16 @@ export const linkFolds: Folds = {
     const origins = noted(state, "provider_link", { id: data.linkId })
     return { ...state, links, factors, changed: time, ...origins }
   },
+}
+
+type Added = Omit<Of<"user.human.externalidp.added">, "type">
+
+/** The provider that an account is made by has said which addresses it begins with. */
+function notedFirst(person: Human, event: Added, link: Origin | undefined) {
+  const origin = inheritedFrom(link, event)
+  const email = notedOrigin(person, "email") ? {} : noted(person, "email", { origin })
+  if (!person.phone || notedOrigin(person, "phone")) return email
+  return { ...email, ...noted({ ...person, ...email }, "phone", { origin }) }
 }
 
 const isPerson = (state: User): state is Human => "kind" in state && state.kind === "human"

@@ -291,7 +291,7 @@ function touched(state: User, { time }: At): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
-  revision: 7,
+  revision: 8,
   initial: absent,
   evolve: {
     "user.human.added": (_, { private: secret, ...event }) => ({

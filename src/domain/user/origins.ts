@@ -46,6 +46,21 @@ export function originIn({ origins = {} }: WithOrigins, event: Creation): Origin
   return originOf(event) ?? inherited(creators, event)
 }
 
+/**
+ * Who can sign in by a link: whoever created it, and the authors of the organization's provider.
+ * Events from before these were recorded do not have them.
+ */
+export function originOfLink(
+  state: WithOrigins,
+  event: Creation & { readonly data: { readonly authors?: readonly string[] } },
+): Origin | undefined {
+  const origin = originIn(state, event)
+  const authors = (event.data.authors ?? []).filter((each) => each !== event.id)
+  if (!origin) return inherited(authors, event)
+  const [, ...others] = new Set([...creatorsOf(origin), ...authors])
+  return others.length > 0 ? { ...origin, others } : origin
+}
+
 /** Everybody whom an origin names. */
 export const creatorsOf = (origin: Origin | undefined): readonly string[] =>
   origin ? [origin.by, ...(origin.others ?? [])] : []

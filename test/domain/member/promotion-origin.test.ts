@@ -1,6 +1,8 @@
 // What is listed at a promotion though the user created it, or nobody who is signed in.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { foldings } from "../../../src/domain/history/past.ts"
+import { addIdp, changeIdp } from "../../../src/domain/idp/commands.ts"
+import type { Said } from "../../../src/domain/idp/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import {
   acceptInvite,
@@ -9,18 +11,22 @@ import {
 } from "../../../src/domain/user/account/invite.ts"
 import { requestReset } from "../../../src/domain/user/credential/reset.ts"
 import {
+  addLink,
+  addUser,
   createCode,
   createUser,
+  linksOf,
   resetPasswordFor,
   setPassword,
   user,
 } from "../../../src/domain/user/index.ts"
 import type { WithOrigins } from "../../../src/domain/user/origins.ts"
 import type { Fault } from "../../../src/kernel/fault.ts"
-import { type Reactors, runReactors } from "../../../src/store/index.ts"
+import { type Reactors, runReactors, type Transaction } from "../../../src/store/index.ts"
 import { makeKey } from "../../support/authenticator.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"
+import { callerOf } from "../../support/world.ts"
 
 let estate: Estate
 let reactors: Reactors
@@ -58,21 +64,22 @@ async function refolded(): Promise<unknown> {
 }
 
 /** What a promotion by the owner lists. */
-async function listed() {
+async function listed(id = userId) {
   const resource = { resource: { case: "instance", value: true } }
-  const promotion = act("owner", "createAdministrator", { userId, resource, roles: ["IAM_OWNER"] })
+  const admin = { userId: id, resource }
+  const promotion = act("owner", "createAdministrator", { ...admin, roles: ["IAM_OWNER"] })
   const fault: Fault | undefined = await promotion.then(
     () => undefined,
     (cause: Fault) => cause,
   )
   if (!fault) {
-    await act("owner", "deleteAdministrator", { userId, resource })
+    await act("owner", "deleteAdministrator", admin)
     return []
   }
   expect(fault.id).toBe("member.credentials_unconfirmed")
   return fault.preconditions
 }
-const kinds = async () => (await listed()).map(({ type }) => type)
+const kinds = async (id?: string) => (await listed(id)).map(({ type }) => type)
 
 type Begun = { readonly passkeyId: string; readonly publicKeyCredentialCreationOptions: any }
 
@@ -224,6 +231,93 @@ test("no password that a login page has set by the current one of the user", asy
   expect(await kinds()).toEqual([])
   await act("manager", "setPassword", { userId, newPassword: { password } })
   expect(await kinds()).toEqual(["password"])
+})
+
+const provider: Said = {
+  name: "Acme",
+  options: {
+    ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+    ...{ isAutoUpdate: false, autoLinking: "email" },
+  },
+  settings: { kind: "github", clientId: "client", scopes: [] },
+}
+const providerBy = async (author: string, place: "org1" | "instance" = "org1") => {
+  const cx = estate.cx({ caller: callerOf(author) })
+  const of = place === "instance" ? undefined : place
+  return (await addIdp(cx, of, { ...provider, secret: "s" })).id
+}
+/** What a sign-in through a provider does, where nobody is signed in yet. */
+const link = (idpId: string, id = userId) =>
+  estate.step((tx) => addLink(tx, id, { idpId, externalId: "e", name: "n" }), {
+    caller: { kind: "anonymous" },
+  })
+
+test("a link made at a sign-in through an organization's provider, by its authors", async () => {
+  await link(await providerBy("manager"))
+  const [only, ...others] = await listed()
+  expect(only).toMatchObject({ type: "provider_link" })
+  expect(only?.description).toContain("when the user manager could sign in as this user")
+  expect(others).toEqual([])
+})
+
+test("what the user made since then, also once the link is removed", async () => {
+  const idpId = await providerBy("manager")
+  await link(idpId)
+  const verification = { case: "sendCode", value: {} }
+  await byUser("setEmail", { userId, email: "third@example.com", verification })
+  const begun = await byUser("registerPasskey", { userId })
+  await byUser("verifyPasskeyRegistration", answerTo(begun))
+  expect(await kinds()).toEqual(["email", "passkey", "provider_link"])
+  await act("owner", "removeIDPLink", { userId, idpId, linkedUserId: "e" })
+  const left = await listed()
+  expect(left.map(({ type }) => type)).toEqual(["email", "passkey"])
+  for (const { description } of left) expect(description).toContain("the user manager could sign")
+  const { origins } = state() as WithOrigins
+  expect(((await refolded()) as WithOrigins).origins).toEqual(origins)
+})
+
+test("the address that an organization's provider gave a new account", async () => {
+  const idpId = await providerBy("manager")
+  const external = { idpId, externalId: "e", name: "n", isFirst: true }
+  const caller = { kind: "anonymous" } as const
+  const signUp = (tx: Transaction) => {
+    addUser(tx, "new", person("new", "org1"))
+    addLink(tx, "new", external)
+  }
+  await estate.step(signUp, { caller })
+  expect(await kinds("new")).toEqual(["email", "provider_link"])
+})
+
+test("nothing of a provider of the instance, or whose authors hold the permissions", async () => {
+  await link(await providerBy("manager"))
+  const resource = { resource: { case: "organizationId", value: "org1" } }
+  await act("owner", "createAdministrator", { userId, resource, roles: ["ORG_OWNER"] })
+  await createUser(estate.cx(), "other", person("other", "org1"))
+  await link(await providerBy("owner"), "other")
+  await link(await providerBy("stranger", "instance"), "other")
+  expect(await listed("other")).toEqual([])
+})
+
+test("a link from before its provider's authors were recorded with it", async () => {
+  const idpId = await providerBy("manager")
+  await estate.step((tx) => {
+    const type = "user.human.externalidp.added"
+    const data = { linkId: "l1", idpId, authority: "github" }
+    tx.append(user, userId, [{ type, data, private: { externalId: "e", name: "n" } }])
+  })
+  expect(linksOf(state())).toHaveLength(1)
+  const promoted = await listed()
+  expect(promoted.map(({ type }) => type)).toEqual(["provider_link"])
+  expect(promoted[0]?.description).toContain("the user manager")
+})
+
+test("a link whose provider somebody else has changed since", async () => {
+  const idpId = await providerBy("owner")
+  await link(idpId)
+  expect(await kinds()).toEqual([])
+  const renamed = { ...provider, name: "Other" }
+  await changeIdp(estate.cx({ caller: callerOf("manager") }), "org1", idpId, renamed)
+  expect(await kinds()).toEqual(["provider_link"])
 })
 
 test("the same once the states are folded anew, without what was erased", async () => {

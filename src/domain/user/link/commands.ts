@@ -3,6 +3,7 @@ import type { ClaimChange, Cx, Draft, Transaction } from "../../../store/index.t
 import {
   authorityOfIdp,
   authorityWithin,
+  authorsWithin,
   idpById,
   isActiveIdp,
   isActiveIdpFor,
@@ -36,9 +37,14 @@ export function addLink(tx: Transaction, userId: string, external: External): vo
   mustHaveRoom(state)
   const { idpId, externalId, name, isFirst = false } = external
   const authority = authorityWithin(tx, idpId) ?? ""
+  const authors = authorsWithin(tx, idpId)
   const added: Draft<UserEvent> = {
     type: "user.human.externalidp.added",
-    data: { linkId: tx.ids.next(), idpId, authority, ...(isFirst && { isFirst }) },
+    data: {
+      ...{ linkId: tx.ids.next(), idpId, authority },
+      ...(isFirst && { isFirst }),
+      ...(authors.length > 0 && { authors }),
+    },
     private: { externalId, name },
     claims: [{ take: claim, key: keyOf(external, authority), taken }],
   }

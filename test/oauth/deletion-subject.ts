@@ -4,9 +4,12 @@ import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
+import { addPolicy } from "../../src/domain/policy/commands.ts"
+import { login } from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
+import { callerOf } from "../support/world.ts"
 import { addKeyTo, addRobot, asserted, basicOf } from "./clients.ts"
 import {
   answerOf,
@@ -30,8 +33,8 @@ export const host = new URL(issuer).host
 export type Subjects = Awaited<ReturnType<typeof openSubjects>>
 export type Subject = Awaited<ReturnType<Subjects["begin"]>>
 
-/** How the user of a subject signs in. */
-type SignInBy = "password" | "provider"
+/** How the user of a subject signs in; "org": by a provider that a narrow administrator set up. */
+type SignInBy = "password" | "provider" | "org"
 
 export async function openSubjects() {
   const opened = await openProvider()
@@ -51,10 +54,12 @@ export async function openSubjects() {
 
   const begin = async (by: SignInBy) => {
     const name = `subject${count++}`
-    const owned = await addOwned(provider, name)
+    const owned = await addOwned(provider, name, by)
     const browser = browserOf(provider)
+    // Providers of an organization are offered at its own pages.
+    const scope = by === "org" ? `${offline} urn:core:iam:org:id:${owned.orgId}` : offline
     const atProvider = async (client: NewClient, at = browserOf(provider)) => {
-      const first = await at.go(authorizePath(client.id, { scope: offline }))
+      const first = await at.go(authorizePath(client.id, { scope }))
       const links = [...first.page.matchAll(/href="([^"]*externalidp[^"]*)"/g)]
       const hrefs = links.map(([, href = ""]) => href.replaceAll("&amp;", "&"))
       const there = await at.go(hrefs.find((href) => href.includes(owned.idpId)) ?? "/none")
@@ -62,9 +67,9 @@ export async function openSubjects() {
       return at.go(upstream.signIn(there.path, { sub: name, preferred_username: name }))
     }
     const signIn = (client: NewClient, at = browserOf(provider)): Promise<Visited> =>
-      by === "provider"
-        ? atProvider(client, at)
-        : at.signIn(authorizePath(client.id, { scope: offline }), name)
+      by === "password"
+        ? at.signIn(authorizePath(client.id, { scope }), name)
+        : atProvider(client, at)
     const again = async (client: NewClient) =>
       codeIn(await browser.go(authorizePath(client.id, { prompt: "none", scope: "openid" })))
 
@@ -91,7 +96,7 @@ export const claimsOf = (jwt: string): Record<string, unknown> =>
 export const codeIn = (end: Visited): string | undefined =>
   end.path.startsWith("https://app.") ? answerOf(end).code : undefined
 
-async function addOwned(provider: Provider, name: string) {
+async function addOwned(provider: Provider, name: string, by: SignInBy) {
   const cx = provider.cx()
   const [orgId, projectId] = [cx.ids.next(), cx.ids.next()]
   await org.createOrganization(cx, orgId, { name })
@@ -102,8 +107,9 @@ async function addOwned(provider: Provider, name: string) {
   await user.setAvatar(cx, userId, { name: `${"a".repeat(22)}.png`, bytes })
   const given = { userId, projectId, orgId, roleKeys: ["editor"] }
   await authorization.createAuthorization(cx, cx.ids.next(), given)
+  const author = by === "org" ? await provider.addPerson(`${name}-author`, orgId) : userId
   await cx.store.transact(cx, (tx) =>
-    addMember(tx, { target: { level: "org", id: orgId }, userId, roles: ["ORG_OWNER"] }),
+    addMember(tx, { target: { level: "org", id: orgId }, userId: author, roles: ["ORG_OWNER"] }),
   )
   const robot = await addRobot(provider, "jwt", orgId)
   const personal = await user.createPersonalToken(cx, robot.userId, provider.clock.now() + day)
@@ -111,17 +117,18 @@ async function addOwned(provider: Provider, name: string) {
   return {
     ...{ orgId, projectId, userId, robot, personalToken: personal.token },
     avatarPath: user.avatarPath(cx, userId),
-    idpId: await addProviderOf(provider, userId, name),
+    idpId: await addProviderOf(provider, userId, { name, ...(by === "org" && { orgId, author }) }),
     client: await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId),
     opaque: await provider.addClient({ tokenType: "bearer" }, projectId),
     keyed: { ...keyed, ...(await addKeyTo(provider, keyed.appId)) },
   }
 }
 
-/** An identity provider of the instance at which the user has an account. */
-async function addProviderOf(provider: Provider, userId: string, name: string): Promise<string> {
-  const cx = provider.cx()
-  const { id } = await addIdp(cx, undefined, {
+/** An identity provider at which the user has an account; of the instance without `orgId`. */
+async function addProviderOf(provider: Provider, userId: string, given: GivenProvider) {
+  const { name, orgId, author } = given
+  const cx = provider.cx(author === undefined ? {} : { caller: callerOf(author, orgId) })
+  const { id } = await addIdp(cx, orgId, {
     name: `Provider of ${name}`,
     options: {
       ...{ isLinkingAllowed: false, isCreationAllowed: false, isAutoCreation: false },
@@ -133,10 +140,17 @@ async function addProviderOf(provider: Provider, userId: string, name: string): 
     },
     secret: "s3cret",
   })
-  await linkIdp(cx, undefined, id)
+  if (orgId !== undefined) await addPolicy(cx, orgId, { policy: login, say: () => ({}) })
+  await linkIdp(cx, orgId, id)
   const account = { idpId: id, externalId: name, name }
   await cx.store.transact(cx, (tx) => user.addLink(tx, userId, account))
   return id
+}
+
+type GivenProvider = {
+  readonly name: string
+  readonly orgId?: string
+  readonly author?: string
 }
 
 /** What a client with a key shows to prove itself. */

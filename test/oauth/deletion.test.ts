@@ -7,12 +7,13 @@ import { rolesHeld } from "../../src/domain/authorization/index.ts"
 import { connectedApps, grant } from "../../src/domain/grant/index.ts"
 import { linkIdp, removeIdp, unlinkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
-import { memberships } from "../../src/domain/member/index.ts"
+import { addMember, memberships } from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import { removeOrganizationWithAll, stopOrganization } from "../../src/domain/org-cascade/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { endSession } from "../../src/domain/session/index.ts"
 import * as user from "../../src/domain/user/index.ts"
+import type { Fault } from "../../src/kernel/fault.ts"
 import { writeRefreshToken } from "../../src/oauth/token/refresh.ts"
 import {
   appIdsOf,
@@ -188,6 +189,18 @@ describe("what the notes below the tables say", () => {
   const works = async (subject: Subject, thing: string) =>
     things[thing]?.({ subjects, subject, kind: "provider" })
 
+  const promote = async ({ store, cx }: Subjects["provider"], userId: string) => {
+    const onInstance = { target: { level: "instance" }, roles: ["IAM_OWNER"], userId } as const
+    const give = (confirmed: readonly string[] = []) =>
+      store.transact(cx(), (tx) => addMember(tx, { ...onInstance, confirmed }))
+    const refused: Fault = await give().then(
+      () => Promise.reject(new Error("nothing had to be confirmed")),
+      (cause) => cause,
+    )
+    await give((refused.preconditions ?? []).map(({ subject }) => subject))
+    expect(memberships(cx(), userId).map(({ roles }) => roles)).toEqual([["IAM_OWNER"]])
+  }
+
   test("a deleted provider ends nothing of users who signed in with a password", async () => {
     const subject = await subjects.begin("password")
     await removeIdp(subjects.provider.cx(), undefined, subject.idpId)
@@ -241,6 +254,23 @@ describe("what the notes below the tables say", () => {
     expect(await works(token(1), "refresh_token")).toBe(true)
     await removeIdp(cx, undefined, subject.idpId)
     expect(await works(token(2), "refresh_token")).toBe(false)
+  })
+
+  test("a role with which the provider may not vouch for the user ends what it began", async () => {
+    const { provider } = subjects
+    const [subject, other] = [await subjects.begin("org"), await subjects.begin("org")]
+    const ended = await subjects.begin("org")
+    for (const { userId } of [subject, ended]) {
+      expect(memberships(provider.cx(), userId)).toEqual([])
+    }
+    const kept = ["session", "access_token", "refresh_token", "code"]
+    await provider.store.transact(provider.cx(), (tx) => endSession(tx, ended.sessionId))
+    expect(await works(ended, "refresh_token")).toBe(true)
+    for (const { userId } of [subject, ended]) await promote(provider, userId)
+    for (const thing of kept) expect(await works(subject, thing), thing).toBe(false)
+    expect(await works(ended, "refresh_token")).toBe(false)
+    expect(connectedApps(provider.cx(), subject.userId)).toEqual([])
+    for (const thing of kept) expect(await works(other, thing), thing).toBe(true)
   })
 
   test("a new application with an earlier client ID accepts none of its tokens", async () => {

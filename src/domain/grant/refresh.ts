@@ -1,7 +1,7 @@
 import type { Cx, Draft, Transaction } from "../../store/index.ts"
-import { isIdpThere } from "../idp/index.ts"
+import { vouchesFor } from "../idp/index.ts"
 import { session, soleVoucherOf } from "../session/index.ts"
-import { passwordVersion, readerOf } from "../user/index.ts"
+import { passwordVersion } from "../user/index.ts"
 import { endGrant } from "./commands.ts"
 import { noteIssued } from "./issuance.ts"
 import { type Grant, type GrantEvent, grant, offlineUntil } from "./model.ts"
@@ -24,7 +24,8 @@ export type Renewal = {
 
 /**
  * Whether a grant of a user outlives its session. A new password ends it, and so does the removal
- * of the provider that the sign-in depended on: nothing else has said who the person is.
+ * of the provider that the sign-in depended on, and a role with which the provider may not vouch
+ * for the user any more: nothing else has said who the person is.
  */
 export function outlivesSession(cx: Cx, userId: string, given: Grant): boolean {
   if (given.status === "absent" || !given.offline) return false
@@ -32,7 +33,7 @@ export function outlivesSession(cx: Cx, userId: string, given: Grant): boolean {
   // Grants of older versions do not name the provider; their session does while it is stored.
   const before = soleVoucherOf(cx.store.state(cx, session, given.sessionId))
   const voucher = given.offline.voucher ?? before
-  return voucher === undefined || isIdpThere(readerOf(cx), voucher)
+  return voucher === undefined || vouchesFor(cx, userId, voucher)
 }
 
 /** Why a grant gives nothing more: it has ended, now or before, or wants the key it is bound to. */

@@ -294,12 +294,6 @@ export function authorityOfIdp(cx: Cx, id: string): string | undefined {
   return found && authorityOf(found.idp.settings)
 }
 
-/** Whether a provider is there still, of which it is known whose it is (empty: the instance's). */
-export const isIdpThere = (
-  { state }: Pick<Transaction, "state">,
-  { idpId, idpOrg }: { readonly idpId: string; readonly idpOrg: string },
-): boolean => Object.hasOwn(state(idps, placeId(idpOrg || undefined)).all, idpId)
-
 /** Notes who has answered; refuses where the provider was set up as another one meanwhile. */
 export function answeredBy(cx: Cx, { idp }: Pick<Found, "idp">, answer: Answer): Answered {
   mustBeSame(cx, idp)

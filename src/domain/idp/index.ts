@@ -17,7 +17,6 @@ export {
   idpsOf,
   isActiveIdp,
   isActiveIdpFor,
-  isIdpThere,
   isTrustedForAddresses,
   missingError,
   placeId,
@@ -69,6 +68,7 @@ export { type SignInTimes, signInTimesOf } from "./upstream/sign-in-time.ts"
 export { callbackPath, redirectUriOf } from "./upstream/start.ts"
 export { tokenPath, tokenState } from "./upstream/token.ts"
 export { entranceOf } from "./upstream/vendor.ts"
+export { isIdpThere, vouchesFor } from "./vouching.ts"
 
 /** What this module is to the whole. */
 export const module = {

@@ -1,5 +1,6 @@
 import type { Cx, Decision } from "../../store/index.ts"
-import { isIdpThere } from "../idp/index.ts"
+import { vouchesFor } from "../idp/index.ts"
+import type { Reading } from "../policy/index.ts"
 import { isStandIn, readerOf, signInVersion, user, userChain } from "../user/index.ts"
 import { type Session, session } from "./model.ts"
 
@@ -11,14 +12,18 @@ export const isLive = (state: Session, now: number, userId = state.userId): bool
 type Reader = Pick<Decision, "state" | "owner" | "now">
 
 /**
- * A session that can be used: it lives, its person has proved who they are and may sign in, and
- * their password is still the one that counted then.
+ * A session that can be used: it lives, its person has proved who they are and may sign in, their
+ * password is still the one that counted then, and the provider that alone has said who they are
+ * may still vouch for them.
  */
-export function usableSession(read: Reader, sessionId: string): Session | undefined {
+export const usableSession = (tx: Decision, sessionId: string): Session | undefined =>
+  usableBy(tx, tx, sessionId)
+
+function usableBy(read: Reader, ranks: Reading, sessionId: string): Session | undefined {
   const state = read.state(session, sessionId)
   if (!isLive(state, read.now) || state.authTime === 0) return undefined
   const version = passwordVersionOf(read, state.userId)
-  return version === state.passwordVersion && isVouchedFor(read, state) ? state : undefined
+  return version === state.passwordVersion && isVouchedFor(ranks, state) ? state : undefined
 }
 
 /** A provider that a sign-in depends on; `idpOrg` is empty for one of the instance. */
@@ -35,15 +40,15 @@ export function soleVoucherOf({ vouched, checks, userVerified }: Proof): Voucher
 
 type Proof = Pick<Session, "checks" | "userVerified"> & { readonly vouched?: Voucher | undefined }
 
-/** Whether a person has proved here who they are, or the provider that said so still exists. */
-export function isVouchedFor(read: Pick<Reader, "state">, proof: Proof): boolean {
-  const voucher = soleVoucherOf(proof)
-  return voucher === undefined || isIdpThere(read, voucher)
+/** Whether a person has proved here who they are, or the provider that said so may say so still. */
+export function isVouchedFor(read: Reading, state: Proof & Pick<Session, "userId">): boolean {
+  const voucher = soleVoucherOf(state)
+  return voucher === undefined || vouchesFor(read, state.userId, voucher)
 }
 
 /** The same outside of a step, as things stand now. */
 export const sessionNow = (cx: Cx, sessionId: string): Session | undefined =>
-  usableSession({ ...readerOf(cx), now: cx.clock.now() }, sessionId)
+  usableBy({ ...readerOf(cx), now: cx.clock.now() }, cx, sessionId)
 
 /** What an active person signs in under, by their password; undefined for everybody else. */
 export const passwordVersionOf = (

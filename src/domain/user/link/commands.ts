@@ -7,8 +7,8 @@ import {
   idpById,
   isActiveIdp,
   isActiveIdpFor,
+  vouchesFor,
 } from "../../idp/index.ts"
-import { appliesTo } from "../../policy/index.ts"
 import { type IdpLink, linksOf } from "../links.ts"
 import { type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
 
@@ -116,7 +116,7 @@ function mayVouch(cx: Cx, idpId: string, orgId: string): boolean {
 function mayVouchFor(cx: Cx, idpId: string, userId: string): boolean {
   const found = idpById(cx, idpId)
   if (!found || !mayVouch(cx, idpId, homeOf(cx, userId))) return false
-  return found.place === undefined || appliesTo(cx, userId, found.idp.authors)
+  return vouchesFor(cx, userId, { idpId, idpOrg: found.place ?? "" })
 }
 
 /** Whether a provider lets in a user. */

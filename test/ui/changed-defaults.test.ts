@@ -26,6 +26,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
   "Targets and executions": ["test/domain/target/author.test.ts", "is judged by what its authors"],
   "Organization settings whose author": [applies, "applies to those who have no more permissions"],
+  "New passwords of users": [applies, "choose none that is weaker than the instance requires"],
   "Updates of some values": [
     "test/domain/policy/partial-update.test.ts",
     "keeps the author of its",

@@ -9,8 +9,20 @@ import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout, login, passwordComplexity, policyFor } from "../../../src/domain/policy/index.ts"
 import { setText } from "../../../src/domain/text/commands.ts"
 import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
+import { invitedPassword } from "../../../src/domain/user/account/invite.ts"
+import { replacementOf } from "../../../src/domain/user/credential/credential.ts"
 import { countFailedTry, failedTries } from "../../../src/domain/user/credential/lockout.ts"
-import { addUser, letsUserIn, user } from "../../../src/domain/user/index.ts"
+import { requestReset } from "../../../src/domain/user/credential/reset.ts"
+import {
+  addUser,
+  createCode,
+  createPassword,
+  letsUserIn,
+  passwordOf,
+  resetPasswordFor,
+  setPassword,
+  user,
+} from "../../../src/domain/user/index.ts"
 import type { Call } from "../../../src/kernel/context.ts"
 import { needOf } from "../../../src/login/factor/need.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
@@ -135,6 +147,56 @@ test("a password must meet the requirements of the instance and the organization
   const owner = { userId: "owner", orgId: "org1" }
   expect(policyFor(estate.cx(), owner, passwordComplexity)).toEqual({
     ...{ ...bare, minLength: 14, hasNumber: true, reuseCount: 2 },
+  })
+})
+
+describe("a password policy of an organization that allows one character", () => {
+  const password = "Correct-Horse-7"
+  const newPassword = { password: "z" }
+  const refused = { id: "user.password_too_simple" }
+  beforeEach(async () => {
+    const cx = estate.cx()
+    await setPassword(cx, "owner", await createPassword(password, { names: [] }))
+    await estate.step((tx) =>
+      addMember(tx, {
+        ...{ userId: "nobody", target: { level: "instance" }, roles: ["IAM_OWNER"] },
+      }),
+    )
+    // Whoever changed it last is its author, whoever began it.
+    await addPolicy(by("owner"), "org1", {
+      ...{ policy: passwordComplexity, say: () => ({ minLength: 9 }) },
+    })
+    const bare = { hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false }
+    await changePolicy(by("settings"), "org1", {
+      ...{ policy: passwordComplexity, say: () => ({ ...bare, minLength: 1 }) },
+    })
+  })
+
+  test("lets those choose it who have no more permissions than whoever set it", async () => {
+    await estate.as("owner", "setPassword", { userId: "settings", newPassword })
+  })
+
+  test("lets an instance owner choose none that is weaker than the instance requires", async () => {
+    const own = { oldPassword: password, newPassword: "z" }
+    await expect(estate.as("owner", "updateMyPassword", own)).rejects.toMatchObject(refused)
+    const request = { userId: "owner", newPassword }
+    await expect(estate.as("nobody", "setPassword", request)).rejects.toMatchObject(refused)
+    const verification = { case: "currentPassword", value: password }
+    const proven = { ...request, verification }
+    await expect(estate.as("owner", "setPassword", proven)).rejects.toMatchObject(refused)
+  })
+
+  test("nor by a code, an invitation, or in the place of one that must be changed", async () => {
+    const visitor = estate.cx({ caller: { kind: "anonymous" } })
+    const code = createCode(visitor, "owner", { of: "password", returned: false })
+    await requestReset(visitor, "owner", { code, channel: "email" })
+    const reset = resetPasswordFor(visitor, "owner", { code: code.plain, plain: "z" })
+    await expect(reset).rejects.toMatchObject(refused)
+    await expect(invitedPassword(visitor, "owner", "z")).rejects.toMatchObject(refused)
+    const state = visitor.store.state(visitor, user, "owner")
+    const version = passwordOf(state)?.version ?? 0
+    const replaced = replacementOf(visitor, "owner", { plain: "z", version })
+    await expect(replaced).rejects.toMatchObject(refused)
   })
 })
 

@@ -12,9 +12,9 @@ import {
   checkPassword,
   createPassword,
   deactivateUser,
+  firstPasswordIn,
   importPassword,
   lockUser,
-  passwordFor,
   passwordOf,
   passwordVersion,
   provePassword,
@@ -65,7 +65,7 @@ test.each([
   })
   const { version } = passwordOf(world.store.state(cx, user, "u1")) ?? { version: 0 }
   const ways = [
-    (plain: string) => passwordFor(cx, "org1", plain, { names: [] }),
+    (plain: string) => firstPasswordIn(cx, "org1", plain, { names: [] }),
     (plain: string) => changedPassword(cx, "u1", wanted(plain)),
     (plain: string) => replacementOf(cx, "u1", { plain, version }),
   ]

@@ -11,6 +11,7 @@ import {
   checkLink,
   deactivateUser,
   type External,
+  firstPasswordIn,
   genders,
   type Human,
   hasLeft,
@@ -24,7 +25,6 @@ import {
   mustOutrank,
   type NewHuman,
   type NewPassword,
-  passwordFor,
   secondFactorsOf,
   setMetadata,
   totpSecret,
@@ -156,7 +156,7 @@ async function passwordIn(
   if (hashedPassword?.value) return importPassword(hashedPassword.value, changeRequired)
   if (password === "") return undefined
   const names = [given.userName, given.email?.email ?? ""]
-  return passwordFor(cx, orgId, password, { names, changeRequired })
+  return firstPasswordIn(cx, orgId, password, { names, changeRequired })
 }
 
 type Passwords = Pick<

@@ -6,7 +6,6 @@ import type { NewCode } from "../credential/code.ts"
 import { codeWrongError, isCode, mustBeActive, tryCode } from "../credential/code-check.ts"
 import { countRequest } from "../credential/code-count.ts"
 import {
-  homeOf,
   type NewPassword,
   namesOf,
   passwordChanged,
@@ -86,7 +85,7 @@ export function invitationOf(cx: Cx, id: string) {
 
 /** Prepares the password that an invited person has chosen. */
 export const invitedPassword = (cx: Cx, id: string, plain: string): Promise<NewPassword> =>
-  passwordFor(cx, homeOf(cx, id), plain, {
+  passwordFor(cx, id, plain, {
     names: namesOf(personOf(cx.store.state(cx, user, id))),
   })
 

@@ -13,7 +13,7 @@ import {
 } from "../../../store/index.ts"
 import { addOrganization } from "../../org/index.ts"
 import { newCode } from "../../policy/index.ts"
-import { type NewPassword, passwordFor } from "../credential/credential.ts"
+import { firstPasswordIn, type NewPassword } from "../credential/credential.ts"
 import { beginFirstKey, type FirstKey } from "../factor/first-key.ts"
 import { emailOf } from "../field.ts"
 import { user } from "../model.ts"
@@ -210,7 +210,7 @@ export function registrationCode(cx: Cx, id: string) {
 export function registrationPassword(cx: Cx, id: string, plain: string): Promise<NewPassword> {
   const state = cx.store.state(cx, registration, id)
   if (state.status !== "open") throw overError()
-  return passwordFor(cx, state.orgId, plain, { names: [state.email] })
+  return firstPasswordIn(cx, state.orgId, plain, { names: [state.email] })
 }
 
 /** The same of a passkey that they choose instead; see `beginFirstKey`. */

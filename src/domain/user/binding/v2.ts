@@ -40,11 +40,11 @@ import type { CodeOf } from "../credential/code.ts"
 import { codeOf } from "../credential/code-check.ts"
 import {
   changedPassword,
+  firstPasswordIn,
   importPassword,
   mustOutrank,
   type NewPassword,
   type PasswordChange,
-  passwordFor,
   setPassword,
 } from "../credential/credential.ts"
 import { checkLink, type External } from "../link/commands.ts"
@@ -146,7 +146,7 @@ async function firstPassword(
 ): Promise<NewPassword | undefined> {
   if (form === undefined) return undefined
   if (form === "hashedPassword") return importPassword(value.hash, value.changeRequired)
-  return passwordFor(cx, orgId, value.password, { names, changeRequired: value.changeRequired })
+  return firstPasswordIn(cx, orgId, value.password, { names, changeRequired: value.changeRequired })
 }
 
 /** A change that was read, and what is to be noted with it. */

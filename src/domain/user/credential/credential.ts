@@ -51,19 +51,22 @@ type Wish = {
   readonly changeRequired?: boolean
 }
 
-/** Prepares a new password for somebody of an organisation, by what that wants of passwords. */
-export const passwordFor = (
-  cx: Cx,
-  orgId: string,
-  plain: string,
-  requested: Wish,
-): Promise<NewPassword> =>
+/** Prepares a new password for a user who exists, by the policy that applies to them. */
+export const passwordFor = (cx: Cx, id: string, plain: string, requested: Wish) =>
   createPassword(plain, {
     ...requested,
-    complexity: policyOf(cx, orgId, passwordComplexity),
-    // However many people an organisation gives a password, they hold up nobody else's.
-    line: `${cx.instance}/${orgId}`,
+    ...{ complexity: complexityFor(cx, id), line: queueOf(cx, homeOf(cx, id)) },
   })
+
+/** The same for a user who is about to be created in an organization, and has no role yet. */
+export const firstPasswordIn = (cx: Cx, orgId: string, plain: string, requested: Wish) =>
+  createPassword(plain, {
+    ...requested,
+    ...{ complexity: policyOf(cx, orgId, passwordComplexity), line: queueOf(cx, orgId) },
+  })
+
+/** However many users an organization gives a password, they hold up nobody else's. */
+const queueOf = ({ instance }: Cx, orgId: string): string => `${instance}/${orgId}`
 
 /**
  * Checks a new password and hashes it, before any decision. `names` are what it must not be: the
@@ -178,7 +181,7 @@ export async function changedPassword(
   const password =
     "hash" in wanted
       ? importPassword(wanted.hash, changeRequired)
-      : await passwordFor(cx, homeOf(cx, id), wanted.plain, {
+      : await passwordFor(cx, id, wanted.plain, {
           ...historyOf(state),
           changeRequired,
         })
@@ -254,7 +257,7 @@ export async function replacementOf(
   if (await verifyPassword(person.password.hash, plain)) {
     throw refusedError("user.password_unchanged", "the new password must be another one")
   }
-  return passwordFor(cx, homeOf(cx, id), plain, historyOf(person))
+  return passwordFor(cx, id, plain, historyOf(person))
 }
 
 type Replacement = { readonly version: number; readonly password: NewPassword }

@@ -8,14 +8,7 @@ import { accountOf } from "../query.ts"
 import { createCode, type NewCode } from "./code.ts"
 import { isHomeActive, mustBeActive } from "./code-check.ts"
 import { countRequest, isRequestedOften } from "./code-count.ts"
-import {
-  historyOf,
-  homeOf,
-  type NewPassword,
-  passwordFor,
-  personOf,
-  provenCode,
-} from "./credential.ts"
+import { historyOf, type NewPassword, passwordFor, personOf, provenCode } from "./credential.ts"
 
 /** A code for a new password, and how it goes to its person. */
 type Reset = {
@@ -118,7 +111,7 @@ export async function resetPasswordFor(
 ): Promise<NewPassword> {
   const code = await provenCode(cx, id, given)
   const history = historyOf(personOf(cx.store.state(cx, user, id)))
-  return { ...(await passwordFor(cx, homeOf(cx, id), plain, history)), code }
+  return { ...(await passwordFor(cx, id, plain, history)), code }
 }
 
 /** An address that somebody else has proven is no way to reach the user. */

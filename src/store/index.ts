@@ -4,6 +4,8 @@ export {
   type AnyAggregate,
   aggregate,
   type Command,
+  type Consequence,
+  type Consequences,
   type Decision,
   partByKey,
   type Step,

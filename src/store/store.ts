@@ -146,6 +146,7 @@ export class Store implements Upkeep {
         const tx = transactionOf(this.#reading, cx, draft)
         this.#check?.(tx)
         value = decide(tx)
+        this.#conclude(cx, draft)
       } catch (refusal) {
         await this.log.settle()
         throw refusal
@@ -333,6 +334,21 @@ export class Store implements Upkeep {
   /** Ends the thread that answers searches, once none waits; the next one starts another. */
   endIdleThread(): Promise<void> {
     return this.#reader.endIdleThread()
+  }
+
+  /** Appends what else is changed by the events that a step has decided. */
+  #conclude(cx: Deciding, draft: Drafting): void {
+    for (const { kind, drafts } of draft.pending.values()) {
+      const { consequences } = this.#states.kind(kind.stream) ?? {}
+      if (!consequences) continue
+      const { name, on } = consequences
+      for (const { event } of drafts) {
+        const consequence = on[event.type]
+        if (!consequence) continue
+        const own: Cx = { ...cx, store: this, caller: { kind: "system", name } }
+        consequence({ cx: own, tx: transactionOf(this.#reading, own, draft) }, event)
+      }
+    }
   }
 
   /** From memory where it is there. */

@@ -72,7 +72,6 @@ export {
   registrationKey,
   registrationPassword,
 } from "./account/registration.ts"
-export { supersedeOthers } from "./account/supersede.ts"
 export {
   isAcceptedEverywhere,
   isEmailVerifiedFor,
@@ -230,7 +229,7 @@ export { type UserRow, userKeys, users, userView } from "./view.ts"
 /** What this module is to the whole. */
 export const module = {
   aggregates: [
-    user,
+    { ...user, consequences: supersessions },
     registration,
     registrationCount,
     passwordCheck,
@@ -239,7 +238,6 @@ export const module = {
     factorCount,
   ],
   views: [userView, userMetadataView, failedSignInView],
-  reactors: [supersessions],
   chains: {
     user: userChain,
     /** An organisation, by its primary domain. */

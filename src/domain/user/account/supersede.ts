@@ -1,35 +1,42 @@
-import type { Calls, Cx, Reactor } from "../../../store/index.ts"
-import { hasLeft, user } from "../model.ts"
-import { othersWithEmail } from "./verified.ts"
+import type { Consequence, Consequences } from "../../../store/index.ts"
+import { isSameEmail } from "../field.ts"
+import { hasLeft, type Human, type User, user } from "../model.ts"
+import { homeOfAddress, isAcceptedEverywhere, withEmail } from "./verified.ts"
 
 /**
- * Takes an address from everybody who held it in the whole instance before a user proved that it is
+ * Takes an address from everybody who holds it in the whole instance once a user proves that it is
  * theirs: it is no longer verified for them, so that they no longer sign in or reset a password by
- * it. They keep their login name, and can prove the address again.
+ * it. They keep their login name, and can prove the address again. Everybody whose address it is
+ * joins the expectations of the step: of two who prove it at once, one is decided after the other.
  */
-export async function supersedeOthers(cx: Cx, id: string): Promise<void> {
-  for (const other of othersWithEmail(cx, id)) {
-    await cx.store.transact(cx, (tx) => {
-      // Either may have changed their address meanwhile.
-      tx.state(user, id)
-      const theirs = tx.state(user, other)
-      if (hasLeft(theirs) || theirs.kind !== "human") return
-      if (!othersWithEmail(cx, id).includes(other)) return
-      const data = { isSuperseded: true }
-      const secret = { email: theirs.email.address }
-      tx.append(user, other, [{ type: "user.human.email.changed", data, private: secret }])
-    })
+const supersede: Consequence = ({ cx, tx }, { id, owner }) => {
+  const prover = tx.state(user, id)
+  if (!hasProvenEmail(prover)) return
+  const { address } = prover.email
+  const home = homeOfAddress(cx, address)
+  for (const other of withEmail(cx, address)) {
+    if (other === id) continue
+    const theirs = tx.state(user, other)
+    if (!isPerson(theirs) || !theirs.email.verified) continue
+    const { address: email, verifier } = theirs.email
+    const orgId = tx.owner(user, other)
+    // Nobody takes an address from the people of the organization that has proven the domain.
+    const isKept = home === orgId && owner !== orgId
+    const isHeld =
+      isSameEmail(email, address) && isAcceptedEverywhere(tx, { orgId, email, verifier })
+    if (isKept || !isHeld) continue
+    const data = { isSuperseded: true }
+    tx.append(user, other, [{ type: "user.human.email.changed", data, private: { email } }])
   }
 }
 
-/** Follows every proof; who signs in by an address is decided without it, at the proof itself. */
-export const supersessions = (call: Calls): Reactor => {
-  const name = "email-supersessions"
-  const supersede = ({ instance, id }: { readonly instance: string; readonly id: string }) =>
-    supersedeOthers(call(instance, name), id)
-  return {
-    name,
-    from: "now",
-    on: { "user.human.added": supersede, "user.human.email.verified": supersede },
-  }
+const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
+
+const hasProvenEmail = (state: User): state is Human =>
+  isPerson(state) && state.email.verified && state.email.verifier?.by === "user"
+
+/** Follows every proof of an address. */
+export const supersessions: Consequences = {
+  name: "email-supersessions",
+  on: { "user.human.added": supersede, "user.human.email.verified": supersede },
 }

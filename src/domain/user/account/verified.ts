@@ -189,24 +189,14 @@ export function holderOfPhone(cx: Cx, number: string): string | undefined {
   return another ? undefined : only?.id
 }
 
-/** Others whose address is the same, and who no longer hold it once a user has proven it. */
-export function othersWithEmail(cx: Cx, id: string): readonly string[] {
-  const email = emailNow(cx, id)
-  if (email?.proven === undefined) return []
-  return cx.store
-    .all(cx, verifiedRows, { email: foldEmail(email.address), limit: rowsMax })
-    .filter((row) => row.id !== id && isOutdone(cx, row))
-    .map((row) => row.id)
-}
+const sameRows = statement<{ readonly id: string }>(
+  `SELECT id FROM users WHERE instance = $instance AND email_folded = $email
+   ORDER BY email_verified DESC, created, id LIMIT $limit`,
+)
 
-/** Whether an address was verified for the whole instance until somebody else proved it. */
-function isOutdone(cx: Cx, { id, orgId }: Row): boolean {
-  const email = emailNow(cx, id)
-  if (!email) return false
-  const { address, verifier } = email
-  const wasAccepted = isAcceptedEverywhere(readOf(cx), { orgId, email: address, verifier })
-  return wasAccepted && isProvenByOther(cx, { id, orgId, email })
-}
+/** Users whose address it is, verified or not; those for whom it is verified come first. */
+export const withEmail = (cx: Cx, address: string): readonly string[] =>
+  cx.store.all(cx, sameRows, { email: foldEmail(address), limit: rowsMax }).map(({ id }) => id)
 
 function emailNow(cx: Cx, id: string): Email | undefined {
   const state = cx.store.state(cx, user, id)

@@ -76,11 +76,13 @@ export type Consequences = {
   readonly on: Readonly<Record<string, Consequence>>
 }
 
-/** `cx` reads what is written already; `tx` has the event, too. */
+/**
+ * What an event of the type causes; undefined where it is nothing. `cx` reads what is written
+ * already; `tx` has the event, too.
+ */
 export type Consequence = (
-  { cx, tx }: { readonly cx: Cx; readonly tx: Transaction },
   event: NewEvent,
-) => void
+) => (({ cx, tx }: { readonly cx: Cx; readonly tx: Transaction }) => void) | undefined
 
 /**
  * What a decision may see: its call, one fixed time, and other aggregates. Whatever it looks at

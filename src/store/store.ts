@@ -343,10 +343,10 @@ export class Store implements Upkeep {
       if (!consequences) continue
       const { name, on } = consequences
       for (const { event } of drafts) {
-        const consequence = on[event.type]
-        if (!consequence) continue
+        const append = on[event.type]?.(event)
+        if (!append) continue
         const own: Cx = { ...cx, store: this, caller: { kind: "system", name } }
-        consequence({ cx: own, tx: transactionOf(this.#reading, own, draft) }, event)
+        append({ cx: own, tx: transactionOf(this.#reading, own, draft) })
       }
     }
   }

@@ -30,9 +30,12 @@ export function asciiEmail(address: string): string {
 }
 
 /** All forms that earlier versions may have compared an address in; the present one first. */
-export const foldedForms = (address: string): readonly string[] => [
-  ...new Set([foldEmail(address), fold(address), fold(asciiEmail(fold(address)))]),
-]
+export function foldedForms(address: string): readonly string[] {
+  const folded = fold(address)
+  // Nearly all have one.
+  if (isAscii(folded.slice(folded.lastIndexOf("@") + 1))) return [folded]
+  return [...new Set([foldEmail(address), folded, fold(asciiEmail(folded))])]
+}
 
 const asciiDomain = (domain: string): string =>
   delimiter.test(domain) ? "" : domainToASCII(domain)

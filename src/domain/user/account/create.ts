@@ -10,6 +10,7 @@ import type {
 } from "../../../store/index.ts"
 import { clientClaim, releaseClientId, takeClientId } from "../../instance/index.ts"
 import { isThere as isOrgThere, org } from "../../org/index.ts"
+import type { FirstContacts } from "../contacts.ts"
 import type { CodeOf, NewCode } from "../credential/code.ts"
 import { type NewPassword, passwordChanged } from "../credential/credential.ts"
 import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
@@ -122,9 +123,7 @@ function add(tx: Transaction, id: string, input: NewUser): void {
   const userName = loginNameOf(givenUserName(id, input))
   mustBeFree(tx, { id, orgId: input.orgId, userName })
   const drafts =
-    input.kind === "human"
-      ? humanAdded(tx, accepted(tx, input), userName)
-      : machineAdded(id, input, userName)
+    input.kind === "human" ? humanAdded(tx, input, userName) : machineAdded(id, input, userName)
   tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
   const links = (input.kind === "human" && input.links) || []
   for (const link of links) addLink(tx, id, { ...link, isFirst: true })
@@ -147,25 +146,27 @@ export async function createUser(
 const givenUserName = (id: string, input: NewUser): string =>
   input.userName ?? (input.kind === "human" ? input.email.value : id)
 
-/** Somebody new, whose address is verified only by who may verify it. */
-function accepted(tx: Decision, input: NewHuman): NewHuman {
-  const { email, orgId } = input
-  const verifier = email.verifier ?? verifierFrom(tx)
-  if (!email.verified || mayVerify(tx, { orgId, email: email.value, verifier })) return input
-  return { ...input, email: { ...email, verified: false } }
+/** Which addresses of a new person are verified, by whom; only who may verify one does. */
+function verification(tx: Decision, { email, phone, orgId }: NewHuman): FirstContacts {
+  const phoneVerified = phone?.verified ?? false
+  if (!email.verified && !phoneVerified) return { emailVerified: false, phoneVerified }
+  // Looked up once: the permissions of the caller decide it.
+  const caller = verifierFrom(tx)
+  const { verifier = caller } = email
+  const emailVerified = email.verified && mayVerify(tx, { orgId, email: email.value, verifier })
+  return {
+    emailVerified,
+    phoneVerified,
+    ...(emailVerified && { emailVerifier: verifier }),
+    ...(phoneVerified && { phoneVerifier: phone?.verifier ?? caller }),
+  }
 }
 
 function humanAdded(cx: Decision, input: NewHuman, userName: string): readonly Draft<UserEvent>[] {
   const { email, phone, password } = input
-  const verifier = verifierFrom(cx)
   const added: Draft<UserEvent> = {
     type: "user.human.added",
-    data: {
-      emailVerified: email.verified,
-      phoneVerified: phone?.verified ?? false,
-      ...(email.verified && { emailVerifier: email.verifier ?? verifier }),
-      ...(phone?.verified && { phoneVerifier: phone.verifier ?? verifier }),
-    },
+    data: verification(cx, input),
     private: {
       userName,
       loginNames: [userName],

@@ -1,6 +1,8 @@
 import type { Consequence, Consequences } from "../../../store/index.ts"
+import type { FirstContacts } from "../contacts.ts"
 import { isSameEmail } from "../field.ts"
 import { hasLeft, type Human, type User, user } from "../model.ts"
+import type { VerifiedBy } from "../verifier.ts"
 import { homeOfAddress, isAcceptedEverywhere, withEmail } from "./verified.ts"
 
 /**
@@ -9,7 +11,7 @@ import { homeOfAddress, isAcceptedEverywhere, withEmail } from "./verified.ts"
  * it. They keep their login name, and can prove the address again. Everybody whose address it is
  * joins the expectations of the step: of two who prove it at once, one is decided after the other.
  */
-const supersede: Consequence = ({ cx, tx }, { id, owner }) => {
+function supersede({ cx, tx }: Step, { id, owner }: NewEvent): void {
   const prover = tx.state(user, id)
   if (!hasProvenEmail(prover)) return
   const { address } = prover.email
@@ -30,6 +32,15 @@ const supersede: Consequence = ({ cx, tx }, { id, owner }) => {
   }
 }
 
+type Step = Parameters<NonNullable<ReturnType<Consequence>>>[0]
+type NewEvent = Parameters<Consequence>[0]
+
+const ofProof: Consequence = (event) => {
+  const { emailVerifier, verifier = emailVerifier }: Partial<FirstContacts & VerifiedBy> =
+    event.data
+  return verifier?.by === "user" ? (step) => supersede(step, event) : undefined
+}
+
 const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
 
 const hasProvenEmail = (state: User): state is Human =>
@@ -38,5 +49,5 @@ const hasProvenEmail = (state: User): state is Human =>
 /** Follows every proof of an address. */
 export const supersessions: Consequences = {
   name: "email-supersessions",
-  on: { "user.human.added": supersede, "user.human.email.verified": supersede },
+  on: { "user.human.added": ofProof, "user.human.email.verified": ofProof },
 }

@@ -55,6 +55,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "remove every identity header",
   ],
   "Mail to addresses": ["test/domain/message/kinds.test.ts", "go to verified addresses only"],
+  "The same, to an address that": [
+    "test/domain/user/url-template.test.ts",
+    "is refused unless it leads to a known domain",
+  ],
   "A code that an organization's": [verifier, "is no proof where they have its code returned"],
   "Linking by email without asking": ["test/login/external.test.ts", "proves it first where the"],
   "Manager roles for a user for whom": [

@@ -100,6 +100,7 @@ describe("an invitation", () => {
     ["without a word", {}],
     ["as asked", sendCode({ urlTemplate: "https://app.example/in?c={{.Code}}" })],
   ])("is kept for the mail that carries it, %s, and not returned", async (_, how) => {
+    await as("owner", "addTrustedDomain", { instanceId: "", trustedDomain: "app.example" })
     expect(await create(how)).not.toHaveProperty("inviteCode")
     expect((await lastSent())?.data).toMatchObject({ returned: false })
     await verify(await sentCode())
@@ -116,6 +117,7 @@ describe("an invitation", () => {
 
   test("goes out again as it did before, with a new code", async () => {
     const mail = { urlTemplate: "https://app.example/in", applicationName: "Wiki" }
+    await as("owner", "addTrustedDomain", { instanceId: "", trustedDomain: "app.example" })
     await create(sendCode(mail))
     const first = await sentCode()
     await as("manager", "resendInviteCode", { userId })

@@ -1,7 +1,7 @@
 import type { Consequence, Consequences } from "../../../store/index.ts"
 import type { FirstContacts } from "../contacts.ts"
 import { isSameEmail } from "../field.ts"
-import { hasLeft, type Human, type User, user } from "../model.ts"
+import { type Human, hasLeft, type User, user } from "../model.ts"
 import type { VerifiedBy } from "../verifier.ts"
 import { homeOfAddress, isAcceptedEverywhere, withEmail } from "./verified.ts"
 

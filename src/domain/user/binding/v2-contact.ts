@@ -14,6 +14,7 @@ import type { NewContact } from "../account/create.ts"
 import { type CodeOf, createCode, mustBeModest, returnedError } from "../credential/code.ts"
 import { codeOf } from "../credential/code-check.ts"
 import { mustOutrank } from "../credential/credential.ts"
+import { recipientOf } from "../credential/url-template.ts"
 import { user } from "../model.ts"
 
 /** The addresses of people, and the codes that prove whose they are. */
@@ -72,17 +73,25 @@ async function verify(
   return { details: details(await verifyContact(cx, userId, { of, code })) }
 }
 
+type Contact = {
+  readonly of: CodeOf
+  /** Empty for what the user has. */
+  readonly value: string
+  readonly verification: Verification
+  /** Of somebody new. */
+  readonly orgId?: string
+}
+
 /** Without a word a code is sent. */
-export function contact(
-  cx: Cx,
-  id: string,
-  asked: { readonly of: CodeOf; readonly value: string; readonly verification: Verification },
-): NewContact {
+export function contact(cx: Cx, id: string, asked: Contact): NewContact {
   const { of, value, verification } = asked
   if (verification.case === "isVerified") return { value, verified: verification.value }
   const returned = verification.case === "returnCode"
   const urlTemplate = urlTemplateIn(verification)
-  return { value, verified: false, code: createCode(cx, id, { of, returned, urlTemplate }) }
+  const { orgId, address } = recipientOf(cx, id, of === "phone" ? "sms" : "email")
+  const recipient = { orgId: asked.orgId ?? orgId, address: value || address }
+  const code = createCode(cx, id, { of, returned, urlTemplate, recipient })
+  return { value, verified: false, code }
 }
 
 const urlTemplateIn = ({ case: how, value }: Verification): string =>

@@ -9,6 +9,7 @@ import type { Cx } from "../../../store/index.ts"
 import type { Channel } from "../../message-provider/index.ts"
 import { createCode, mustBeModest } from "../credential/code.ts"
 import { requestReset } from "../credential/reset.ts"
+import { recipientOf } from "../credential/url-template.ts"
 
 /** How people who have forgotten their password get another one. */
 export const v2reset = share<Cx>()(UserService, { passwordReset: reset })
@@ -18,9 +19,10 @@ async function reset({ userId, medium }: PasswordResetRequest, cx: Cx) {
   const returned = medium.case === "returnCode"
   const { urlTemplate = "", notificationType = NotificationType.Unspecified } =
     medium.case === "sendLink" ? medium.value : {}
-  const code = createCode(cx, userId, { of: "password", returned, urlTemplate })
-  mustBeModest(cx, userId, code)
   const channel = meaning(channels, notificationType)
+  const recipient = recipientOf(cx, userId, channel)
+  const code = createCode(cx, userId, { of: "password", returned, urlTemplate, recipient })
+  mustBeModest(cx, userId, code)
   const receipt = await requestReset(cx, userId, { code, channel })
   return { details: details(receipt), ...(returned ? { verificationCode: code.plain } : {}) }
 }

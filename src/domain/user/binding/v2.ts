@@ -128,9 +128,9 @@ export async function newHuman(
   return {
     kind: "human",
     profile: { ...profile, gender: genderOf(profile.gender) },
-    email: contact(cx, id, { of: "email", value: email.email, ...email }),
+    email: contact(cx, id, { of: "email", value: email.email, orgId, ...email }),
     phone: phone?.phone
-      ? contact(cx, id, { of: "phone", value: phone.phone, ...phone })
+      ? contact(cx, id, { of: "phone", value: phone.phone, orgId, ...phone })
       : undefined,
     password: await firstPassword(cx, orgId, passwordType, [userName, email.email]),
     metadata: human.metadata,

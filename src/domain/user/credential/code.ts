@@ -5,6 +5,7 @@ import { isKnownHost, requireInstance } from "../../instance/index.ts"
 import { newCode } from "../../policy/index.ts"
 import { urlTemplateOf } from "../field.ts"
 import { byUser, type Verifier, verifierFrom } from "../verifier.ts"
+import { mustLeadToTrustedPage, type Recipient, recipientOf } from "./url-template.ts"
 
 /** A verification code, sealed for the mail that carries it, or also returned to the caller. */
 export type NewCode = {
@@ -36,14 +37,26 @@ export const codeGenerators = {
   passkey: "passwordless_init_code",
 } as const
 
+type CodeWish = {
+  readonly of: CodeFor
+  readonly returned: boolean
+  readonly urlTemplate?: string
+  /** Whom it is sent to; absent for the email address that the user has. */
+  readonly recipient?: Recipient | undefined
+}
+
 /** Makes a code of what the instance makes those of its kind of, and as long as it says good. */
 export function createCode(
   cx: Cx,
   userId: string,
-  { of, returned, urlTemplate = "" }: { of: CodeFor; returned: boolean; urlTemplate?: string },
+  { of, returned, urlTemplate = "", recipient }: CodeWish,
 ): NewCode {
   const { plain, expires } = newCode(cx, codeGenerators[of])
   const template = urlTemplateOf(urlTemplate)
+  if (template !== "") {
+    const { orgId, address } = recipient ?? recipientOf(cx, userId)
+    mustLeadToTrustedPage(cx, userId, { orgId, address, urlTemplate: template })
+  }
   const isUserProof = !returned && (template === "" || isOwnPage(cx, template))
   const verifier = isUserProof ? byUser : verifierFrom(cx)
   return {

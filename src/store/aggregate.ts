@@ -1,7 +1,5 @@
 import type { Call } from "../kernel/context.ts"
 import type { AnyDraft, AnyEvent, Draft, Erasure, Receipt, Recorded } from "./event.ts"
-import type { NewEvent } from "./log/log.ts"
-import type { Cx } from "./store.ts"
 
 /**
  * How long streams of a type are kept: always, for a configured time since their last event, or
@@ -64,25 +62,7 @@ export type AggregateSpec<E extends AnyEvent, State> = {
   readonly evolve: Evolve<E, State>
   /** Upcasters by event type; the n-th brings revision n + 1 to n + 2. */
   readonly upcasters?: { readonly [Type in E["type"]]?: readonly Upcaster[] }
-  readonly consequences?: Consequences
 }
-
-/**
- * What else events change, by their types: appended in the same step, so that nobody sees one
- * without the other. The editor of what is appended is the server, by a name, not the caller.
- */
-export type Consequences = {
-  readonly name: string
-  readonly on: Readonly<Record<string, Consequence>>
-}
-
-/**
- * What an event of the type causes; undefined where it is nothing. `cx` reads what is written
- * already; `tx` has the event, too.
- */
-export type Consequence = (
-  event: NewEvent,
-) => (({ cx, tx }: { readonly cx: Cx; readonly tx: Transaction }) => void) | undefined
 
 /**
  * What a decision may see: its call, one fixed time, and other aggregates. Whatever it looks at
@@ -165,7 +145,7 @@ export type AnyAggregate = {
   readonly initial: unknown
   readonly evolve: object
   readonly upcasters?: object
-  readonly consequences?: Consequences
+  readonly consequences?: object
 }
 
 /** Declares a kind of stream: its events, its state, and how the one becomes the other. */

@@ -4,8 +4,6 @@ export {
   type AnyAggregate,
   aggregate,
   type Command,
-  type Consequence,
-  type Consequences,
   type Decision,
   partByKey,
   type Step,
@@ -41,7 +39,7 @@ export { workLease } from "./shared/node.ts"
 export { keepProgress, progressOf, shareReactorState } from "./shared/reactor-state.ts"
 export { type NodeStanding, otherHistory } from "./shared/shared-log.ts"
 export { inSnapshot, newestSchema, type Snapshot, snapshotSize, takeSnapshot } from "./snapshot.ts"
-export { type Calls, type Cx, Store } from "./store.ts"
+export { type Calls, type Consequence, type Consequences, type Cx, Store } from "./store.ts"
 export type { Node } from "./store-parts.ts"
 export {
   dropBefore,

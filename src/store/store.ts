@@ -31,6 +31,28 @@ export type Cx = Call & { readonly store: Store }
 /** Makes calls of the process itself, by a name, on the instance of an event. */
 export type Calls = (instance: string, name: string) => Cx
 
+/**
+ * What else events change, by their types: appended in the same step, so that nobody sees one
+ * without the other. The editor of what is appended is the server, by a name, not the caller.
+ */
+export type Consequences = {
+  readonly name: string
+  readonly on: Readonly<Record<string, Consequence>>
+}
+
+/**
+ * What an event of the type causes; undefined where it is nothing. `cx` reads what is written
+ * already; `tx` has the event, too.
+ */
+export type Consequence = (
+  event: NewEvent,
+) => (({ cx, tx }: { readonly cx: Cx; readonly tx: Transaction }) => void) | undefined
+
+/** What an aggregate declares; undefined for nothing. */
+const consequencesOf = (kind: AnyAggregate | undefined): Consequences | undefined =>
+  // Reason for the cast: an aggregate knows nothing of the store that these read.
+  kind?.consequences as Consequences | undefined
+
 const attemptsMax = 4
 /**
  * On several nodes or workers, each of those who change the same thing at once may come before, and
@@ -339,7 +361,7 @@ export class Store implements Upkeep {
   /** Appends what else is changed by the events that a step has decided. */
   #conclude(cx: Deciding, draft: Drafting): void {
     for (const { kind, drafts } of draft.pending.values()) {
-      const { consequences } = this.#states.kind(kind.stream) ?? {}
+      const consequences = consequencesOf(this.#states.kind(kind.stream))
       if (!consequences) continue
       const { name, on } = consequences
       for (const { event } of drafts) {

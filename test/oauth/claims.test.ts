@@ -14,7 +14,7 @@ import {
   type ProjectInput,
   removeRole,
 } from "../../src/domain/project/index.ts"
-import { createUser, setMetadata } from "../../src/domain/user/index.ts"
+import { setMetadata } from "../../src/domain/user/index.ts"
 import {
   accessTokenClaims,
   claimsAsked,
@@ -101,37 +101,6 @@ function rolesIn(claims: Readonly<Record<string, unknown>>) {
   const named = Object.entries(claims).filter(([name]) => name.endsWith(":roles"))
   return Object.fromEntries(named.map(([name, roles]) => [name, Object.keys(Object(roles))]))
 }
-
-test("an address that an organization verified is verified for its own applications", async () => {
-  const boss = { kind: "user", userId: "boss", orgId: "org2", clientId: "console" } as const
-  await createUser(provider.cx({ caller: boss }), "prepared", {
-    ...{ kind: "human", orgId: "org2", userName: "prepared" },
-    profile: { givenName: "C", familyName: "Eo" },
-    email: { value: "ceo@corp.test", verified: true },
-    phone: { value: "+41791234567", verified: true },
-  })
-  const foreign = await provider.addClient({}, "foreign")
-  const scopes = ["openid", "email", "phone"]
-  const asked = (clientId: string) => ({
-    ...told(scopes, { userId: "prepared", clientId }),
-    withUserClaims: true,
-  })
-  for (const place of ["id_token", "userinfo", "introspection"] as const) {
-    expect(places[place](asked(client.id)), place).toMatchObject({
-      ...{ email: "ceo@corp.test", email_verified: false, phone_number_verified: false },
-    })
-    expect(places[place]({ ...asked(client.id), userId: pat }), place).toMatchObject({
-      email_verified: true,
-    })
-  }
-  for (const claims of [
-    idTokenClaims(provider.cx(), asked(foreign.id)),
-    userinfoClaims(provider.cx(), asked(foreign.id)),
-    introspectionClaims(provider.cx(), asked(foreign.id), "foreign"),
-  ]) {
-    expect(claims).toMatchObject({ email_verified: true, phone_number_verified: true })
-  }
-})
 
 describe("roles", () => {
   const shop = { [own]: ["editor", "admin"], [of("shop")]: ["editor", "admin"] }

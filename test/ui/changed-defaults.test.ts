@@ -12,6 +12,10 @@ const upgraded = "test/acceptance/upgrade-users.test.ts"
 const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "An address verified by an administrator": [upgraded, "an address that B alone verified"],
   "The same, as seen by": [verifier, "is verified for the applications of their organization"],
+  "The same, in the ID token": [
+    "test/oauth/address-claims.test.ts",
+    "an address that an organization verified is verified for its own applications: %s",
+  ],
   "*Trusted for addresses*": [verifier, "of an organization can't be trusted by it"],
   "Two accounts with one email address": [verifier, "belongs to who proved it last"],
   "Adding a link to a provider": [verifier, "a link to a provider of the instance requires"],

@@ -78,14 +78,18 @@ export type UserInfo = {
 }
 
 /**
- * A user's standard claims in our words, as the applications of an organization (`orgId`) may take
- * them; undefined for a user that is not there any more.
+ * A user's standard claims in our words, as the applications of organizations may take them: an
+ * address is verified where it is for each of them. Undefined for a user that is not there.
  */
-export function profileFor(cx: Cx, id: string, orgId: string): UserInfo | undefined {
+export function profileFor(cx: Cx, id: string, orgIds: readonly string[]): UserInfo | undefined {
   const known = profile(cx, id)
   if (!known?.emailVerified && !known?.phoneVerified) return known
-  const verified = verifiedFor(cx, { id, orgId })
-  return { ...known, emailVerified: verified.email, phoneVerified: verified.phone }
+  const verified = orgIds.map((orgId) => verifiedFor(cx, { id, orgId }))
+  return {
+    ...known,
+    emailVerified: verified.every(({ email }) => email),
+    phoneVerified: verified.every(({ phone }) => phone),
+  }
 }
 
 /**

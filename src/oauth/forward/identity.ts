@@ -30,7 +30,7 @@ type Identity = {
 export function identityOf(cx: Cx, identity: Identity): Headers | undefined {
   const { userId, roles, orgId, remoteUser = "login_name" } = identity
   const headers = nobodysIdentity()
-  const known = profileFor(cx, userId, orgId)
+  const known = profileFor(cx, userId, [orgId])
   const email = known?.emailVerified ? known.email : ""
   const names = { login_name: accountOf(cx, userId).loginName, user_id: userId, email }
   const name = names[remoteUser]

@@ -94,7 +94,7 @@ function openNow(cx: Cx, token: Omit<Token, "scopes">): readonly string[] {
 }
 
 /** The project that a part of an audience stands for: itself, or that of an application. */
-const projectOf = (cx: Cx, id: string): string =>
+export const projectOf = (cx: Cx, id: string): string =>
   findClient(cx, id)?.state.projectId ?? projectOfResource(cx, id) ?? id
 
 /** Whether a part of an audience is there, and lets a user in. */

@@ -86,7 +86,7 @@ export async function toldOf(
   if (context === undefined) {
     return { status: "noAuthnContext", why: "the person has signed in by other means" }
   }
-  const user = profileFor(cx, userId, orgOf(cx, asked.appId))
+  const user = profileFor(cx, userId, [orgOf(cx, asked.appId)])
   const format = asked.saml?.nameIdFormat ?? "unspecified"
   const entityId = asked.saml?.entityId ?? ""
   const nameId = user && nameIdOf(format, { userId, user, sessionId, entityId }, await samlKeys(cx))
@@ -139,7 +139,7 @@ export function statementOf(cx: Cx, { ready, back, session, told }: Answer): Wri
   const { userId, expires: sessionEnds } = session
   const authTime = authTimeFor(asked, session)
   const { entityId: issuer } = selfOf(cx)
-  const user = profileFor(cx, userId, orgOf(cx, asked.appId))
+  const user = profileFor(cx, userId, [orgOf(cx, asked.appId)])
   if (!user) throw new Error("a person was removed within one step")
   const format = asked.saml?.nameIdFormat ?? "unspecified"
   const nameId = nameIdElement(

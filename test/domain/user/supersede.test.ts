@@ -28,7 +28,7 @@ async function proof(username: string): Promise<{ id: string; prove: () => Promi
 }
 
 const isVerified = ({ id }: { readonly id: string }) =>
-  profileFor(estate.cx(), id, "org2")?.emailVerified
+  profileFor(estate.cx(), id, ["org2"])?.emailVerified
 
 test("of two who prove an address at the same moment it is verified for one", async () => {
   const both = [await proof("one"), await proof("other")]

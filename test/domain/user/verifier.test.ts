@@ -51,7 +51,7 @@ const create = (
   estate.as(who, "createUser", { organizationId, username: "prepared", ...human(given) })
 
 const told = (id: string, orgId: string) => {
-  const known = profileFor(estate.cx(), id, orgId)
+  const known = profileFor(estate.cx(), id, [orgId])
   return { email: known?.emailVerified, phone: known?.phoneVerified }
 }
 const both = { email: true, phone: true }

@@ -62,7 +62,7 @@ async function viewed(who: Person, userId: string): Promise<string> {
 }
 
 const known = (userId: string) => {
-  const at = (orgId: string) => profileFor(estate.cx(), userId, orgId)
+  const at = (orgId: string) => profileFor(estate.cx(), userId, [orgId])
   return {
     home: { email: at("org2")?.emailVerified, phone: at("org2")?.phoneVerified },
     elsewhere: { email: at("org1")?.emailVerified, phone: at("org1")?.phoneVerified },

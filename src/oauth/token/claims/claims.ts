@@ -3,6 +3,8 @@ import { org } from "../../../domain/org/index.ts"
 import { heldMetadata, profileFor, type UserInfo, user } from "../../../domain/user/index.ts"
 import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
+import { issuerOf } from "../../issuer.ts"
+import { projectOf } from "../audience.ts"
 import { namedBy, reserved } from "../scope.ts"
 import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
 
@@ -27,19 +29,32 @@ export const idTokenClaims = (
   const asker = clientAsking(cx, told.clientId, "id_token")
   const scopes = told.withUserClaims ? told.scopes : []
   return {
-    ...standardClaims(cx, told, { scopes, orgId: orgOf(asker) }),
+    ...standardClaims(cx, told, { scopes, readers: () => readersOf(cx, told, asker) }),
     ...reservedClaims(cx, told, asker, inToken),
   }
 }
 
-/** The organization that addresses must be verified for; nobody's where there is no application. */
-const orgOf = (asker: Asker | undefined): string => asker?.orgId ?? ""
+/**
+ * The organizations whose applications read what a token gives access to, for each of which an
+ * address must be verified: that of its client, and those of its audience. Empty text: nobody's,
+ * where there is no application. Our own API takes no address for verified.
+ */
+function readersOf(cx: Cx, { clientId, audience }: Told, asker: Asker | undefined) {
+  const own = asker?.orgId ?? ""
+  const { issuer, projectId: ours } = issuerOf(cx)
+  const others = audience
+    .filter((id) => id !== clientId && id !== asker?.projectId && id !== issuer)
+    .map((id) => projectOf(cx, id))
+    .filter((id) => id !== ours)
+    .map((id) => projectAsking(cx, id)?.orgId ?? "")
+  return others.length === 0 ? [own] : [...new Set([own, ...others])]
+}
 
 /** OpenID Connect Core §5.3.2: what the userinfo endpoint answers. */
 export function userinfoClaims(cx: Cx, told: Told): Claims {
   const asker = clientAsking(cx, told.clientId, "userinfo")
   return {
-    ...standardClaims(cx, told, { scopes: told.scopes, orgId: orgOf(asker) }),
+    ...standardClaims(cx, told, { scopes: told.scopes, readers: () => readersOf(cx, told, asker) }),
     ...reservedClaims(cx, told, asker),
     sub: told.userId,
   }
@@ -50,7 +65,11 @@ export function introspectionClaims(cx: Cx, told: Told, projectId: string): Clai
   // Its client is told of its own token, but of roles only on what the token is for.
   const isFor = told.audience.includes(projectId)
   const asker = projectAsking(cx, projectId)
-  const claims = standardClaims(cx, told, { scopes: told.scopes, orgId: orgOf(asker) })
+  // Nobody else reads it.
+  const claims = standardClaims(cx, told, {
+    scopes: told.scopes,
+    readers: () => [asker?.orgId ?? ""],
+  })
   const { preferred_username: username } = claims
   return {
     ...claims,
@@ -103,10 +122,13 @@ const wantedByScopes = keptWith((scopes: readonly string[]) => wantedOf(scopes))
 function standardClaims(
   cx: Cx,
   { userId, requested }: Told,
-  { scopes, orgId }: { readonly scopes: readonly string[]; readonly orgId: string },
+  {
+    scopes,
+    readers,
+  }: { readonly scopes: readonly string[]; readonly readers: () => readonly string[] },
 ): Claims {
   const wanted = requested ? wantedOf(scopes, requested) : wantedByScopes(scopes)
-  const known = wanted.length > 0 ? profileFor(cx, userId, orgId) : undefined
+  const known = wanted.length > 0 ? profileFor(cx, userId, readers()) : undefined
   if (!known) return {}
   const claims: Record<string, unknown> = {}
   for (const [name, [, value]] of wanted) {

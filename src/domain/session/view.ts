@@ -112,6 +112,14 @@ const ofIdp = statement<{ id: string }>(
 export const sessionsVouchedBy = (cx: Cx, idpId: string): readonly string[] =>
   cx.store.all(cx, ofIdp, { idpId }).map(({ id }) => id)
 
+const vouchers = statement<{ idp: string }>(
+  "SELECT DISTINCT idp FROM session_vouchers WHERE instance = $instance ORDER BY idp",
+)
+
+/** The providers that have vouched for sessions which nobody has ended. */
+export const sessionVouchers = (cx: Cx): readonly string[] =>
+  cx.store.all(cx, vouchers).map(({ idp }) => idp)
+
 /** Where a session stands among those of an organisation's people, oldest first. */
 export type Placed = { readonly id: string; readonly created: number }
 

@@ -1,0 +1,119 @@
+// A provider of an organization vouches for nobody above its authors: whatever changes that ends
+// the sessions that depend on it, and the applications are told as of any other end.
+import { decodeJwt } from "jose"
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { changeApplication } from "../../src/domain/app/index.ts"
+import { changeIdp } from "../../src/domain/idp/commands.ts"
+import type { Idp } from "../../src/domain/idp/model.ts"
+import { instance } from "../../src/domain/instance/index.ts"
+import { changeRole, createRole } from "../../src/domain/member/custom-role-commands.ts"
+import { member, memberId } from "../../src/domain/member/index.ts"
+import { sessionEnds } from "../../src/domain/session/index.ts"
+import { deactivateUser, findByLoginName, removeUser } from "../../src/domain/user/index.ts"
+import type { Fault } from "../../src/kernel/fault.ts"
+import type { OutboundRequest } from "../../src/kernel/net/outbound.ts"
+import { backChannelLogout } from "../../src/oauth/index.ts"
+import { type Reactors, runReactors } from "../../src/store/index.ts"
+import { callerOf } from "../support/world.ts"
+import { openSubjects, type Subject, type Subjects } from "./deletion-subject.ts"
+
+let subjects: Subjects
+let subject: Subject
+let running: Reactors
+let posted: OutboundRequest[]
+beforeEach(async () => {
+  subjects = await openSubjects()
+  const { provider } = subjects
+  subject = await subjects.begin("org")
+  const backChannelLogoutUri = "https://app.example.com/backchannel"
+  const oidc = { backChannelLogoutUri }
+  await changeApplication(provider.cx(), subject.client.appId, { oidc })
+  posted = []
+  const call = (at: string) => provider.cx({ instance: at })
+  const outbound = async (request: OutboundRequest) => {
+    posted.push(request)
+    return { status: 200, body: "" }
+  }
+  const reactors = [sessionEnds(call), backChannelLogout(call, outbound)]
+  running = runReactors(provider.store, provider.clock, reactors)
+})
+afterEach(async () => {
+  await running.stop()
+  await subjects.provider.close()
+})
+
+/** The sessions that the application is told of. */
+async function told(): Promise<readonly unknown[]> {
+  // The events of the first reactor are the second's.
+  await running.drain()
+  await running.drain()
+  const tokens = posted.map(({ body }) => new URLSearchParams(body).get("logout_token") ?? "")
+  return tokens.map((token) => decodeJwt(token).sid)
+}
+
+const author = () => findByLoginName(subjects.provider.cx(), `${subject.name}-author`) ?? ""
+
+const give = (userId: string, roles: readonly string[], change: "added" | "changed" = "added") =>
+  subjects.provider.store.transact(subjects.provider.cx(), (tx) => {
+    const { orgId } = subject
+    const data = { userId, orgId, roles }
+    tx.append(member, memberId("org", orgId, userId), [{ type: `org.member.${change}`, data }])
+  })
+
+const promotions: Readonly<Record<string, (promote: () => Promise<unknown>) => Promise<unknown>>> =
+  {
+    "a role on the instance": () =>
+      subjects.provider.store.transact(subjects.provider.cx(), (tx) => {
+        const data = { userId: subject.userId, orgId: subject.orgId, roles: ["IAM_OWNER"] }
+        tx.append(instance, tx.instance, [{ type: "instance.member.added", data }])
+      }),
+    "an author who loses the role": async (promote) => {
+      await promote()
+      await subjects.provider.store.transact(subjects.provider.cx(), (tx) => {
+        const id = memberId("org", subject.orgId, author())
+        tx.append(member, id, [{ type: "org.member.removed", data: { userId: author() } }])
+      })
+    },
+    "an author who is deactivated": async (promote) => {
+      await promote()
+      await deactivateUser(subjects.provider.cx(), author())
+    },
+    "an author who is removed": async (promote) => {
+      await promote()
+      await removeUser(subjects.provider.cx(), author())
+    },
+    "a role that permits more": async () => {
+      const cx = subjects.provider.cx()
+      const role = (key: string, permissions: readonly string[]) =>
+        createRole(cx, { key, displayName: key, level: "org", permissions })
+      await role("AUTHOR", ["org.read", "org.idp.read"])
+      await role("HELPER", ["org.read"])
+      await give(author(), ["AUTHOR"], "changed")
+      await give(subject.userId, ["HELPER"])
+      expect(await told()).toEqual([])
+      const change = (confirmed: readonly string[] = []) =>
+        changeRole(cx, { key: "HELPER", permissions: ["org.read", "org.write"], confirmed })
+      const { preconditions = [] }: Fault = await change().catch((cause) => cause)
+      await change(preconditions.map(({ subject: link }) => link))
+    },
+    "a provider that somebody below saves": async (promote) => {
+      await promote()
+      const userId = await subjects.provider.addPerson("narrow", subject.orgId)
+      await give(userId, ["ORG_OWNER_VIEWER"])
+      const cx = subjects.provider.cx({ caller: callerOf(userId, subject.orgId) })
+      const say = (before: Idp) => ({ ...before, name: "Renamed" })
+      await changeIdp(cx, subject.orgId, subject.idpId, { kind: "oidc", say })
+    },
+  }
+
+test.each(Object.entries(promotions))(
+  "ends the sessions it began, and tells: %s",
+  async (_, end) => {
+    expect(await told()).toEqual([])
+    await end(async () => {
+      await give(subject.userId, ["ORG_OWNER"])
+      expect(await told()).toEqual([])
+    })
+    expect(await told()).toEqual([subject.sessionId])
+  },
+)

@@ -1,7 +1,7 @@
 import { asAuthor } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, statement, type Transaction } from "../../store/index.ts"
-import { foreignCredentials, linksOfAuthors, user } from "../user/index.ts"
+import { credentialsOfAuthors, foreignCredentials, user } from "../user/index.ts"
 import { permissionsIn } from "./custom-role.ts"
 import { lackingOf, permissionsOn } from "./held.ts"
 import type { Target } from "./model.ts"
@@ -89,7 +89,10 @@ function unsafeCredentials(tx: Transaction, { target, userId, permissions }: Pro
     if (creator === userId || !isActiveIn(tx, creator)) return false
     return lackingOf(asAuthor(tx, creator), target, permissions) === undefined
   }
-  return [...foreignCredentials(tx.state(user, userId), tx.now), ...linksOfAuthors(tx, userId)]
+  return [
+    ...foreignCredentials(tx.state(user, userId), tx.now),
+    ...credentialsOfAuthors(tx, userId),
+  ]
     .filter(({ by }) => !isTrusted(by))
     .map(({ kind, id, by, at, isInherited }) => ({
       type: kind,

@@ -30,18 +30,28 @@ export function foreignCredentials(state: User, now: number): readonly ForeignCr
 }
 
 /**
- * The links of a user by which the authors of an organization's provider can sign in as the user,
- * where the link does not name them: it was made before links did, or they changed it since.
+ * What the authors of an organization's provider can sign in as a user with, where it does not name
+ * them: a link that was made before links did, or whose provider they changed since, and what was
+ * created while somebody could sign in by it.
  */
-export function linksOfAuthors(tx: Transaction, userId: string): readonly ForeignCredential[] {
+export function credentialsOfAuthors(
+  tx: Transaction,
+  userId: string,
+): readonly ForeignCredential[] {
   const state = tx.state(user, userId)
   if (hasLeft(state)) return []
-  return linksOf(state).flatMap(({ linkId: id, idpId, added: at }) => {
-    const named = [userId, ...creatorsOf(notedOrigin(state, "provider_link", id))]
-    const authors = authorsWithin(tx, idpId).filter((each) => !named.includes(each))
-    return authors.map((by) => {
-      return { kind: "provider_link" as const, id, by, at, isInherited: true }
-    })
+  const added = new Map(linksOf(state).map(({ linkId, ...link }) => [linkId, link]))
+  return credentialsOf(state, tx.now).flatMap(({ kind, id = "", begun }) => {
+    const origin = begun ?? notedOrigin(state, kind, id)
+    const link = kind === "provider_link" ? added.get(id) : undefined
+    const { at = link?.added ?? 0, idpIds = [] } = origin ?? {}
+    const named = [userId, ...creatorsOf(origin)]
+    const authors = [...idpIds, ...(link ? [link.idpId] : [])].flatMap((each) =>
+      authorsWithin(tx, each),
+    )
+    return [...new Set(authors)]
+      .filter((each) => !named.includes(each))
+      .map((by) => ({ kind, id, by, at, isInherited: true }))
   })
 }
 

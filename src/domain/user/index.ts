@@ -155,7 +155,7 @@ export {
 export { ceremonyMs as keyChallengeMs } from "./factor/webauthn.ts"
 export { challengeKey, keyHolder, unknownKey } from "./factor/webauthn-check.ts"
 export { isLanguage, isPhone, isSameEmail, isSamePhone } from "./field.ts"
-export { foreignCredentials, linksOfAuthors } from "./foreign-credential.ts"
+export { credentialsOfAuthors, foreignCredentials } from "./foreign-credential.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"
 export {
   addLink,

@@ -2,7 +2,7 @@ import type { Editor, Event } from "../../store/index.ts"
 import { emailWithLink } from "./contacts.ts"
 import { factorsOf } from "./factors.ts"
 import type { Human, User } from "./model.ts"
-import { inheritedFrom, noted, notedOrigin, type Origin, originOfLink } from "./origins.ts"
+import { inheritedByLink, noted, notedOrigin, type Origin, originOfLink } from "./origins.ts"
 import { isNobody } from "./verifier.ts"
 
 /** What a person signs in with elsewhere, and how that came and went. */
@@ -74,7 +74,7 @@ type Added = Omit<Of<"user.human.externalidp.added">, "type">
 
 /** The provider that an account is made by has said which addresses it begins with. */
 function notedFirst(person: Human, event: Added, link: Origin | undefined) {
-  const origin = inheritedFrom(link, event)
+  const origin = inheritedByLink(link, event)
   const email = notedOrigin(person, "email") ? {} : noted(person, "email", { origin })
   if (!person.phone || notedOrigin(person, "phone")) return email
   return { ...email, ...noted({ ...person, ...email }, "phone", { origin }) }

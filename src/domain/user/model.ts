@@ -291,7 +291,7 @@ function touched(state: User, { time }: At): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
-  revision: 8,
+  revision: 9,
   initial: absent,
   evolve: {
     "user.human.added": (_, { private: secret, ...event }) => ({

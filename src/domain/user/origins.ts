@@ -2,18 +2,24 @@ import type { Editor } from "../../store/index.ts"
 
 /** Another user who created what a user signs in with, or can begin to, and when, ms UTC. */
 export type Origin = {
+  /** Empty where only the authors of the providers can have created it. */
   readonly by: string
   readonly at: number
   /** Whether the user or nobody created it while `by` could sign in as the user. */
   readonly isInherited?: boolean
   /** Further users who could sign in as the user when it was created. */
   readonly others?: readonly string[]
+  /** Providers that could sign in as the user when it was created, whoever their authors are. */
+  readonly idpIds?: readonly string[]
   /** When a code expires, ms UTC. */
   readonly expires?: number
 }
 
 /** By kind and ID; absent for what the user created, and where others created nothing. */
 export type WithOrigins = { readonly origins?: Readonly<Record<string, Origin>> }
+
+/** The same of a person, with the providers that can sign in as them. */
+type WithLinks = WithOrigins & { readonly links?: readonly { readonly idpId: string }[] }
 
 /** What a user signs in with, or can begin to. */
 export const credentialKinds = [
@@ -33,17 +39,29 @@ export const originOf = ({ id, editor: { user: by }, time }: Creation): Origin |
 export const originOfMachine = ({ editor: { user: by }, time }: Creation): Origin | undefined =>
   by === "" ? undefined : { by, at: time }
 
+/** Who can have created something. */
+type Sources = { readonly creators?: readonly string[]; readonly idpIds?: readonly string[] }
+
+const sourcesOf = (...origins: readonly (Origin | undefined)[]): Required<Sources> => ({
+  creators: origins.flatMap(creatorsOf),
+  idpIds: origins.flatMap((origin) => origin?.idpIds ?? []),
+})
+
 /**
  * Who created something of a person by an event. Other users who can sign in as the person at that
  * time can have created what the person did, and what nobody did who is signed in.
  */
-export function originIn({ origins = {} }: WithOrigins, event: Creation): Origin | undefined {
-  const creators = Object.entries(origins)
+export const originIn = (state: WithLinks, event: Creation): Origin | undefined =>
+  originOf(event) ?? inherited(sourcesIn(state, event), event)
+
+function sourcesIn({ origins = {}, links = [] }: WithLinks, event: Creation): Required<Sources> {
+  const valid = Object.entries(origins)
     // A security key is only a second factor.
     .filter(([key]) => !key.startsWith("security_key"))
-    .filter(([, { expires = Number.POSITIVE_INFINITY }]) => expires > event.time)
-    .flatMap(([, origin]) => creatorsOf(origin))
-  return originOf(event) ?? inherited(creators, event)
+    .map(([, origin]) => origin)
+    .filter(({ expires = Number.POSITIVE_INFINITY }) => expires > event.time)
+  const { creators, idpIds } = sourcesOf(...valid)
+  return { creators, idpIds: [...idpIds, ...links.map(({ idpId }) => idpId)] }
 }
 
 /**
@@ -51,39 +69,52 @@ export function originIn({ origins = {} }: WithOrigins, event: Creation): Origin
  * Events from before these were recorded do not have them.
  */
 export function originOfLink(
-  state: WithOrigins,
+  state: WithLinks,
   event: Creation & { readonly data: { readonly authors?: readonly string[] } },
 ): Origin | undefined {
-  const origin = originIn(state, event)
   const authors = (event.data.authors ?? []).filter((each) => each !== event.id)
-  if (!origin) return inherited(authors, event)
-  const [, ...others] = new Set([...creatorsOf(origin), ...authors])
-  return others.length > 0 ? { ...origin, others } : origin
+  const direct = originOf(event)
+  if (direct) return { ...direct, ...othersOf(authors, direct.by) }
+  const { creators, idpIds } = sourcesIn(state, event)
+  return inherited({ creators: [...creators, ...authors], idpIds }, event)
+}
+
+function othersOf(creators: readonly string[], by: string): Pick<Origin, "others"> {
+  const others = [...new Set(creators)].filter((each) => each !== by)
+  return others.length > 0 ? { others } : {}
 }
 
 /** Everybody whom an origin names. */
 export const creatorsOf = (origin: Origin | undefined): readonly string[] =>
-  origin ? [origin.by, ...(origin.others ?? [])] : []
+  [origin?.by ?? "", ...(origin?.others ?? [])].filter((each) => each !== "")
 
 /** Of what is created with something else: whoever created that. */
 export const inheritedFrom = (origin: Origin | undefined, event: Creation): Origin | undefined =>
-  inherited(creatorsOf(origin), event)
+  inherited(sourcesOf(origin), event)
 
-function inherited(
-  creators: readonly string[],
-  { time: at }: { readonly time: number },
+/** The same of what an account is made with that comes by a link. */
+export function inheritedByLink(
+  link: Origin | undefined,
+  event: Creation & { readonly data: { readonly idpId: string } },
 ): Origin | undefined {
-  const [by, ...others] = new Set(creators)
-  if (by === undefined) return undefined
-  return { by, at, isInherited: true, ...(others.length > 0 && { others }) }
+  const { creators, idpIds } = sourcesOf(link)
+  return inherited({ creators, idpIds: [...idpIds, event.data.idpId] }, event)
+}
+
+function inherited({ creators = [], idpIds = [] }: Sources, { time: at }: Creation) {
+  const [by = ""] = creators
+  if (by === "" && idpIds.length === 0) return undefined
+  const origin: Origin = { by, at, isInherited: true, ...othersOf(creators, by) }
+  return idpIds.length > 0 ? { ...origin, idpIds: [...new Set(idpIds)] } : origin
 }
 
 /** Who created something by an event, and whoever created what it was created with. */
 export function originWith(origin: Origin | undefined, event: Creation): Origin | undefined {
   const creator = originOf(event)
   if (!creator) return inheritedFrom(origin, event)
-  const others = creatorsOf(origin).filter((each) => each !== creator.by)
-  return { ...creator, ...(others.length > 0 && { others }) }
+  const { idpIds } = sourcesOf(origin)
+  const created = { ...creator, ...othersOf(creatorsOf(origin), creator.by) }
+  return idpIds.length > 0 ? { ...created, idpIds } : created
 }
 
 type Code = { readonly returned: boolean; readonly urlTemplate: string; readonly expires: number }
@@ -104,9 +135,9 @@ export function originOfCode(
   { kind, to }: CodeUse,
 ): Origin | undefined {
   const { returned, urlTemplate, expires } = event.data
-  const receivers = returned ? [] : creatorsOf(notedOrigin(state, to))
-  const linked = urlTemplate === "" ? [] : creatorsOf(notedOrigin(state, kind))
-  const others = inherited([...receivers, ...linked], event)
+  const receivers = returned ? undefined : notedOrigin(state, to)
+  const linked = urlTemplate === "" ? undefined : notedOrigin(state, kind)
+  const others = inherited(sourcesOf(receivers, linked), event)
   const origin =
     returned || urlTemplate !== "" ? originWith(others, event) : inheritedFrom(others, event)
   return origin && { ...origin, expires }

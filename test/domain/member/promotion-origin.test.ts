@@ -263,10 +263,7 @@ test("a link made at a sign-in through an organization's provider, by its author
 test("what the user made since then, also once the link is removed", async () => {
   const idpId = await providerBy("manager")
   await link(idpId)
-  const verification = { case: "sendCode", value: {} }
-  await byUser("setEmail", { userId, email: "third@example.com", verification })
-  const begun = await byUser("registerPasskey", { userId })
-  await byUser("verifyPasskeyRegistration", answerTo(begun))
+  await setUp()
   expect(await kinds()).toEqual(["email", "passkey", "provider_link"])
   await act("owner", "removeIDPLink", { userId, idpId, linkedUserId: "e" })
   const left = await listed()
@@ -309,7 +306,26 @@ test("a link from before its provider's authors were recorded with it", async ()
   const promoted = await listed()
   expect(promoted.map(({ type }) => type)).toEqual(["provider_link"])
   expect(promoted[0]?.description).toContain("the user manager")
+  await setUp()
+  expect(await kinds()).toEqual(["email", "passkey", "provider_link"])
+  await act("owner", "removeIDPLink", { userId, idpId, linkedUserId: "e" })
+  const left = await listed()
+  expect(left.map(({ type }) => type)).toEqual(["email", "passkey"])
+  for (const { description } of left) expect(description).toContain("the user manager could sign")
+  // By a code to that address.
+  await setPassword(visitor(), userId, await mailedReset("Another-Horse-9"))
+  expect(await kinds()).toEqual(["email", "password", "passkey"])
+  const { origins } = state() as WithOrigins
+  expect(((await refolded()) as WithOrigins).origins).toEqual(origins)
 })
+
+/** What somebody does who is signed in as the user. */
+async function setUp() {
+  const verification = { case: "sendCode", value: {} }
+  await byUser("setEmail", { userId, email: "third@example.com", verification })
+  const begun = await byUser("registerPasskey", { userId })
+  await byUser("verifyPasskeyRegistration", answerTo(begun))
+}
 
 test("a link whose provider somebody else has changed since", async () => {
   const idpId = await providerBy("owner")
@@ -318,6 +334,8 @@ test("a link whose provider somebody else has changed since", async () => {
   const renamed = { ...provider, name: "Other" }
   await changeIdp(estate.cx({ caller: callerOf("manager") }), "org1", idpId, renamed)
   expect(await kinds()).toEqual(["provider_link"])
+  await setUp()
+  expect(await kinds()).toEqual(["email", "passkey", "provider_link"])
 })
 
 test("the same once the states are folded anew, without what was erased", async () => {

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs"
 import type { DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf"
 import { SignJWT } from "jose"
 import * as z from "zod/mini"
-import { Fault } from "../kernel/fault.ts"
+import { Fault, type Precondition } from "../kernel/fault.ts"
 import type { Network } from "../kernel/net/network.ts"
-import { isObject, textAt } from "./json.ts"
+import { isObject, listAt, textAt } from "./json.ts"
 
 /** Calls an operation of a server, by Connect and JSON; `orgId` is the organisation it is about. */
 export type CallApi = (
@@ -52,8 +52,21 @@ export async function apiClient(server: Server, send: Network["send"]): Promise<
       },
     })
     if (status === 200 && isObject(body)) return body
-    throw refusedError(`${method.name}: ${textAt(body, "message") || `answered ${status}`}`)
+    const message = textAt(body, "message") || `answered ${status}`
+    throw refusedError(`${method.name}: ${message}`, conditionsIn(body))
   }
+}
+
+/** What a Connect error lists that must be so first; `debug` is a detail in JSON. */
+function conditionsIn(body: JsonValue | undefined): readonly Precondition[] {
+  return listAt(body, "details")
+    .filter((detail) => textAt(detail, "type") === "google.rpc.PreconditionFailure")
+    .flatMap((detail) => listAt(detail, "debug.violations"))
+    .map((violation) => ({
+      type: textAt(violation, "type"),
+      subject: textAt(violation, "subject"),
+      description: textAt(violation, "description"),
+    }))
 }
 
 /** A token travels with each call: in the clear to this machine only. */
@@ -117,4 +130,5 @@ const asking =
     }
   }
 
-const refusedError = (message: string) => new Fault("failed_precondition", "apply.refused", message)
+const refusedError = (message: string, preconditions: readonly Precondition[] = []) =>
+  new Fault("failed_precondition", "apply.refused", message, { preconditions })

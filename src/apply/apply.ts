@@ -181,7 +181,9 @@ type Making = {
 /** Answers the id of what was made; in a plan there is none. */
 async function made(run: Run, kind: Kind, { own, ids, thing }: Making) {
   const { method, request } = kind.create
-  const answer = run.isPlan ? undefined : await run.call(method, request(ids ?? {}, own))
+  const answer = run.isPlan
+    ? undefined
+    : await confirming(kind, run.call(method, request(ids ?? {}, own)))
   run.steps.push({
     ...{ action: "create", thing, fields: [] },
     once: answer ? (kind.once?.(answer) ?? {}) : {},
@@ -203,9 +205,28 @@ async function changed(run: Run, kind: Kind, { present, wanted, ids, thing }: Ch
   const fields = namesOf(differs, shown)
   if (fields.length === 0) return id
   const { method, request } = kind.update
-  if (!run.isPlan) await run.call(method, request({ ...ids, [kind.id]: id }, differs))
+  const { confirms = "" } = kind
+  const confirmed = wanted[confirms] === undefined ? {} : { [confirms]: wanted[confirms] }
+  const given = request({ ...ids, [kind.id]: id }, { ...differs, ...confirmed })
+  if (!run.isPlan) await confirming(kind, run.call(method, given))
   run.steps.push({ action: "change", thing, fields, once: {} })
   return id
+}
+
+/** What a call answers; a refusal also says how a file confirms what it lists. */
+async function confirming({ confirms }: Kind, answer: Promise<JsonObject>): Promise<JsonObject> {
+  try {
+    return await answer
+  } catch (cause) {
+    if (confirms === undefined || !(cause instanceof Fault)) throw cause
+    const { code, id, message, preconditions } = cause
+    if (preconditions.length === 0) throw cause
+    const listed = preconditions.map(({ type, description }) => `${type}: ${description}`)
+    const subjects = preconditions.map(({ subject }) => subject)
+    const todo = `to confirm them, add ${confirms}: ${JSON.stringify(subjects)} in the file`
+    const explained = `${message}: ${listed.join("; ")}; ${todo}`
+    throw new Fault(code, id, explained, { preconditions, cause })
+  }
 }
 
 type Described = {

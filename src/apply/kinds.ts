@@ -52,6 +52,8 @@ export type Kind = {
   readonly isOpen?: true
   /** A thing of a kind that it names: where its id is put among the ids. */
   readonly refers?: { readonly field: string; readonly kind: string; readonly id: string }
+  /** The field of requests that confirms what a refusal lists; no answer shows it. */
+  readonly confirms?: string
   /** What an answer says that nobody is told a second time. */
   readonly once?: (answer: JsonObject) => JsonObject
 }
@@ -165,6 +167,7 @@ const resourceOf = ({ organizationId = "" }: Ids, { on }: JsonObject): JsonObjec
 
 const administrator: Kind = {
   ...{ name: "administrator", key: "on", id: "on", parts: {} },
+  confirms: "confirmedCredentials",
   list: {
     method: InternalPermissionService.method.listAdministrators,
     request: ({ userId = "" }) => ({ filters: [{ inUserIdsFilter: { ids: [userId] } }] }),

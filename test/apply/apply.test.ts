@@ -3,6 +3,7 @@ import type { JsonObject } from "@bufbuild/protobuf"
 import { expect, test } from "vitest"
 import type { CallApi } from "../../src/apply/api-client.ts"
 import { apply } from "../../src/apply/apply.ts"
+import { Fault } from "../../src/kernel/fault.ts"
 
 /** A server with an organisation that has ten thousand people in it; notes what it is asked. */
 function server() {
@@ -75,4 +76,34 @@ test("allowed domains that the server stores in another spelling are no change",
   expect((await planned(["example.com"])).steps).toMatchObject([
     { thing: "provider Head", fields: ["providerOptions.allowedDomains"] },
   ])
+})
+
+test("a refusal lists what the file has to confirm, and then an update sends it", async () => {
+  const asked: JsonObject[] = []
+  const subject = "eva/email//1/ada"
+  const there = { user: { id: "eva" }, organization: { id: "1" }, roles: ["ORG_USER_MANAGER"] }
+  const call: CallApi = async ({ name }, request) => {
+    if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
+    if (name === "ListUsers") {
+      return { result: [{ userId: "eva", username: "eva", human: {} }] }
+    }
+    if (name === "ListAdministrators") return { administrators: [there] }
+    asked.push(request)
+    if (Array.isArray(request.confirmedCredentials)) return {}
+    throw new Fault("failed_precondition", "member.credentials_unconfirmed", "confirm these", {
+      preconditions: [{ type: "email", subject, description: "created by the user ada" }],
+    })
+  }
+  const applied = (more: JsonObject) => {
+    const administrator = [{ on: "organization", roles: ["ORG_OWNER"], ...more }]
+    return apply(call, documents([{ username: "eva", administrator }]), { isPlan: false })
+  }
+  const { refused } = await applied({})
+  expect(refused?.message).toBe(
+    "confirm these: email: created by the user ada; to confirm them, add " +
+      `confirmedCredentials: ["${subject}"] in the file`,
+  )
+  const confirmedCredentials = [subject]
+  expect(await applied({ confirmedCredentials })).not.toHaveProperty("refused")
+  expect(asked.at(-1)).toMatchObject({ roles: ["ORG_OWNER"], confirmedCredentials })
 })

@@ -9,7 +9,7 @@ import { OrgState } from "../../../gen/core/org/v1/org_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isOrgThere } from "../../org/index.ts"
-import { isOurs } from "../fault.ts"
+import { isOurs, messageOf } from "../fault.ts"
 import { mustHold } from "./v1-export.ts"
 import { isToStop } from "./v1-org.ts"
 import type { Field, Row, Success, Taking } from "./v1-row.ts"
@@ -89,7 +89,7 @@ async function takeOne(
   } catch (cause) {
     // A disk that doesn't take it, or a bug, is not the fault of what was given: all of it stops.
     if (!(cause instanceof Fault) || isOurs(cause)) throw cause
-    report.refused({ type: nameOf(field), orgId, id: taking.id, message: cause.message })
+    report.refused({ type: nameOf(field), orgId, id: taking.id, message: messageOf(cause) })
   }
 }
 

@@ -22,6 +22,8 @@ const redirects = (name: string) => ({
   oidcConfiguration: { redirectUris: [uri("app"), uri(name)] },
 })
 const translations = (title: string) => ({ translations: { password: { title } } })
+/** `value` in base64. */
+const noted = (value: string) => ({ metadata: [{ key: "shoe", value }] })
 const lifetimes: Changes = [{ accessTokenLifetime: "7200s" }, { idTokenLifetime: "7200s" }]
 
 /** By the names of operations, the first that fits. */
@@ -81,6 +83,9 @@ const changes: readonly (readonly [operation: RegExp, changes: Changes])[] = [
   [/SetHostedLoginTranslation$/, [translations("One"), translations("Two")]],
   [/UpdateUser$/, profiles((profile) => ({ human: { profile } }))],
   [/UpdateHumanUser$/, profiles((profile) => ({ profile }))],
+  [/SetEmail$/, [{ email: "one@acme.com" }, { email: "two@acme.com" }]],
+  [/SetPhone$/, [{ phone: "+41790000001" }, { phone: "+41790000002" }]],
+  [/SetUserMetadata$/, [noted("b25l"), noted("dHdv")]],
 ]
 
 /** The updates that have a field, with the first of the scenario's rows in which each succeeds. */

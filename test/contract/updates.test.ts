@@ -31,14 +31,12 @@ const unversioned: Readonly<Record<string, string>> = {
   "core.system.v1.SystemService/SetInstanceFeature": single,
   "core.system.v1.SystemService/SetLimits": "fields that are not set stay, and none is a list",
   "core.system.v1.SystemService/SetPrimaryDomain": single,
-  "core.user.v2.UserService/SetEmail": single,
   "core.user.v2.UserService/SetPassword": secret,
-  "core.user.v2.UserService/SetPhone": single,
-  "core.user.v2.UserService/SetUserMetadata": keyed,
 }
 
 const list = "the list is all that the request replaces"
 const empty = "an empty value leaves what is stored"
+const whole = "the request replaces the whole value"
 
 /** Updates that need no mask though some of their fields have no presence. */
 const maskless: Readonly<Record<string, string>> = {
@@ -55,6 +53,9 @@ const maskless: Readonly<Record<string, string>> = {
   "core.org.v2.OrganizationService/UpdateOrganization": single,
   "core.project.v2.ProjectService/UpdateProject": empty,
   "core.project.v2.ProjectService/UpdateProjectGrant": list,
+  "core.user.v2.UserService/SetEmail": whole,
+  "core.user.v2.UserService/SetPhone": whole,
+  "core.user.v2.UserService/SetUserMetadata": keyed,
   "core.user.v2.UserService/UpdateUser": keyed,
 }
 

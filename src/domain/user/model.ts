@@ -1,4 +1,4 @@
-import { aggregate, type Editor, type Event } from "../../store/index.ts"
+import { aggregate, type Editor, type Event, partByKey } from "../../store/index.ts"
 import type { Channel } from "../message-provider/index.ts"
 import {
   type CodeData,
@@ -292,6 +292,8 @@ function touched(state: User, { time }: At): User {
 export const user = aggregate<UserEvent, User>({
   stream: "user",
   revision: 9,
+  // Each entry of the metadata is one by itself.
+  part: partByKey("key"),
   initial: absent,
   evolve: {
     "user.human.added": (_, { private: secret, ...event }) => ({

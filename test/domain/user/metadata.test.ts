@@ -42,6 +42,19 @@ const listed = async (request: object = {}, who: Person = "manager", userId = "n
 }
 
 describe("metadata", () => {
+  test("of one key can be changed by who has read it before another key changed", async () => {
+    await set({ plan: "gold" })
+    const expectedVersion = estate.store.log.durable()
+    await set({ color: "red" })
+    // An update by the same request is no change of somebody else.
+    const requestId = "another"
+    const change = (value: string) =>
+      setMetadata(estate.cx({ expectedVersion, requestId }), "nobody", entries({ plan: value }))
+    await change("silver")
+    await set({ plan: "bronze" })
+    await expect(change("gold")).rejects.toMatchObject({ id: "edit.stale" })
+  })
+
   test("is kept by key, replaced, and forgotten", async () => {
     const { setDate } = await set({ plan: "gold", "cost centre": "7" })
     expect(timestampMs(setDate)).toBe(estate.clock.now())

@@ -36,14 +36,16 @@ export function sessionEnds(call: Calls): Reactor {
       await endAll(cx, sessionsVouchedBy(cx, idpId))
     }
   }
-  const ofUser = async (instance: string, userId: string) => {
+  const ofPerson = async ({ instance, id }: AnyRecorded) => {
     const cx = call(instance, "session-ends")
-    await endAll(cx, sessionsOf(cx, userId))
-    await ofAuthors(cx, (authors) => authors.includes(userId))
+    await endAll(cx, sessionsOf(cx, id))
   }
-  const ofPerson = ({ instance, id }: AnyRecorded) => ofUser(instance, id)
+  const ofUser = async ({ instance, id }: AnyRecorded) => {
+    await ofPerson({ instance, id })
+    await ofAuthors(call(instance, "session-ends"), (authors) => authors.includes(id))
+  }
   const ofMember = async ({ instance, data }: Recorded<AnyEvent>) =>
-    "userId" in data ? ofUser(instance, String(data.userId)) : undefined
+    "userId" in data ? ofUser({ instance, id: String(data.userId) }) : undefined
   const ofRoles = ({ instance }: AnyRecorded) =>
     ofAuthors(call(instance, "session-ends"), () => true)
   const ofOrg = async ({ instance, id }: AnyRecorded) => {
@@ -62,9 +64,9 @@ export function sessionEnds(call: Calls): Reactor {
     name: "session-ends",
     from: "now",
     on: {
-      "user.deactivated": ofPerson,
-      "user.locked": ofPerson,
-      "user.removed": ofPerson,
+      "user.deactivated": ofUser,
+      "user.locked": ofUser,
+      "user.removed": ofUser,
       "user.human.password.changed": ofPerson,
       "org.deactivated": ofOrg,
       "instance.idp.removed": ofIdp,

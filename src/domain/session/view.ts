@@ -112,13 +112,20 @@ const ofIdp = statement<{ id: string }>(
 export const sessionsVouchedBy = (cx: Cx, idpId: string): readonly string[] =>
   cx.store.all(cx, ofIdp, { idpId }).map(({ id }) => id)
 
-const vouchers = statement<{ idp: string }>(
-  "SELECT DISTINCT idp FROM session_vouchers WHERE instance = $instance ORDER BY idp",
+const nextVoucher = statement<{ idp: string | null }>(
+  "SELECT min(idp) AS idp FROM session_vouchers WHERE instance = $instance AND idp > $after",
 )
 
-/** The providers that have vouched for sessions which nobody has ended. */
-export const sessionVouchers = (cx: Cx): readonly string[] =>
-  cx.store.all(cx, vouchers).map(({ idp }) => idp)
+/** The providers that have vouched for sessions which nobody has ended; many have one. */
+export function* sessionVouchers(cx: Cx): Generator<string> {
+  let after = ""
+  for (;;) {
+    const idp = cx.store.get(cx, nextVoucher, { after })?.idp ?? undefined
+    if (idp === undefined) return
+    yield idp
+    after = idp
+  }
+}
 
 /** Where a session stands among those of an organisation's people, oldest first. */
 export type Placed = { readonly id: string; readonly created: number }

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import release from "@jitl/quickjs-wasmfile-release-sync"
 import { beforeAll, describe, expect, test } from "vitest"
+import { metered, outOfIterations } from "../../../src/domain/action/script/metered.ts"
 import { type Engine, newEngine, newMemory } from "../../../src/domain/action/script/sandbox.ts"
 import type { Job } from "../../../src/domain/action/script/wire.ts"
 
@@ -12,7 +13,7 @@ const bytes = readFileSync(file)
 const secret = "what-only-this-run-may-know"
 let wasmModule: WebAssembly.Module
 beforeAll(async () => {
-  wasmModule = await WebAssembly.compile(bytes)
+  wasmModule = await WebAssembly.compile(metered(bytes))
 })
 
 type Made = { readonly engine: Engine; readonly memory: WebAssembly.Memory }
@@ -109,4 +110,42 @@ test("a deadline holds in each run of an engine", async () => {
   const isOver = () => (performance.now() - begun > 100 ? "it took longer" : undefined)
   const { failed } = engine.run(job("function f() { for (;;); }"), () => "null", isOver)
   expect(failed).toEqual({ by: "bounds", words: "it took longer" })
+})
+
+test("a call that nothing interrupts ends after its iterations", async () => {
+  const { engine } = await make()
+  const endless = job("const f = () => new Array(4e9).join('')")
+  expect(engine.run(endless, () => "null", never).failed).toEqual({
+    by: "bounds",
+    words: outOfIterations,
+  })
+  expect(engine.renew()).toBe(false)
+})
+
+test("many iterations in one call are permitted", async () => {
+  const { engine } = await make()
+  const long = job("const f = () => { for (let i = 0; i < 30; i++) 'x'.repeat(1e6).indexOf('y') }")
+  expect(engine.run(long, () => "null", never).failed).toBeUndefined()
+})
+
+test("all loops of an engine are counted, and nothing else is changed", () => {
+  const again = metered(bytes)
+  expect(WebAssembly.validate(again)).toBe(true)
+  // An engine that is metered twice has the loops of the first time, and no more.
+  const added = again.length - bytes.length
+  const twice = metered(again).length - again.length
+  expect(added).toBeGreaterThan(20_000)
+  expect(Math.abs(twice - added)).toBeLessThan(2000)
+  for (const section of [1, 2, 3, 4, 6, 7, 9, 11]) {
+    const before = Buffer.from(sectionOf(bytes, section))
+    expect(Buffer.from(sectionOf(again, section)).equals(before)).toBe(true)
+  }
+})
+
+test("an instruction that is not known is refused, not passed over", () => {
+  const body = [0, 0xfd, 0x0c, 0x0b]
+  const code = [10, body.length + 2, 1, body.length, ...body]
+  expect(() => metered(Uint8Array.from([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, ...code]))).toThrow(
+    "not known here: 253",
+  )
 })

@@ -8,6 +8,7 @@ import { systemClock } from "../../../src/kernel/clock.ts"
 import { outboundOf } from "../../../src/notify/outbound.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 import { nowhere } from "../../support/outside.ts"
+import { pause, until } from "../../support/wait.ts"
 
 const pool = newPool()
 const data = { claims: { sub: "pat" }, clientId: "client" }
@@ -195,6 +196,24 @@ test("no header of the connection is the script's, however it is spelled", async
   await run(script, {}, { fetch: fetching })
   await provider.close()
   expect(sent).toEqual([expect.objectContaining({ headers: { "x-a": "1" } })])
+})
+
+/** Each is one call for the engine, which asks nobody meanwhile whether it may go on. */
+test.each([
+  ["joins an array without end", "const f = () => new Array(4e9).join('')"],
+  ["looks through one", "const f = () => { const a = []; a.length = 2 ** 32 - 1; a.reverse() }"],
+  ["puts marks in order", "const f = () => '\\u0315\\u0300'.repeat(1e6).normalize('NFD').length"],
+])("a script that %s leaves its thread at once when it is ended", async (_, script) => {
+  const { failed } = await run(script, { timeoutMs: 1000 })
+  expect(failed?.by).toBe("bounds")
+  const work = async () => {
+    const before = process.cpuUsage()
+    const begun = performance.now()
+    await pause(200, "the work that is done meanwhile is what is measured")
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / 1000 / (performance.now() - begun)
+  }
+  await until(async () => (await work()) < 0.3, { what: "a thread at rest", limitMs: 5000 })
 })
 
 test("memory comes back", async () => {

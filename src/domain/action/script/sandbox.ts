@@ -7,6 +7,7 @@ import {
   type QuickJSSyncVariant,
 } from "quickjs-emscripten-core"
 import { guest } from "./guest.ts"
+import { allowIterations, isOutOfIterations, outOfIterations } from "./metered.ts"
 import { snapshotOf } from "./snapshot.ts"
 import type { Effect, Job, Outcome } from "./wire.ts"
 
@@ -42,6 +43,7 @@ export const newMemory = (pagesMax: number): WebAssembly.Memory =>
   new WebAssembly.Memory({ initial: pagesMin, maximum: pagesMax })
 
 export async function newEngine({ variant, wasmModule, memory }: Parts): Promise<Engine> {
+  allowIterations(memory)
   const engine = await newQuickJSWASMModuleFromVariant(
     newVariant(variant, { wasmModule, wasmMemory: memory }),
   )
@@ -49,13 +51,18 @@ export async function newEngine({ variant, wasmModule, memory }: Parts): Promise
   runtime.setMaxStackSize(stackMax)
   const context = runtime.newContext()
   let host: Host = () => "null"
-  const ask = context.newFunction("ask", (kind, json) =>
-    context.newString(host(context.getString(kind), context.getString(json))),
-  )
+  const ask = context.newFunction("ask", (kind, json) => {
+    const answer = host(context.getString(kind), context.getString(json))
+    allowIterations(memory)
+    return context.newString(answer)
+  })
   const begin = context.unwrapResult(context.evalCode(guest, "core.js"))
   const kit = context.unwrapResult(context.callFunction(begin, context.undefined, ask))
   let over: () => string | undefined = () => undefined
-  runtime.setInterruptHandler(() => over() !== undefined)
+  runtime.setInterruptHandler(() => {
+    allowIterations(memory)
+    return over() !== undefined
+  })
   const restore = snapshotOf(memory)
   let isSound = true
   return {
@@ -64,7 +71,9 @@ export async function newEngine({ variant, wasmModule, memory }: Parts): Promise
     run: (job, answering, isOver) => {
       host = answering
       over = isOver
-      const done = bounded(isOver, () => ran({ runtime, context, kit }, job, isOver))
+      allowIterations(memory)
+      const whyStopped = () => isOver() ?? (isOutOfIterations(memory) ? outOfIterations : undefined)
+      const done = bounded(whyStopped, () => ran({ runtime, context, kit }, job, isOver))
       isSound = done.failed?.by !== "bounds"
       return done
     },
@@ -72,11 +81,11 @@ export async function newEngine({ variant, wasmModule, memory }: Parts): Promise
 }
 
 /** An engine that has run out of something is in no known state. */
-function bounded(isOver: () => string | undefined, run: () => Ran): Ran {
+function bounded(whyStopped: () => string | undefined, run: () => Ran): Ran {
   try {
     return run()
   } catch (cause) {
-    const words = isOver() ?? (cause instanceof Error ? cause.message : String(cause))
+    const words = whyStopped() ?? (cause instanceof Error ? cause.message : String(cause))
     return { failed: { by: "bounds", words } }
   }
 }

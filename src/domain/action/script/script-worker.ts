@@ -3,6 +3,7 @@ import engineFile from "@jitl/quickjs-wasmfile-release-sync/wasm" with { type: "
 import { systemClock } from "../../../kernel/clock.ts"
 import { systemRandom } from "../../../kernel/crypto/random.ts"
 import { stepBack } from "../../../kernel/lane/thread.ts"
+import { metered } from "./metered.ts"
 import { type Engine, type Host, newEngine, newMemory } from "./sandbox.ts"
 import { uuidOf } from "./uuid.ts"
 import {
@@ -32,7 +33,7 @@ const levels = ["log", "warn", "error"] as const
 const tell = (told: Told) => self.postMessage(told)
 const wasmModule = Bun.file(engineFile)
   .arrayBuffer()
-  .then((bytes) => WebAssembly.compile(bytes))
+  .then((bytes) => WebAssembly.compile(metered(new Uint8Array(bytes))))
 type Warm = { readonly pagesMax: number; readonly engine: Promise<Engine> }
 let warm: Warm | undefined
 

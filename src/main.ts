@@ -44,6 +44,7 @@ import { Fault } from "./kernel/fault.ts"
 import { idsOf } from "./kernel/id.ts"
 import { localOrigin } from "./kernel/net/address.ts"
 import { systemNetwork } from "./kernel/net/network.ts"
+import { pictureWord, runPictureProcess } from "./kernel/picture/process.ts"
 
 const { env } = process
 const started = performance.timeOrigin
@@ -299,6 +300,7 @@ try {
     print(completed(commands, words.slice(1)).join("\n"))
     process.exit(0)
   }
+  if (words[0] === pictureWord) await runPictureProcess(words.slice(1))
   if (words[0] === workerWord) {
     const { runWorker } = await import("./server/worker/beside.ts")
     runWorker(env)

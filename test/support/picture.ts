@@ -53,3 +53,77 @@ export function fontWith(offset = 28, length = 4): Buffer {
   file.writeUInt32BE(length, 24)
   return file
 }
+
+/** Writes bits, the lowest first, as VP8L does (RFC 9649 §3.2). */
+function bitsOf() {
+  const bytes: number[] = []
+  let [byte, count] = [0, 0]
+  const put = (value: number, size: number) => {
+    for (let at = 0; at < size; at++) {
+      byte |= ((value >> at) & 1) << count
+      if (++count < 8) continue
+      bytes.push(byte)
+      byte = 0
+      count = 0
+    }
+  }
+  return { put, bytes: () => Buffer.from([...bytes, byte]) }
+}
+
+/**
+ * A WebP without loss (RFC 9649 §3) of one color, of so many groups of prefix codes: each takes 20
+ * bits there, and 5 kB of whoever decodes it.
+ */
+export function webpOfGroups(groups: number): Buffer {
+  const side = 1024
+  const { put, bytes } = bitsOf()
+  const one = () => put(0b0001, 4)
+  // A code of 256 symbols of 8 bits each, and of no other of `count`.
+  const even = (count: number) => {
+    put(0, 1)
+    put(15, 4)
+    for (const symbol of [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]) {
+      put(symbol === 8 || symbol === 18 ? 1 : 0, 3)
+    }
+    put(0, 1)
+    put(0, 256 / 2)
+    put(0, 256 / 2)
+    if (count > 256) {
+      put(1, 1)
+      put(count - 256 - 11, 7)
+    }
+  }
+  const letter = (value: number) => {
+    for (let at = 7; at >= 0; at--) put((value >> at) & 1, 1)
+  }
+  put(0x2f, 8)
+  put(side - 1, 14)
+  put(side - 1, 14)
+  // No alpha, version 0, no transform, no color cache; then tiles of four by four.
+  for (const [value, size] of [
+    [0, 1],
+    [0, 3],
+    [0, 1],
+    [0, 1],
+    [1, 1],
+    [0, 3],
+    [0, 1],
+  ] as const) {
+    put(value, size)
+  }
+  even(256 + 24)
+  even(256)
+  for (let each = 0; each < 3; each++) one()
+  for (let tile = 0; tile < (side / 4) ** 2; tile++) {
+    letter((tile % groups) & 0xff)
+    letter((tile % groups) >> 8)
+  }
+  for (let each = 0; each < 5 * groups; each++) one()
+  const data = bytes()
+  const head = Buffer.alloc(20)
+  head.write("RIFF", 0)
+  head.writeUInt32LE(12 + data.length + (data.length % 2), 4)
+  head.write("WEBPVP8L", 8)
+  head.writeUInt32LE(data.length, 16)
+  return Buffer.concat([head, data, Buffer.alloc(data.length % 2)])
+}

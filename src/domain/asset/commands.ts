@@ -11,7 +11,7 @@ import {
 import { findAvatar, findUser, noPictureError, setAvatar } from "../user/index.ts"
 import { type File, fileName } from "./file.ts"
 import { fontOf } from "./font.ts"
-import { pictureOf } from "./picture.ts"
+import { pictureApart } from "./picture.ts"
 import { looksLikeSvg } from "./svg.ts"
 import { svgApart } from "./svg-thread.ts"
 
@@ -28,7 +28,7 @@ const fontBytesMax = 1024 * 1024
 const signOf = (side: number): Kind => ({
   bytesMax: pictureBytesMax,
   read: (bytes, line) =>
-    looksLikeSvg(bytes) ? svgApart(bytes, line) : pictureOf(bytes, { side, as: "png" }, line),
+    looksLikeSvg(bytes) ? svgApart(bytes, line) : pictureApart(bytes, { side, as: "png" }, line),
 })
 
 const kinds: Readonly<Record<keyof LookFiles, Kind>> = {
@@ -41,7 +41,7 @@ const kinds: Readonly<Record<keyof LookFiles, Kind>> = {
 
 const avatar: Kind = {
   bytesMax: pictureBytesMax,
-  read: (bytes, line) => pictureOf(bytes, { side: 512, as: "webp" }, line),
+  read: (bytes, line) => pictureApart(bytes, { side: 512, as: "webp" }, line),
 }
 
 /** Takes a file for the look of an organisation, or of the instance where `place` is undefined. */

@@ -1,114 +1,96 @@
-import { Fault } from "../../kernel/fault.ts"
-import { queueOf } from "../../kernel/lane/queue.ts"
+import { existsSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { systemClock } from "../../kernel/clock.ts"
+import { type Code, Fault } from "../../kernel/fault.ts"
+import { ownPart } from "../../kernel/lane/program.ts"
+import { type Picture, unreadableError } from "../../kernel/picture/decode.ts"
+import {
+  memoryError,
+  pictureWord,
+  refusedCode,
+  tooCostlyError,
+  wordsFor,
+} from "../../kernel/picture/process.ts"
 import type { File } from "./file.ts"
+import { decodeInTurn } from "./lane.ts"
 
-/** How a picture is made anew: no side is longer than `side` pixels. */
-export type Picture = { readonly side: number; readonly as: "png" | "webp" }
+/** What a picture may cost. The largest of 16 million pixels takes a fifth of the time. */
+const usual: Budget = { workMs: 4_000, memoryMax: 256 * 1024 * 1024, waitMs: 30_000 }
 
-/**
- * Pixels that a picture may have. It is refused by what its head says, before anything is unpacked:
- * a file of 100 kB may say that it has a hundred million.
- */
-const pixelsMax = 4096 * 4096
+/** Time that a process computes, bytes that it has at once, and time until it must have ended. */
+type Budget = { readonly workMs: number; readonly memoryMax: number; readonly waitMs: number }
 
-const readable: readonly string[] = ["png", "jpeg", "webp", "gif"]
+const lookMs = 10
 
 /**
- * Scans that a JPEG may have: cameras and programs write one to fourteen, and each costs as much
- * time as a whole picture, however few bytes it takes.
+ * Reads a picture and writes it anew, as `decodePicture` does, in a process of its own: a thread
+ * can't be terminated while it runs the native code of a decoder. A process can, and its memory is
+ * its own.
  */
-const scansMax = 100
-
-/**
- * Unpacking is done in another thread, a second for the largest: one by one, the organizations in
- * turn, and few of each wait.
- */
-const queue = queueOf(1, 8, () => {
-  const message = "too many pictures are being read at this moment; try again in a few seconds"
-  return new Fault("resource_exhausted", "asset.busy", message, { retryAfterSeconds: 5 })
-})
-
-/**
- * Reads a picture and writes it anew, pixels alone: what else a file may carry (where a photo was
- * taken, who made it, another file behind it) stays behind. The type is decided by content.
- */
-export function pictureOf(
+export const pictureApart = (
   bytes: Uint8Array<ArrayBuffer>,
-  { side, as }: Picture,
+  picture: Picture,
   line: string,
+  budget = usual,
+): Promise<File> => decodeInTurn(() => inProcess(bytes, picture, budget), { line })
+
+async function inProcess(
+  bytes: Uint8Array<ArrayBuffer>,
+  picture: Picture,
+  budget: Budget,
 ): Promise<File> {
-  const decode = async (): Promise<File> => {
-    try {
-      const { format } = await read(bytes).metadata()
-      if (!readable.includes(format)) throw unreadableError()
-      if (format === "jpeg" && hasManyScans(bytes)) throw tooManyScansError()
-      const how = { fit: "inside", withoutEnlargement: true } as const
-      const png = bare(await read(bytes).resize(side, side, how).png().bytes())
-      if (as === "png") return { type: "png", bytes: png }
-      const webp = await read(png).webp({ quality: 85 }).bytes()
-      return { type: "webp", bytes: new Uint8Array(webp) }
-    } catch (cause) {
-      if (cause instanceof Fault) throw cause
-      throw refusalOf(cause)
-    }
+  const entry = () => fileURLToPath(new URL("./picture-worker.ts", import.meta.url))
+  const child = Bun.spawn([...ownPart(pictureWord, entry), ...wordsFor(picture, budget)], {
+    ...{ stdin: bytes, stdout: "pipe", stderr: "ignore" },
+    // What a crash of a decoder could tell stays here.
+    env: { BUN_ENABLE_CRASH_REPORTING: "0" },
+  })
+  let exceeded: Fault | undefined
+  const begun = performance.now()
+  const look = () => {
+    const cost = { ...costOf(child.pid), waitedMs: performance.now() - begun }
+    exceeded = excessOf(cost, budget)
+    if (exceeded) child.kill("SIGKILL")
+    else timer = systemClock.after(lookMs, look)
   }
-  return queue(decode, { line })
+  let timer = systemClock.after(lookMs, look)
+  try {
+    const [written, code] = await Promise.all([new Response(child.stdout).bytes(), child.exited])
+    if (exceeded) throw exceeded
+    if (code === 0) return { type: picture.as, bytes: new Uint8Array(written) }
+    throw code === refusedCode ? refusalIn(written) : unreadableError()
+  } finally {
+    timer.stop()
+  }
 }
 
-/**
- * ITU-T T.81 §B.1.1.2: each scan begins with this marker, which compressed data never contains.
- * Every occurrence counts, so that no difference in how segments are read hides one.
- */
-function hasManyScans(bytes: Uint8Array): boolean {
-  const from = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let count = 0
-  for (let at = from.indexOf(startOfScan); at >= 0; at = from.indexOf(startOfScan, at + 2)) {
-    if (++count > scansMax) return true
-  }
-  return false
+type Cost = { readonly workMs?: number; readonly memory?: number; readonly waitedMs?: number }
+
+function excessOf(
+  { workMs = 0, memory = 0, waitedMs = 0 }: Cost,
+  budget: Budget,
+): Fault | undefined {
+  const { memoryMax, waitMs } = budget
+  if (memory > memoryMax) return memoryError(memoryMax)
+  if (workMs > budget.workMs) return tooCostlyError(`longer than ${budget.workMs / 1000} seconds`)
+  return waitedMs > waitMs ? tooCostlyError(`longer than ${waitMs / 1000} seconds`) : undefined
 }
 
-const startOfScan = Buffer.from([0xff, 0xda])
+/** proc(5): clock ticks are a hundredth of a second everywhere on Linux, pages are 4 kB or more. */
+const [tickMs, pageBytes] = [10, 4096]
 
-const tooManyScansError = () =>
-  new Fault(
-    "invalid_argument",
-    "asset.too_many_scans",
-    `the JPEG has more than ${scansMax} scans; save it again without progressive scans`,
-  )
-
-const read = (bytes: Uint8Array<ArrayBuffer>) => new Bun.Image(bytes, { maxPixels: pixelsMax })
-
-function refusalOf(cause: unknown): unknown {
-  const { code } = Object(cause)
-  if (code === "ERR_IMAGE_TOO_MANY_PIXELS") {
-    const message = "the picture has more than 16 million pixels; make it smaller"
-    return new Fault("invalid_argument", "asset.too_many_pixels", message)
-  }
-  return typeof code === "string" && code.startsWith("ERR_IMAGE_") ? unreadableError() : cause
+/** What a process has cost; nothing once it has ended, or where the system doesn't say. */
+function costOf(pid: number): Cost {
+  const file = `/proc/${pid}/stat`
+  if (!existsSync(file)) return {}
+  // The name of the program stands in brackets, and may have any characters.
+  const fields = readFileSync(file, "utf8").split(") ").at(-1)?.split(" ") ?? []
+  const [user, system, pages] = [fields[11], fields[12], fields[21]]
+  return { workMs: (Number(user) + Number(system)) * tickMs, memory: Number(pages) * pageBytes }
 }
 
-const unreadableError = () =>
-  new Fault(
-    "invalid_argument",
-    "asset.not_a_picture",
-    "the file is no picture that can be read; send a whole PNG, JPEG, WebP or GIF",
-  )
-
-/** PNG 3 §5.6: what is needed to show it. A colour profile, which is left out, may be anything. */
-const kept: readonly string[] = ["IHDR", "PLTE", "tRNS", "IDAT", "IEND"]
-
-const signatureLength = 8
-
-/** A PNG that we wrote ourselves, with nothing in it but its pixels. */
-function bare(png: Uint8Array): Uint8Array<ArrayBuffer> {
-  const from = Buffer.from(png.buffer, png.byteOffset, png.byteLength)
-  const parts = [from.subarray(0, signatureLength)]
-  for (let at = signatureLength; at < from.length; ) {
-    // PNG 3 §5.3: length of the data, name, data, sum.
-    const end = at + 12 + from.readUInt32BE(at)
-    if (kept.includes(from.toString("latin1", at + 4, at + 8))) parts.push(from.subarray(at, end))
-    at = end
-  }
-  return new Uint8Array(Buffer.concat(parts))
+function refusalIn(written: Uint8Array): Fault {
+  const refusal: { readonly code: Code; readonly id: string; readonly message: string } =
+    JSON.parse(Buffer.from(written).toString())
+  return new Fault(refusal.code, refusal.id, refusal.message)
 }

@@ -1,7 +1,7 @@
 import { systemClock } from "../../kernel/clock.ts"
 import { type Code, Fault } from "../../kernel/fault.ts"
-import { queueOf } from "../../kernel/lane/queue.ts"
 import type { File } from "./file.ts"
+import { decodeInTurn } from "./lane.ts"
 import { svgOf } from "./svg.ts"
 
 /** What the thread answers: the picture that it has written, or why it refuses it. */
@@ -15,12 +15,6 @@ const hereMax = 16 * 1024
 /** The largest takes a tenth of it on a slow machine. A thread that takes longer is ended. */
 const workMs = 5_000
 
-/** One by one, the organizations in turn, and few of each wait. */
-const queue = queueOf(1, 8, () => {
-  const message = "too many pictures are being read at this moment; try again in a few seconds"
-  return new Fault("resource_exhausted", "asset.busy", message, { retryAfterSeconds: 5 })
-})
-
 /** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
 const workerUrl = () =>
   import.meta.url.endsWith("/svg-thread.ts")
@@ -29,7 +23,7 @@ const workerUrl = () =>
 
 /** Reads an SVG as `svgOf` does; a large one in a thread, so that nobody waits for it. */
 export const svgApart = (bytes: Uint8Array<ArrayBuffer>, line: string): Promise<File> =>
-  bytes.length <= hereMax ? svgOf(bytes) : queue(() => inThread(bytes), { line })
+  bytes.length <= hereMax ? svgOf(bytes) : decodeInTurn(() => inThread(bytes), { line })
 
 function inThread(bytes: Uint8Array<ArrayBuffer>): Promise<File> {
   const { promise, resolve, reject } = Promise.withResolvers<File>()

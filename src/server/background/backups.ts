@@ -1,7 +1,7 @@
 import type { BackupPlace } from "../../boot/backup/place.ts"
 import { backupName, backupsUntil, dropOldest } from "../../boot/backup/rotation.ts"
-import { ownProgram } from "../../boot/program.ts"
 import type { Config } from "../../kernel/config.ts"
+import { ownProgram } from "../../kernel/lane/program.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
 

@@ -1,5 +1,6 @@
-import { ownProgram, workerWord } from "../../boot/program.ts"
+import { workerWord } from "../../boot/program.ts"
 import type { Start } from "../../boot/running.ts"
+import { ownProgram } from "../../kernel/lane/program.ts"
 import { type Channel, channelOf, type Handlers, type Message } from "../../store/index.ts"
 
 /** A process that answers beside this one. */

@@ -1,15 +1,16 @@
 import { describe, expect, test } from "vitest"
-import { pictureOf } from "../../../src/domain/asset/picture.ts"
+import { pictureApart } from "../../../src/domain/asset/picture.ts"
 import { svgApart } from "../../../src/domain/asset/svg-thread.ts"
+import { decodePicture } from "../../../src/kernel/picture/decode.ts"
 import { fitsWildcards } from "../../../src/kernel/text/wildcard.ts"
-import { onePixel, pngOf, svgWith } from "../../support/picture.ts"
+import { onePixel, pngOf, svgWith, webpOfGroups } from "../../support/picture.ts"
 
 const progressive = async (side: number) =>
   Buffer.from(await new Bun.Image(onePixel).resize(side, side).jpeg({ progressive: true }).bytes())
 
 /** A progressive JPEG whose last scan, of a few bytes, is repeated. */
-async function jpegOfScans(count: number): Promise<Uint8Array<ArrayBuffer>> {
-  const jpeg = await progressive(2000)
+async function jpegOfScans(count: number, side = 2000): Promise<Uint8Array<ArrayBuffer>> {
+  const jpeg = await progressive(side)
   const last = jpeg.lastIndexOf(Buffer.from([0xff, 0xda]))
   const scan = jpeg.subarray(last, -2)
   const more = Array.from({ length: count }, () => scan)
@@ -19,22 +20,62 @@ async function jpegOfScans(count: number): Promise<Uint8Array<ArrayBuffer>> {
 const avatar = { side: 512, as: "webp" } as const
 const sent = (bytes: Buffer) => new Uint8Array(bytes)
 
-describe("what others send is decoded within a second:", () => {
+test("a picture that takes too much memory is refused, and one that takes less isn't", async () => {
+  const bomb = pictureApart(sent(webpOfGroups(65_536)), avatar, "1/1")
+  await expect(bomb).rejects.toMatchObject({
+    id: "asset.too_costly",
+    message: expect.stringContaining("more than 256 MB of memory"),
+  })
+  expect(await pictureApart(sent(webpOfGroups(2000)), avatar, "1/1")).toMatchObject({
+    type: "webp",
+  })
+})
+
+test.each([
+  ["its computing time", { workMs: 0, waitMs: 30_000 }],
+  ["its time", { workMs: 10_000, waitMs: 0 }],
+])("the process that reads a picture is ended after %s", async (_, bounds) => {
+  const budget = { memoryMax: Number.POSITIVE_INFINITY, ...bounds }
+  const picture = sent(pngOf({ width: 4096, height: 4096 }))
+  const ended = pictureApart(picture, avatar, "1/1", budget)
+  await expect(ended).rejects.toMatchObject({ id: "asset.too_costly" })
+  expect(await pictureApart(sent(onePixel), avatar, "1/1")).toMatchObject({ type: "webp" })
+})
+
+/** Half of what a picture may cost. */
+const workMax = 2000
+
+describe("what others send is decoded within a fraction of its budget:", () => {
   const largePath = `<path d="${"M0 0".repeat(60_000)}"/>`
   const rows: readonly (readonly [string, () => Promise<unknown>, string | undefined])[] = [
     [
       "a JPEG of 15,000 scans",
-      async () => pictureOf(await jpegOfScans(15_000), avatar, "1/1"),
+      async () => decodePicture(await jpegOfScans(15_000), avatar),
       "asset.too_many_scans",
     ],
     [
       "a JPEG as programs save it",
-      async () => pictureOf(sent(await progressive(64)), avatar, ""),
+      async () => decodePicture(sent(await progressive(64)), avatar),
+      undefined,
+    ],
+    [
+      "a JPEG at the limits of scans and pixels",
+      async () => decodePicture(await jpegOfScans(90, 4096), avatar),
       undefined,
     ],
     [
       "a PNG at the limit of pixels",
-      () => pictureOf(sent(pngOf({ width: 4096, height: 512 })), avatar, ""),
+      () => decodePicture(sent(pngOf({ width: 4096, height: 4096 })), avatar),
+      undefined,
+    ],
+    [
+      "a PNG of rows of one pixel",
+      () => decodePicture(sent(pngOf({ width: 1, height: 4096 * 4096 })), avatar),
+      undefined,
+    ],
+    [
+      "a WebP of as many codes as there can be",
+      () => decodePicture(sent(webpOfGroups(65_536)), avatar),
       undefined,
     ],
     ["an SVG of one long path", () => svgApart(sent(svgWith(largePath)), "1/1"), undefined],
@@ -59,7 +100,7 @@ describe("what others send is decoded within a second:", () => {
     if (id === undefined) await work
     else await expect(work).rejects.toMatchObject({ id })
     const { user, system } = process.cpuUsage(before)
-    expect((user + system) / 1000).toBeLessThan(1500)
+    expect((user + system) / 1000).toBeLessThan(workMax)
   })
 })
 
@@ -67,7 +108,7 @@ test("pictures of one organization don't keep those of another waiting", async (
   const picture = sent(pngOf({ width: 2000, height: 2000 }))
   const order: string[] = []
   const upload = async (line: string) => {
-    await pictureOf(picture, avatar, line)
+    await pictureApart(picture, avatar, line)
     order.push(line)
   }
   const many = Array.from({ length: 9 }, () => upload("1/crowd"))

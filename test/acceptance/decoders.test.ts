@@ -1,0 +1,122 @@
+// The worst input of each decoder is answered as documented, and others are served meanwhile.
+import { readFileSync } from "node:fs"
+import { connect as connectHttp2 } from "node:http2"
+import { connect as connectSocket } from "node:net"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { until } from "../support/wait.ts"
+import { type Worst, worst } from "../support/worst.ts"
+import { worstFiles } from "../support/worst-files.ts"
+import { openService, type Service } from "./service.ts"
+
+/** What the thread that answers everybody may compute for one request, however slow the machine. */
+const computedMax = 50
+
+let service: Service
+let ids: Readonly<Record<string, string>>
+beforeAll(async () => {
+  service = await openService(["--limits", "off"])
+  const { result: orgs } = await service.get("ListOrganizations")
+  const { result: users } = await service.get("ListUsers")
+  const { projectId } = await service.get("core.project.v2.ProjectService/CreateProject", {
+    organizationId: orgs[0].id,
+    name: "worst",
+  })
+  await service.get("core.admin.v1.AdminService/UpdateOIDCSettings", {
+    clientRegistration: { mode: "CLIENT_REGISTRATION_MODE_OPEN", projectId },
+    updateMask: "clientRegistration",
+  })
+  ids = { $project: projectId, $org: orgs[0].id, $user: users[0].userId, $client: "1" }
+})
+afterAll(() => service?.close())
+
+let sendings = 0
+const filledIn = (text: string): string =>
+  Object.entries({ ...ids, $fresh: `w${sendings++}` }).reduce(
+    (filled, [name, value]) => filled.replace(name, value),
+    text,
+  )
+
+async function send({ body, headers, path, type, as, over }: Worst): Promise<string> {
+  const all = {
+    ...headers,
+    ...(type && { "content-type": type }),
+    ...(as === "owner" && { authorization: `Bearer ${service.token}` }),
+  }
+  const filled = typeof body === "string" ? filledIn(body) : body
+  if (over === "grpc") return sendGrpc(path, all, filled)
+  const response = await fetch(service.url + filledIn(path), {
+    ...{ method: filled === undefined ? "GET" : "POST", headers: all, redirect: "manual" },
+    ...(filled !== undefined && { body: filled }),
+  })
+  return `${response.status} ${await response.text()}`
+}
+
+function sendGrpc(path: string, headers: object, body: string | Uint8Array | undefined) {
+  const session = connectHttp2(`http://localhost:${service.grpcPort}`)
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  session.on("error", reject)
+  const stream = session.request({
+    ...headers,
+    ...{ ":path": path, ":method": "POST", "content-type": "application/grpc" },
+    ":authority": new URL(service.url).host,
+  })
+  let status = ""
+  const note = (fields: object) => {
+    const { "grpc-status": code, "grpc-message": message } = Object(fields)
+    if (code !== undefined) status = `${code} ${decodeURIComponent(message ?? "")}`
+  }
+  stream.on("response", note).on("trailers", note)
+  stream.on("error", () => undefined)
+  stream.on("close", () => {
+    session.destroy()
+    resolve(status)
+  })
+  stream.resume()
+  stream.end(body)
+  return promise
+}
+
+/** What the server's main thread has computed so far, in ms: others on the machine don't count. */
+const computed = () => {
+  const { pid } = service.process
+  const stat = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8")
+  return Number(stat.split(" ")[0]) / 1e6
+}
+
+/** Asks for something small again as soon as it is answered; `count` says how often it was. */
+function visitor() {
+  let count = 0
+  const socket = connectSocket(Number(new URL(service.url).port), "localhost")
+  const ask = () => socket.write("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+  socket.on("connect", ask)
+  socket.on("data", () => {
+    count++
+    setTimeout(ask, 2)
+  })
+  socket.on("error", () => undefined)
+  return { count: () => count, leave: () => socket.destroy() }
+}
+
+/** What one answer to the visitor costs, at most. */
+const visitMs = 0.15
+
+test.each(
+  [...worst, ...worstFiles].map(
+    (row) => [`${row.decoder}, ${row.what}, by ${row.as}`, row] as const,
+  ),
+)("%s", async (_, row) => {
+  // What is loaded and compiled with the first of a kind is not what the input costs.
+  expect(await send(row)).toMatch(row.answer)
+  const costs: number[] = []
+  for (let count = 0; count < 3; count++) {
+    const other = visitor()
+    await until(() => other.count() > 0)
+    const [begun, visits] = [computed(), other.count()]
+    await send(row)
+    const served = other.count() - visits
+    costs.push(computed() - begun - served * visitMs)
+    await until(() => other.count() > visits + served, { what: "an answer to somebody else" })
+    other.leave()
+  }
+  expect(Math.min(...costs)).toBeLessThan(computedMax)
+})

@@ -1,0 +1,305 @@
+// Every part of the program that reads data in a format, and what bounds the cost of it. A file that
+// reads some is listed here, or test/contract/decoders.test.ts fails.
+
+/** Who can send what a decoder reads, from the least trusted. */
+export type Sender =
+  | "anybody"
+  | "a user"
+  | "an organization's administrator"
+  | "an instance administrator"
+  | "another server"
+  | "the operator"
+  | "this program"
+
+export type Decoder = {
+  readonly name: string
+  /** Paths below src; one that ends in / is a folder. */
+  readonly files: readonly string[]
+  readonly input: string
+  readonly sender: Sender
+  /** What ends or bounds the work. */
+  readonly bound: string
+  /** Decoders of `worst`, or test files, that send the worst of it. */
+  readonly tests?: { readonly worst?: readonly string[]; readonly files?: readonly string[] }
+}
+
+export const decoders: readonly Decoder[] = [
+  {
+    name: "pictures",
+    files: ["kernel/picture/decode.ts", "domain/asset/picture.ts"],
+    input: "avatars, logos and icons: PNG, JPEG, WebP, GIF",
+    sender: "a user",
+    bound:
+      "512 kB, 16 million pixels, 100 scans; a process that is ended after 4 s of computing, " +
+      "30 s or 256 MB; one at a time, organizations in turn, 8 of each wait",
+    tests: { worst: ["picture"], files: ["test/domain/asset/decoding.test.ts"] },
+  },
+  {
+    name: "SVG",
+    files: ["kernel/text/xml.ts"],
+    input: "logos and icons",
+    sender: "an organization's administrator",
+    bound:
+      "256 kB; tags, attributes, namespaces and references counted before parsing; above 16 kB " +
+      "a thread that is terminated after 5 s, in the same queue as pictures",
+    tests: { worst: ["SVG"], files: ["test/domain/asset/decoding.test.ts"] },
+  },
+  {
+    name: "SAML message",
+    files: ["kernel/saml/binding.ts", "kernel/saml/decrypt.ts", "kernel/text/xml.ts"],
+    input: "requests and responses, in an address or a form",
+    sender: "anybody",
+    bound:
+      "64 kB inflated, 200 kB from a provider; 300 or 1200 tags, 40 levels, 20 inclusive " +
+      "prefixes; the signature is checked before the message is canonicalized",
+    tests: {
+      worst: ["SAML message"],
+      files: ["test/kernel/saml/read.test.ts", "test/kernel/saml/canonical.test.ts"],
+    },
+  },
+  {
+    name: "SAML metadata",
+    files: ["kernel/text/xml.ts", "kernel/saml/verify.ts", "kernel/saml/encrypt.ts"],
+    input: "metadata of applications and providers, with certificates",
+    sender: "an organization's administrator",
+    bound: "500 kB, 3000 tags, 1000 attributes, 200 namespaces, 10,000 references",
+    tests: { worst: ["SAML metadata"] },
+  },
+  {
+    name: "JSON",
+    files: ["api/input/decode.ts", "api/input/syntax.ts", "api/encoding/query.ts"],
+    input: "bodies and queries of the API",
+    sender: "anybody",
+    bound:
+      "4 kB without a token, 1 MB with one, read only after authentication; 10,000 keys and " +
+      "values, counted in one pass before parsing; 10,000 letters a text",
+    tests: { worst: ["JSON", "REST", "commands"] },
+  },
+  {
+    name: "proto",
+    files: ["api/input/decode.ts", "api/encoding/detail.ts"],
+    input: "the same in protobuf, gRPC, gRPC-Web",
+    sender: "anybody",
+    bound: "the same sizes; 10,000 fields, walked before decoding; 100 levels",
+    tests: { worst: ["proto"] },
+  },
+  {
+    name: "gzip",
+    files: ["api/input/body.ts"],
+    input: "compressed bodies of the API",
+    sender: "a user",
+    bound: "inflated off the event loop, and only up to the limit of the body",
+    tests: { worst: ["JSON"] },
+  },
+  {
+    name: "multipart forms",
+    files: ["api/input/file.ts"],
+    input: "uploaded files",
+    sender: "a user",
+    bound: "1.5 MB, 20 parts, counted before parsing",
+    tests: { worst: ["multipart"] },
+  },
+  {
+    name: "JSON import",
+    files: [
+      "domain/transfer/binding/v1-app.ts",
+      "domain/transfer/binding/v1-export.ts",
+      "domain/transfer/binding/v1-import.ts",
+      "domain/transfer/binding/v1-line.ts",
+      "domain/transfer/binding/v1-place.ts",
+      "domain/transfer/binding/v1-policy.ts",
+      "domain/transfer/binding/v1-text.ts",
+      "kernel/transfer/line.ts",
+    ],
+    input: "ImportData, and files of an export",
+    sender: "an instance administrator",
+    bound: "the limits of JSON for a call; line by line from a file; each thing is one command",
+    tests: { worst: ["JSON import"] },
+  },
+  {
+    name: "imports from other products",
+    files: ["boot/people/"],
+    input: "CSV, JSON and YAML of users on the command line",
+    sender: "the operator",
+    bound: "read by the command's own process, which serves nobody; line by line, YAML to 8 MB",
+    tests: { files: ["test/fuzz/target/people.ts"] },
+  },
+  {
+    name: "form",
+    files: ["login/factor/setup.ts", "domain/user/factor/first-key.ts"],
+    input: "fields that contain JSON",
+    sender: "anybody",
+    bound: "forms of 64 kB and 500 parameters; 16 kB of address, cookies and credentials",
+    tests: { worst: ["form", "query", "cookies"] },
+  },
+  {
+    name: "JWT",
+    files: [
+      "oauth/client/assertion.ts",
+      "oauth/client/jwt.ts",
+      "oauth/client/proof.ts",
+      "oauth/authorize/request/request-object.ts",
+      "oauth/system-caller.ts",
+      "domain/key/jwe.ts",
+      "domain/key/jws.ts",
+    ],
+    input: "assertions, proofs, request objects, hints, access tokens",
+    sender: "anybody",
+    bound: "64 kB in a form, 16 kB in a head; the key is found before the claims are parsed",
+    tests: { worst: ["JWT"] },
+  },
+  {
+    name: "claims parameter",
+    files: ["oauth/authorize/request/claims-parameter.ts"],
+    input: "the parameter claims of an authorization request",
+    sender: "anybody",
+    bound: "16 kB in an address, 64 kB in a form",
+    tests: { worst: ["claims parameter"] },
+  },
+  {
+    name: "client registration",
+    files: ["oauth/registration/jwks.ts", "oauth/registration/member.ts"],
+    input: "metadata and keys of a client",
+    sender: "anybody",
+    bound: "16 kB sent, 10 kB fetched",
+    tests: { worst: ["client registration"] },
+  },
+  {
+    name: "passkeys",
+    files: [
+      "domain/user/binding/v1-factor.ts",
+      "domain/user/factor/webauthn-check.ts",
+      "domain/user/factor/webauthn.ts",
+    ],
+    input: "CBOR and certificates of authenticators",
+    sender: "a user",
+    bound: "16 kB for each part, looked at before anything is decoded",
+    tests: { files: ["test/fuzz/target/webauthn.ts"] },
+  },
+  {
+    name: "keys and certificates",
+    files: [
+      "domain/app/registration.ts",
+      "domain/idp/check-directory.ts",
+      "domain/idp/check.ts",
+      "domain/idp/upstream/apple.ts",
+      "domain/message-provider/check.ts",
+      "domain/target/public-key.ts",
+    ],
+    input: "PEM in settings",
+    sender: "an organization's administrator",
+    bound: "10,000 letters a text, within the limits of JSON",
+    tests: { worst: ["keys"] },
+  },
+  {
+    name: "scripts",
+    files: ["domain/action/run/person.ts", "domain/action/run/target.ts", "domain/action/script/"],
+    input: "scripts of actions with their regular expressions, and what they return",
+    sender: "an organization's administrator",
+    bound:
+      "a thread that ends within its 1 s of computing, 32 MB, 100 million loop iterations in " +
+      "one call; 4 threads, 2 of one organization, which take turns",
+    tests: {
+      files: ["test/domain/action/hostile.test.ts", "test/domain/action/engine.test.ts"],
+    },
+  },
+  {
+    name: "patterns",
+    files: ["kernel/text/wildcard.ts"],
+    input: "redirect URIs with wildcards, the only pattern that is configured",
+    sender: "an organization's administrator",
+    bound: "2048 characters; a wildcard doesn't cross a label or a part of a path",
+    tests: { files: ["test/domain/asset/decoding.test.ts"] },
+  },
+  {
+    name: "answers of identity providers",
+    files: [
+      "domain/idp/upstream/finish.ts",
+      "domain/idp/upstream/server.ts",
+      "domain/idp/upstream/token.ts",
+      "notify/ldap.ts",
+    ],
+    input: "JSON, JWTs and LDAP",
+    sender: "another server",
+    bound: "256 kB, LDAP 1 MB, 5 s",
+    tests: { files: ["test/domain/idp/idp.test.ts"] },
+  },
+  {
+    name: "answers of targets and providers of messages",
+    files: [
+      "domain/message-provider/xoauth2.ts",
+      "domain/target/call/refusal.ts",
+      "notify/smtp.ts",
+      "server/edge/acme/",
+      "apply/api-client.ts",
+    ],
+    input: "JSON, SMTP, ACME",
+    sender: "another server",
+    bound: "64 kB, 1 MB from a target, each with a timeout; both set by instance administrators",
+    tests: { files: ["test/notify/outbound.test.ts"] },
+  },
+  {
+    name: "files of the operator",
+    files: ["apply/", "boot/", "kernel/crypto/chain.ts", "kernel/setting/reading.ts"],
+    input: "settings, keys, certificates, backups, audit logs, YAML of apply",
+    sender: "the operator",
+    bound: "read at the start or by a command, from files that only the operator writes",
+  },
+  {
+    name: "what this program has written or signed",
+    files: [
+      "domain/action/run/rehearse.ts",
+      "domain/action/v2.ts",
+      "domain/federation/",
+      "domain/history/",
+      "domain/idp/intent/commands.ts",
+      "domain/idp/saml/pair.ts",
+      "domain/key/saml/certificate.ts",
+      "domain/key/signer.ts",
+      "domain/key/view.ts",
+      "domain/session/",
+      "domain/setup/create.ts",
+      "domain/target/view.ts",
+      "domain/user/binding/v1-credential.ts",
+      "domain/user/binding/v2-factor.ts",
+      "domain/user/machine/personal-token.ts",
+      "kernel/crypto/secret.ts",
+      "kernel/crypto/signing-key.ts",
+      "login/factor/challenge.ts",
+      "login/link/magic-link.ts",
+      "login/note.ts",
+      "login/password/change.ts",
+      "login/rendering.ts",
+      "oauth/code.ts",
+      "oauth/forward/",
+      "oauth/handed/posted.ts",
+      "oauth/token/refresh.ts",
+      "oauth/token/statement.ts",
+      "saml/endpoint/carried.ts",
+      "saml/logout/carried.ts",
+      "server/background/audit-collector.ts",
+      "server/development/",
+      "server/edge/",
+      "server/file/embedded.ts",
+      "server/openapi.ts",
+      "store/",
+    ],
+    input: "stored rows, sealed cookies and codes, files in the binary, development pages",
+    sender: "this program",
+    bound: "authenticated or stored before it is parsed, and limited when it was written",
+  },
+  {
+    name: "expressions that are fixed",
+    files: [
+      "kernel/text/domain.ts",
+      "kernel/text/name.ts",
+      "domain/user/field.ts",
+      "server/operator/doctor.ts",
+      "api/input/syntax.ts",
+    ],
+    input: "names, domains and addresses in limited texts",
+    sender: "anybody",
+    bound: "10,000 letters a text; the expressions are made of constants",
+    tests: { worst: ["JSON", "form"] },
+  },
+]

@@ -15,6 +15,7 @@ import { keepPurging } from "./background/purging.ts"
 import { keepRotating } from "./background/rotation.ts"
 import { keepShrinking } from "./background/shrinking.ts"
 import { keepTrimming } from "./background/trimming.ts"
+import { limitConnections } from "./edge/connections.ts"
 import { openEdge } from "./edge/http.ts"
 import { type Listener, listenGrpc, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
@@ -84,6 +85,7 @@ export async function serve(start: Start): Promise<Running> {
     listeners.push(...(await metricsIn(start, services, { background, workers })))
     working.push(...rounds(start, services, background.passed), ...(await backups(services, start)))
     working.push(...(describing ? [describing.begin()] : []))
+    working.push(await limitConnections(services, listeners))
     const port = listeners[0]?.port ?? 0
     const upstream = upstreamOf(config.listen)
     await workers?.begin(services, { port, upstream, came: doctor.came, setupToken })

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { connect as connectHttp2 } from "node:http2"
 import { connect as connectSocket } from "node:net"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { until } from "../support/wait.ts"
+import { pause, until } from "../support/wait.ts"
 import { type Worst, worst } from "../support/worst.ts"
 import { worstFiles } from "../support/worst-files.ts"
 import { openService, type Service } from "./service.ts"
@@ -91,7 +91,7 @@ function visitor() {
   socket.on("connect", ask)
   socket.on("data", () => {
     count++
-    setTimeout(ask, 2)
+    void pause(2, "a visitor who asks all the time would be most of the work").then(ask)
   })
   socket.on("error", () => undefined)
   return { count: () => count, leave: () => socket.destroy() }

@@ -8,7 +8,7 @@ import { worstFiles } from "../support/worst-files.ts"
 
 const root = join(import.meta.dirname, "../..")
 
-/** What reads data that others may have made; a decoder that is new to the program is added here. */
+/** What reads data that others may have made; a decoder that is new to the program joins it. */
 const calls: readonly RegExp[] = [
   /\bJSON\.parse\(/,
   /\bfrom(Json|JsonString|Binary)\(/,

@@ -1,4 +1,4 @@
-// Every part of the program that reads data in a format, and what bounds the cost of it. A file that
+// Every part of the program that reads data in a format, and what bounds its cost. A file that
 // reads some is listed here, or test/contract/decoders.test.ts fails.
 
 /** Who can send what a decoder reads, from the least trusted. */

@@ -87,6 +87,8 @@ const pictures: readonly Worst[] = [
 
 const json = "application/json"
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth)
+const members = (count: number) => Array.from({ length: count }, (_, at) => `"a${at}":{}`).join()
+const authorizing = "/oauth/v2/authorize?client_id=$client&claims="
 const users = (count: number) =>
   Array.from({ length: count }, (_, at) => `{"userId":"w${at}","user":{}}`).join()
 
@@ -107,11 +109,11 @@ const others: readonly Worst[] = [
   ),
   ...Object.entries({
     "14 kB of lists": nested(5000),
-    "14 kB of members": `{"userinfo":{${Array.from({ length: 1400 }, (_, at) => `"a${at}":{}`).join()}}}`,
+    "14 kB of members": `{"userinfo":{${members(1400)}}}`,
   }).map(
     ([what, claims]): Worst => ({
       ...{ decoder: "claims parameter", what, as: "stranger", answer: /^(400|302|303|431) / },
-      path: `/oauth/v2/authorize?client_id=$client&claims=${encodeURIComponent(claims).slice(0, 14_000)}`,
+      path: authorizing + encodeURIComponent(claims).slice(0, 14_000),
     }),
   ),
   ...Object.entries({

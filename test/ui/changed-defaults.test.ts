@@ -101,6 +101,15 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
   "Links in messages": ["test/domain/message/kinds.test.ts", "&organization=org1#"],
   "Rate limits for IPv6": ["test/kernel/limit.test.ts", "of 256 /64 has four times the budget"],
+  "A picture that takes": [
+    "test/domain/asset/decoding.test.ts",
+    "takes too much memory is refused",
+  ],
+  "Connections of one": ["test/server/connections.test.ts", "keeps a quarter of the descriptors"],
+  "A script that makes": [
+    "test/domain/action/engine.test.ts",
+    "a call that nothing interrupts ends",
+  ],
   "A JPEG with more": ["test/domain/asset/decoding.test.ts", "a JPEG of 15,000 scans"],
   "Redirect URIs with a user": ["test/oauth/register.test.ts", "a backslash in its path"],
   "An `id_token` of": ["test/login/external.test.ts", "a token that was issued to another client"],

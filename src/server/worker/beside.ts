@@ -13,6 +13,7 @@ import {
 } from "../../store/index.ts"
 import { type App, appOf } from "../app.ts"
 import { keepTrimming } from "../background/trimming.ts"
+import { limitConnections } from "../edge/connections.ts"
 import { openEdge } from "../edge/http.ts"
 import type { Meters } from "../metrics/meters.ts"
 import { cameBy, seen } from "../operator/doctor.ts"
@@ -132,7 +133,8 @@ async function answeringFor(
   const own = { ...start, config: { ...config, redirectListen: undefined } }
   const files = readCertificates(config)
   const edge = await openEdge(services, own, { app, files, sharing: "another" })
-  const working = [...edge.working, keepTrimming(services)]
+  const limiting = await limitConnections(services, edge.listeners)
+  const working = [...edge.working, keepTrimming(services), limiting]
   return {
     ...{ services, meters },
     stop: async () => {

@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from "node:fs"
 import { expect, test } from "vitest"
 import { privateBytes } from "../../../src/boot/memory/private.ts"
 
@@ -6,3 +7,23 @@ test("memory that no file backs is a part of what is resident", () => {
   expect(bytes).toBeGreaterThan(1_000_000)
   expect(bytes).toBeLessThanOrEqual(process.memoryUsage.rss() * 1.1)
 })
+
+test.runIf(process.platform === "linux")(
+  "more memory is seen each time, without another descriptor",
+  () => {
+    const before = privateBytes()
+    const kept = Buffer.alloc(64_000_000, 1)
+    expect(privateBytes() - before).toBeGreaterThan(kept.length / 2)
+    const open = readdirSync("/proc/self/fd").map((each) => linkOf(`/proc/self/fd/${each}`))
+    expect(open.filter((file) => file === `/proc/${process.pid}/status`)).toHaveLength(1)
+  },
+)
+
+/** What a descriptor leads to; that of the listing itself is closed by then. */
+function linkOf(file: string): string | undefined {
+  try {
+    return readlinkSync(file)
+  } catch {
+    return undefined
+  }
+}

@@ -28,7 +28,10 @@ export async function limitConnections(
   { clock, log, isProxy }: Parts,
   listeners: readonly { readonly port: number }[],
 ): Promise<{ readonly stop: () => Promise<void> }> {
-  const sockets = await openSockets()
+  const sockets = await openSockets().catch((cause: unknown) => {
+    log.warning("connections are not limited by address: {cause}", { cause: String(cause) })
+    return undefined
+  })
   if (!sockets) return { stop: async () => undefined }
   const ports = listeners.map(({ port }) => port)
   let reportedAt = Number.NEGATIVE_INFINITY

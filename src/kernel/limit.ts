@@ -33,9 +33,10 @@ export type Allowance = {
   readonly source: () => string | undefined
   /**
    * Begins a try that may fail. What it answers resolves when a failure may be told: whatever was
-   * looked at, and however long that took, failures are told at the same pace.
+   * looked at, and however long that took, failures are told at the same pace, and not before
+   * `leastMs` from the beginning.
    */
-  readonly pace: () => () => Promise<void>
+  readonly pace: () => (leastMs?: number) => Promise<void>
   /** What another address may cost, for which whoever calls is trusted to speak; absent where all
    * count together. */
   readonly behalf?: (address: string) => Allowance
@@ -135,9 +136,11 @@ export function limitsOf(clock: Clock, factor: number, placesMax = 20_000): Limi
       },
       pace: () => {
         const from = clock.now()
-        return () => {
+        return (leastMs = 0) => {
           const spent = Math.max(clock.now() - from, 0)
-          return new Promise((resolve) => clock.after(paceMs - (spent % paceMs), resolve))
+          const until = Math.max(spent, leastMs)
+          const toldMs = until - (until % paceMs) + paceMs
+          return new Promise((resolve) => clock.after(toldMs - spent, resolve))
         }
       },
       behalf: (address) => allowanceOf({ address }),

@@ -271,6 +271,36 @@ test.each([
   expect(await told).toBe(id === "u1" ? "wrong" : "none")
 })
 
+test("where an imported hash takes long, no failed try is told before one with it", async () => {
+  const cx = world.cx({ allowance: limitsOf(world.clock, 1)({ address: "198.51.100.7" }) })
+  const dear = { algorithm: "argon2id", memoryCost: 65_536, timeCost: 1 } as const
+  const hash = await Bun.password.hash(right, dear)
+  await setPassword(cx, "u1", importPassword(hash, false))
+  const toldAfter = async (id: string, busyMs: number) => {
+    let isTold = false
+    const told = checkPassword(cx, id, wrong).finally(() => {
+      isTold = true
+    })
+    // The machine has others to do for first.
+    await loopTurns()
+    world.clock.advance(busyMs)
+    await expect.poll(() => attemptsOf(cx, id).failures, patience).toBe(1)
+    await world.store.log.settle()
+    let waited = busyMs
+    for (; !isTold; waited += 100) {
+      world.clock.advance(100)
+      await loopTurns()
+    }
+    await told
+    return waited
+  }
+  expect(await toldAfter("nobody", 0)).toBe(500)
+  expect(await toldAfter("u1", 700)).toBe(1000)
+  expect(await toldAfter("nobody else", 0)).toBe(1000)
+  world.clock.advance(10 * 60_000)
+  expect(await toldAfter("still nobody else", 0)).toBe(500)
+})
+
 test("an imported hash is looked at though strangers try seventeen others at once", async () => {
   const cx = world.cx()
   const dear = { algorithm: "argon2id", memoryCost: 65_536, timeCost: 1 } as const

@@ -13,6 +13,7 @@ import { readArgon2 } from "./argon2.ts"
 import { inTurn, lineOf, passwordCheck, recentFailures } from "./attempt.ts"
 import { checkCode, codeOf, codeWrongError } from "./code-check.ts"
 import { foreignHash } from "./foreign/list.ts"
+import { failedTryMs, noteForeignTry } from "./foreign-try.ts"
 import { isCommon } from "./guessed-first.ts"
 import { countFailedTry, forgetFailedTries } from "./lockout.ts"
 import { hashPassword, isOwn, verifyNothing, verifyPassword } from "./password.ts"
@@ -377,6 +378,7 @@ export function provePassword<T>(
   return inTurn<T | "wrong" | "none">(cx, line, async (delay) => {
     await delay
     const paced = cx.allowance?.pace()
+    const begun = cx.clock.now()
     await keepAhead(cx, line)
     const password = passwordOf(cx.store.state(cx, user, account))
     const failures = recentFailures(cx, line)
@@ -385,7 +387,8 @@ export function provePassword<T>(
     if (!password || !(await verifyPassword(password.hash, plain, { refused, failures }))) {
       // Tries that are under way are counted by the line that they stand in.
       await keepFailure(cx, line, (tx) => countFailedTry(tx, account))
-      await paced?.()
+      if (password && !isOwn(password.hash)) noteForeignTry(cx, cx.clock.now() - begun)
+      await paced?.(failedTryMs(cx))
       return { value: password ? "wrong" : "none", isRight: false }
     }
     const { version, hash } = password

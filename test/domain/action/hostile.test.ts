@@ -202,6 +202,10 @@ test("no header of the connection is the script's, however it is spelled", async
 test.each([
   ["joins an array without end", "const f = () => new Array(4e9).join('')"],
   ["looks through one", "const f = () => { const a = []; a.length = 2 ** 32 - 1; a.reverse() }"],
+  [
+    "searches what only says it is long",
+    "const f = () => [].indexOf.call({ length: 4294967295 }, 9)",
+  ],
   ["puts marks in order", "const f = () => '\\u0315\\u0300'.repeat(1e6).normalize('NFD').length"],
 ])("a script that %s leaves its thread at once when it is ended", async (_, script) => {
   const { failed } = await run(script, { timeoutMs: 1000 })

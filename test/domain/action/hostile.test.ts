@@ -59,6 +59,11 @@ describe("ends, and says why:", () => {
       outOfTime,
     ],
     [
+      "an error with a stack of a million letters",
+      "const f = () => { throw { message: 'stacked', stack: 'a'.repeat(1e6) } }",
+      /stacked/,
+    ],
+    [
       "an answer of its own making",
       "const f = () => { JSON.stringify = () => '[[1]]' }",
       /changed/,

@@ -150,10 +150,16 @@ function failureOf(
     : { by: "script", words: words || "the script threw nothing that says why", ...line }
 }
 
+/** Of a stack, which a script may make as long as it likes; the name of a script is shorter. */
+const [stackLetters, nameLetters] = [10_000, 200]
+const placeIn = new RegExp(String.raw`([^\s(/]{1,${nameLetters}})\.js:(\d{1,9})`, "g")
+
 /** The first line of the script that what it threw names; the guest's own file is "core.js". */
 function lineIn(thrown: unknown): { readonly line?: number } {
   const stack: unknown = typeof thrown === "object" && thrown && Reflect.get(thrown, "stack")
-  const places = String(stack ?? "").matchAll(/([^\s(/]+)\.js:(\d+)/g)
+  const places = String(stack ?? "")
+    .slice(0, stackLetters)
+    .matchAll(placeIn)
   const [, , line] = [...places].find(([, file]) => file !== "core") ?? []
   return line === undefined ? {} : { line: Number(line) }
 }

@@ -1,0 +1,48 @@
+// The costliest message that a provider may send, also one that an attacker has signed.
+import { expect, test } from "vitest"
+import { canonical } from "../../../src/kernel/saml/canonical.ts"
+import { type Reading, readMessage, responseSize } from "../../../src/kernel/saml/read.ts"
+
+const reading: Reading = {
+  ...{ name: "the message", size: responseSize },
+  refusedError: (message) => new Error(message),
+}
+
+const listOf = (count: number, make: (at: number) => string, joint = "") =>
+  Array.from({ length: count }, (_, at) => make(at)).join(joint)
+const uri = `urn:${"x".repeat(60)}`
+const namespaces = (count: number, end = "") =>
+  listOf(count, (at) => `xmlns:p${at}="${uri}${at}${end}"`, " ")
+const inclusive = Array.from({ length: 20 }, (_, at) => `p${at}`)
+
+/** What one may compute for it, in ms: others are served by the same thread. */
+const computedMax = 50
+
+test.each<[string, string]>([
+  ["1,190 elements", `<a>${"<b/>".repeat(1190)}</a>`],
+  ["the deepest stacks", `<a>${("<b>".repeat(38) + "</b>".repeat(38)).repeat(15)}</a>`],
+  [
+    "the most attributes",
+    `<a>${`<b ${listOf(60, (at) => `a${at}="${"y".repeat(100)}"`, " ")}/>`.repeat(24)}</a>`,
+  ],
+  ["a namespace for each", `<a ${namespaces(50)}>${'<p1:b p1:q="1"/>'.repeat(1150)}</a>`],
+  ["a namespace in each", `<a>${listOf(590, (at) => `<p:b xmlns:p="${uri}${at}"/>`)}</a>`],
+  [
+    "inclusive namespaces around each",
+    `<a ${namespaces(20)}>${listOf(
+      28,
+      (at) => `<b ${namespaces(20, `_${at}`)}>${"<c/>".repeat(39)}</b>`,
+    )}</a>`,
+  ],
+  ["what must be escaped", `<a b="${"&#9;".repeat(900)}">${">".repeat(190_000)}</a>`],
+  ["carriage returns", `<a>${"\r".repeat(19_900)}${"y".repeat(170_000)}</a>`],
+])("a message of %s is read and canonicalized while nobody waits", async (_, xml) => {
+  const costs: number[] = []
+  for (let count = 0; count < 4; count++) {
+    const before = process.cpuUsage()
+    expect(canonical(await readMessage(xml, reading), inclusive)).not.toBe("")
+    const { user, system } = process.cpuUsage(before)
+    costs.push((user + system) / 1000)
+  }
+  expect(Math.min(...costs)).toBeLessThan(computedMax)
+})

@@ -3,7 +3,8 @@ import { execFileSync } from "node:child_process"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { freePort } from "../support/latchkey.ts"
+import { apiScope, freePort, serviceToken } from "../support/latchkey.ts"
+import { pngOf } from "../support/picture.ts"
 import { needs } from "../support/prerequisite.ts"
 import { until } from "../support/wait.ts"
 import {
@@ -75,9 +76,21 @@ async function signIn(url: string): Promise<void> {
   expect(end.text).not.toContain('type="password"')
 }
 
+/** Uploads a logo: a process of its own reads it. */
+async function uploadLogo(url: string, keyFile: string): Promise<void> {
+  const token = await serviceToken(url, JSON.parse(readFileSync(keyFile, "utf8")), apiScope)
+  const body = new FormData()
+  body.append("file", new Blob([new Uint8Array(pngOf({ width: 64, height: 64 }))]))
+  const answer = await fetch(`${url}/assets/v1/instance/policy/label/logo`, {
+    ...{ method: "POST", headers: { authorization: `Bearer ${token}` }, body },
+  })
+  expect([answer.status, await answer.text()]).toMatchObject([200, expect.anything()])
+}
+
 const setup = (data: string, url: string) => [
   ...["setup", "--public-url", url, "--org", "Acme", "--owner", "ada"],
   ...["--owner-email", "ada@example.com", "--owner-password-file", join(data, "password")],
+  ...["--service-key-file", join(data, "key.json")],
 ]
 
 const isAble = mayMount && needs("gcc") && needs("systemd")
@@ -116,6 +129,7 @@ describe.runIf(isAble)("as the unit has it", () => {
       // CAP_NET_BIND_SERVICE, the tenth, and no other.
       expect(status).toMatch(/^CapBnd:\t0000000000000400$/m)
       await signIn(url)
+      await uploadLogo(url, join(data, "key.json"))
       expect(await ran(room, "health")).toMatchObject({ code: 0 })
       const saved = await ran(room, "backup", join(data, "saved"))
       expect(saved).toMatchObject({ code: 0 })
@@ -182,6 +196,7 @@ describe.runIf(mayMount)("as the container has it", () => {
       expect(statusOf(pid)).toMatch(new RegExp(`^Uid:\\t${userId}\\t`, "m"))
       expect(statusOf(pid)).toMatch(/^CapEff:\t0{16}$/m)
       await signIn(url)
+      await uploadLogo(url, join(rootfs, home, "key.json"))
       expect(await ran(room, check)).toMatchObject({ code: 0 })
       expect((await ran(room, "backup", "/usr/saved")).output).toMatch(/read-only/)
     })

@@ -385,9 +385,9 @@ export function provePassword<T>(
     if (!password) await verifyNothing(plain, failures)
     const refused = (cause: unknown) => warnOfHash(cx, account, cause)
     if (!password || !(await verifyPassword(password.hash, plain, { refused, failures }))) {
+      if (password && !isOwn(password.hash)) noteForeignTry(cx, cx.clock.now() - begun)
       // Tries that are under way are counted by the line that they stand in.
       await keepFailure(cx, line, (tx) => countFailedTry(tx, account))
-      if (password && !isOwn(password.hash)) noteForeignTry(cx, cx.clock.now() - begun)
       await paced?.(failedTryMs(cx))
       return { value: password ? "wrong" : "none", isRight: false }
     }

@@ -15,9 +15,9 @@ const margin = 1.25
 const waitMax = 4000
 
 /**
- * How long a failed try takes at least: as long as those with imported hashes lately. These wait for
- * a lane of their own, so that on a busy machine they would be told later than those of accounts
- * that don't exist.
+ * How long a failed try takes at least: as long as those with imported hashes lately. These wait
+ * for a lane of their own, so that on a busy machine they would be told later than those of
+ * accounts that don't exist.
  */
 export function failedTryMs(cx: Cx): number {
   const { ms, at } = slowestByStore.get(cx.store) ?? { ms: 0, at: 0 }

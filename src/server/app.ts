@@ -91,6 +91,9 @@ export function appOf(parts: AppParts): App {
     guarded: (request, response) => guarded(services, request, response),
     answer: async (request, peer) => {
       const url = addressOf(request)
+      // Checks of load balancers are HTTP/1.0 without a Host: no address then, only its path.
+      const isBare = url instanceof Response && !request.headers.has("host")
+      if (isBare) return healthAt(services, request, request.url) ?? url
       if (url instanceof Response) return url
       const answered = await answer(parts, handlers, { request, peer, url })
       try {

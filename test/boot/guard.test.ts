@@ -226,6 +226,14 @@ describe("refused before anybody looks at what is asked, in words:", () => {
     }
   })
 
+  test("no host at all, but for the checks of load balancers, which are HTTP/1.0", async () => {
+    for (const path of ["/debug/ready", "/debug/healthz", "/healthz"]) {
+      expect(await raw(`GET ${path} HTTP/1.0\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 /)
+    }
+    const answer = await raw("GET /ui/console/ HTTP/1.0\r\n\r\n")
+    expect(statusOf(answer)).toMatchObject([400, 3, "request.host_malformed", expect.anything()])
+  })
+
   test("a body that says that it is huge, without reading it", { timeout: 20_000 }, async () => {
     for (const path of ["/healthz", "/oauth/v2/token", call, "/nowhere"]) {
       const lines = [`POST ${path} HTTP/1.1`, `Host: ${secure}`, "Content-Length: 100000000"]

@@ -93,8 +93,8 @@ function databaseFaultOf(cause: unknown): Fault | undefined {
 }
 
 /**
- * The row of a statement that always selects one. Where none came the connection was lost on the
- * way, and nobody knows whether it happened.
+ * The row of a statement that always selects one. Without it the table is empty, as it is for a
+ * moment while a dump is put back: like a lost connection, it is worth another try.
  */
 export function requireRow<Row>(row: Row | undefined): Row {
   if (row === undefined) throw faultFrom(lost)
@@ -123,6 +123,7 @@ function wordsOf(cause: unknown): Words | undefined {
   if (code === "LK006") return ["moved", message.startsWith("in ") ? movingIn : movedOut]
   if (code === "LK007") return ["newer", newer(message)]
   if (code === "LK005") return ["turned", "another server has taken the database over"]
+  if (/^(P0002|3F000|42P01|42883)$/.test(code)) return ["incomplete", incomplete(message)]
   if (/^(53|58)/.test(code)) return ["full", `PostgreSQL says: ${message}; see its own log`]
   if (/^(08|57|40|55)/.test(code)) return lost
   return undefined
@@ -141,6 +142,9 @@ const grant = "the user of the setting database must own its schema latchkey, or
 const readOnly =
   "PostgreSQL lets nothing be written: it is a replica, or was made read-only; the setting " +
   "database must lead to the primary"
+const incomplete = (message: string) =>
+  `the log in PostgreSQL is incomplete (${message}), so nothing can be read or saved just now; ` +
+  "wait until the database is restored"
 const takenOver =
   "another process runs with a copy of this data folder, so this one writes nothing any more; " +
   "give each node a folder of its own"

@@ -182,11 +182,17 @@ async function serveOn(config: Config, serving: Serving): Promise<Outcome> {
   const control = serveControl(folder, { status, ...running.control }, complain)
   keepSetupLink(folder, running.setupUrl)
   // Before anybody is told that we are there: whoever reads the greeting may stop us at once.
-  const stopped = untilStopped(systemClock, async () => {
-    await notify(env.NOTIFY_SOCKET, "STOPPING=1")
-    await control.close()
-    await running.stop()
-    keepSetupLink(folder, undefined)
+  const stopped = untilStopped(systemClock, {
+    drain: async () => {
+      await notify(env.NOTIFY_SOCKET, "STOPPING=1")
+      await running.drain()
+    },
+    stop: async () => {
+      await notify(env.NOTIFY_SOCKET, "STOPPING=1")
+      await control.close()
+      await running.stop()
+      keepSetupLink(folder, undefined)
+    },
   })
   greet(running, config)
   if (development) print(`  Development   ${development}/dev`)

@@ -22,6 +22,11 @@ export type Running = {
   readonly url: string
   /** The one-time link, as long as there is no owner. */
   readonly setupUrl?: string
+  /**
+   * Is not ready from now on, asks every client to close its connection, and goes on answering for
+   * as long as the configuration says.
+   */
+  readonly drain: () => Promise<void>
   /** Stops accepting, answers what is in flight, closes the store. */
   readonly stop: () => Promise<void>
   /** What it does for the command line: to begin, to let somebody in, to be examined. */

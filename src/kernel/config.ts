@@ -18,6 +18,7 @@ import {
   countOf,
   databaseOf,
   daysOf,
+  drainOf,
   emailOf,
   headerOf,
   limitsFactorOf,
@@ -82,6 +83,7 @@ const settings = {
   apply: optional(text("the path of a YAML file, or of a folder of them", pathOf)),
   systemUsers: { ...table(systemUsersOf), standard: [] },
   limits: usually(text("a number above 0, such as 2, or off", limitsFactorOf), "1"),
+  drainSeconds: optional(text("a whole number of seconds from 0 to 300, such as 5", drainOf)),
   logLevel: usually(choice(logLevels), "info"),
   logFormat: usually(choice(logFormats), "text"),
 } satisfies Readonly<Record<string, Reading<unknown>>>

@@ -100,6 +100,7 @@ export async function serve(start: Start): Promise<Running> {
   return {
     url,
     ...(setupToken.isOpen() ? { setupUrl: link() } : {}),
+    drain: () => drained(services, config, { listeners, workers }),
     stop,
     control: { ...doctor.commands, ...controlOf(start, services, { setupToken, link }) },
   }
@@ -137,6 +138,28 @@ async function describingIn({ config, env }: Start, services: ServerServices) {
   if (config.apply === undefined) return undefined
   const { describingOf } = await import("./operator/describing.ts")
   return describingOf(services, { path: config.apply, publicUrl: config.publicUrl, env })
+}
+
+/** A node's load balancer needs this long; without a database nobody else could answer. */
+const nodeDrainSeconds = 3
+
+type Leaving = {
+  readonly listeners: readonly Listener[]
+  readonly workers: Workers | undefined
+}
+
+/** Resolves when whoever watches `/debug/ready` has had time to send requests elsewhere. */
+async function drained(
+  { leave, log, clock }: ServerServices,
+  { database, drainSeconds: seconds = database ? nodeDrainSeconds : 0 }: Start["config"],
+  { listeners, workers }: Leaving,
+): Promise<void> {
+  if (seconds === 0) return
+  log.info("not ready, because the server is stopping; it answers for {seconds} s", { seconds })
+  leave()
+  for (const listener of listeners) listener.leave?.()
+  const wait = new Promise<void>((done) => void clock.after(seconds * 1000, done))
+  await Promise.all([workers?.leave(), wait])
 }
 
 async function ended({ lead, store, tracing }: ServerServices): Promise<void> {

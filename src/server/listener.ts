@@ -1,6 +1,6 @@
 import { rmSync } from "node:fs"
 import http from "node:http"
-import { createServer, type Http2Server, type Http2Session } from "node:http2"
+import { constants, createServer, type Http2Server, type Http2Session } from "node:http2"
 import { respondFault } from "../api/respond.ts"
 import type { Certificate } from "../boot/edge/certificate.ts"
 import { openSocketFile, socketError } from "../boot/edge/socket-file.ts"
@@ -20,7 +20,13 @@ import { closeEarlyAnswer } from "./edge/early-answer.ts"
 import { headBytesMax } from "./guard.ts"
 
 /** Something that listens; `port` is the one it really has. */
-export type Listener = { readonly port: number; readonly stop: () => Promise<void> }
+export type Listener = {
+  readonly port: number
+  /** From now on each answer asks the client to close its connection (RFC 9112 §9.6). */
+  readonly leave?: () => void
+  /** Answers what is in flight, and closes connections that have been idle since. */
+  readonly stop: () => Promise<void>
+}
 
 /** How long a listener that stops still answers, and tells whom it answers not to come again. */
 const partingMs = 300
@@ -65,8 +71,6 @@ export function listenHttp(
   let server = listen(sharing === "first" ? freePlace(place, clock) : place)
   const port = server.port ?? 0
   const leaving: Promise<void>[] = []
-  const pause = () => new Promise<void>((done) => void clock.after(partingMs, done))
-  /** What stands there instead, and whether anything does. */
   let front: Front | undefined
   let isBehind = false
   const listenAgain = () => {
@@ -76,8 +80,7 @@ export function listenHttp(
   }
   return {
     port,
-    // A listener can't be given other certificates: the next one takes its place, at the same port,
-    // and what is in flight is answered by the one before.
+    // With other certificates the next listener takes its place, which answers what is in flight.
     present: (fresh) => {
       certificates = fresh
       // Behind something else, they are shown once it is back.
@@ -96,7 +99,7 @@ export function listenHttp(
         front?.stop()
         front = undefined
         // Whoever was passed on just now has come by then.
-        leaving.push(pause().then(() => behind.server.stop()))
+        leaving.push(parted(clock).then(() => behind.server.stop()))
         untilDone(clock, listenAgain, lost)
       }
       try {
@@ -107,9 +110,12 @@ export function listenHttp(
       }
       return stepBack
     },
+    leave: () => {
+      isLeaving = true
+    },
     stop: async () => {
       isLeaving = true
-      await pause()
+      await parted(clock)
       front?.stop()
       // Without force: what is in flight is answered.
       await Promise.all([...leaving, server.stop()])
@@ -117,6 +123,8 @@ export function listenHttp(
     },
   }
 }
+
+const parted = (clock: Clock) => new Promise<void>((done) => void clock.after(partingMs, done))
 
 /** RFC 9112 §9.6: a client that reads this sends nothing more on its connection. */
 function parting(response: Response): Response {
@@ -340,10 +348,17 @@ export function listenGrpc(app: Grpc, address: Address): Promise<Listener> {
       leaving.abort()
       return closed(server, sessions)
     }
-    resolve({ port, stop })
+    resolve({ port, leave: () => announceClose(sessions), stop })
   })
   return promise
 }
+
+/** RFC 9113 §6.8: peers use another connection from now on, and every stream is still answered. */
+function announceClose(sessions: ReadonlySet<Http2Session>): void {
+  for (const session of sessions) session.goaway(constants.NGHTTP2_NO_ERROR, highestStream)
+}
+
+const highestStream = 2 ** 31 - 1
 
 type Grpc = Pick<App, "api" | "grpcHost" | "condition">
 

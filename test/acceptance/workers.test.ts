@@ -26,9 +26,9 @@ let server: Running
 let client: Client
 let families: Families
 
-const serve = () => {
+const serve = (...more: readonly string[]) => {
   const metrics = ["--metrics-listen", `127.0.0.1:${metricsPort}`]
-  return start({ data, port, args: ["--workers", "2", "--limits", "off", ...metrics] })
+  return start({ data, port, args: ["--workers", "2", "--limits", "off", ...metrics, ...more] })
 }
 
 beforeAll(async () => {
@@ -257,6 +257,21 @@ describe("two workers", () => {
     expect(existsSync(`/proc/${worker}`)).toBe(false)
     expect(server.output()).not.toContain("[ERR]")
   })
+
+  test("are not ready while they drain, and ask every client to close", async () => {
+    await server.stop()
+    server = await serve("--drain-seconds", "4")
+    await expect.poll(() => server.output(), { timeout: 60_000 }).toContain("ready in")
+    const stopped = server.stop()
+    const readiness = async () => (await fresh("/debug/ready")).status
+    await expect.poll(async () => new Set(await onMany(readiness))).toEqual(new Set([503]))
+    const told = await onMany(async () => {
+      const answer = await fetch(`${server.url}/healthz`)
+      return `${answer.status} ${answer.headers.get("connection")}`
+    })
+    expect(new Set(told)).toEqual(new Set(["200 close"]))
+    expect(await stopped).toBe(0)
+  }, 60_000)
 
   test("close what they have when they are stopped, though one of them hangs", async () => {
     server = await serve()

@@ -55,3 +55,21 @@ test("whoever asks around a stop is answered, and told to come no more", async (
   expect(await child.ended).toMatchObject({ code: 0, output: `${port}\nbegun ${answers}\n` })
   expect((await keepAsking(port, "/published", () => 5)).end).toBe("refused")
 })
+
+test("connections that ask within the time of a drain are answered before they close", async () => {
+  const child = runProgram("leaver.ts", ["1500"])
+  const port = Number(await child.line())
+  const before = answers
+  // From 400 to 1,196 ms: longer than a stop alone waits.
+  const clients = Array.from({ length: 200 }, (_, at) =>
+    keepAsking(port, at % 2 ? "/published" : "/slow", () => 400 + at * 4),
+  )
+  await expect.poll(() => answers - before, { interval: 10 }).toBeGreaterThan(250)
+  child.kill("SIGTERM")
+  await Promise.race(clients)
+  const late = await keepAsking(port, "/slow", () => 5)
+  expect(late).toEqual({ answers: 1, end: "told to close" })
+  const all = await Promise.all(clients)
+  expect(all.filter(({ end }) => end !== "told to close")).toEqual([])
+  expect(await child.ended).toMatchObject({ code: 0 })
+})

@@ -1,4 +1,5 @@
-// A process that serves HTTP and stops at SIGTERM. It prints how many requests it began.
+// A process that serves HTTP and stops at SIGTERM, after a while if it is told so. It prints how
+// many requests it began.
 import { untilStopped } from "../../src/boot/stop.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import type { App } from "../../src/server/app.ts"
@@ -28,7 +29,15 @@ const listener = listenHttp(
   { place: { host: "127.0.0.1", port: 0 }, certificates: [] },
   systemClock,
 )
-const stopped = untilStopped(systemClock, () => listener.stop())
+const stopped = untilStopped(systemClock, {
+  drain: async () => {
+    const ms = Number(process.argv[2] ?? 0)
+    if (ms === 0) return
+    listener.leave?.()
+    await new Promise<void>((done) => void systemClock.after(ms, done))
+  },
+  stop: listener.stop,
+})
 console.log(listener.port)
 const code = await stopped
 console.log(`begun ${begun}`)

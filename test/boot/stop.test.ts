@@ -11,13 +11,23 @@ it("stops in order at SIGTERM and at SIGINT", async () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     const child = await started("stops")
     child.kill(signal)
-    expect(await child.ended).toEqual({ code: 0, output: "ready\nstopping\nstopped\n" })
+    // Nobody at a terminal waits for a load balancer.
+    const drained = signal === "SIGTERM" ? "draining\n" : ""
+    expect(await child.ended).toEqual({ code: 0, output: `ready\n${drained}stopping\nstopped\n` })
   }
+})
+
+it("ends at once at a second signal while it drains", async () => {
+  const child = await started("drains")
+  child.kill("SIGTERM")
+  expect(await child.line()).toBe("draining")
+  child.kill("SIGINT")
+  expect((await child.ended).code).toBe(1)
 })
 
 it("ends at once at a second signal", async () => {
   const child = await started("stuck")
-  child.kill("SIGTERM")
+  child.kill("SIGINT")
   expect(await child.line()).toBe("stopping")
   child.kill("SIGTERM")
   expect((await child.ended).code).toBe(1)

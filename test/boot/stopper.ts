@@ -12,6 +12,11 @@ const clock = {
   after: (ms: number, call: () => void) => systemClock.after(ms / 100, call),
 }
 
+async function drain(): Promise<void> {
+  console.log("draining")
+  if (mode === "drains") await new Promise(() => {})
+}
+
 async function stop(): Promise<void> {
   console.log("stopping")
   if (mode === "fails") throw new Error("the disk is gone")
@@ -20,7 +25,7 @@ async function stop(): Promise<void> {
 }
 
 try {
-  const stopped = untilStopped(mode === "late" ? clock : systemClock, stop)
+  const stopped = untilStopped(mode === "late" ? clock : systemClock, { drain, stop })
   console.log("ready")
   process.exit(await stopped)
 } catch (error) {

@@ -123,6 +123,15 @@ it.each([
   expect(() => read({ file })).not.toThrow()
 })
 
+it.each(["301", "-1", "1.5", "long"])("does not drain for %s seconds", (drain_seconds) => {
+  expect(() => read({ file: { drain_seconds } })).toThrow("a whole number of seconds from 0 to 300")
+})
+
+it("drains for as long as it is told, and not at all for 0", () => {
+  expect(read({ env: { LATCHKEY_DRAIN_SECONDS: "0" } }).drainSeconds).toBe(0)
+  expect(read({ flags: { "--drain-seconds": "300" } }).drainSeconds).toBe(300)
+})
+
 it.each(["0", "65", "many", "-1", "1.5"])("has no %s workers", (workers) => {
   expect(() => read({ file: { workers } })).toThrow("a whole number from 1 to 64")
 })

@@ -100,11 +100,13 @@ function opened() {
       await Promise.race([heard.promise, closed])
     }
   }
-  const goodbye = () => came.find(({ type }) => type === types.away)?.payload.readUInt32BE(4)
+  const away = () => came.find(({ type }) => type === types.away)?.payload
+  const goodbye = () => away()?.readUInt32BE(4)
   let pings = 0
   const pongs = () => came.filter(({ type, flags }) => type === types.ping && flags === isAnswer)
   return {
     goodbye,
+    lastStream: () => away()?.readUInt32BE(0),
     closed,
     errors,
     /** Sends frames in one piece; answers when the other side has read them, or said goodbye. */
@@ -138,6 +140,20 @@ const atOnce = 10
 
 const enhanceYourCalm = 11
 const opening = (id: number) => frame(types.headers, 4, id, asked)
+
+test("a peer is told to use another connection, and is answered until then", async () => {
+  const connection = opened()
+  await connection.send([opening(1)])
+  await until(() => started === 1)
+  listener.leave?.()
+  await until(() => connection.goodbye() !== undefined)
+  expect([connection.goodbye(), connection.lastStream()]).toEqual([0, 2 ** 31 - 1])
+  await connection.send([opening(3)])
+  await until(() => started === 2)
+  started = 0
+  // Connections that are new are served, too.
+  expect(await calls()).toBe(0)
+})
 
 test("who opens streams only to reset them is sent away after a hundred", async () => {
   const { reason, errors, count, seconds } = await openUntilGoodbye((id) => [

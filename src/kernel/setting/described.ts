@@ -202,6 +202,11 @@ export const described = {
     hint: "TIMES",
     help: "How many times the usual one address may try and fail (default: 1; off for no limits)",
   },
+  drainSeconds: {
+    from: ["flag", "env", "file"],
+    hint: "SECONDS",
+    help: "How long to answer after SIGTERM, not ready (default: 3 with a database, otherwise 0)",
+  },
   outboundAllow: {
     from: ["flag", "env", "file"],
     hint: "LIST",

@@ -55,6 +55,10 @@ export function workersOf(value: string): number | undefined {
   return count !== undefined && count <= 64 ? count : undefined
 }
 
+export function drainOf(value: string): number | undefined {
+  return /^\d{1,3}$/.test(value) && Number(value) <= 300 ? Number(value) : undefined
+}
+
 /** Bech32: https://age-encryption.org/v1 "X25519". */
 export function recipientOf(value: string): string | undefined {
   return /^age1[02-9ac-hj-np-z]{40,200}$/.test(value) ? value : undefined

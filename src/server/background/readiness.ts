@@ -9,6 +9,8 @@ export type Readiness = {
   readonly broke: (what: string, cause: unknown) => void
   /** It works again. */
   readonly mended: (what: string) => void
+  /** The process is about to stop, and does not become ready any more. */
+  readonly leave: () => void
 }
 
 /** `faultOf` says what a cause means in plain words, if it is more than a bug. */
@@ -17,8 +19,15 @@ export function readinessOf(
   faultOf: (cause: unknown) => Fault | undefined,
 ): Readiness {
   const held = new Map<string, string>()
+  let isLeaving = false
   return {
-    notReady: () => (held.size === 0 ? undefined : [...held.values()].join("; ")),
+    notReady: () => {
+      if (isLeaving) return "the server is stopping"
+      return held.size === 0 ? undefined : [...held.values()].join("; ")
+    },
+    leave: () => {
+      isLeaving = true
+    },
     broke: (what, cause) => {
       const fault = cause instanceof Fault ? cause : faultOf(cause)
       const said = fault ? `${what}: ${fault.message}` : what

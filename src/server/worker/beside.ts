@@ -82,6 +82,7 @@ function handlersOf(ask: Channel["ask"], env: Env): Handlers {
       for (const readOn of all) readOn()
     },
     ping: () => undefined,
+    leave: () => answering?.leave(),
     scrub: () => answering?.services.store.scrub(),
     metrics: () => answering?.meters?.registry.getMetricsAsJSON() ?? [],
     stop: async () => {
@@ -101,6 +102,7 @@ type Told = {
 type Answering = {
   readonly services: ServerServices
   readonly meters: Meters | undefined
+  readonly leave: () => void
   readonly stop: () => Promise<void>
 }
 
@@ -137,6 +139,9 @@ async function answeringFor(
   const working = [...edge.working, keepTrimming(services), limiting]
   return {
     ...{ services, meters },
+    leave: () => {
+      for (const { leave } of edge.listeners) leave?.()
+    },
     stop: async () => {
       await Promise.all([...edge.listeners, ...working].map((each) => each.stop()))
       await services.store.close()

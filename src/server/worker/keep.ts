@@ -23,6 +23,8 @@ export type Workers = {
   readonly readers: Readers
   /** Starts them, and again whichever ends; resolves when all answer, or none is waited for. */
   readonly begin: (services: ServerServices, how: How) => Promise<void>
+  /** Has them ask every client to close its connection. */
+  readonly leave: () => Promise<void>
   /** Has them answer what is in flight, and end. */
   readonly stop: () => Promise<void>
   /** What each has counted, this one as worker 0. */
@@ -41,6 +43,7 @@ type How = {
 /** How long the writer waits for searches; then the WAL begins anew some other time. */
 const restMsMax = 5000
 const holdSeconds = 5
+const leaveSeconds = 5
 /** It comes after the searches that wait, and has an index go on a few milliseconds at a time. */
 const scrubSeconds = 60
 const metricsMsMax = 2000
@@ -89,6 +92,9 @@ export function keptWorkers(start: Start): Workers | undefined {
       })
       await Promise.all(slots.map((slot) => slot.begin()))
       working.push(tellingReadiness(notReady, lines))
+    },
+    leave: async () => {
+      await Promise.all(slots.map((slot) => slot.ask("leave", leaveSeconds)))
     },
     stop: async () => {
       await Promise.all([...working, ...slots].map((each) => each.stop()))

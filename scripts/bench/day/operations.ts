@@ -29,6 +29,17 @@ export async function operationsOf(client: Client): Promise<readonly Operation[]
   return all
 }
 
+/** Calls without end: each is passed its number, and every tenth signs a person in. */
+export async function mixOf(client: Client): Promise<(at: number) => Promise<unknown>> {
+  const families = await openFamilies(client)
+  const calls = apiCallsOf(client, families)
+  const endpoints = await protocolEndpoints(client, families)
+  return async (at) => {
+    if (at % (apiCalls / signIns) === 0) await signIn(families, endpoints)
+    await calls[at % calls.length]?.(at)
+  }
+}
+
 /** Loads the console's document and every file that it can lead to, as browsers request them. */
 async function openConsole(url: string): Promise<void> {
   const html = await get(`${url}/ui/console/`)

@@ -4,11 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { audit, rebuiltOtherwise } from "../../test/reliability/audit.ts"
+import { backUpUnderLoad } from "../../test/reliability/backup/trial.ts"
 import { type Interrupted, interrupt } from "../../test/reliability/bootstrap/trial.ts"
 import { openHouse } from "../../test/reliability/house.ts"
 import { killLoop } from "../../test/reliability/kill-loop/loop.ts"
 import { runModel } from "../../test/reliability/model/model.ts"
 import { openCluster } from "../../test/reliability/nodes/cluster.ts"
+import { rollNodes } from "../../test/reliability/nodes/rolling.ts"
 import { tryNodes } from "../../test/reliability/nodes/trial.ts"
 import { type Trouble, troubles } from "../../test/reliability/nodes/trouble.ts"
 import { populate } from "../../test/reliability/replay/population.ts"
@@ -55,6 +57,15 @@ const runs: Readonly<Record<string, (folder: string) => Promise<Outcome>>> = {
       await cluster.stop()
     }
   },
+  rolling: async (folder) => {
+    const { answered, refused, cut, lost, slowestStopMs } = await rollNodes(folder, { rounds: 10 })
+    const complaints = [
+      ...[...cut].map(([what, count]) => `${count} × ${what}`),
+      ...lost.map((id) => `project ${id} was acknowledged and is gone`),
+    ]
+    return { figures: { restarts: 20, answered, refused, slowestStopMs }, complaints }
+  },
+  backup: (folder) => backUpUnderLoad(folder, 30),
   model: async () => {
     const steps = 200_000
     const { complaints, calls } = await runModel(steps, 16, Math.floor(Math.random() * 1_000_000))

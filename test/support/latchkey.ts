@@ -34,8 +34,11 @@ export type Running = {
 }
 
 /** An empty folder of its own, and how to get rid of it. */
-export function temporaryFolder(): { readonly path: string; readonly remove: () => void } {
-  const path = mkdtempSync(join(tmpdir(), "latchkey-test-"))
+export function temporaryFolder(parent = tmpdir()): {
+  readonly path: string
+  readonly remove: () => void
+} {
+  const path = mkdtempSync(join(parent, "latchkey-test-"))
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 

@@ -27,6 +27,8 @@ export type Postgres = {
   readonly sql: (url: string) => SQL
   readonly stop: (how?: "fast" | "immediate") => void
   readonly start: () => void
+  /** Freezes all of its processes, until the result is called. */
+  readonly freeze: () => () => void
   /** Another server that has all that this one has, and gets what comes (streaming replication). */
   readonly replica: () => Postgres
   /** Dumps the schema of Latchkey; the result puts it back over whatever is there by then. */
@@ -51,11 +53,23 @@ function owned(folder: string): void {
 }
 
 /** Makes a cluster and starts it; nothing of it is kept beyond the test, so it never syncs. */
-export function startPostgres(settings: Readonly<Record<string, string>> = {}): Postgres {
-  const place = placeOf()
+export function startPostgres(
+  settings: Readonly<Record<string, string>> = {},
+  parent?: string,
+): Postgres {
+  const place = placeOf(parent)
   const names = ["-U", "latchkey", "-A", "trust", "-E", "UTF8", "--locale=C"]
   place.run("initdb", "-D", place.data, "--no-sync", ...names)
   return serverIn(place, settings)
+}
+
+/** Tells a process of PostgreSQL, unless it has ended by then. */
+function signalled(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (cause) {
+    if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) throw cause
+  }
 }
 
 type Place = {
@@ -64,10 +78,10 @@ type Place = {
   readonly folder: ReturnType<typeof temporaryFolder>
 }
 
-function placeOf(): Place {
+function placeOf(parent?: string): Place {
   const initdb = needs("postgres")
   if (!initdb) throw new Error("no postgresql on this machine")
-  const folder = temporaryFolder()
+  const folder = temporaryFolder(parent)
   mkdirSync(join(folder.path, "run"))
   const isRoot = process.getuid?.() === 0
   if (isRoot) {
@@ -122,6 +136,17 @@ function serverIn(place: Place, settings: Readonly<Record<string, string>>): Pos
     sql: (url) => new SQL(url, { max: 1 }),
     stop,
     start,
+    freeze: () => {
+      const pid = Number.parseInt(readFileSync(join(data, "postmaster.pid"), "utf8"), 10)
+      signalled(pid, "SIGSTOP")
+      // It starts no others now.
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")
+      const all = [pid, ...children.map(Number)]
+      for (const each of all) signalled(each, "SIGSTOP")
+      return () => {
+        for (const each of all) signalled(each, "SIGCONT")
+      }
+    },
     replica: () => {
       const its = placeOf()
       const copy = ["--checkpoint=fast", "--no-sync", "-X", "stream", "-R"]

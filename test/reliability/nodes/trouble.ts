@@ -38,6 +38,11 @@ export const troubles = {
     await pause(ms / 4, lasting)
     postgres().start()
   },
+  "the database is frozen": async ({ postgres }, _, ms) => {
+    const goOn = postgres().freeze()
+    await pause(ms, lasting)
+    goOn()
+  },
   "a synchronous replica takes over": async (cluster) => {
     const replica = cluster.postgres().replica()
     await cluster.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")

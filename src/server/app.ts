@@ -30,7 +30,7 @@ import { addressOf, guarded, secured } from "./guard.ts"
 import { healthAt } from "./health.ts"
 import { asMeant, namesInstance } from "./instance-host.ts"
 import { confirmed, sameAsked } from "./node/lead.ts"
-import { originOf } from "./origin.ts"
+import { checkedOrigin } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
 import type { ServerServices } from "./services.ts"
 import { setupPages } from "./setup/setup-pages.ts"
@@ -101,7 +101,11 @@ export function appOf(parts: AppParts): App {
         await services.store.pending()
         return answered
       } catch (cause) {
-        return failed(parts, show, { request, origin: originOf(services, request, peer), cause })
+        return failed(parts, show, {
+          request,
+          origin: checkedOrigin(services, request, peer),
+          cause,
+        })
       }
     },
     grpcHost: (authority) => grpcHost(services.store, authority),
@@ -152,7 +156,7 @@ async function answer(
   // What it is meant for is looked up, which others may have changed.
   const request = asMeant(services, asked, peer)
   if (request !== asked) sameAsked(asked, request)
-  const origin = originOf(services, request, peer)
+  const origin = checkedOrigin(services, request, peer)
   try {
     if (unseen) return handlers.unseen(request, unseen.cause)
     const cx = anonymousCall(services, request.headers, origin)

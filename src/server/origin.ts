@@ -1,4 +1,6 @@
+import type { Ids } from "../kernel/id.ts"
 import type { Peer } from "../kernel/net/address.ts"
+import { selfCheckIn } from "../kernel/net/self-check.ts"
 import type { Origin } from "./caller.ts"
 import type { ServerServices } from "./services.ts"
 
@@ -7,7 +9,7 @@ import type { ServerServices } from "./services.ts"
  * for who is limited and logged, never for links.
  */
 export function originOf(
-  { ids, isProxy }: Pick<ServerServices, "ids" | "isProxy">,
+  { ids, isProxy }: Pick<ServerServices, "isProxy"> & { readonly ids: Pick<Ids, "next"> },
   request: Request,
   peer: Peer,
 ): Origin {
@@ -33,6 +35,21 @@ export function originOf(
     },
   }
 }
+
+/** The same as `originOf`; the requests of a self-check are named by it. */
+export function checkedOrigin(
+  services: Pick<ServerServices, "ids" | "isProxy" | "secrets" | "clock">,
+  request: Request,
+  peer: Peer,
+): Origin {
+  const { ids, isProxy } = services
+  const next = () => (isSignIn(request) && selfCheckIn(services, request.headers)) || ids.next()
+  return originOf({ isProxy, ids: { next } }, request, peer)
+}
+
+/** A self-check signs a user in and does nothing else: it can't hide what else happens. */
+const isSignIn = ({ url }: Request): boolean =>
+  /^\/(oauth\/v2|oidc\/v1|ui\/login)\//.test(URL.parse(url)?.pathname ?? "")
 
 /** The first address, from the nearest on, that is not one of our proxies. */
 function seenThrough(isProxy: ServerServices["isProxy"], forwarded: string, peer: string): string {

@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { selfCheckId } from "../../src/kernel/net/self-check.ts"
 import {
   type Reactor,
   type Reactors,
@@ -46,6 +47,15 @@ function run(...reactors: readonly Reactor[]): Reactors {
 /** Drains while the clock runs, so that waits between tries end; too short for failed events. */
 const drained = (reactors: Reactors): Promise<void> =>
   driveClock(reactors.drain(), () => world.clock.advance(100), { intervalMs: 5 })
+
+test("events of a self-check reach no reactor, and keep none back", async () => {
+  const { calls, reactor } = recorder()
+  const reactors = run(reactor)
+  await openAccount(world.cx({ requestId: selfCheckId("7") }), "1", { name: "ada" })
+  await openAccount(world.cx(), "2", { name: "bob" })
+  await reactors.drain()
+  expect(calls).toEqual(["2 mail/2"])
+})
 
 test("events reach a reactor in order, once each, with a key that names them", async () => {
   const { calls, reactor } = recorder()

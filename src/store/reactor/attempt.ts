@@ -1,4 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts"
+import { isSelfCheck } from "../../kernel/net/self-check.ts"
 import type { LogEvent } from "../log/log.ts"
 import { isPassing } from "../patience.ts"
 import type { Store } from "../store.ts"
@@ -80,9 +81,12 @@ export function retrier({ troubles, ...parts }: Parts) {
   }
 }
 
-/** What went wrong with an event, or undefined. */
+/** What went wrong with an event, or undefined. Nothing is to come of those of a self-check. */
 const attempt = (store: Store, { name, on }: Reactor, event: LogEvent) =>
-  failureOf(store, async () => on[event.type]?.(event, `${name}/${event.position}`))
+  failureOf(store, async () => {
+    if (isSelfCheck(event.correlation)) return
+    await on[event.type]?.(event, `${name}/${event.position}`)
+  })
 
 /**
  * What went wrong, or undefined. A failure is an outcome here: it is counted and shown. What a full

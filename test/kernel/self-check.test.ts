@@ -1,0 +1,50 @@
+import { expect, test } from "vitest"
+import { manualClock } from "../../src/kernel/clock.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
+import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secret.ts"
+import { idsOf } from "../../src/kernel/id.ts"
+import {
+  isSelfCheck,
+  selfCheckHeader,
+  selfCheckId,
+  selfCheckIn,
+  selfCheckToken,
+} from "../../src/kernel/net/self-check.ts"
+import { checkedOrigin } from "../../src/server/origin.ts"
+
+const master = systemRandom.bytes(32)
+const rows = purposes.map((purpose) => ({
+  ...createDataKey(systemRandom, master, purpose),
+  active: true,
+}))
+const clock = manualClock(1_795_000_000_000)
+const services = {
+  ...{ clock, ids: idsOf(clock), isProxy: () => false },
+  secrets: secretsOf(systemRandom, master, rows),
+}
+const id = selfCheckId("7")
+const withToken = (token: string) => new Headers({ [selfCheckHeader]: token })
+
+test("only who has the keys names requests as those of a self-check, and not for long", () => {
+  const token = selfCheckToken(services, id)
+  expect(selfCheckIn(services, withToken(token))).toBe(id)
+  expect(isSelfCheck(id)).toBe(true)
+  expect(selfCheckIn(services, new Headers())).toBeUndefined()
+  expect(selfCheckIn(services, withToken(`${token}x`))).toBeUndefined()
+  expect(selfCheckIn(services, withToken("x".repeat(9000)))).toBeUndefined()
+  const other = services.secrets.seal("token", `${clock.now() + 1000} 7`, "self-check")
+  expect(selfCheckIn(services, withToken(other))).toBeUndefined()
+  clock.advance(300_001)
+  expect(selfCheckIn(services, withToken(token))).toBeUndefined()
+})
+
+test("it names the requests of a sign-in, and of nothing else", () => {
+  const headers = withToken(selfCheckToken(services, id))
+  const named = (path: string) =>
+    checkedOrigin(services, new Request(`https://id.example.com${path}`, { headers }), () => "::1")
+      .requestId
+  const signIn = ["/oauth/v2/authorize?a=b", "/oidc/v1/userinfo", "/ui/login/password"]
+  expect(signIn.map(named)).toEqual([id, id, id])
+  const others = ["/ui/account/x", "/core.user.v2.UserService/DeleteUser", "/management/v1/users"]
+  expect(others.map(named).filter(isSelfCheck)).toEqual([])
+})

@@ -223,6 +223,7 @@ export {
   userNameOf,
   usersOf,
 } from "./query.ts"
+export { isTemporaryId, newTemporaryId, temporaryEmail, temporaryUsers } from "./temporary.ts"
 export type { Verifier } from "./verifier.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 

@@ -113,7 +113,7 @@ test("a service user is created with its token type", async () => {
 })
 
 test("nobody gives an id that the server acts by", async () => {
-  for (const userId of ["described", "described-2"]) {
+  for (const userId of ["described", "described-2", "latchkey-doctor-1"]) {
     const machine = { case: "machine", value: { name: "R" } }
     for (const request of [human(), { ...human(), userType: machine }]) {
       await expect(make({ ...request, userId })).rejects.toMatchObject({ id: "user.id_kept" })

@@ -1,6 +1,7 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { type Cx, cached } from "../../../store/index.ts"
 import { appliesTo } from "../../policy/index.ts"
+import { isTemporaryId } from "../../user/index.ts"
 import type { FlowType, Trigger } from "../flow-kind.ts"
 import { type Action, action, flow, flowId } from "../model.ts"
 import { newPool } from "../script/pool.ts"
@@ -26,10 +27,11 @@ export type Script = Pick<Action, "name" | "script" | "timeoutMs" | "allowedToFa
 
 /**
  * What runs at a moment: those that nobody has stopped, in their order. For a user who outranks
- * their authors none runs.
+ * their authors none runs, and none for the user of a self-check.
  */
 export function scriptsAt(cx: Cx, moment: Moment): readonly Script[] {
   const { userId } = moment
+  if (userId !== undefined && isTemporaryId(userId)) return []
   const all = scriptsOfAll(cx, moment)
   if (all.length === 0 || userId === undefined) return all
   return all.filter(({ authors }) => appliesTo(cx, userId, authors))

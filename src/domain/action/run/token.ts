@@ -1,6 +1,6 @@
 import type { Cx } from "../../../store/index.ts"
 import { instance } from "../../instance/index.ts"
-import { type Metadata, setMetadata, user } from "../../user/index.ts"
+import { isTemporaryId, type Metadata, setMetadata, user } from "../../user/index.ts"
 import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"
 import { answersAbout, mayMend, shownUser } from "./person.ts"
@@ -22,11 +22,12 @@ export type Complementing = {
 /**
  * The claims with what the scripts of the user's organisation add, and then the targets of the
  * instance. Where there are none, that costs nothing. Faults where one refuses; never in the
- * console, and never who may mend them.
+ * console, and never who may mend them. None is asked about the user of a self-check.
  */
 export function complementClaims(cx: Cx, asked: Complementing): Claims | Promise<Claims> {
   const orgId = cx.store.receipt(cx, user, asked.userId)?.owner ?? ""
   const { triggerType, userId } = asked
+  if (isTemporaryId(userId)) return asked.claims
   const moment = { orgId, userId, flowType: 2, triggerType } as const
   const isAlone = scriptsAt(cx, moment).length === 0 && !hasSay(cx, functions[asked.triggerType])
   return isAlone ? asked.claims : complement(cx, moment, asked)

@@ -16,6 +16,7 @@ import { type NewPassword, passwordChanged } from "../credential/credential.ts"
 import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import { addLink, type External } from "../link/commands.ts"
 import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "../model.ts"
+import { isTemporaryId } from "../temporary.ts"
 import { type Verifier, verifierFrom } from "../verifier.ts"
 import { mustBeFree, nameRefusal, takeName } from "./login-name.ts"
 import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
@@ -81,7 +82,7 @@ export function addUser(tx: Transaction, id: string, input: NewUser): void {
  * signs in there, which one that ran until everybody is in it could not say.
  */
 export function importUser(tx: Transaction, id: string, input: NewUser): void {
-  const isKept = /^described(-\d+)?$/.test(id)
+  const isKept = /^described(-\d+)?$/.test(id) || isTemporaryId(id)
   if (isKept && tx.state(user, id).status === "absent") throw idKeptError()
   add(tx, id, input)
 }
@@ -105,10 +106,10 @@ const isFree = (tx: Decision, id: string, orgId: string): boolean =>
   nameRefusal(tx, { id, orgId, userName: id }) === undefined
 
 /**
- * Adds the service user that the server acts as. Nobody else gives such an id, or the server would
- * act as somebody's own.
+ * Adds a user of the server's own: the service user that it acts as, or that of a self-check.
+ * Nobody else gives such an id, or the server would act as somebody's own, or remove them.
  */
-export function addOwnUser(tx: Transaction, id: string, input: NewMachine): void {
+export function addOwnUser(tx: Transaction, id: string, input: NewUser): void {
   mustRun(tx, input.orgId)
   add(tx, id, input)
 }
@@ -266,7 +267,7 @@ const idKeptError = () =>
   new Fault(
     "invalid_argument",
     "user.id_kept",
-    "this id is kept for the server's own service user; choose another",
+    "this id is kept for the server's own users; choose another",
   )
 
 const idTakenError = () =>

@@ -106,6 +106,7 @@ async function converse(connection: SMTPConnection, { server, mail, steps }: Tal
     await step(connection, (done) => connection.login(login, done))
     steps.push({ name: "authenticated", detail: auth.user })
   }
+  if (server.isTrial) return connection.quit()
   const message = await mimeMessageOf(mail)
   const envelope = { from: asciiEmail(mail.from.address), to: asciiEmail(mail.to) }
   const said = await new Promise<string>((resolve, reject) => {

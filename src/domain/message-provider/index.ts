@@ -3,6 +3,7 @@ import { messageProviders, providerSecret } from "./model.ts"
 export { activateProvider, activeProvider, addProvider, providersOf } from "./commands.ts"
 export { type Channel, channels, messageProviders, type Provider, type Providers } from "./model.ts"
 export { deliver, type Message } from "./send.ts"
+export { type ActiveTrial, tryActive } from "./try.ts"
 
 /** What this module is to the whole. */
 export const module = {

@@ -3,9 +3,9 @@ import type { Delivery, MailStep } from "../../kernel/net/mail.ts"
 import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx } from "../../store/index.ts"
 import { address, isImplicitTls } from "./check.ts"
-import { checkSettings } from "./commands.ts"
-import type { Smtp } from "./model.ts"
-import { serverOf } from "./send.ts"
+import { activeProvider, checkSettings, secretOf } from "./commands.ts"
+import type { Provider, Smtp } from "./model.ts"
+import { deliver, serverOf } from "./send.ts"
 
 /** An SMTP server as somebody wants to try it, and who gets the mail. */
 export type Trial = {
@@ -50,7 +50,42 @@ function nextStep(smtp: Smtp, passed: readonly MailStep[]): MailStep["name"] {
   return all.find((name) => !passed.some((step) => step.name === name)) ?? "accepted"
 }
 
-async function attempt(cx: Cx, { settings, secret, receiver }: Trial): Promise<Delivery> {
+/** What became of a try of the provider that is active. */
+export type ActiveTrial = {
+  readonly kind: Provider["kind"]
+  readonly delivery: Delivery
+  /** Whether a mail went out, and not only the connection was tried. */
+  readonly isSent: boolean
+}
+
+/**
+ * Tries the email provider that is active, in the same way as messages go out; undefined where
+ * there is none. Without a receiver nothing is sent: a server is connected to, and an HTTP service
+ * isn't tried.
+ */
+export async function tryActive(
+  cx: Cx,
+  receiver: string | undefined,
+): Promise<ActiveTrial | undefined> {
+  if (receiver !== undefined) address("receiver_address", receiver)
+  const provider = activeProvider(cx, "email")
+  if (!provider) return undefined
+  const { kind } = provider
+  if (kind === "smtp") {
+    const secret = secretOf(cx, provider.id)
+    const delivery = await attempt(cx, { settings: provider, secret, receiver })
+    return { kind, delivery, isSent: delivery.done && receiver !== undefined }
+  }
+  if (receiver === undefined) return { kind, delivery: { done: true, steps: [] }, isSent: false }
+  const messageId = `test.${cx.ids.next()}`
+  const about = { channel: "email", messageId, to: receiver, kind: "test", values: {} } as const
+  const delivery = await deliver(cx, provider, { ...about, ...said })
+  return { kind, delivery, isSent: delivery.done }
+}
+
+type Attempt = Omit<Trial, "receiver"> & { readonly receiver: string | undefined }
+
+async function attempt(cx: Cx, { settings, secret, receiver }: Attempt): Promise<Delivery> {
   try {
     const server = await serverOf(cx, settings, secret)
     const { senderName: name, senderAddress, replyToAddress: replyTo } = settings
@@ -58,8 +93,11 @@ async function attempt(cx: Cx, { settings, secret, receiver }: Trial): Promise<D
     const sender = asciiEmail(senderAddress)
     const domain = sender.slice(sender.lastIndexOf("@") + 1)
     const messageId = `test.${cx.ids.next()}@${domain}`
-    const to = receiver
-    return await cx.outside.mail(server, { ...{ messageId, from, to, replyTo }, ...said })
+    const mail = { ...{ messageId, from, to: receiver ?? senderAddress, replyTo }, ...said }
+    return await cx.outside.mail(
+      receiver === undefined ? { ...server, isTrial: true } : server,
+      mail,
+    )
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     return { done: false, lasting: false, concerns: "provider", reason, steps: [] }

@@ -14,6 +14,8 @@ export type MailServer = {
   readonly isPrivate?: boolean
   /** Whether the connection must be encrypted before anything is said on it. */
   readonly tls: boolean
+  /** Whether it is only tried: then nothing is sent once it has let us in. */
+  readonly isTrial?: true
   readonly auth:
     | { readonly kind: "none" }
     | { readonly kind: "plain" | "xoauth2"; readonly user: string; readonly secret: string }

@@ -1,5 +1,6 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { createServer, type Server } from "node:http"
+import { createServer as createTlsServer } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -8,6 +9,8 @@ import { blockedFindings, ownerFinding } from "../../src/boot/doctor/doctor.ts"
 import { type Finding, findingsText } from "../../src/boot/doctor/finding.ts"
 import { checkClock, checkFolder, checkLimits, checkPort } from "../../src/boot/doctor/machine.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
+import { writeCertificate } from "../support/certificate.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
 
 const now = 1_795_000_000_000
 const brief = (findings: readonly Finding[]) =>
@@ -60,6 +63,32 @@ describe("the public address", () => {
     const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
     const nowhere = await look({ send: () => Promise.reject(refused) })
     expect(brief(nowhere).at(-1)).toMatch(/^wrong proxy: .* can't be reached .*\(ECONNREFUSED\)/)
+  })
+
+  test.each([
+    ["expired", ["127.0.0.1.nip.io"], -2, /^wrong tls: the certificate has expired \(/],
+    ["of another host", ["mail.example.com"], 9, /^wrong tls: the certificate is of .*mail\.exam/],
+    ["from a stranger", ["localhost"], 9, /^wrong tls: this machine does not trust the cert/],
+  ])("has a certificate that is %s", async (_, names, days, expected) => {
+    const folder = temporaryFolder()
+    const { certFile, keyFile } = await writeCertificate(join(folder.path, "a"), names, days)
+    const tls = { cert: readFileSync(certFile), key: readFileSync(keyFile) }
+    const server = createTlsServer(tls).listen(0, "127.0.0.1")
+    await new Promise((done) => server.once("listening", done))
+    const address = server.address()
+    const port = typeof address === "object" && address ? address.port : 0
+    const reach = {
+      publicUrl: `https://localhost:${port}`,
+      now: Date.now(),
+      path: "/debug/doctor/x",
+    }
+    const resolve = async () => ["127.0.0.1"]
+    const send = Object.assign(async () => new Response(), { preconnect: () => {} })
+    const network = { resolve, send }
+    const found = await checkAddress({ ...reach, network, arrived: async () => undefined })
+    server.close()
+    folder.remove()
+    expect(brief(found)[1]).toMatch(expected)
   })
 
   test("speaks no TLS where it must", async () => {

@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { connect } from "node:tls"
+import { checkServerIdentity, connect, type TLSSocket } from "node:tls"
 import type { Network } from "../../kernel/net/network.ts"
 import { systemCode } from "../start-error.ts"
 import { type Finding, ok, warning, wrong } from "./finding.ts"
@@ -11,6 +11,8 @@ export type Arrived = {
   readonly peer: string
   /** It says that it passes the request on for somebody, and is not trusted. */
   readonly isRelayed: boolean
+  /** Whether it came with the header of a self-check; older servers don't say. */
+  readonly isSelfCheck?: boolean | undefined
 }
 
 export type Reach = {
@@ -69,17 +71,30 @@ function checkCertificate(host: string, port: number, now: number): Promise<Find
       give(wrong("tls", `${host}:${port} does not speak TLS (${systemCode(cause)})`, todo)),
     )
     socket.once("secureConnect", () => {
-      const ends = Date.parse(socket.getPeerCertificate().valid_to)
-      const days = Math.floor((ends - now) / dayMs)
-      const said = `the certificate is good for ${days} days`
-      if (!socket.authorized) {
-        const because = String(socket.authorizationError ?? "unknown")
-        const trust = "get one from a public authority, or have every device trust yours"
-        give(wrong("tls", `this machine does not trust the certificate (${because})`, trust))
-      } else if (days < daysMin) give(warning("tls", said, "see why the proxy does not renew it"))
-      else give(ok("tls", said))
+      give(judged(socket, host, now))
     })
   })
+}
+
+/** The end, the host and the chain of a certificate; the first that is wrong. */
+function judged(socket: TLSSocket, host: string, now: number): Finding {
+  const certificate = socket.getPeerCertificate()
+  const days = Math.floor((Date.parse(certificate.valid_to) - now) / dayMs)
+  const renew = "see why the proxy does not renew it"
+  if (days < 0) return wrong("tls", `the certificate has expired (${certificate.valid_to})`, renew)
+  const isOther = checkServerIdentity(host, certificate) !== undefined
+  if (isOther) {
+    const names = certificate.subjectaltname ?? certificate.subject?.CN ?? "no host"
+    const todo = `have the proxy use a certificate of ${host}`
+    return wrong("tls", `the certificate is of ${names}`, todo)
+  }
+  if (!socket.authorized) {
+    const because = String(socket.authorizationError ?? "unknown")
+    const trust = "get one from a public authority, or have every device trust yours"
+    return wrong("tls", `this machine does not trust the certificate (${because})`, trust)
+  }
+  const said = `the certificate is good for ${days} days`
+  return days < daysMin ? warning("tls", said, renew) : ok("tls", said)
 }
 
 /** The server looks at what comes to it, and we at what comes back. */

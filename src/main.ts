@@ -22,6 +22,7 @@ import {
   developmentPlace,
   refuseDevelopment,
 } from "./boot/development.ts"
+import { doctorCommands } from "./boot/doctor/commands.ts"
 import { folderFlags, masterKeyFlag, settingFlags, settingsIn } from "./boot/flags.ts"
 import { claimFolder } from "./boot/folder/claim.ts"
 import { folderAt } from "./boot/folder/folder.ts"
@@ -98,12 +99,10 @@ const commands: CommandTable = {
     flags: { ...folderFlags, ...masterKeyFlag, ...recoveryFlags },
     run: recover,
   },
-  doctor: {
-    help: "Look at everything that the service needs, and say what is amiss and what to do",
-    flags: settingFlags,
-    exits: { 3: "something is wrong" },
-    run: doctor,
-  },
+  ...doctorCommands({
+    ...{ env, clock: systemClock, random: systemRandom, network: systemNetwork, started },
+    server: () => import("./server/index.ts"),
+  }),
   ...healthCommands({ env }),
   "config check": {
     help: "Say whether the configuration can be read",
@@ -247,15 +246,6 @@ async function recover(flags: Flags): Promise<Outcome> {
     },
   })
   return { text: recoveredText(recovered, keepsFactors), data: recovered }
-}
-
-async function doctor(flags: Flags): Promise<Outcome> {
-  const { examine } = await import("./boot/doctor/doctor.ts")
-  const { findingsText } = await import("./boot/doctor/finding.ts")
-  const config = readConfig({ flags: settingsIn(flags), env })
-  const findings = await examine({ config, clock: systemClock, network: systemNetwork })
-  const isWrong = findings.some(({ state }) => state === "wrong")
-  return { code: isWrong ? 3 : 0, text: findingsText(findings), data: { findings } }
 }
 
 async function checkConfig(flags: Flags): Promise<Outcome> {

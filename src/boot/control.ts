@@ -63,17 +63,25 @@ const internal = new Fault("internal", "control.bug", "the server ran into a bug
 
 /**
  * Asks the server that runs on `folder`; faults as it does, and with "start.not_running" when there
- * is none.
+ * is none. It may be silent for so many seconds.
  */
-export async function ask(folder: Folder, command: string, input: unknown = {}): Promise<unknown> {
-  const answer = answerSchema.safeParse(JSON.parse(await post(folder, `/${command}`, input)))
+export async function ask(
+  folder: Folder,
+  command: string,
+  input: unknown = {},
+  seconds = secondsMax,
+): Promise<unknown> {
+  const posted = await post(folder, { path: `/${command}`, input, seconds })
+  const answer = answerSchema.safeParse(JSON.parse(posted))
   if (!answer.success) throw new Error(`${folder.controlSocket} is not Latchkey's`)
   if ("result" in answer.data) return answer.data.result
   const { code, id, message } = answer.data.fault
   throw new Fault(code, id, message)
 }
 
-async function post(folder: Folder, path: string, input: unknown): Promise<string> {
+type Post = { readonly path: string; readonly input: unknown; readonly seconds: number }
+
+async function post(folder: Folder, { path, input, seconds }: Post): Promise<string> {
   refuseUnserved(folder)
   // Loaded with the first question: a start that finds no socket asks none.
   const { request } = await import("node:http")
@@ -85,7 +93,7 @@ async function post(folder: Folder, path: string, input: unknown): Promise<strin
       // One connection for each question: one that is kept may have lost its server by the next.
       agent: false,
       headers: { "content-type": "application/json" },
-      timeout: secondsMax * 1000,
+      timeout: seconds * 1000,
     })
     requested.on("timeout", () =>
       requested.destroy(new Error("the running server does not answer")),

@@ -21,6 +21,7 @@ import { type Listener, listenGrpc, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
 import { doctorOf } from "./operator/doctor.ts"
 import { eventCommandsOf } from "./operator/events.ts"
+import { keepRemovingTemporary, selfCheckControl } from "./operator/self-check.ts"
 import { transferControl } from "./operator/transfer.ts"
 import { joinServices, type ServerServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
@@ -32,6 +33,7 @@ import { keptWorkers, type Workers } from "./worker/keep.ts"
 export { type Drilled, drill } from "./operator/drill.ts"
 export { prepareMaster, takeMaster } from "./operator/master-key.ts"
 export { moveIn, moveOut } from "./operator/move.ts"
+export { selfCheckHere } from "./operator/self-check.ts"
 export { transferHere } from "./operator/transfer.ts"
 export { whatUpgradeDoes } from "./operator/upgrade.ts"
 
@@ -116,6 +118,7 @@ const controlOf = (
 ): Running["control"] => ({
   ...eventCommandsOf(services),
   ...transferControl(services),
+  ...selfCheckControl(services),
   "setup-link": async () => {
     const fresh = link()
     keepSetupLink(folder, fresh)
@@ -178,6 +181,7 @@ const rounds = ({ folder }: Start, services: ServerServices, passed: () => numbe
   keepShrinking(services),
   keepTrimming(services),
   keepDroppingBefore(services, folder.database),
+  keepRemovingTemporary(services),
 ]
 
 /** Backups by themselves, where the configuration wants them. */

@@ -26,6 +26,8 @@ export type Judge = (
 type Wanted = {
   /** TLS from the first byte, by STARTTLS, or not at all. */
   readonly tls?: "implicit" | "starttls" | "none"
+  /** PEM; of mail.example.com where it is left out. */
+  readonly identity?: { readonly key: string; readonly cert: string }
   /** Who may send; anybody where it is left out. */
   readonly login?: { readonly user: string; readonly secret: string }
   readonly judge?: Judge
@@ -48,8 +50,7 @@ export async function mailServer(wanted: Wanted = {}): Promise<MailServerOfTests
   const received: Received[] = []
   const options: SMTPServerOptions = {
     secure: tls === "implicit",
-    key: certificateKey,
-    cert: certificate,
+    ...(wanted.identity ?? { key: certificateKey, cert: certificate }),
     disabledCommands: [...(tls === "none" ? ["STARTTLS"] : []), ...(login ? [] : ["AUTH"])],
     authMethods: ["PLAIN", "XOAUTH2"],
     authOptional: !login,

@@ -38,6 +38,12 @@ const workFolder: Flag = {
   help: "Where to put what is needed meanwhile, as large as the database",
 }
 
+/** What opens an encrypted backup. */
+export const openingFlags = {
+  "--passphrase-file": passphrase,
+  "--identity-file": { hint: "FILE", help: "What age-keygen made, for --recipient" },
+} as const satisfies Record<string, Flag>
+
 /** The commands that save a data folder and bring it back. */
 export const backupCommands = (lent: Lent): CommandTable => ({
   backup: {
@@ -68,8 +74,7 @@ export const backupCommands = (lent: Lent): CommandTable => ({
       ...folderFlags,
       ...masterKeyFlag,
       ...storageFlags,
-      "--passphrase-file": passphrase,
-      "--identity-file": { hint: "FILE", help: "What age-keygen made, for --recipient" },
+      ...openingFlags,
       "--check": { help: "Only read it to its end, and say what it holds" },
       "--drill": { help: "Try it: restore it elsewhere, look at all of it, remove it again" },
       "--work-folder": {
@@ -128,7 +133,7 @@ async function runRestore(lent: Lent, flags: Flags): Promise<Outcome> {
   return { text: restoredText(restored, request), data: restored }
 }
 
-async function openingBy(flags: Flags): Promise<Opening> {
+export async function openingBy(flags: Flags): Promise<Opening> {
   const { "--passphrase-file": passphraseFile, "--identity-file": identityFile } = flags
   const { identitiesIn } = await import("./encryption.ts")
   return {

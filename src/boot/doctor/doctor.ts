@@ -72,11 +72,16 @@ export const condition = z.lazy(() =>
 export type Condition = Readonly<z.output<typeof condition>>
 
 const status = z.lazy(() => z.object({ pid: z.number(), version: z.string() }))
-const awaited = z.lazy(() => z.object({ path: z.string() }))
+export const awaited = z.lazy(() => z.object({ path: z.string() }))
 /** Also what comes in through the control socket. */
 export const arrivedRequest = z.lazy(() => z.strictObject({ path: z.string() }))
-const arrived = z.lazy(() =>
-  z.nullable(z.object({ host: z.string(), peer: z.string(), isRelayed: z.boolean() })),
+export const arrived = z.lazy(() =>
+  z.nullable(
+    z.object({
+      ...{ host: z.string(), peer: z.string(), isRelayed: z.boolean() },
+      isSelfCheck: z.optional(z.boolean()),
+    }),
+  ),
 )
 
 export type Examined = {

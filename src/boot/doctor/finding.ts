@@ -4,6 +4,8 @@ export type Finding = {
   readonly state: "ok" | "warning" | "wrong"
   readonly said: string
   readonly remedy?: string
+  /** How long it took, in ms; of what takes time. */
+  readonly ms?: number
 }
 
 export const ok = (check: string, said: string): Finding => ({ check, state: "ok", said })
@@ -23,8 +25,9 @@ const marks = { ok: "ok      ", warning: "warning ", wrong: "WRONG   " } as cons
 /** A line for each, and below it what to do. */
 export const findingsText = (findings: readonly Finding[]): string =>
   findings
-    .map(({ check, state, said, remedy }) => {
-      const line = `  ${marks[state]} ${check.padEnd(12)} ${said}`
+    .map(({ check, state, said, remedy, ms }) => {
+      const took = ms === undefined ? "" : ` (${(ms / 1000).toFixed(1)} s)`
+      const line = `  ${marks[state]} ${check.padEnd(12)} ${said}${took}`
       return remedy ? `${line}\n${" ".repeat(24)}→ ${remedy}` : line
     })
     .join("\n")

@@ -4,6 +4,7 @@ import type { Random } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { ask } from "../control.ts"
 import { startError } from "../start-error.ts"
+import { dropDoctorCopy } from "./doctor-copy.ts"
 import { type Folder, openFolder } from "./folder.ts"
 import { ownedByOther, takeLock } from "./lock.ts"
 import { masterKeyOf } from "./master-key.ts"
@@ -26,6 +27,7 @@ export async function claimFolder(config: Config, random: Random): Promise<Claim
     // Someone may have removed the lock file of a running server: its socket still answers.
     if (await isRunning(folder)) throw ownedByOther(folder)
     refuseHalfRestored(folder)
+    dropDoctorCopy(folder)
     return { folder, master: masterKeyOf(folder, config, random), release: lock.release }
   } catch (error) {
     lock.release()

@@ -29,6 +29,10 @@ export type Folder = {
   readonly backupCopy: string
   /** Names the files that a backup is making. */
   readonly backupMade: string
+  /** Held by who makes a self-check. */
+  readonly doctorLock: string
+  /** The backup that a self-check has restored, as long as it looks at it. */
+  readonly doctorCopy: string
   /** Lies there where the folder is one for development. */
   readonly development: string
   /** What a restore that has not come to its end has brought so far. */
@@ -55,6 +59,8 @@ export function folderAt(data: string): Folder {
     backupLabel: join(path, "backup.label"),
     backupCopy: join(path, "backup.part"),
     backupMade: join(path, "backup.made"),
+    doctorLock: join(path, "doctor.lock"),
+    doctorCopy: join(path, "doctor.part"),
     development: join(path, "development"),
     restoring: join(path, "restore.part"),
   }

@@ -11,6 +11,7 @@ import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Peer } from "../../kernel/net/address.ts"
+import { selfCheckIn } from "../../kernel/net/self-check.ts"
 import type { Cx, Node } from "../../store/index.ts"
 import type { App } from "../app.ts"
 import type { Untaken } from "../background/audit-collector.ts"
@@ -74,7 +75,7 @@ const awaitable = new RegExp(`^${prefix}[\\w-]{43}$`)
 
 /** What came to a path that may be awaited; undefined for all others. */
 export function cameBy(
-  services: Pick<ServerServices, "ids" | "isProxy">,
+  services: Pick<ServerServices, "ids" | "isProxy" | "secrets" | "clock">,
   request: Request,
   peer: Peer,
 ): Came | undefined {
@@ -82,7 +83,8 @@ export function cameBy(
   const path = URL.parse(request.url)?.pathname ?? ""
   if (!awaitable.test(path)) return undefined
   const { host, isRelayed = false } = originOf(services, request, peer)
-  return { path, host, isRelayed, peer: peer() }
+  const isSelfCheck = selfCheckIn(services, request.headers) !== undefined
+  return { path, host, isRelayed, isSelfCheck, peer: peer() }
 }
 
 /** Answers it. */

@@ -160,3 +160,17 @@ const newer = (kind: string) =>
 const away =
   "this data folder was away for so long that nobody can tell it any more what went meanwhile; " +
   "start with an empty one, which is made anew from the log"
+
+/** The clock of the database, in ms UTC; faults where it can't be asked. */
+export async function postgresTime(url: string, clock: Clock): Promise<number> {
+  const client = postgresClient(url, clock)
+  try {
+    const [row] = await client.ask<{ time: number }>(
+      "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time",
+    )
+    if (!row) throw new Error("PostgreSQL answered with no row")
+    return row.time
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,98 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
+import { join } from "node:path"
+import {
+  freePort,
+  owner,
+  type Running,
+  run,
+  serviceToken,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../../support/latchkey.ts"
+import { connect } from "../service.ts"
+
+export type Finding = {
+  readonly check: string
+  readonly state: string
+  readonly said: string
+  readonly remedy?: string
+  readonly ms?: number
+}
+
+/** What the proxy in front of the server does wrong. */
+export type Faults = {
+  dateShiftMs: number
+  dropsHeader: boolean
+  /** A path whose requests it keeps without an answer. */
+  holds: string
+}
+
+/** A server with a proxy in front of it, whose public address is that of the proxy. */
+export async function openBehindProxy(args: readonly string[] = []) {
+  const folder = temporaryFolder()
+  const data = join(folder.path, "data")
+  const [port, proxyPort] = [await freePort(), await freePort()]
+  const faults: Faults = { dateShiftMs: 0, dropsHeader: false, holds: "" }
+  const held: string[] = []
+  const proxy = createServer((incoming, outgoing) => {
+    const { pathname } = new URL(incoming.url ?? "/", "http://localhost")
+    if (pathname === faults.holds) held.push(pathname)
+    else pass(incoming, outgoing, { port, faults })
+  })
+  await new Promise<void>((done) => proxy.listen(proxyPort, "127.0.0.1", done))
+  const url = `http://localhost:${proxyPort}`
+  const key = await setUp(data, url)
+  const starting = () => start({ data, port, args: ["--trusted-proxies", "127.0.0.1", ...args] })
+  let server: Running = await starting()
+  const token = await serviceToken(url, key)
+  const get = async (name: string, input: object = {}) => {
+    const { status, body } = await connect(url, name, { request: input, token })
+    if (status === 200) return body
+    throw new Error(`${name} answered ${status}: ${JSON.stringify(body)}`)
+  }
+  const listen = ["--listen", `127.0.0.1:${port}`, "--grpc-listen", "127.0.0.1:0"]
+  const flags = ["--data", data, ...listen, "--trusted-proxies", "127.0.0.1", ...args]
+  return {
+    ...{ folder, data, url, faults, held, get, flags, owner },
+    stop: (signal?: NodeJS.Signals) => server.stop(signal),
+    start: async () => {
+      server = await starting()
+    },
+    /** Runs the doctor to its end; the findings by check, the last of each. */
+    deep: async (...more: readonly string[]) => {
+      const { code, output } = await run(["doctor", "--deep", "--json", ...flags, ...more])
+      const json = output.slice(output.indexOf("{\n"))
+      const findings: readonly Finding[] = JSON.parse(json).findings
+      const of = (check: string) => findings.findLast((each) => each.check === check)
+      return { code, findings, of }
+    },
+    close: async () => {
+      await server.stop()
+      proxy.closeAllConnections()
+      proxy.close()
+      folder.remove()
+    },
+  }
+}
+
+export type House = Awaited<ReturnType<typeof openBehindProxy>>
+
+type Passing = { readonly port: number; readonly faults: Faults }
+
+function pass(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  { port, faults }: Passing,
+): void {
+  const headers = { ...incoming.headers, "x-forwarded-for": "127.0.0.1" }
+  if (faults.dropsHeader) Reflect.deleteProperty(headers, "x-latchkey-self-check")
+  const { method, url: path } = incoming
+  const onward = request({ host: "127.0.0.1", port, method, path, headers }, (answer) => {
+    const date = new Date(Date.now() + faults.dateShiftMs).toUTCString()
+    outgoing.writeHead(answer.statusCode ?? 502, { ...answer.headers, date })
+    answer.pipe(outgoing)
+  })
+  onward.on("error", () => outgoing.destroy())
+  incoming.pipe(onward)
+}

@@ -1,0 +1,67 @@
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  freePort,
+  type Running,
+  run,
+  setUp,
+  start,
+  temporaryFolder,
+} from "../../support/latchkey.ts"
+import { type Postgres, startPostgres } from "../../support/postgres.ts"
+import { needs } from "../../support/prerequisite.ts"
+import type { Finding } from "./deep-house.ts"
+
+describe.runIf(needs("postgres"))("with the log in PostgreSQL", () => {
+  const folder = temporaryFolder()
+  const data = join(folder.path, "data")
+  let postgres: Postgres
+  let server: Running | undefined
+  let port = 0
+
+  beforeAll(async () => {
+    postgres = startPostgres()
+    port = await freePort()
+    mkdirSync(data, { mode: 0o700 })
+    const key = join(folder.path, "key")
+    writeFileSync(key, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 })
+    const settings = [
+      `database = "${await postgres.database()}"`,
+      `master_key_file = "${key}"`,
+      `listen = "127.0.0.1:${port}"`,
+      'grpc_listen = "127.0.0.1:0"',
+    ]
+    writeFileSync(join(data, "latchkey.toml"), settings.join("\n"), { mode: 0o600 })
+    await setUp(data, `http://localhost:${port}`)
+  })
+  afterAll(async () => {
+    await server?.stop()
+    postgres?.remove()
+    folder.remove()
+  })
+
+  const deep = async () => {
+    const { output } = await run(["doctor", "--deep", "--json", "--data", data])
+    const findings: readonly Finding[] = JSON.parse(output.slice(output.indexOf("{\n"))).findings
+    const about = (check: string) =>
+      findings.filter((each) => each.check === check).map(({ state, said }) => `${state}: ${said}`)
+    return { signIn: about("sign-in"), clock: about("clock"), cleanUp: about("clean-up") }
+  }
+  const works = "ok: password, tokens, introspection, userinfo and sign-out work"
+
+  test("while no server runs", async () => {
+    const { signIn, clock, cleanUp } = await deep()
+    expect(signIn).toEqual([works])
+    expect(clock).toContain("ok: the same as that of PostgreSQL")
+    expect(cleanUp).toEqual([])
+  })
+
+  test("while the server runs", async () => {
+    server = await start({ data, port })
+    const { signIn, clock, cleanUp } = await deep()
+    expect(signIn).toEqual([works])
+    expect(clock).toContain("ok: the same as that of PostgreSQL")
+    expect(cleanUp).toEqual([])
+  })
+})

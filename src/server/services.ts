@@ -25,6 +25,7 @@ import {
   type Readers,
   readKeyring,
   type Store,
+  type Upgrading,
   type Writer,
 } from "../store/index.ts"
 import { diskWatch } from "./background/disk-watch.ts"
@@ -143,11 +144,7 @@ function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
     appended: meters?.appended,
     workers: readers,
     trouble: diskWatch({ ...readiness, clock: systemClock, store }),
-    upgrading: ({ bytes, ...what }) =>
-      log.info(
-        "upgrading the tables from {from} to {to}: about {seconds} s; {mega} MB are copied first",
-        { ...what, mega: Math.ceil(bytes / 1e6) },
-      ),
+    upgrading: (what) => tellUpgrading(log, what),
     statesRebuilt: ({ streams, events }) =>
       log.info("folded the states of {streams} anew, from {events} events", {
         streams: streams.join(", "),
@@ -159,6 +156,18 @@ function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
     return made
   }
   return { log, readiness, options, is }
+}
+
+function tellUpgrading(log: Logger, { bytes, notCopied, ...what }: Upgrading): void {
+  const told = { ...what, mega: Math.ceil(bytes / 1e6), because: notCopied }
+  const states = "computing states of an earlier version again: about {seconds} s"
+  if (what.from !== what.to)
+    log.info(
+      "upgrading the tables from {from} to {to}: about {seconds} s; {mega} MB are copied first",
+      told,
+    )
+  else if (notCopied === undefined) log.info(`${states}; {mega} MB were copied first`, told)
+  else log.warning(`${states}; the data is not copied first: {because}`, told)
 }
 
 type Made = Opening & {

@@ -55,7 +55,7 @@ export type OpenOptions = {
   readonly textIndexFrom?: number
   /** States had to be folded anew before this start; it took that much longer. */
   readonly statesRebuilt?: (what: Rebuilt) => void
-  /** The tables are of an older version: this is about to be done, before anybody is answered. */
+  /** Tables or states are of an older version: this is done before anybody is answered. */
   readonly upgrading?: (what: Upgrading) => void
   /** Learns of the events of each step, once they are on disk; for metrics. */
   readonly appended?: Appending | undefined
@@ -73,7 +73,7 @@ export type Appending = (events: readonly NewEvent[]) => void
  */
 export function openStore(options: OpenOptions): Store {
   if (options.isCopy) return opening(options)
-  const guard = guardOf(options.file, options.upgrading)
+  const guard = guardOf(options.file, { aggregates: options.aggregates, told: options.upgrading })
   try {
     const store = opening(options, guard.take)
     guard.done()

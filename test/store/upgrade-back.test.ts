@@ -5,12 +5,13 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  rmSync,
   utimesSync,
   writeFileSync,
 } from "node:fs"
 import { join } from "node:path"
 import { gunzipSync } from "node:zlib"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { findByLoginName } from "../../src/domain/user/index.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
@@ -25,6 +26,7 @@ import {
   openStore,
   type Upgrading,
 } from "../../src/store/index.ts"
+import { guardOf } from "../../src/store/upgrade/before.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"
 
@@ -79,6 +81,61 @@ test("what is about to be done is told, and what was before is kept", async () =
   expect(names()).toEqual(["latchkey.db", "latchkey.db-before"])
   expect(inSnapshot(`${file}-before`)).toEqual(old)
   expect(await start()).toEqual([])
+})
+
+describe("where only states are computed anew", () => {
+  /** As a version leaves it that folds users in another way. */
+  function olderStates(sql = "UPDATE fold SET shape = '0' WHERE stream = 'user'"): void {
+    const database = new Database(file)
+    database.run(sql)
+    database.close()
+    rmSync(`${file}-before`, { force: true })
+  }
+
+  test("what was before is kept, and can be gone back to", async () => {
+    await start()
+    olderStates()
+    const before = inSnapshot(file)
+    expect(await start()).toEqual([
+      { from: newestSchema, to: newestSchema, bytes: expect.any(Number), seconds: 1 },
+    ])
+    expect(names()).toEqual(["latchkey.db", "latchkey.db-before"])
+    expect(inSnapshot(`${file}-before`)).toEqual(before)
+    expect(await start()).toEqual([])
+  })
+
+  test("states of a kind that is new have nothing to keep", async () => {
+    await start()
+    olderStates("DELETE FROM fold WHERE stream = 'user'")
+    expect(await start()).toEqual([])
+    expect(names()).toEqual(["latchkey.db"])
+  })
+
+  test("the copy of a start that was killed is not replaced by a newer one", async () => {
+    copyFileSync(file, join(folder.path, "kept"))
+    await start()
+    copyFileSync(join(folder.path, "kept"), `${file}-upgrading`)
+    olderStates()
+    await start()
+    expect(inSnapshot(`${file}-before`)).toEqual(old)
+  })
+
+  test("a disk without room for the copy keeps nobody from starting", async () => {
+    await start()
+    olderStates()
+    const told: Upgrading[] = []
+    const guard = guardOf(file, { aggregates, told: (what) => told.push(what) })
+    using database = new Database(file)
+    const query = database.query.bind(database)
+    vi.spyOn(database, "query").mockImplementation((sql: string) => {
+      if (!sql.startsWith("VACUUM")) return query(sql)
+      throw Object.assign(new Error("no space left"), { code: "ENOSPC", syscall: "write" })
+    })
+    guard.take(database)
+    guard.done()
+    expect(told[0]?.notCopied).toMatch(/disk is full/)
+    expect(names()).toEqual(["latchkey.db"])
+  })
 })
 
 test("a new folder has nothing to keep", async () => {

@@ -37,15 +37,28 @@ export function rebuildStates(parts: RebuildStatesParts): Rebuilt {
 export const staleStates = (database: Database, aggregates: readonly AnyAggregate[]) =>
   staleOf(database, aggregates).map(({ stream }) => stream)
 
+/** Whether states are there that an older version has folded in another way. */
+export const hasOlderStates = (
+  database: Database,
+  aggregates: readonly AnyAggregate[],
+): boolean => {
+  const made = foldsOf(database)
+  return staleOf(database, aggregates).some(({ stream }) => made.has(stream))
+}
+
 function staleOf(database: Database, aggregates: readonly AnyAggregate[]) {
-  const made = new Map(
+  const made = foldsOf(database)
+  return aggregates.filter((kind) => made.get(kind.stream) !== shapeOf(kind))
+}
+
+/** What the states of each kind were folded by. */
+const foldsOf = (database: Database): ReadonlyMap<string, string> =>
+  new Map(
     database
       .query<{ stream: string; shape: string }, []>("SELECT stream, shape FROM fold")
       .all()
       .map(({ stream, shape }) => [stream, shape]),
   )
-  return aggregates.filter((kind) => made.get(kind.stream) !== shapeOf(kind))
-}
 
 /** What the rows of a kind depend on, beside the events. */
 function shapeOf({ revision = 1, retention, expires }: AnyAggregate): string {

@@ -2,15 +2,18 @@ import type { Database } from "bun:sqlite"
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
 import { Fault } from "../../kernel/fault.ts"
-import { diskFaultOf, newFileFaultOf } from "../disk-error.ts"
+import type { AnyAggregate } from "../aggregate.ts"
+import { diskFaultOf, diskTroubleOf, lacksRoom, newFileFaultOf } from "../disk-error.ts"
 import { checkOwn, openUntouched } from "../log/database.ts"
 import { markFile } from "../log/mark.ts"
 import { headOf } from "../log/row.ts"
 import { schemaVersion } from "../log/schema.ts"
+import { hasOlderStates } from "../state/rebuild.ts"
 import { openBefore, removeBefore, snapshotBefore } from "./before-keys.ts"
 
-// Before tables of an older version are changed, all that is in them is copied. The copy has
-// another name in each phase, so that a start that was killed is gone on with by the next one:
+// Before tables of an older version are changed, or states are computed anew, all that is there is
+// copied. The copy has another name in each phase, so that a start that was killed is gone on with
+// by the next one:
 //
 //   -upgrading.part  is being written: worth nothing
 //   -upgrading       is whole; the tables may be of either version, and nobody is answered yet
@@ -19,11 +22,13 @@ import { openBefore, removeBefore, snapshotBefore } from "./before-keys.ts"
 
 /** What is about to be done to a database, told before it is. */
 export type Upgrading = {
-  /** Versions of the tables. */
+  /** Versions of the tables; the same where only states are computed anew. */
   readonly from: number
   readonly to: number
   /** Of what is copied first. */
   readonly bytes: number
+  /** Why it is not copied, which states can do without; absent where it is. */
+  readonly notCopied?: string
   /** About how long it takes. */
   readonly seconds: number
 }
@@ -50,19 +55,42 @@ export type Guard = {
   readonly failed: (cause: unknown) => Fault | undefined
 }
 
+type GuardOptions = {
+  readonly aggregates: readonly AnyAggregate[]
+  readonly told?: ((upgrading: Upgrading) => void) | undefined
+}
+
+/** States are made of events, which stay: for want of room nobody is kept from starting. */
+function lackOfRoom(file: string, act: () => void): Fault | undefined {
+  try {
+    act()
+    return undefined
+  } catch (cause) {
+    const trouble = diskTroubleOf(cause, file)
+    if (cause instanceof Fault && trouble && lacksRoom(trouble)) return cause
+    throw cause
+  }
+}
+
 /**
  * Watches over the opening of a database that may be of an older version. First brings to its end
  * what a process that was killed had begun to put back.
  */
-export function guardOf(file: string, told?: (upgrading: Upgrading) => void): Guard {
+export function guardOf(file: string, { aggregates, told }: GuardOptions): Guard {
   if (existsSync(returning(file))) putBack(file)
   return {
     take: (database) => {
       const { schema: from } = checkOwn(database)
-      if (from === schemaVersion) return
       const bytes = sizeOf(database)
-      told?.({ ...{ from, to: schemaVersion }, bytes, seconds: secondsFor(headOf(database)) })
-      copy(database, file, bytes)
+      const about = { from, to: schemaVersion, bytes, seconds: secondsFor(headOf(database)) }
+      if (from !== schemaVersion) {
+        told?.(about)
+        return copy(database, file, bytes)
+      }
+      // What a start that was killed has copied is older still: of before the tables changed.
+      if (existsSync(underWay(file)) || !hasOlderStates(database, aggregates)) return
+      const notCopied = lackOfRoom(file, () => copy(database, file, bytes))
+      told?.({ ...about, ...(notCopied && { notCopied: notCopied.message }) })
     },
     done: () => {
       if (!existsSync(underWay(file))) return

@@ -126,7 +126,12 @@ const commands: CommandTable = {
   }),
   ...eventCommands({ env, clock: systemClock, print }),
   ...auditCommands({ env }),
-  ...upgradeCommands({ env, random: systemRandom, server: () => import("./server/index.ts") }),
+  ...upgradeCommands({
+    env,
+    clock: systemClock,
+    random: systemRandom,
+    server: () => import("./server/index.ts"),
+  }),
   ...keyCommands({
     ...{ env, random: systemRandom, started },
     server: () => import("./server/index.ts"),

@@ -16,6 +16,7 @@ import { keyCommands, type MasterKeys, rotateMaster } from "../../src/boot/comma
 import { upgradeCommands } from "../../src/boot/command/upgrade.ts"
 import { claimFolder } from "../../src/boot/folder/claim.ts"
 import { replaceMasterKey } from "../../src/boot/folder/master-key.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
 import { masterKeyBytes } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { prepareMaster, takeMaster } from "../../src/server/operator/master-key.ts"
@@ -30,7 +31,7 @@ const server = { prepareMaster, takeMaster }
 const lent = { env: {}, random: systemRandom, started: 0, server: async () => server }
 const rotate = keyCommands(lent)["keys rotate-master"]
 const unused = { server: () => Promise.reject(new Error("nobody asks for it")) }
-const undo = upgradeCommands({ ...lent, ...unused })["upgrade undo"]
+const undo = upgradeCommands({ ...lent, ...unused, clock: systemClock })["upgrade undo"]
 const databaseIn = (data: string) => join(data, "latchkey.db")
 const beforeIn = (data: string) => `${databaseIn(data)}-before`
 

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { upgradeCommands } from "../../src/boot/command/upgrade.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { findByLoginName, user, userView } from "../../src/domain/user/index.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { whatUpgradeDoes } from "../../src/server/operator/upgrade.ts"
@@ -93,7 +94,7 @@ test("lists are counted by the rows that they have", () => {
 
 test("the command names each step with its number and its way back", async () => {
   const command = upgradeCommands({
-    ...{ env: {}, random: systemRandom },
+    ...{ env: {}, random: systemRandom, clock: systemClock },
     server: async () => ({ whatUpgradeDoes }),
   })
   const text = (await command["upgrade check"]?.run({ "--data": folder.path }))?.text ?? ""

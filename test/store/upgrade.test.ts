@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { upgradeCommands } from "../../src/boot/command/upgrade.ts"
 import { addOrganization } from "../../src/domain/org/index.ts"
 import { type UserEvent, user } from "../../src/domain/user/index.ts"
+import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { whatUpgradeDoes } from "../../src/server/operator/upgrade.ts"
@@ -34,7 +35,7 @@ test("an older one is brought to ours, and what is said changes nothing", async 
   expect(upgrade.views).toContain("user")
   expect(readFileSync(file).equals(before)).toBe(true)
   const command = upgradeCommands({
-    ...{ env: {}, random: systemRandom },
+    ...{ env: {}, random: systemRandom, clock: systemClock },
     server: async () => ({ whatUpgradeDoes }),
   })
   const outcome = await command["upgrade check"]?.run({ "--data": folder.path })
@@ -73,7 +74,7 @@ test("counts whose address stays verified for their own organization alone", asy
   const { unconfirmed } = said()
   expect(unconfirmed).toBe(1)
   const command = upgradeCommands({
-    ...{ env: {}, random: systemRandom },
+    ...{ env: {}, random: systemRandom, clock: systemClock },
     server: async () => ({ whatUpgradeDoes }),
   })
   const outcome = await command["upgrade check"]?.run({ "--data": folder.path })

@@ -1,8 +1,12 @@
 import { existsSync, statfsSync } from "node:fs"
+import type { Clock } from "../../kernel/clock.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
 import {
   goBack,
   keptDays,
+  type PostgresUpgrade,
+  postgres,
+  postgresWayBack,
   secondsFor,
   type Upgrade,
   type UpgradeStep,
@@ -20,6 +24,7 @@ import { version } from "../version.ts"
 type Lent = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly random: Random
+  readonly clock: Clock
   readonly server: () => Promise<{
     readonly whatUpgradeDoes: (source: { file: string; isInUse: boolean }) => WholeUpgrade
   }>
@@ -41,16 +46,21 @@ export const upgradeCommands = (lent: Lent): CommandTable => ({
   },
 })
 
-async function check({ env, server }: Lent, flags: Flags): Promise<Outcome> {
-  const folder = folderAt(readConfig({ flags: settingsIn(flags), env }).data)
+async function check({ env, clock, server }: Lent, flags: Flags): Promise<Outcome> {
+  const { data, database } = readConfig({ flags: settingsIn(flags), env })
+  const folder = folderAt(data)
   if (!existsSync(folder.database)) {
     const todo = "name the data folder with --data DIR"
     throw startError("database_missing", `there is no database in ${folder.path}; ${todo}`)
   }
   const isInUse = await isRunning(folder)
   const upgrade = (await server()).whatUpgradeDoes({ file: folder.database, isInUse })
+  const shared = database && (await (await postgres()).postgresUpgradeOf(database, clock))
   const { bavail, bsize } = statfsSync(folder.path)
-  const found = { version, ...upgrade, seconds: secondsOf(upgrade), free: bavail * bsize }
+  const found = {
+    ...{ version, ...upgrade, seconds: secondsOf(upgrade), free: bavail * bsize },
+    ...(shared && { postgres: shared }),
+  }
   return { text: upgradeText(found), data: found }
 }
 
@@ -72,17 +82,22 @@ async function undo({ env, random }: Lent, flags: Flags): Promise<Outcome> {
 const secondsOf = ({ states, schema, position }: Upgrade): number =>
   states.length > 0 || schema.from !== schema.to ? secondsFor(position) : 0
 
-type Found = WholeUpgrade & { readonly seconds: number; readonly free: number }
+type Found = WholeUpgrade & {
+  readonly seconds: number
+  readonly free: number
+  readonly postgres?: PostgresUpgrade
+}
 
 function upgradeText({ schema, states, views, position, bytes, seconds, ...more }: Found): string {
   const { from, to } = schema
-  const { free, unconfirmed, steps } = more
+  const { free, unconfirmed, steps, postgres: shared } = more
   const mega = (count: number) => `${Math.ceil(count / 1e6)} MB`
   const anew = (how: string, kind: Kind) => {
     const names = named(kind, steps)
     return names === "" ? "stay as they are" : `${how}: ${names}`
   }
-  const stays = from === to && states.length === 0 && views.length === 0
+  const isShared = shared !== undefined && shared.schema.from < shared.schema.to
+  const stays = from === to && states.length === 0 && views.length === 0 && !isShared
   const same = `they are those of this version (${to})`
   const tables = from === to ? same : `from version ${from} to ${to}, at once`
   return [
@@ -96,9 +111,28 @@ function upgradeText({ schema, states, views, position, bytes, seconds, ...more 
     ...backLines("lists", steps),
     `  time      ${seconds === 0 ? "no longer than any start" : `about ${seconds} s to answer`}`,
     `  room      a backup takes ${mega(bytes)} at most; ${mega(free)} are free here`,
+    ...(shared ? postgresLines(shared) : []),
     ...(unconfirmed === 0 ? [] : [`  emails    ${confirmLater(unconfirmed)}`]),
     ...(stays ? [] : [backupFirst]),
   ].join("\n")
+}
+
+function postgresLines({ schema, oldest, position, objects, ms }: PostgresUpgrade) {
+  const { from, to } = schema
+  if (from >= to) return [`  database  PostgreSQL has what this version needs (${from})`]
+  const changes = objects.map(({ kind, before, after, changed }) => {
+    const named = changed.length > 0 && changed.length <= 12 ? `: ${changed.join(", ")}` : ""
+    return `${kind}: ${before} now, ${after} afterwards, ${changed.length} new or changed${named}`
+  })
+  return [
+    `  database  PostgreSQL from version ${from} to ${to}, up to event ${position}`,
+    ...[
+      `tried and rolled back in ${ms} ms, in which nobody could write`,
+      ...changes,
+      `versions from ${oldest} on can work beside it`,
+      `to go back: ${postgresWayBack}`,
+    ].map(indented),
+  ]
 }
 
 type Kind = UpgradeStep["kind"]
@@ -134,5 +168,5 @@ organization has verified:
             After the upgrade, latchkey users confirm-emails confirms these addresses.`
 
 const backupFirst = `  Make a backup first (latchkey backup FILE): the version before opens that,
-  and perhaps nothing that this one has changed. Where the tables change, what they were is
-  also kept in the folder for ${keptDays} days; latchkey upgrade undo goes back to it.`
+  and perhaps nothing that this one has changed. Where tables or states change, the data is
+  also copied within the folder for ${keptDays} days; latchkey upgrade undo goes back to it.`

@@ -372,10 +372,12 @@ async function create(client: PostgresClient, options: Preparing): Promise<LogRo
   return requireRow(await rowOf(client))
 }
 
+/** What makes a log of an older version one of this version, within a transaction. */
+export const renewal = `SELECT 1 FROM latchkey.log FOR UPDATE; ${sharedAdditions} ${sharedFunctions}
+  UPDATE latchkey.log SET schema = ${sharedSchema}, oldest = ${oldestSchema};`
+
 /** Of two who try at once both do, one after the other. */
-const renew = (client: PostgresClient) =>
-  client.ask(`BEGIN; SELECT 1 FROM latchkey.log FOR UPDATE; ${sharedAdditions} ${sharedFunctions}
-    UPDATE latchkey.log SET schema = ${sharedSchema}, oldest = ${oldestSchema}; COMMIT;`)
+const renew = (client: PostgresClient) => client.ask(`BEGIN; ${renewal} COMMIT;`)
 
 function plain(text: string): string {
   if (!/^[\w:+/=-]*$/.test(text)) throw new Error("a name that PostgreSQL is told has odd letters")

@@ -16,9 +16,12 @@ export type UpgradeStep = {
 /** How each kind of step is undone; docs/upgrade.md describes the same. */
 export const waysBack = {
   tables: "latchkey upgrade undo",
-  states: "start the version before, which computes its own",
+  states: "latchkey upgrade undo, or start the version before",
   lists: "start the version before, which builds its own",
 } as const
+
+/** How an upgrade of a log in PostgreSQL is undone; the database is the operator's to copy. */
+export const postgresWayBack = "start the version before, or restore a dump of the schema latchkey"
 
 type OutdatedParts = {
   /** Version of the tables in the database. */

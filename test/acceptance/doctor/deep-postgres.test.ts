@@ -57,6 +57,12 @@ describe.runIf(needs("postgres"))("with the log in PostgreSQL", () => {
     expect(cleanUp).toEqual([])
   })
 
+  test("a check before an upgrade asks PostgreSQL, too", async () => {
+    const { code, output } = await run(["upgrade", "check", "--data", data])
+    expect(code, output).toBe(0)
+    expect(output).toMatch(/database +PostgreSQL has what this version needs \(\d+\)/)
+  })
+
   test("while the server runs", async () => {
     server = await start({ data, port })
     const { signIn, clock, cleanUp } = await deep()

@@ -1,6 +1,7 @@
 import { keyLength } from "./crypto/secret.ts"
 import { Fault } from "./fault.ts"
 import { addressOf, placeOf, rangeOf } from "./net/address.ts"
+import { mailAllowedOf } from "./net/mail.ts"
 import { outboundAllowedOf } from "./net/outbound.ts"
 import {
   acmeChallenges,
@@ -67,6 +68,7 @@ const settings = {
     list("addresses, blocks or host names, such as 10.0.0.0/8", outboundAllowedOf),
     [],
   ),
+  mailAllow: usually(list("INSTANCE=HOST:PORT, such as 1=mail.lan:587", mailAllowedOf), []),
   transferFolder: optional(text("the path of a folder", pathOf)),
   auditRetentionDays: usually(text("a whole number of days, such as 90", daysOf), "90"),
   auditCollector: optional(text("an address such as https://logs.example.com/in", webUrlOf)),

@@ -48,6 +48,7 @@ export async function addressOf(
   resolve: OutboundParts["resolve"],
   host: string,
   mayReach: MayReach,
+  setting = "outbound_allow",
 ): Promise<string> {
   const addresses = isIP(host) === 0 ? await resolve(host) : [host]
   const address = addresses.find((each) => mayReach(host, each))
@@ -55,7 +56,7 @@ export async function addressOf(
   throw new Error(
     addresses.length === 0
       ? `${host} has no address`
-      : `${host} is not a host on the internet; allow it by outbound_allow if it is meant`,
+      : `${host} is not a host on the internet; allow it by ${setting} if it is meant`,
   )
 }
 

@@ -6,6 +6,7 @@ import {
   addressLiteral,
   type Delivery,
   type Mail,
+  type MailAllowed,
   type MailServer,
   type MailStep,
   type SendMail,
@@ -17,6 +18,8 @@ import { addressOf, type MayReach, type OutboundParts, reachable } from "./outbo
 export type MailerParts = Omit<OutboundParts, "send"> & {
   /** A certificate that is trusted beside those of the system; PEM. */
   readonly trusted?: string
+  /** The servers of a local network that instances may use, each its own. */
+  readonly mailAllow?: readonly MailAllowed[]
 }
 
 /** All that one mail may take, and one silence of the server. */
@@ -28,14 +31,26 @@ const silenceMax = 10_000
  * one connection, so that nothing of one server's trouble reaches another's mails. The library is
  * loaded with the first mail.
  */
-export function mailerOf({ resolve, clock, allow, trusted }: MailerParts): SendMail {
+export function mailerOf({ resolve, clock, allow, trusted, mailAllow }: MailerParts): SendMail {
   const mayReach = reachable(allow)
+  const isNamed = ({ instance, host, port }: MailServer) =>
+    mailAllow?.some(
+      (each) =>
+        each.instance === instance && each.host === host.toLowerCase() && each.port === port,
+    ) === true
   const sent: SendMail = async (server, mail) => {
     const steps: MailStep[] = []
     try {
       const isAllowed: MayReach = (host, address) =>
-        mayReach(host, address) || (server.isPrivate === true && isPrivateNetwork(address))
-      const address = await addressOf(resolve, server.host, isAllowed)
+        mayReach(host, address) ||
+        isNamed(server) ||
+        (server.isPrivate === true && isPrivateNetwork(address))
+      const address = await addressOf(
+        resolve,
+        server.host,
+        isAllowed,
+        "mail_allow or outbound_allow",
+      )
       steps.push({ name: "resolved", detail: address })
       const connection = await connectionTo(server, { address, trusted })
       const timer = clock.after(timeMax, () => connection.close())

@@ -189,7 +189,10 @@ function servicesOn(
     secrets: secrets(store, systemRandom, master),
     outside: catching({
       ...{ send: outbound, texts: systemNetwork.texts },
-      ...{ mail: mailerOf(way), directories: directoriesOf(way) },
+      ...{
+        mail: mailerOf({ ...way, mailAllow: config.mailAllow }),
+        directories: directoriesOf(way),
+      },
       ...(config.transferFolder && { files: filesIn(config.transferFolder) }),
     }),
     warn: (said) => log.warning("{said}", { said }),

@@ -14,6 +14,7 @@ it("has a default for everything a newcomer would have to write", () => {
     listen: { host: "127.0.0.1", port: 8080 },
     grpcListen: { host: "127.0.0.1", port: 8081 },
     outboundAllow: [],
+    mailAllow: [],
     s3Region: "us-east-1",
     tlsCert: [],
     tlsKey: [],
@@ -134,4 +135,16 @@ it("drains for as long as it is told, and not at all for 0", () => {
 
 it.each(["0", "65", "many", "-1", "1.5"])("has no %s workers", (workers) => {
   expect(() => read({ file: { workers } })).toThrow("a whole number from 1 to 64")
+})
+
+it("reads which mail server of a local network is whose", () => {
+  const given = ["7=mail.lan:587", "8=[FD12::1]:25", "8=127.0.0.1:1025"]
+  expect(read({ file: { mail_allow: given } }).mailAllow).toEqual([
+    { instance: "7", host: "mail.lan", port: 587 },
+    { instance: "8", host: "fd12::1", port: 25 },
+    { instance: "8", host: "127.0.0.1", port: 1025 },
+  ])
+  for (const wrong of ["mail.lan:587", "7=mail.lan", "=mail.lan:25", "7=mail.lan:0", "7=a b:25"]) {
+    expect(() => read({ file: { mail_allow: [wrong] } })).toThrow(/INSTANCE=HOST:PORT/)
+  }
 })

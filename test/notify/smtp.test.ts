@@ -2,7 +2,12 @@ import { createServer, type Server } from "node:net"
 import { createInterface } from "node:readline"
 import { afterEach, describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { clientNameOf, type Mail, type MailServer } from "../../src/kernel/net/mail.ts"
+import {
+  clientNameOf,
+  type Mail,
+  type MailServer,
+  mailAllowedOf,
+} from "../../src/kernel/net/mail.ts"
 import { outboundAllowedOf } from "../../src/kernel/net/outbound.ts"
 import { mailerOf } from "../../src/notify/smtp.ts"
 import { certificate } from "../support/mail-certificate.ts"
@@ -274,6 +279,27 @@ describe("what keeps a mail back is told, with how far it came", () => {
       expect(await guarded(place, mail)).toMatchObject({ done: false, steps: [] })
     },
   )
+
+  test("a server that the operator allows is that of one instance, host and port", async () => {
+    const server = await serving()
+    const named = mailAllowedOf(`7=Mail.Example.com:${server.port}`)
+    const mailAllow = named ? [named] : []
+    const way = { resolve: async () => ["127.0.0.1"], clock: systemClock, allow: [] }
+    const guarded = mailerOf({ ...way, mailAllow })
+    const place = at(server.port, { instance: "7" })
+    expect(await guarded(place, mail)).toMatchObject({ done: true })
+    const others = [
+      { ...place, instance: "77" },
+      { ...place, host: "mail.lan" },
+      at(server.port),
+      { ...place, port: 9 },
+    ]
+    for (const other of others) {
+      const result = await guarded(other, mail)
+      expect(result).toMatchObject({ done: false, steps: [] })
+      expect(result.done || result.reason).toMatch(/mail_allow/)
+    }
+  })
 
   test("an address in a private network is not called", async () => {
     const server = await serving()

@@ -154,7 +154,7 @@ export function checkSettings(cx: Cx, settings: Settings): void {
     throw fieldError(
       "message_provider.private_network",
       "private_network",
-      "must be off: this service has several instances; its operator can set outbound_allow",
+      "must be off: this service has several instances; its operator can set mail_allow",
     )
   }
   if (!policyOf(cx, "", domainPolicy).smtpSenderAddressMatchesInstanceDomain) return

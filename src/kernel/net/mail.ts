@@ -3,6 +3,8 @@ import { isIP } from "node:net"
 /** An SMTP server, and how it is spoken to. `secret` is a password, or an OAuth access token. */
 export type MailServer = {
   readonly host: string
+  /** Whose it is; the operator may allow it a server that is no host on the internet. */
+  readonly instance?: string
   /** What the client calls itself in EHLO; absent for the address of this machine. */
   readonly clientName?: string
   readonly port: number
@@ -74,3 +76,20 @@ export type Delivery =
 
 /** Hands a mail to a server; it never rejects for what the server does or fails to do. */
 export type SendMail = (server: MailServer, mail: Mail) => Promise<Delivery>
+
+/** A mail server in a network of the operator's that one instance may use. */
+export type MailAllowed = {
+  readonly instance: string
+  readonly host: string
+  readonly port: number
+}
+
+/** Reads "228647202965159937=mail.lan:587"; undefined for anything else. */
+export function mailAllowedOf(text: string): MailAllowed | undefined {
+  const [, instance, v6, name, digits] =
+    /^([^=\s]{1,200})=(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]{1,253})):(\d{1,5})$/i.exec(text) ?? []
+  const host = (v6 ?? name)?.toLowerCase()
+  const port = Number(digits)
+  if (instance === undefined || host === undefined || port < 1 || port > 65_535) return undefined
+  return { instance, host, port }
+}

@@ -212,6 +212,11 @@ export const described = {
     hint: "LIST",
     help: "Places of a local network that may be called, such as 10.1.0.0/16,app.internal",
   },
+  mailAllow: {
+    from: ["flag", "env", "file"],
+    hint: "LIST",
+    help: "Mail servers of a local network that one instance may use, such as 1=mail.lan:587",
+  },
   transferFolder: {
     from: ["flag", "env", "file"],
     hint: "DIR",

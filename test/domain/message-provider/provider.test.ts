@@ -56,7 +56,7 @@ describe("of several providers one is active", () => {
     expect(await sent(outside, "email")).toMatchObject({ done: true })
     const auth = { kind: "plain", user: "konto", secret: "s3cret" }
     const place = { host: "mail.example.com", clientName: "id.example.com", implicitTls: true }
-    expect(servers).toEqual([{ ...place, port: 465, tls: true, auth }])
+    expect(servers).toEqual([{ ...place, port: 465, tls: true, auth, instance: "i1" }])
     const { result } = await ask("listEmailProviders")
     expect(result).toHaveLength(2)
     await ask("removeEmailProvider", { id })

@@ -107,6 +107,36 @@ describe("after the clock was a day ahead and is corrected", () => {
   })
 })
 
+describe("after the clock is set back by minutes", () => {
+  test.each([2, 4])("%d of them, no code is accepted a second time", async (minutes) => {
+    const secret = await withTotp()
+    const used: string[] = []
+    for (let each = 0; each < minutes * 2; each++) {
+      world.clock.advance(30_000)
+      used.push(codeOf(secret))
+      expect(await tryCode(used.at(-1) ?? "")).toBe(true)
+    }
+    world.clock.advance(-minutes * 60_000)
+    // One that was not used lets its owner in meanwhile, and makes none of the others new.
+    world.clock.advance(-60_000)
+    expect(await tryCode(codeOf(secret))).toBe(true)
+    world.clock.advance(60_000)
+    for (const code of used) {
+      world.clock.advance(30_000)
+      expect(await tryCode(code)).toBe(false)
+    }
+    world.clock.advance(60_000)
+    expect(await tryCode(codeOf(secret))).toBe(true)
+  })
+
+  test("codes of another authenticator app are not mistaken for those of before", async () => {
+    await withTotp()
+    world.clock.advance(30_000)
+    await removeTotp(world.cx(), "u1")
+    expect(await withTotp()).toMatch(/^[A-Z2-7]+$/)
+  })
+})
+
 describe("a node whose clock is 20 seconds behind", () => {
   const second = 1000
   /** The first node is in a later half minute than the one that is behind. */

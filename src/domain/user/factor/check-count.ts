@@ -48,6 +48,8 @@ export type FactorCount = {
   readonly inRow: number
   /** RFC 6238 §4.2: the time step of the last code of an authenticator app that was taken. */
   readonly step: number
+  /** The steps of the last codes of this secret that were taken, in their order. */
+  readonly steps?: readonly number[]
   /** The secret that the step is of, as a keyed hash; absent where that was not stored. */
   readonly secret?: string
   readonly last: number
@@ -72,7 +74,7 @@ export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
   retention: "transient",
   // Whoever tries once a day gets no further by being patient.
   expires: ({ last, inRow }) => last + (inRow > 0 ? 365 * dayMs : dayMs),
-  revision: 2,
+  revision: 3,
   initial: { hour: none, day: none, inRow: 0, step: 0, last: 0 },
   evolve: {
     "user.human.mfa.otp.check.failed": failed,
@@ -120,8 +122,13 @@ function succeeded(state: FactorCount, { time, data }: Succeeded): FactorCount {
   // A node of an earlier version may have accepted a step before the last one.
   const isSame = before === secret && state.step <= data.step + stepsAhead - stepWindow
   const step = isSame ? Math.max(state.step, data.step) : data.step
-  return { ...others, step, ...(secret !== undefined && { secret }) }
+  const known = before === secret ? (state.steps ?? []) : []
+  const steps = [...known, data.step].slice(-stepsMax)
+  return { ...others, step, steps, ...(secret !== undefined && { secret }) }
 }
+
+/** Enough for the sign-ins that a clock which is set back comes to again. */
+const stepsMax = 20
 
 /** Time steps before and after the present one whose codes are accepted. */
 export const stepWindow = 1
@@ -133,12 +140,18 @@ export const stepWindow = 1
 const stepsAhead = 3
 
 /**
- * The last time step of a secret of which a code was taken. A step that is further ahead was taken
- * by a clock that has been corrected since, and one of another secret says nothing of this one.
+ * Whether a code of a secret may not be taken: one of its time step was, or of a later one. Later
+ * ones that are too far ahead were taken by a clock that has been corrected since: they say nothing
+ * of other steps, or nobody would get in until then. Those of another secret say nothing at all.
  */
-export function lastStep(tx: Transaction, userId: string, of: Required<Taken>): number {
-  const { step, secret = of.secret } = tx.state(factorCount, userId)
-  return secret === of.secret && step <= of.step + stepsAhead ? step : 0
+export function isStepTaken(
+  tx: Transaction,
+  userId: string,
+  { now, ...of }: Required<Taken> & { readonly now: number },
+): boolean {
+  const { step, steps = [], secret = of.secret } = tx.state(factorCount, userId)
+  if (secret !== of.secret) return false
+  return steps.includes(of.step) || (of.step <= step && step <= now + stepsAhead)
 }
 
 /** Refuses to look at a proof where too many were wrong; asked within the same step. */

@@ -4,7 +4,7 @@ import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
 import type { AdmitFactor, Check } from "./check.ts"
-import { countRight, countWrong, lastStep, mayTryFactor, stepWindow } from "./check-count.ts"
+import { countRight, countWrong, isStepTaken, mayTryFactor, stepWindow } from "./check-count.ts"
 import { isPerson, personIn } from "./ready.ts"
 
 const loadOtp = lazily(() => import("otpauth"))
@@ -172,7 +172,7 @@ const stepOf =
     const now = Math.floor(tx.now / 1000 / periodSeconds)
     const secret = cx.secrets.hash(plain, "totp_step")
     const step = now + delta
-    return step > lastStep(tx, userId, { step: now, secret }) ? { step, secret } : undefined
+    return isStepTaken(tx, userId, { step, secret, now }) ? undefined : { step, secret }
   }
 
 type Library = Awaited<ReturnType<typeof loadOtp>>

@@ -38,7 +38,7 @@ export function mailerOf({ resolve, clock, allow, trusted, mailAllow }: MailerPa
       (each) =>
         each.instance === instance && each.host === host.toLowerCase() && each.port === port,
     ) === true
-  const sent: SendMail = async (server, mail) => {
+  const once = async (server: MailServer, mail: Mail): Promise<Tried> => {
     const steps: MailStep[] = []
     try {
       const isAllowed: MayReach = (host, address) =>
@@ -60,12 +60,27 @@ export function mailerOf({ resolve, clock, allow, trusted, mailAllow }: MailerPa
         timer.stop()
         connection.close()
       }
-      return { done: true, steps }
+      return { delivery: { done: true, steps }, refusesName: false }
     } catch (cause) {
-      return { ...failureOf(cause), steps }
+      const failure = failureOf(cause)
+      return { delivery: { ...failure, steps }, refusesName: refusesClientName(cause) }
     }
   }
+  const sent: SendMail = async (server, mail) => {
+    const { clientName, ...others } = server
+    const { delivery, refusesName } = await once(server, mail)
+    if (clientName === undefined || !refusesName) return delivery
+    // Nothing was sent. A relay that can't look the name up takes the address (RFC 5321 §4.1.3).
+    return (await once(others, mail)).delivery
+  }
   return (server, mail) => traced("mail", () => sent(server, mail))
+}
+
+/** What became of one connection. */
+type Tried = {
+  readonly delivery: Delivery
+  /** Whether what the client calls itself was refused. */
+  readonly refusesName: boolean
 }
 
 async function connectionTo(
@@ -170,8 +185,20 @@ export async function mimeMessageOf(mail: Mail): Promise<Buffer> {
 }
 
 /**
+ * Whether a reply is about what the client calls itself. Postfix says so only at RCPT, by default:
+ * "450 4.7.1 <id.example.com>: Helo command rejected: Host not found". What comes later in a reply
+ * may be the words of the recipient's server.
+ */
+const refusesClientName = (cause: unknown): boolean =>
+  cause instanceof Error && "response" in cause && aboutClientName.test(String(cause.response))
+
+const aboutClientName =
+  /^[45]\d\d[ -](?:\d\.\d{1,3}\.\d{1,3} )?(?:<[^>]*>: ?)?(?:\S+ ){0,4}(?:helo|ehlo)(?=[ :/])/i
+
+/**
  * RFC 5321 §4.2.1: a reply that begins with 5 is permanent. A reply to RCPT or DATA is about this
- * mail only: greylisting, a full mailbox, an unknown user. All else would meet every mail.
+ * mail only: greylisting, a full mailbox, an unknown user. All else would meet every mail, as does
+ * one about the name of the client.
  */
 function failureOf(cause: unknown): Omit<Extract<Delivery, { done: false }>, "steps"> {
   const found = cause instanceof Error ? cause : new Error(String(cause))
@@ -180,6 +207,7 @@ function failureOf(cause: unknown): Omit<Extract<Delivery, { done: false }>, "st
   const reason = code === "ETLS" ? `no TLS could be agreed on: ${found.message}` : found.message
   const command = "command" in found ? String(found.command) : ""
   const isOfMail =
+    !refusesClientName(cause) &&
     (code === "EENVELOPE" || code === "EMESSAGE") &&
     aboutOneMail.has(command) &&
     !aboutServer.has(response)

@@ -253,6 +253,53 @@ describe("what keeps a mail back is told, with how far it came", () => {
     expect(await send(at(web), mail)).toMatchObject({ done: false, lasting: false })
   })
 
+  /** As Postfix refuses it, with reject_unknown_helo_hostname and the like. */
+  const helo = (client: string, why: string) => `4.7.1 <${client}>: Helo command rejected: ${why}`
+
+  test("a name that the server can't look up gives way to the address", async () => {
+    const clients: string[] = []
+    const server = await serving({
+      judge: (_, client) => {
+        clients.push(client)
+        if (client.startsWith("[")) return undefined
+        return { status: 450, text: helo(client, "Host not found") }
+      },
+    })
+    const result = await send(at(server.port), mail)
+    expect(result).toMatchObject({ done: true })
+    expect(names(result)).toEqual(["resolved", "connected", "accepted"])
+    expect(clients).toEqual(["id.example.com", expect.stringMatching(/^\[\d+\.\d+\.\d+\.\d+\]$/)])
+    expect(server.received).toHaveLength(1)
+  })
+
+  test.each([
+    [450, "Host not found"],
+    [554, "Access denied"],
+    [504, "need fully-qualified hostname"],
+  ])("%d about every name is no failure of the message", async (status, why) => {
+    const server = await serving({ judge: (_, client) => ({ status, text: helo(client, why) }) })
+    const result = await send(at(server.port), mail)
+    expect(result).toMatchObject({ done: false, concerns: "provider", lasting: false })
+    expect(result.done || result.reason).toContain(why)
+  })
+
+  test.each([
+    "5.1.1 <ehlo@example.com>: Recipient address rejected: User unknown",
+    "5.1.1 helo@example.com is unknown",
+    "4.1.1 <a@b.test>: Recipient address rejected: host mx.b.test said: Helo command rejected",
+  ])("%s: one about the recipient is not tried by another name", async (text) => {
+    let tries = 0
+    const server = await serving({
+      judge: () => {
+        tries++
+        return { status: 550, text }
+      },
+    })
+    const result = await send(at(server.port), { ...mail, to: "ehlo@example.com" })
+    expect(result).toMatchObject({ done: false, concerns: "message", lasting: true })
+    expect(tries).toBe(1)
+  })
+
   test("one that says nothing is left after ten seconds", { timeout: 60_000 }, async () => {
     const silent = await raw(() => {})
     const began = performance.now()

@@ -18,9 +18,10 @@ export type Received = {
   readonly user: string
 }
 
-/** Refuses a mail with a status of SMTP; undefined takes it. */
+/** Refuses a mail with a status of SMTP; undefined takes it. `client` is what EHLO said. */
 export type Judge = (
   recipient: string,
+  client: string,
 ) => { readonly status: number; readonly text: string } | undefined
 
 type Wanted = {
@@ -61,15 +62,16 @@ export async function mailServer(wanted: Wanted = {}): Promise<MailServerOfTests
       if (isRight) done(null, { user: username ?? "" })
       else done(new Error("Authentication credentials invalid"))
     },
-    onMailFrom: ({ address }, _, done) => done(errorOf(judgeSender(address))),
-    onRcptTo: ({ address }, _, done) => done(errorOf(judge(address))),
+    onMailFrom: ({ address }, _, done) => done(errorOf(judgeSender(address, ""))),
+    onRcptTo: ({ address }, { hostNameAppearsAs }, done) =>
+      done(errorOf(judge(address, hostNameAppearsAs))),
     onData: (stream, session, done) => {
       const chunks: Buffer[] = []
       stream.on("data", (chunk: Buffer) => chunks.push(chunk))
       stream.on("end", async () => {
         const raw = Buffer.concat(chunks).toString()
         const recipients = session.envelope.rcptTo.map(({ address }) => address)
-        const error = errorOf(judgeMessage(recipients[0] ?? ""))
+        const error = errorOf(judgeMessage(recipients[0] ?? "", ""))
         if (error) return done(error)
         const mail = await simpleParser(raw)
         if (delayMs > 0) await pause(delayMs, "a server that answers late on purpose")

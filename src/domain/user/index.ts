@@ -223,7 +223,13 @@ export {
   userNameOf,
   usersOf,
 } from "./query.ts"
-export { isTemporaryId, newTemporaryId, temporaryEmail, temporaryUsers } from "./temporary.ts"
+export {
+  isTemporaryId,
+  isTemporaryOf,
+  newTemporaryId,
+  temporaryEmail,
+  temporaryUsers,
+} from "./temporary.ts"
 export type { Verifier } from "./verifier.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 

@@ -19,6 +19,7 @@ import {
   firstPasswordIn,
   hasLeft,
   importTotp,
+  isTemporaryOf,
   newTemporaryId,
   removeUser,
   skipFactors,
@@ -31,14 +32,15 @@ import { Fault } from "../../kernel/fault.ts"
 import { selfCheckId, selfCheckToken } from "../../kernel/net/self-check.ts"
 import type { Cx } from "../../store/index.ts"
 import { appOf } from "../app.ts"
-import { keepHourly } from "../background/hourly.ts"
+import { keepRounds } from "../background/round.ts"
 import { joinServices, type ServerServices } from "../services.ts"
 import { setupTokenOf } from "../setup/setup-token.ts"
 
 /** Nobody follows it: the code is read from the address (RFC 2606 §2). */
 const redirectUri = "https://doctor.invalid/callback"
-/** A self-check that is under way, on another node perhaps, is younger. */
+/** A self-check that is under way is younger. */
 const oldMs = 600_000
+const everyMs = 3_600_000
 
 type Checking = Pick<Checker, "instances" | "begin" | "end" | "mail">
 
@@ -59,7 +61,8 @@ function checkerOf(services: ServerServices): Checking {
       }),
     begin: async (instance) => {
       const cx = callOn(instance)
-      await removeOld(cx, store.node ? oldMs : 0)
+      // The command line makes one at a time on each folder.
+      await removeOld(cx, Number.POSITIVE_INFINITY)
       return begin(cx)
     },
     end: async (instance, id) => {
@@ -83,7 +86,7 @@ async function begin(cx: Cx): Promise<TemporaryUser | { readonly notTried: strin
   if (!policy.allowUsernamePassword) {
     return { notTried: "the policy lets nobody in with a password: sign in once as a user does" }
   }
-  const id = newTemporaryId(cx.random)
+  const id = newTemporaryId(cx.random, partOf(cx))
   const isForced = policy.forceMfa || policy.forceMfaLocalOnly
   const needsCode = isForced && policy.secondFactors.includes("otp")
   const totpKey = needsCode ? cx.random.bytes(20) : undefined
@@ -135,29 +138,32 @@ function leftOf(cx: Cx, id: string): string[] {
   ]
 }
 
-/** Removes what self-checks have left that were killed, so long after they began. */
-async function removeOld(cx: Cx, ageMs: number): Promise<void> {
+/**
+ * Removes what self-checks have left that were killed: those of this node that began before then,
+ * ms UTC, and all others when they are old.
+ */
+async function removeOld(cx: Cx, before: number): Promise<void> {
   for (const id of temporaryUsers(cx)) {
     const { created = 0 } = cx.store.receipt(cx, user, id) ?? {}
-    if (cx.clock.now() - created >= ageMs) await remove(cx, id)
+    const isLeft = isTemporaryOf(id, partOf(cx)) && created < before
+    if (isLeft || cx.clock.now() - created >= oldMs) await remove(cx, id)
   }
 }
 
-/** The same on every instance: at the start, and each hour where a server runs on. */
+const partOf = ({ store }: Cx): number => store.node?.part ?? 0
+
+/** The same on every instance, at the start and each hour: of what was there before the start. */
 export function keepRemovingTemporary(services: ServerServices) {
-  // Another node may be at a self-check; on a folder of our own nobody is, before we answer.
-  const isAlone = services.store.node === undefined
-  const atStart = new Set<string>()
-  return keepHourly(services, {
-    name: "doctor",
-    does: [
-      async ({ instance }) => {
-        const isFirst = isAlone && !atStart.has(instance)
-        atStart.add(instance)
-        await removeOld(selfCheckCall(services, instance), isFirst ? 0 : oldMs)
-      },
-    ],
-    failed: "what a self-check of {instance} made could not be removed: {cause}",
+  const { store, clock, log } = services
+  const started = clock.now()
+  return keepRounds(clock, everyMs, async () => {
+    for (const instance of instanceIds(store)) {
+      await removeOld(selfCheckCall(services, instance), started).catch((cause) =>
+        log.error("what a self-check of {instance} made could not be removed: {cause}", {
+          ...{ instance, cause: String(cause) },
+        }),
+      )
+    }
   })
 }
 

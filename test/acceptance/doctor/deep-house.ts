@@ -43,7 +43,8 @@ export async function openBehindProxy(args: readonly string[] = []) {
   await new Promise<void>((done) => proxy.listen(proxyPort, "127.0.0.1", done))
   const url = `http://localhost:${proxyPort}`
   const key = await setUp(data, url)
-  const starting = () => start({ data, port, args: ["--trusted-proxies", "127.0.0.1", ...args] })
+  const starting = (more: readonly string[] = []) =>
+    start({ data, port, args: ["--trusted-proxies", "127.0.0.1", ...args, ...more] })
   let server: Running = await starting()
   const token = await serviceToken(url, key)
   const get = async (name: string, input: object = {}) => {
@@ -56,8 +57,8 @@ export async function openBehindProxy(args: readonly string[] = []) {
   return {
     ...{ folder, data, url, faults, held, get, flags, owner },
     stop: (signal?: NodeJS.Signals) => server.stop(signal),
-    start: async () => {
-      server = await starting()
+    start: async (...more: readonly string[]) => {
+      server = await starting(more)
     },
     /** Runs the doctor to its end; the findings by check, the last of each. */
     deep: async (...more: readonly string[]) => {

@@ -219,6 +219,17 @@ test("killed during the restore, its copy is the owner's alone until the next st
   expect(existsSync(copy)).toBe(false)
 })
 
+test("a server of several processes does the same", async () => {
+  await house.stop()
+  await house.start("--workers", "2")
+  told.length = 0
+  const { findings, of } = await house.deep("--backup", backup)
+  expect(findings.filter(({ state }) => state === "wrong")).toEqual([])
+  expect(of("sign-in")).toMatchObject({ state: "ok" })
+  expect(await temporary()).toEqual([])
+  expect(told.filter((each) => each.includes("latchkey-doctor-"))).toEqual([])
+})
+
 test("without a server it does the same by itself", async () => {
   await house.stop()
   const { code, of } = await house.deep("--backup", backup)

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { checkClocks } from "../../../src/boot/doctor/deep/clock.ts"
 import { timed } from "../../../src/boot/doctor/deep/progress.ts"
+import { checkRestore } from "../../../src/boot/doctor/deep/restored.ts"
 import { checkRoom, type Room } from "../../../src/boot/doctor/deep/room.ts"
 import { totpOf } from "../../../src/boot/doctor/deep/sign-in.ts"
 import { type Finding, findingsText, ok } from "../../../src/boot/doctor/finding.ts"
@@ -10,6 +11,7 @@ import { dropDoctorCopy, takeDoctorLock } from "../../../src/boot/folder/doctor-
 import { folderAt } from "../../../src/boot/folder/folder.ts"
 import { readConfig } from "../../../src/boot/settings.ts"
 import { manualClock } from "../../../src/kernel/clock.ts"
+import { systemRandom } from "../../../src/kernel/crypto/random.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
 import { temporaryFolder } from "../../support/latchkey.ts"
 import { driveClock } from "../../support/wait.ts"
@@ -49,6 +51,20 @@ test("the disk needs room for the copy and for the next backup, and inodes", () 
   expect(tight[1]).toMatch(/^warning disk space: the next backup needs 12 MB .* 13 MB are free$/)
   const inodes = brief(look({ [backups]: { bytes: 1e12, files: 3 } }))
   expect(inodes[1]).toBe(`wrong disk space: only 3 inodes are free in ${backups}`)
+  remove()
+})
+
+test("a backup is not restored where the copy would fill the disk of the server", async () => {
+  const { folder, config, backups, remove } = place(10_000_000)
+  const unused = () => Promise.reject(new Error("nothing is restored"))
+  const [finding] = await checkRestore({
+    ...{ folder, config, random: systemRandom, opening: {}, drill: unused },
+    from: join(backups, "newest.backup"),
+    roomAt: () => ({ bytes: 290e6, files: undefined }),
+  })
+  expect(finding).toMatchObject({ state: "warning", check: "restore" })
+  expect(finding?.said).toMatch(/^not tried: the copy needs 296 MB in .*, and 290 MB are free$/)
+  expect(finding?.remedy).toMatch(/^latchkey restore .*newest\.backup --drill --work-folder DIR/)
   remove()
 })
 

@@ -3,6 +3,7 @@ import { join } from "node:path"
 import type { Config } from "../../../kernel/config.ts"
 import type { Random } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { stepBack } from "../../../kernel/lane/thread.ts"
 import type { Opening } from "../../backup/encryption.ts"
 import { unlessInterrupted } from "../../backup/interrupt.ts"
 import { restore } from "../../backup/restore.ts"
@@ -10,6 +11,7 @@ import { type Claim, claimFolder } from "../../folder/claim.ts"
 import type { Folder } from "../../folder/folder.ts"
 import { givenMasterKey } from "../../folder/master-key.ts"
 import { type Finding, ok, warning, wrong } from "../finding.ts"
+import { mega, type RoomAt, sizeOf } from "./room.ts"
 
 export type RestoreOptions = {
   readonly config: Config
@@ -18,6 +20,7 @@ export type RestoreOptions = {
   /** A file or s3://…; undefined where there is none. */
   readonly from: string | undefined
   readonly opening: Opening
+  readonly roomAt: RoomAt
   /** Opens a data folder and tries everything in it. */
   readonly drill: (claim: Claim, config: Config) => Promise<Drilled>
 }
@@ -34,6 +37,10 @@ export async function checkRestore(options: RestoreOptions): Promise<readonly Fi
     const todo = "set backup_folder, or name a backup with --backup FILE"
     return [warning("restore", "there is no backup to restore", todo)]
   }
+  const lack = lackOfRoom(options, from)
+  if (lack) return [lack]
+  // Whoever signs in comes first.
+  stepBack(15)
   try {
     mkdirSync(folder.doctorCopy, { mode: 0o700 })
     return await unlessInterrupted([folder.doctorCopy], () => restored(options, from))
@@ -49,6 +56,19 @@ export async function checkRestore(options: RestoreOptions): Promise<readonly Fi
     rmSync(folder.doctorCopy, { recursive: true, force: true })
   }
 }
+
+/** A server that runs must not lose its disk to the copy. */
+function lackOfRoom({ folder, roomAt }: RestoreOptions, from: string): Finding | undefined {
+  // What is packed can be several times as large.
+  const needed = Math.max(sizeOf(folder.database) * 1.2, sizeOf(from) * 4) + reserve
+  const { bytes } = roomAt(folder.path)
+  if (bytes >= needed) return undefined
+  const said = `not tried: the copy needs ${mega(needed)} in ${folder.path}, and ${mega(bytes)} are free`
+  const todo = `latchkey restore ${from} --drill --work-folder DIR, on a disk with more room`
+  return warning("restore", said, todo)
+}
+
+const reserve = 256e6
 
 async function restored(
   { config, folder, random, opening, drill }: RestoreOptions,

@@ -60,5 +60,6 @@ function roomFinding(what: string, { needed, room, path }: Needed): Finding {
   return ok("disk space", said)
 }
 
-const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
-const mega = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`
+/** In bytes; 0 of what is not there, or in a bucket. */
+export const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+export const mega = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`

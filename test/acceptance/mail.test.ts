@@ -65,3 +65,18 @@ test("a greylisted recipient delays nobody's mail, and gets theirs later", async
   isGreylisting = false
   await expect.poll(() => isSent("grey5"), { timeout: 60_000 }).toBe(true)
 }, 120_000)
+
+test("the operator allows an instance one mail server of the local network", async () => {
+  const other = await mailServer()
+  const allowed = await openService(["--mail-allow", `1=127.0.0.1:${server.port}`])
+  const sender = { senderAddress: "id@example.com", senderName: "Acme" }
+  const tryAt = (port: number) =>
+    allowed.call(admin("TestEmailProviderSMTP"), {
+      ...{ ...sender, host: `127.0.0.1:${port}`, receiverAddress: "ada@example.com" },
+    })
+  expect(await tryAt(server.port)).toMatchObject({ status: 200 })
+  const refused = await tryAt(other.port)
+  expect(refused.status).toBe(400)
+  expect(refused.body.message).toContain("allow it by mail_allow")
+  await Promise.all([allowed.close(), other.close()])
+})

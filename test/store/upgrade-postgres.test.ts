@@ -82,7 +82,8 @@ describe.runIf(needs("postgres"))("an upgrade of a log in PostgreSQL", () => {
   })
 
   test("has a documented way back", () => {
-    const row = `| PostgreSQL | tables, columns and functions are added in the schema \`latchkey\` | ${postgresWayBack}`
+    const change = "tables, columns and functions are added in the schema `latchkey`"
+    const row = `| PostgreSQL | ${change} | ${postgresWayBack}, see below |`
     expect(readFileSync("docs/upgrade.md", "utf8")).toContain(row)
   })
 })

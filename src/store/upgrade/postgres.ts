@@ -55,9 +55,10 @@ async function tried(client: PostgresClient, clock: Clock) {
   const before = await objectsOf(client)
   const began = clock.now()
   try {
-    await client.ask(
-      `BEGIN; SET LOCAL lock_timeout = ${waitMs}; SET LOCAL statement_timeout = ${waitMs}; ${renewal}`,
+    const waits = ["lock_timeout", "statement_timeout"].map(
+      (name) => `SET LOCAL ${name} = ${waitMs};`,
     )
+    await client.ask(`BEGIN; ${waits.join(" ")} ${renewal}`)
     const after = await objectsOf(client)
     return { objects: compared(before, after), ms: clock.now() - began }
   } finally {

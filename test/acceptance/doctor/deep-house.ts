@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs"
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
 import { join } from "node:path"
 import {
@@ -10,6 +11,7 @@ import {
   start,
   temporaryFolder,
 } from "../../support/latchkey.ts"
+import { until } from "../../support/wait.ts"
 import { connect } from "../service.ts"
 
 export type Finding = {
@@ -26,6 +28,8 @@ export type Faults = {
   dropsHeader: boolean
   /** A path whose requests it keeps without an answer. */
   holds: string
+  /** A path whose requests it answers with 502. */
+  breaks: string
 }
 
 /** A server with a proxy in front of it, whose public address is that of the proxy. */
@@ -33,11 +37,12 @@ export async function openBehindProxy(args: readonly string[] = []) {
   const folder = temporaryFolder()
   const data = join(folder.path, "data")
   const [port, proxyPort] = [await freePort(), await freePort()]
-  const faults: Faults = { dateShiftMs: 0, dropsHeader: false, holds: "" }
+  const faults: Faults = { dateShiftMs: 0, dropsHeader: false, holds: "", breaks: "" }
   const held: string[] = []
   const proxy = createServer((incoming, outgoing) => {
     const { pathname } = new URL(incoming.url ?? "/", "http://localhost")
     if (pathname === faults.holds) held.push(pathname)
+    else if (pathname === faults.breaks) outgoing.writeHead(502).end("bad gateway")
     else pass(incoming, outgoing, { port, faults })
   })
   await new Promise<void>((done) => proxy.listen(proxyPort, "127.0.0.1", done))
@@ -59,6 +64,8 @@ export async function openBehindProxy(args: readonly string[] = []) {
     stop: (signal?: NodeJS.Signals) => server.stop(signal),
     start: async (...more: readonly string[]) => {
       server = await starting(more)
+      // Pages are answered a moment before the command line is.
+      await until(() => existsSync(join(data, "control.sock")))
     },
     /** Runs the doctor to its end; the findings by check, the last of each. */
     deep: async (...more: readonly string[]) => {

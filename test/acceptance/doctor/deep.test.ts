@@ -38,7 +38,7 @@ beforeAll(async () => {
 })
 let providerId = ""
 afterEach(async () => {
-  Object.assign(house.faults, { dateShiftMs: 0, dropsHeader: false, holds: "" })
+  Object.assign(house.faults, { dateShiftMs: 0, dropsHeader: false, holds: "", breaks: "" })
 })
 afterAll(async () => {
   await house?.close()
@@ -163,6 +163,29 @@ test("a proxy that removes its header is told, and nobody is signed in", async (
   const { of } = await house.deep("--backup", backup)
   expect(of("sign-in")).toMatchObject({ state: "warning", remedy: "have the proxy pass it on" })
   expect(await temporary()).toEqual([])
+})
+
+test.each([
+  ["/oauth/v2/authorize", "the authorization endpoint", "/oauth/v2/authorize answers 502"],
+  ["/ui/login/password", "the login name", "/ui/login/password answers 502 “bad gateway”"],
+  ["/oauth/v2/token", "the token endpoint", "it answers 502: bad gateway"],
+  ["/oidc/v1/endsession", "sign-out", "/oidc/v1/endsession"],
+])("a sign-in that breaks at %s is told with the step", async (path, step, why) => {
+  house.faults.breaks = path
+  const { code, of } = await house.deep("--backup", backup)
+  expect([code, of("sign-in")?.state]).toEqual([3, "wrong"])
+  expect(of("sign-in")?.said).toContain(`it fails at ${step}: `)
+  expect(of("sign-in")?.said).toContain(why)
+  expect(await temporary()).toEqual([])
+})
+
+test("where nobody has a password, that is no failure", async () => {
+  const keys = { allowUsernamePassword: false, passwordlessType: "PASSWORDLESS_TYPE_ALLOWED" }
+  await house.get(admin("UpdateLoginPolicy"), keys)
+  const { code, of } = await house.deep("--backup", backup)
+  await house.get(admin("UpdateLoginPolicy"), { allowUsernamePassword: true })
+  expect([code, of("sign-in")?.state]).toEqual([0, "ok"])
+  expect(of("sign-in")?.said).toMatch(/^not tried: the policy lets nobody in with a password/)
 })
 
 test("a policy that forces a second factor is met, or told as what users need", async () => {

@@ -50,15 +50,14 @@ export function browserOf(send: Send, { token, origin }: { token: string; origin
 
 export const pathOf = ({ url }: Page): string => new URL(url).pathname
 
-/** What a page says in its heading, or in what it is marked with as wrong. */
+/** A page in words: what it says is wrong, its heading, or where its text begins. */
 export function headingOf({ text }: Page): string {
-  const [, found = ""] =
+  const [, found = text] =
     /role="alert"[^>]*>([\s\S]*?)<\/(?:p|div|span)>/.exec(text) ??
     /<h1[^>]*>([\s\S]*?)<\/h1>/.exec(text) ??
     []
-  return plain(found.replace(/<[^>]*>/g, ""))
-    .trim()
-    .slice(0, 200)
+  const words = plain(found.replace(/<[^>]*>/g, " "))
+  return words.replace(/\s+/g, " ").trim().slice(0, 200)
 }
 
 const formWith = (text: string, field: string): string | undefined =>

@@ -63,7 +63,8 @@ function lackOfRoom({ folder, roomAt }: RestoreOptions, from: string): Finding |
   const needed = Math.max(sizeOf(folder.database) * 1.2, sizeOf(from) * 4) + reserve
   const { bytes } = roomAt(folder.path)
   if (bytes >= needed) return undefined
-  const said = `not tried: the copy needs ${mega(needed)} in ${folder.path}, and ${mega(bytes)} are free`
+  const room = `needs ${mega(needed)} in ${folder.path}, and ${mega(bytes)} are free`
+  const said = `not tried: the copy ${room}`
   const todo = `latchkey restore ${from} --drill --work-folder DIR, on a disk with more room`
   return warning("restore", said, todo)
 }

@@ -134,7 +134,8 @@ async function throughPages(browser: Browser, first: Page, { user, now, at }: Wa
       const { origin } = new URL(page.url)
       throw beyond(`the sign-in pages are those of ${origin}: sign in there once as users do`)
     }
-    if (page.status >= 400) throw new Error(`${pathOf(page)} answers “${headingOf(page)}”`)
+    if (page.status >= 400)
+      throw new Error(`${pathOf(page)} answers ${page.status} “${headingOf(page)}”`)
     page = await fillIn(browser, page, { user, now, at })
   }
   throw new Error(`it goes on and on, at ${pathOf(page)}`)

@@ -95,9 +95,7 @@ async function post(folder: Folder, { path, input, seconds }: Post): Promise<str
       headers: { "content-type": "application/json" },
       timeout: seconds * 1000,
     })
-    requested.on("timeout", () =>
-      requested.destroy(new Error("the running server does not answer")),
-    )
+    requested.on("timeout", () => requested.destroy(silentError(seconds)))
     requested.on("error", (error) => fail(unreachable(folder, error)))
     requested.on("response", (response) => {
       let text = ""
@@ -133,3 +131,6 @@ function unreachable(folder: Folder, error: unknown): unknown {
     error,
   )
 }
+
+const silentError = (seconds: number) =>
+  startError("silent", `the running server has not answered for ${seconds} s; see its log`)

@@ -9,6 +9,7 @@ import {
 } from "../../boot/doctor/deep/part.ts"
 import { base32 } from "../../boot/people/format/hash.ts"
 import type { Start } from "../../boot/running.ts"
+import { version } from "../../boot/version.ts"
 import { addApplication, app, newSecret, removeApplication } from "../../domain/app/index.ts"
 import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
 import { tryActive } from "../../domain/message-provider/index.ts"
@@ -41,6 +42,8 @@ const redirectUri = "https://doctor.invalid/callback"
 /** A self-check that is under way is younger. */
 const oldMs = 600_000
 const everyMs = 3_600_000
+/** Each node says where it is every second. */
+const liveMs = 10_000
 
 type Checking = Pick<Checker, "instances" | "begin" | "end" | "mail">
 
@@ -209,7 +212,10 @@ export async function selfCheckHere<T>(
       },
       isPublic: false,
       passesHeader: async () => true,
-      hasOtherVersions: async () => false,
+      hasOtherVersions: async () =>
+        ((await services.store.node?.nodes()) ?? []).some(
+          (each) => !each.isSelf && each.seenMs < liveMs && each.version !== version,
+        ),
     })
   } finally {
     await services.store.close()

@@ -19,6 +19,7 @@ describe.runIf(needs("postgres"))("with the log in PostgreSQL", () => {
   let postgres: Postgres
   let server: Running | undefined
   let port = 0
+  let database = ""
 
   beforeAll(async () => {
     postgres = startPostgres()
@@ -26,8 +27,9 @@ describe.runIf(needs("postgres"))("with the log in PostgreSQL", () => {
     mkdirSync(data, { mode: 0o700 })
     const key = join(folder.path, "key")
     writeFileSync(key, Buffer.alloc(32, 7).toString("base64"), { mode: 0o600 })
+    database = await postgres.database()
     const settings = [
-      `database = "${await postgres.database()}"`,
+      `database = "${database}"`,
       `master_key_file = "${key}"`,
       `listen = "127.0.0.1:${port}"`,
       'grpc_listen = "127.0.0.1:0"',
@@ -61,6 +63,29 @@ describe.runIf(needs("postgres"))("with the log in PostgreSQL", () => {
     const { code, output } = await run(["upgrade", "check", "--data", data])
     expect(code, output).toBe(0)
     expect(output).toMatch(/database +PostgreSQL has what this version needs \(\d+\)/)
+  })
+
+  /** A node that is there for a moment longer than the test. */
+  const beside = (version: string) =>
+    asked(
+      `INSERT INTO latchkey.node (part, folder, run, seen, version)
+       VALUES (9, 'other', 'other', clock_timestamp() + interval '1 minute', '${version}')`,
+    )
+  const gone = () => asked("DELETE FROM latchkey.node WHERE part = 9")
+  const asked = async (text: string) => {
+    const sql = postgres.sql(database)
+    await sql.unsafe(text)
+    await sql.close()
+  }
+  const waits = /^warning: not tried while nodes run different versions/
+
+  test("no user is made while a node of another version might tell of them", async () => {
+    await beside("0.0.1")
+    expect((await deep()).signIn).toEqual([expect.stringMatching(waits)])
+    server = await start({ data, port })
+    expect((await deep()).signIn).toEqual([expect.stringMatching(waits)])
+    await server.stop()
+    await gone()
   })
 
   test("while the server runs", async () => {

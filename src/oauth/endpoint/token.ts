@@ -1,6 +1,7 @@
 import { noteUse } from "../../domain/app/index.ts"
 import { grant as tokenGrant } from "../../domain/grant/index.ts"
 import { about } from "../../domain/refusal/index.ts"
+import { isSelfCheck } from "../../kernel/net/self-check.ts"
 import type { Cx } from "../../store/index.ts"
 import { authenticateClient, bringsProof } from "../client/authentication.ts"
 import { type Proof, proofOf } from "../client/proof.ts"
@@ -34,7 +35,8 @@ export const token: Endpoint = {
     if (grant.name === "authorization_code") await refuseEnded(cx, allowed)
     await noteUse(cx, allowed.clientId)
     await noteOwnTokens(cx, grant.name, allowed, answer)
-    asking.issued?.(grant.name)
+    // What a self-check gets is no sign-in of anybody.
+    if (!isSelfCheck(cx.requestId)) asking.issued?.(grant.name)
     return json(answer)
   },
 }

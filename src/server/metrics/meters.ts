@@ -2,6 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import type { CallEnd, Hooks } from "../../api/dispatch.ts"
 import type { Refusal } from "../../domain/refusal/index.ts"
 import type { Peer } from "../../kernel/net/address.ts"
+import { isSelfCheck } from "../../kernel/net/self-check.ts"
 import { version } from "../../kernel/version.ts"
 import type { OpenOptions } from "../../store/index.ts"
 import { checks, deliveries } from "./event-kind.ts"
@@ -93,7 +94,8 @@ function eventMeter(registers: Registers): Meters["appended"] {
   })
   for (const outcome of deliveries.values()) delivered.inc({ outcome }, 0)
   return (events) => {
-    for (const { type } of events) {
+    for (const { type, correlation } of events) {
+      if (isSelfCheck(correlation)) continue
       const [method, outcome] = checks.get(type) ?? []
       if (method && outcome) checked.inc({ method, outcome })
       const delivery = deliveries.get(type)

@@ -36,7 +36,8 @@ export type Faults = {
 export async function openBehindProxy(args: readonly string[] = []) {
   const folder = temporaryFolder()
   const data = join(folder.path, "data")
-  const [port, proxyPort] = [await freePort(), await freePort()]
+  const [port, proxyPort, metricsPort] = [await freePort(), await freePort(), await freePort()]
+  const metrics = ["--metrics-listen", `127.0.0.1:${metricsPort}`]
   const faults: Faults = { dateShiftMs: 0, dropsHeader: false, holds: "", breaks: "" }
   const held: string[] = []
   const proxy = createServer((incoming, outgoing) => {
@@ -49,7 +50,7 @@ export async function openBehindProxy(args: readonly string[] = []) {
   const url = `http://localhost:${proxyPort}`
   const key = await setUp(data, url)
   const starting = (more: readonly string[] = []) =>
-    start({ data, port, args: ["--trusted-proxies", "127.0.0.1", ...args, ...more] })
+    start({ data, port, args: ["--trusted-proxies", "127.0.0.1", ...metrics, ...args, ...more] })
   let server: Running = await starting()
   const token = await serviceToken(url, key)
   const get = async (name: string, input: object = {}) => {
@@ -61,6 +62,7 @@ export async function openBehindProxy(args: readonly string[] = []) {
   const flags = ["--data", data, ...listen, "--trusted-proxies", "127.0.0.1", ...args]
   return {
     ...{ folder, data, url, faults, held, get, flags, owner },
+    metrics: async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text(),
     stop: (signal?: NodeJS.Signals) => server.stop(signal),
     start: async (...more: readonly string[]) => {
       server = await starting(more)

@@ -102,6 +102,12 @@ test("a healthy server: all works, and nothing of it is left", async () => {
       /APPLICATION/.test(String(type)) && reachedDate !== undefined,
   )
   expect(signedIn).toEqual([])
+  const metrics = await house.metrics()
+  expect(metrics).toMatch(
+    /^latchkey_sign_in_checks_total\{method="password",outcome="succeeded"\} 0$/m,
+  )
+  expect(metrics).toMatch(/^latchkey_tokens_issued_total\{grant="jwt-bearer"\} [1-9]/m)
+  expect(metrics).not.toMatch(/^latchkey_tokens_issued_total\{grant="authorization_code"\} [1-9]/m)
 })
 
 test("targets learn of everybody else, and not of its user", async () => {

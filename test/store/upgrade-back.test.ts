@@ -93,15 +93,24 @@ describe("where only states are computed anew", () => {
   }
 
   test("what was before is kept, and can be gone back to", async () => {
+    const master = new Uint8Array(32)
+    sealWith(master)
     await start()
     olderStates()
     const before = inSnapshot(file)
+    const shapeOf = () => {
+      using database = new Database(file)
+      return database.query("SELECT shape FROM fold WHERE stream = 'user'").get()
+    }
     expect(await start()).toEqual([
       { from: newestSchema, to: newestSchema, bytes: expect.any(Number), seconds: 1 },
     ])
     expect(names()).toEqual(["latchkey.db", "latchkey.db-before"])
     expect(inSnapshot(`${file}-before`)).toEqual(before)
     expect(await start()).toEqual([])
+    expect(shapeOf()).not.toEqual({ shape: "0" })
+    expect(goBack(file, master)).toEqual({ schema: newestSchema, position: before.position })
+    expect(shapeOf()).toEqual({ shape: "0" })
   })
 
   test("states of a kind that is new have nothing to keep", async () => {

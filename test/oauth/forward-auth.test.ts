@@ -77,11 +77,13 @@ const cookiesOf = (answer: Response): string =>
     .map((line) => line.split(";")[0])
     .join("; ")
 
+const read = { "x-forwarded-method": "GET" }
+
 const toOf = (answer: Response): URL => new URL(answer.headers.get("location") ?? "", issuer)
 
 /** Goes through the sign-in, and answers the cookie that the protected host has afterwards. */
 async function signIn(loginName: string, target = "/page?x=1&y=2") {
-  const begun = await ask({ target })
+  const begun = await ask({ target, headers: read })
   const browser = browserOf(provider)
   const visited = await browser.signIn(toOf(begun).pathname + toOf(begun).search, loginName)
   const back = new URL(visited.path)
@@ -204,8 +206,11 @@ describe("a host behind a proxy that asks", () => {
     expect((await ask({ at: "/check" })).status).toBe(401)
   })
 
-  test("comes back to the first page after a form that was sent too late", async () => {
-    const begun = await ask({ target: "/save", headers: { "x-forwarded-method": "POST" } })
+  test.each([
+    ["a form that was sent too late", { "x-forwarded-method": "POST" }],
+    ["a request whose method the proxy does not name", {}],
+  ])("comes back to the first page after %s", async (_, headers) => {
+    const begun = await ask({ target: "/save", headers })
     const browser = browserOf(provider)
     const { path } = await browser.signIn(toOf(begun).pathname + toOf(begun).search, "pat")
     const back = new URL(path)
@@ -295,6 +300,23 @@ describe("what a proxy says", () => {
     expect(await answer.text()).toContain(words)
     expect(answer.headers.get("location")).toBeNull()
   })
+
+  test.each(["remote_user", "Remote_User-Id", "remote.groups", "REMOTE_EMAIL"])(
+    "a request with %s, which programs take for ours, is refused, whoever signed in",
+    async (name) => {
+      const { cookie } = await signIn("pat")
+      const headers = { [name]: "admin" }
+      for (const at of ["", "/check"]) {
+        for (const target of ["/", "/public/x"]) {
+          const answer = await ask({ at, target, cookie, headers })
+          expect([answer.status, answer.headers.get("remote-user")]).toEqual([403, null])
+          expect(await answer.text()).toContain(name.toLowerCase())
+        }
+      }
+      expect((await ask({ cookie, headers: { "remote-user": "admin" } })).status).toBe(200)
+      expect((await ask({ cookie, headers: { "x-remote_user": "admin" } })).status).toBe(200)
+    },
+  )
 
   test("an application that is not there is refused", async () => {
     expect((await ask({ client: "1" })).status).toBe(403)

@@ -78,6 +78,14 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "a link from before its provider's authors were recorded with it",
   ],
   "What `Remote-User` contains": ["test/oauth/forward-auth.test.ts", "names the user as the"],
+  "A request to a protected program": [
+    "test/oauth/forward-auth.test.ts",
+    "which programs take for ours",
+  ],
+  "A request that must sign in first": [
+    "test/oauth/forward-auth.test.ts",
+    "whose method the proxy does not name",
+  ],
   "*Forgot password?* and links": [
     "test/login/forgot.test.ts",
     "where no mail server is active, the page says whom",

@@ -101,7 +101,8 @@ function gated(cx: Cx, at: Proxied, request: Request): Response {
     return isPage ? refused(cx, at, why) : told(403, text)
   }
   if (!isPage) return told(401, "Sign in first.")
-  const isRead = ["GET", "HEAD"].includes(request.headers.get("x-forwarded-method") ?? "GET")
+  // Where the proxy doesn't name the method, the request may be one that must not be repeated.
+  const isRead = ["GET", "HEAD"].includes(request.headers.get("x-forwarded-method") ?? "")
   const target = isRead ? at.target : "/"
   return beginWay(cx, at, request.headers.get("cookie"), { target })
 }

@@ -6,6 +6,7 @@ import {
 } from "../../domain/app/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
+import { identityHeaders } from "./identity.ts"
 
 /** A request that stands at a proxy, which asks whether to let it through. */
 export type Proxied = {
@@ -40,7 +41,23 @@ export function proxiedBy(cx: Cx, headers: Headers, clientId: string): Proxied {
   if (!target?.startsWith("/")) {
     throw proxyError("the proxy must say path and query in X-Forwarded-Uri")
   }
+  const alias = [...headers.keys()].find(isReadAsIdentity)
+  if (alias !== undefined) {
+    throw proxyError(
+      `the request has a header ${alias}, which many programs can't tell from one of ours: have the proxy remove it`,
+    )
+  }
   return { clientId, appId, state, origin: url.origin, target }
+}
+
+/**
+ * Whether CGI and its like (WSGI, Rack, PHP) read a header as one that names the user: to them
+ * `remote_user` and `remote.user` are `remote-user`. A proxy copies our headers by their exact
+ * names, so it would pass these on beside them.
+ */
+function isReadAsIdentity(name: string): boolean {
+  const read = name.replace(/[^a-z0-9]/g, "-")
+  return read !== name && identityHeaders.includes(read)
 }
 
 /** 403, which every proxy takes for a refusal. */

@@ -5,13 +5,16 @@ import { type Apache, apacheUris, settingsFor, startApache } from "../support/ap
 import { openBrowser } from "../support/browser.ts"
 import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
+import { startCgi } from "../support/proxy.ts"
 
 const present = needs("chromium") !== undefined && needs("apache") !== undefined
+const modules = "/usr/lib/apache2/modules"
 
 describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
   const folder = temporaryFolder()
   let service: Service
   let apache: Apache
+  let cgi: Awaited<ReturnType<typeof startCgi>> | undefined
   let browser: Browser
   let page: Page
 
@@ -39,9 +42,12 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
     })
     const { clientId, clientSecret } = app.oidcConfiguration ?? app.oidc
     const registration = { issuer: service.url, clientId, clientSecret }
-    apache = await startApache(folder.path, port, {
-      ...{ module: "auth_openidc", settings: settingsFor(registration, redirectUri) },
-    })
+    cgi = needs("python") ? await startCgi("python", folder.path) : undefined
+    const settings = `${settingsFor(registration, redirectUri)}
+LoadModule proxy_module ${modules}/mod_proxy.so
+LoadModule proxy_http_module ${modules}/mod_proxy_http.so
+${cgi ? `ProxyPass /protected/program http://${cgi.host}` : ""}`
+    apache = await startApache(folder.path, port, { module: "auth_openidc", settings })
     browser = await openBrowser()
     page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(60_000)
@@ -49,6 +55,7 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
   afterAll(async () => {
     await browser?.close()
     await apache?.stop()
+    await cgi?.stop()
     await service?.close()
     folder.remove()
   })
@@ -72,6 +79,23 @@ describe.runIf(present)("a page behind Apache's mod_auth_openidc", () => {
     await signIn()
     expect(await page.locator("#user").innerText()).toBe(owner.loginName)
     expect(await page.locator("#name").innerText()).not.toBe("(none)")
+  })
+
+  test.runIf(needs("python"))("has a WSGI program receive no claims from the client", async () => {
+    const names = ["preferred_username", "sub", "groups"].flatMap((claim) =>
+      ["_", "-"].flatMap((sign) => {
+        const name = `OIDC_CLAIM_${claim}`.replaceAll("_", sign)
+        return [name, name.toLowerCase(), name.replace("CLAIM_", "CLAIM-")]
+      }),
+    )
+    for (const name of names) {
+      const headers = { [name]: "forged" }
+      const answer = await page.request.get(`${apache.url}/protected/program`, { headers })
+      const received: Record<string, string> = await answer.json()
+      expect(received).toMatchObject({ HTTP_OIDC_CLAIM_PREFERRED_USERNAME: owner.loginName })
+      const forged = Object.keys(received).filter((key) => received[key]?.includes("forged"))
+      expect([name, ...forged]).toEqual([name])
+    }
   })
 
   test("signs out of both, and comes back to the page that it asked for", async () => {

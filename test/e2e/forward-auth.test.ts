@@ -93,6 +93,9 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
       })
       const shut = await fetch(`${url}/admin`, { ...made, redirect: "manual" })
       expect(shut.status).toBe(401)
+      const merged = { headers: { ...made.headers, remote_groups: "admin" } }
+      const alias = await (await fetch(`${url}/public/x`, merged)).json()
+      expect(alias).toMatchObject({ user: "", groups: "" })
       const dodging = await fetch(`${url}/public/%2e%2e/admin`, { redirect: "manual" })
       expect(dodging.status).toBe(401)
 

@@ -75,6 +75,16 @@ export const prerequisites = {
     why: "the tests of a log that nodes share in PostgreSQL",
     remedy: "apt-get install postgresql",
   },
+  python: {
+    names: ["python3"],
+    why: "the tests of how WSGI programs read headers",
+    remedy: "apt-get install python3",
+  },
+  php: {
+    names: ["php"],
+    why: "the tests of how PHP programs read headers",
+    remedy: "apt-get install php-cli",
+  },
   gcc: {
     names: ["gcc"],
     why: "the tests of disks that lose power or refuse, whose helpers are a few lines of C",

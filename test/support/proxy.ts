@@ -2,6 +2,7 @@ import { spawn } from "node:child_process"
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { join } from "node:path"
+import { freePort } from "./latchkey.ts"
 import { needs } from "./prerequisite.ts"
 import { until } from "./wait.ts"
 
@@ -128,4 +129,49 @@ export async function startProgram(): Promise<Started & { readonly port: number 
   const port = typeof bound === "object" && bound ? bound.port : 0
   const stop = () => new Promise<void>((done) => server.close(() => done()))
   return { port, stop }
+}
+
+const wsgi = `import json, sys
+from wsgiref.simple_server import make_server, WSGIRequestHandler
+class Quiet(WSGIRequestHandler):
+    def log_message(self, *line): pass
+def program(environ, start):
+    start("200 OK", [("Content-Type", "application/json")])
+    length = len(environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)))
+    names = {name: value for name, value in environ.items() if name.startswith("HTTP_")}
+    names["REQUEST_METHOD"] = environ["REQUEST_METHOD"]
+    names["BODY_LENGTH"] = str(length)
+    return [json.dumps(names).encode()]
+make_server("127.0.0.1", int(sys.argv[1]), program, handler_class=Quiet).serve_forever()
+`
+
+const php = "<?php header('Content-Type: application/json'); echo json_encode($_SERVER);"
+
+export type CgiKind = "python" | "php"
+
+/** A program that reads headers as CGI does, and returns its variables: wsgiref, or PHP. */
+export async function startCgi(
+  kind: CgiKind,
+  folder: string,
+): Promise<Started & { readonly host: string }> {
+  const binary = needs(kind)
+  if (!binary) throw new Error(`no ${kind} on this machine`)
+  const host = `127.0.0.1:${await freePort()}`
+  const script = join(folder, `program.${kind}`)
+  writeFileSync(script, kind === "python" ? wsgi : php)
+  const args = kind === "python" ? [script, host.replace(/.*:/, "")] : ["-S", host, script]
+  const child = spawn(binary, args, { stdio: "ignore" })
+  const ended = new Promise<void>((done) => child.once("exit", () => done()))
+  const stop = () => {
+    child.kill("SIGTERM")
+    return ended
+  }
+  const answers = async () => (await fetch(`http://${host}/`).catch(() => undefined))?.ok
+  await until(answers, { what: () => `${kind} to start`, limitMs: 60_000 }).catch(
+    async (cause: unknown) => {
+      await stop()
+      throw cause
+    },
+  )
+  return { host, stop }
 }

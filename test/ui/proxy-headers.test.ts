@@ -4,7 +4,7 @@ import { identityHeaders } from "../../src/oauth/forward/identity.ts"
 import { snippetsOf } from "../../ui/console/application/snippets.ts"
 import { freePort, temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type ProxyKind, startProxy } from "../support/proxy.ts"
+import { type CgiKind, type ProxyKind, startCgi, startProxy } from "../support/proxy.ts"
 
 /** Headers by which a client may try to pass for somebody else. */
 const forged = {
@@ -15,13 +15,30 @@ const forged = {
 /** What Latchkey returns for a request that is allowed without a user. */
 const nobody = Object.fromEntries(identityHeaders.map((name) => [name, ""]))
 
+/** Every spelling of a header that some program takes for the same. */
+const spellings = (name: string): readonly string[] =>
+  ["-", "_", "."].flatMap((sign) => {
+    const spelled = name.replaceAll("-", sign)
+    return [spelled, spelled.toUpperCase(), spelled.replace(/\b\w/g, (sign) => sign.toUpperCase())]
+  })
+
+/** What the stand-in for Latchkey received. */
+let requests: { path: string; method: string | undefined; names: readonly string[] }[] = []
+/** Whether it lets requests pass. */
+let isOpen = true
 let latchkey: Server
 /** The protected program, which returns the headers that it receives. */
 let program: Server
 const folder = temporaryFolder()
 
 beforeAll(async () => {
-  latchkey = await listen(createServer((_, response) => void response.writeHead(200, nobody).end()))
+  latchkey = await listen(
+    createServer(({ url = "", headers }, response) => {
+      const method = headers["x-forwarded-method"]?.toString()
+      requests.push({ path: url.replace(/.*\//, ""), method, names: Object.keys(headers) })
+      response.writeHead(isOpen ? 200 : 401, nobody).end()
+    }),
+  )
   program = await listen(
     createServer((request, response) => void response.end(JSON.stringify(request.headers))),
   )
@@ -42,39 +59,137 @@ function hostOf(server: Server): string {
   return `127.0.0.1:${typeof address === "object" && address ? address.port : 0}`
 }
 
-function settingsOf(name: string, port: number): string {
+function settingsOf(name: string, port: number, host = hostOf(program)): string {
   const [{ text = "" } = {}] = snippetsOf({
     ...{ issuer: `http://${hostOf(latchkey)}`, clientId: "1", secret: undefined, auth: "none" },
     ...{ isApi: false, at: (endpoint: string) => endpoint, passphrase: "" },
     redirectUris: [`http://localhost:${port}/.latchkey/callback`],
   }).filter((snippet) => snippet.name === name)
-  return text.replaceAll("127.0.0.1:8000", hostOf(program))
+  return text.replaceAll("127.0.0.1:8000", host)
 }
 
-const proxies: readonly (readonly [ProxyKind, (port: number) => string])[] = [
-  ["nginx", (port) => `server {\nlisten 127.0.0.1:${port};\n${settingsOf("nginx", port)}\n}`],
+type Settings = (port: number, host?: string) => string
+
+/** A server block, where nginx passes on headers with an underscore. */
+const nginxSettings: Settings = (port, host) => `server {
+listen 127.0.0.1:${port};
+underscores_in_headers on;
+${settingsOf("nginx", port, host)}
+}`
+
+const proxies: readonly (readonly [ProxyKind, Settings])[] = [
+  ["nginx", nginxSettings],
   [
     "caddy",
-    (port) =>
-      settingsOf("Caddy", port).replace(`localhost:${port} {`, `http://localhost:${port} {`),
+    (port, host) =>
+      settingsOf("Caddy", port, host).replace(`localhost:${port} {`, `http://localhost:${port} {`),
   ],
 ]
 
+const cgiKinds: readonly CgiKind[] = ["python", "php"]
+
+async function behind<T>(
+  [kind, settings]: readonly [ProxyKind, Settings],
+  host: string,
+  act: (url: string) => Promise<T>,
+): Promise<T> {
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  const own = `${folder.path}/${kind}-${port}`
+  const proxy = await startProxy(kind, { folder: own, url, settings: settings(port, host) })
+  requests = []
+  try {
+    return await act(url)
+  } finally {
+    isOpen = true
+    await proxy.stop()
+  }
+}
+
 describe.each(proxies)("the settings for %s", (kind, settings) => {
   test.runIf(needs(kind))("remove every identity header that a client sends", async () => {
-    const port = await freePort()
-    const url = `http://localhost:${port}`
-    const own = `${folder.path}/${kind}`
-    const proxy = await startProxy(kind, { folder: own, url, settings: settings(port) })
-    try {
+    await behind([kind, settings], hostOf(program), async (url) => {
       const answer = await fetch(url, { headers: forged })
       const received: Record<string, string> = await answer.json()
       const left = Object.entries(received).filter(
         ([name, value]) => name.startsWith("remote") && value !== "",
       )
       expect(left).toEqual([])
+    })
+  })
+
+  describe.each(cgiKinds)("in front of %s", (language) => {
+    test.runIf(needs(kind) && needs(language))("remove them in every spelling", async () => {
+      const cgi = await startCgi(language, folder.path)
+      try {
+        await behind([kind, settings], cgi.host, async (url) => {
+          for (const spelling of identityHeaders.flatMap(spellings)) {
+            const received: Record<string, string> = await (
+              await fetch(url, { headers: { [spelling]: "forged", "X-Other_Header": "kept" } })
+            ).json()
+            const forgedIn = Object.keys(received).filter((name) => received[name] === "forged")
+            expect([spelling, ...forgedIn]).toEqual([spelling])
+            expect(Object.values(received)).toContain("kept")
+          }
+        })
+      } finally {
+        await cgi.stop()
+      }
+    })
+  })
+})
+
+describe.runIf(needs("nginx"))("the settings for nginx", () => {
+  const nginx = ["nginx", nginxSettings] as const
+
+  test("name the method of a request, also where it has to sign in first", async () => {
+    await behind(nginx, hostOf(program), async (url) => {
+      isOpen = false
+      for (const method of ["POST", "GET"]) await fetch(`${url}/save`, { method })
+      expect(requests.map(({ path, method }) => ({ path, method }))).toEqual([
+        { path: "check", method: "POST" },
+        { path: "ask", method: "POST" },
+        { path: "check", method: "GET" },
+        { path: "ask", method: "GET" },
+      ])
+    })
+  })
+
+  test("take no method from the client", async () => {
+    await behind(nginx, hostOf(program), async (url) => {
+      await fetch(`${url}/.latchkey/sign-in`, { headers: { "x-forwarded-method": "GET" } })
+      expect(requests).toMatchObject([{ path: "sign-in", method: undefined }])
+    })
+  })
+
+  test("leave it to Latchkey to refuse what only an unusual nginx passes on", async () => {
+    const careless: Settings = (port, host) =>
+      nginxSettings(port, host).replace("underscores_in_headers on", "ignore_invalid_headers off")
+    await behind(["nginx", careless], hostOf(program), async (url) => {
+      for (const name of ["remote_user", "remote.groups"]) {
+        requests = []
+        await fetch(url, { headers: { [name]: "forged" } })
+        expect(requests.map(({ names }) => names.includes(name))).toEqual([true])
+      }
+    })
+  })
+
+  test.runIf(needs("python"))("let pass an upload that the program accepts", async () => {
+    const cgi = await startCgi("python", folder.path)
+    const accepting: Settings = (port, host) =>
+      nginxSettings(port, host).replace("location / {", "location / {\nclient_max_body_size 40m;")
+    const body = Buffer.alloc(30 * 2 ** 20)
+    try {
+      await behind(["nginx", accepting], cgi.host, async (url) => {
+        const upload = await fetch(url, { method: "POST", body })
+        expect(upload.status).toBe(200)
+        expect(await upload.json()).toMatchObject({ BODY_LENGTH: String(body.length) })
+        isOpen = false
+        const refused = await fetch(url, { method: "POST", body })
+        expect(refused.status).toBe(401)
+      })
     } finally {
-      await proxy.stop()
+      await cgi.stop()
     }
   })
 })

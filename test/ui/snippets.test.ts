@@ -167,6 +167,17 @@ describe("what is pasted into other software", () => {
     },
   )
 
+  it("has Traefik remove identity headers in every spelling", () => {
+    const [, pattern = ""] =
+      /authResponseHeadersRegex: "\(\?i\)(.*)"/.exec(named("Traefik").text) ?? []
+    for (const name of identityHeaders) {
+      for (const sign of ["-", "_", "."]) {
+        expect(name.replaceAll("-", sign)).toMatch(new RegExp(pattern || "$.", "i"))
+      }
+    }
+    expect("x-remote-user").not.toMatch(new RegExp(pattern, "i"))
+  })
+
   it("takes no pattern for an address", () => {
     const { text } = named(".env", { redirectUris: ["https://*.example.org/cb"] })
     expect(text).not.toContain("*")

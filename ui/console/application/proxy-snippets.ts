@@ -50,7 +50,9 @@ function nginx(at: Proxied): Snippet {
   const { host, upstream, path } = at
   const variable = (name: string) => `$upstream_http_${name.toLowerCase().replaceAll("-", "_")}`
   const own = (name: string) => name.toLowerCase().replaceAll("-", "_")
-  const asked = `  proxy_pass_request_body off;
+  // nginx checks the size of a body even where it doesn't pass it on.
+  const asked = `  client_max_body_size 0;
+  proxy_pass_request_body off;
   proxy_set_header Content-Length "";
   proxy_set_header X-Forwarded-Host ${host};
   proxy_set_header X-Forwarded-Uri $request_uri;`
@@ -58,21 +60,44 @@ function nginx(at: Proxied): Snippet {
 location / {
   auth_request /.latchkey/check;
   error_page 401 403 = /.latchkey/ask;
+  auth_request_set $latchkey_method $request_method;
 ${told.map((name) => `  auth_request_set $latchkey_${own(name)} ${variable(name)};`).join("\n")}
 ${told.map((name) => `  proxy_set_header ${name} $latchkey_${own(name)};`).join("\n")}
+  # Many programs can't tell these from the headers above, so nobody may send them.
+${told
+  .flatMap(otherSpellings)
+  .map((name) => `  proxy_set_header ${name} "";`)
+  .join("\n")}
   proxy_set_header Host $http_host;
   proxy_pass http://127.0.0.1:8000;
 }
 location = /.latchkey/check {
   internal;
 ${asked}
+  proxy_set_header X-Forwarded-Method $request_method;
   proxy_pass http://${upstream}${path}/check;
 }
 location /.latchkey/ {
 ${asked}
+  # error_page turns every request into a GET.
+  proxy_set_header X-Forwarded-Method $latchkey_method;
   proxy_pass http://${upstream}${path}/;
 }`
   return snippet("nginx", at, text)
+}
+
+/**
+ * The names that CGI and its like (WSGI, Rack) read as one of ours: they put an underscore in place
+ * of each hyphen. nginx passes them on where `underscores_in_headers` is on.
+ */
+function otherSpellings(name: string): readonly string[] {
+  const [first = "", ...others] = name.split("-")
+  return others
+    .reduce(
+      (starts, word) => starts.flatMap((start) => [`${start}-${word}`, `${start}_${word}`]),
+      [first],
+    )
+    .filter((spelling) => spelling !== name)
 }
 
 /** Some programs take `Remote_User` for `Remote-User`, so every header of the kind is removed. */
@@ -100,6 +125,8 @@ function traefik(at: Proxied): Snippet {
         address: "http://${upstream}${path}"
         authResponseHeaders:
 ${told.map((name) => `          - ${name}`).join("\n")}
+        # Removes what clients send in other spellings, such as Remote_User.
+        authResponseHeadersRegex: "(?i)^Remote"
   routers:
     app:
       rule: "Host(\`${host}\`)"

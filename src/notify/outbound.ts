@@ -1,13 +1,16 @@
 import { isIP } from "node:net"
+import { networkInterfaces } from "node:os"
 import type { Clock } from "../kernel/clock.ts"
 import { traced } from "../kernel/lane/trace.ts"
-import { matcherOf } from "../kernel/net/address.ts"
+import { isLoopback, matcherOf } from "../kernel/net/address.ts"
 import type { Network } from "../kernel/net/network.ts"
 import {
+  isInternalAddress,
   isPublicAddress,
   type Outbound,
   type OutboundAllowed,
   type OutboundRequest,
+  type Reach,
 } from "../kernel/net/outbound.ts"
 
 export type OutboundParts = Pick<Network, "resolve" | "send"> & {
@@ -15,12 +18,17 @@ export type OutboundParts = Pick<Network, "resolve" | "send"> & {
   readonly allow: readonly OutboundAllowed[]
 }
 
+type WebParts = OutboundParts & {
+  /** What this process listens on: a permission for a private network does not lead there. */
+  readonly ownPorts?: readonly number[]
+}
+
 /**
  * The one way out to addresses that people enter: whoever may enter one must not reach what only
  * this machine can reach. A name is resolved once, its address is judged, and the connection goes
  * to that very address. Redirects are answers, never followed.
  */
-export function outboundOf(parts: OutboundParts): Outbound {
+export function outboundOf(parts: WebParts): Outbound {
   const mayReach = reachable(parts.allow)
   const sent: Outbound = async (request) => {
     const { signal, stop } = deadline(parts.clock, request)
@@ -32,6 +40,37 @@ export function outboundOf(parts: OutboundParts): Outbound {
   }
   return (request) => traced("http", () => sent(request))
 }
+
+/** Tells where an address leads, without a request to it. */
+export function reachOf({ resolve, clock, allow, ownPorts = [] }: Omit<WebParts, "send">) {
+  const mayReach = reachable(allow)
+  return async (text: string): Promise<Reach> => {
+    const url = webUrl(text)
+    const host = hostOf(url)
+    const { signal, stop } = deadline(clock, {})
+    const found = isIP(host) === 0 ? Promise.race([resolve(host), aborted(signal)]) : [host]
+    // A name that nobody knows, and one that nobody answers for.
+    const addresses = await Promise.resolve(found).catch(() => [])
+    stop()
+    if (addresses.length === 0) return "unknown_host"
+    if (addresses.some((address) => mayReach(host, address))) return "open"
+    const isInside = addresses.some((address) => mayBeAllowed(address, url, ownPorts))
+    return isInside ? "private_network" : "forbidden"
+  }
+}
+
+/** Whether an administrator may allow an address, at the port of a URL. */
+const mayBeAllowed = (address: string, url: URL, ownPorts: readonly number[]): boolean =>
+  isInternalAddress(address) && !(ownPorts.includes(portOf(url)) && isOwnAddress(address))
+
+const portOf = ({ port, protocol }: URL): number =>
+  port === "" ? (protocol === "https:" ? 443 : 80) : Number(port)
+
+const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, "")
+
+const isOwnAddress = (address: string): boolean =>
+  isLoopback(address) ||
+  Object.values(networkInterfaces()).some((all) => all?.some((own) => own.address === address))
 
 export type MayReach = (host: string, address: string) => boolean
 
@@ -63,13 +102,15 @@ export async function addressOf(
 type Bounds = { readonly mayReach: MayReach; readonly signal: AbortSignal }
 
 async function send(
-  { resolve, send }: OutboundParts,
+  { resolve, send, ownPorts = [] }: WebParts,
   request: OutboundRequest,
   { mayReach, signal }: Bounds,
 ) {
   const url = webUrl(request.url)
-  const host = url.hostname.replace(/^\[|\]$/g, "")
-  const address = await addressOf(resolve, host, mayReach)
+  const host = hostOf(url)
+  const isAllowed: MayReach = (name, address) =>
+    mayReach(name, address) || (request.isPrivate === true && mayBeAllowed(address, url, ownPorts))
+  const address = await addressOf(resolve, host, isAllowed)
   const authority = url.host
   url.hostname = isIP(address) === 6 ? `[${address}]` : address
   const response = await send(url, {
@@ -127,7 +168,10 @@ async function bodyOf(response: Response, most: number): Promise<string> {
 const timeoutStandard = 5_000
 const timeoutMax = 270_000
 
-function deadline(clock: Clock, { timeoutMs = timeoutStandard }: OutboundRequest) {
+function deadline(
+  clock: Clock,
+  { timeoutMs = timeoutStandard }: Pick<OutboundRequest, "timeoutMs">,
+) {
   const ms = Math.min(timeoutMs, timeoutMax)
   const controller = new AbortController()
   const timer = clock.after(ms, () =>

@@ -13,7 +13,7 @@ import { systemNetwork } from "../kernel/net/network.ts"
 import type { Outbound, Outside } from "../kernel/net/outbound.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
 import { directoriesOf } from "../notify/ldap.ts"
-import { outboundOf } from "../notify/outbound.ts"
+import { outboundOf, reachOf } from "../notify/outbound.ts"
 import { mailerOf } from "../notify/smtp.ts"
 import {
   type Calls,
@@ -181,14 +181,15 @@ function servicesOn(
   { store, secrets, meters, tracing, catching = (outside) => outside }: Made,
 ): ServerServices {
   const way = { ...systemNetwork, clock: systemClock, allow: config.outboundAllow }
-  const outbound = outboundOf(way)
+  const web = { ...way, ownPorts: portsOf(config) }
+  const outbound = outboundOf(web)
   const shared: Services = {
     clock: systemClock,
     ids: idsOf(systemClock, (store.node ?? store.worker)?.part ?? 0, store.newest()),
     random: systemRandom,
     secrets: secrets(store, systemRandom, master),
     outside: catching({
-      ...{ send: outbound, texts: systemNetwork.texts },
+      ...{ send: outbound, reach: reachOf(web), texts: systemNetwork.texts },
       ...{
         mail: mailerOf({ ...way, mailAllow: config.mailAllow }),
         directories: directoriesOf(way),
@@ -221,6 +222,12 @@ function servicesOn(
     }),
   }
 }
+
+/** The ports that this process answers at, whatever it is behind. */
+const portsOf = (config: Start["config"]): readonly number[] =>
+  [config.listen, config.grpcListen, config.metricsListen, config.redirectListen].flatMap(
+    (place) => (place && "port" in place ? [place.port] : []),
+  )
 
 /** Who comes by our socket was let through by its mode. */
 function isProxyOf({ trustedProxies }: Start["config"]): ServerServices["isProxy"] {

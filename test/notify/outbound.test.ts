@@ -1,11 +1,13 @@
+import { networkInterfaces } from "node:os"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { manualClock, systemClock } from "../../src/kernel/clock.ts"
 import {
+  isInternalAddress,
   isPublicAddress,
   type OutboundAllowed,
   outboundAllowedOf,
 } from "../../src/kernel/net/outbound.ts"
-import { outboundOf } from "../../src/notify/outbound.ts"
+import { outboundOf, reachOf } from "../../src/notify/outbound.ts"
 
 const allowed = (...texts: readonly string[]): readonly OutboundAllowed[] =>
   texts.map((text) => outboundAllowedOf(text) ?? { host: "nothing" })
@@ -133,6 +135,106 @@ describe("what is allowed by name or by address is called", () => {
     const call = outbound(post("https://app.example.com/"))
     await (isCalled ? call : expect(call).rejects.toThrow())
     expect(sent).toHaveLength(isCalled ? 1 : 0)
+  })
+})
+
+describe("an address in a private network that an administrator has allowed", () => {
+  const inside = [
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.1.1",
+    "100.64.0.1",
+    "127.0.0.1",
+    "::1",
+    "fd12::1",
+  ]
+  const never = [
+    ...["169.254.169.254", "169.254.1.1", "fe80::1", "fd00:ec2::254", "100.100.100.200"],
+    ...["0.0.0.0", "::", "224.0.0.1", "255.255.255.255", "::ffff:10.0.0.1", "64:ff9b::7f00:1"],
+    ...["198.18.0.1", "not an address"],
+  ]
+  const permitted = { ...post("http://nas.lan:5000/out"), isPrivate: true }
+
+  test.each(inside)("%s is called, for this request alone", async (address) => {
+    const { outbound, sent } = tracing([address])
+    await expect(outbound({ ...permitted, isPrivate: false })).rejects.toThrow("outbound_allow")
+    await outbound(permitted)
+    expect(sent.map(({ url }) => new URL(url).port)).toEqual(["5000"])
+    await expect(outbound(post(permitted.url))).rejects.toThrow("outbound_allow")
+  })
+
+  test.each(never)("%s is not called", async (address) => {
+    const { outbound, sent } = tracing([address])
+    await expect(outbound(permitted)).rejects.toThrow("outbound_allow")
+    expect(sent).toEqual([])
+  })
+
+  const own = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
+  const ours = ["127.0.0.1", "127.8.8.8", "::1", ...own.map(({ address }) => address)]
+  test.each(ours.filter(isInternalAddress))(
+    "a port of this process at %s is not called",
+    async (address) => {
+      const parts = { clock: systemClock, resolve: async () => [address], allow: [] }
+      const sent: URL[] = []
+      const send = async (url: URL) => {
+        sent.push(url)
+        return new Response()
+      }
+      const outbound = outboundOf({ ...parts, ownPorts: [8080, 80], send } as never)
+      for (const url of ["http://nas.lan:8080/", "http://nas.lan/", "http://nas.lan:80/"]) {
+        await expect(outbound({ ...permitted, url })).rejects.toThrow("not a host on the internet")
+        expect(await reachOf({ ...parts, ownPorts: [8080, 80] })(url)).toBe("forbidden")
+      }
+      await outbound({ ...permitted, url: "http://nas.lan:8081/" })
+      expect(sent).toHaveLength(1)
+    },
+  )
+
+  test("is judged anew by what its name means each time, and that is called", async () => {
+    const answers = [["10.0.0.1"], ["169.254.169.254"], ["10.0.0.2", "169.254.169.254"]]
+    const sent: string[] = []
+    const outbound = outboundOf({
+      ...{ clock: systemClock, allow: [], resolve: async () => answers.shift() ?? [] },
+      send: async (url: URL) => {
+        sent.push(url.hostname)
+        return new Response()
+      },
+    } as never)
+    await outbound(permitted)
+    await expect(outbound(permitted)).rejects.toThrow()
+    await outbound(permitted)
+    expect(sent).toEqual(["10.0.0.1", "10.0.0.2"])
+    expect(answers).toEqual([])
+  })
+})
+
+describe("where an address leads", () => {
+  const reach = (addresses: readonly string[], url = "http://nas.lan/", ...allow: string[]) =>
+    reachOf({ clock: systemClock, resolve: async () => addresses, allow: allowed(...allow) })(url)
+
+  test.each([
+    ["93.184.216.34", "open"],
+    ["10.0.0.1", "private_network"],
+    ["127.0.0.1", "private_network"],
+    ["fd12::1", "private_network"],
+    ["169.254.169.254", "forbidden"],
+    ["fe80::1", "forbidden"],
+  ])("%s: %s", async (address, expected) => {
+    expect(await reach([address])).toBe(expected)
+    const host = address.includes(":") ? `[${address}]` : address
+    expect(await reach([], `http://${host}/`)).toBe(expected)
+    expect(await reach([address], undefined, "nas.lan")).toBe("open")
+  })
+
+  test("is unknown where a name has no address, or nobody answers for it", async () => {
+    expect(await reach([])).toBe("unknown_host")
+    const lost = { clock: systemClock, allow: [], resolve: () => Promise.reject(new Error("gone")) }
+    expect(await reachOf(lost)("http://nas.lan/")).toBe("unknown_host")
+    const clock = manualClock(0)
+    const silent = { clock, allow: [], resolve: () => new Promise<never>(() => {}) }
+    const asked = reachOf(silent)("http://nas.lan/")
+    clock.advance(5_000)
+    expect(await asked).toBe("unknown_host")
   })
 })
 

@@ -4,6 +4,6 @@ const nobody = () => Promise.reject(new Error("nobody answers"))
 
 /** A world outside in which nobody answers. */
 export const nowhere: Outside = {
-  ...{ send: nobody, texts: nobody, mail: nobody },
+  ...{ send: nobody, reach: nobody, texts: nobody, mail: nobody },
   directories: { find: nobody, prove: nobody },
 }

@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { type Range, rangeOf, within } from "./address.ts"
+import { isLoopback, type Range, rangeOf, within } from "./address.ts"
 import type { Directories } from "./directory.ts"
 import type { SendMail } from "./mail.ts"
 
@@ -15,6 +15,11 @@ export type OutboundRequest = {
   readonly sizeMax?: number
   /** Headers of the answer that are wanted, in small letters. */
   readonly told?: readonly string[]
+  /**
+   * Whether an administrator of the instance has allowed this address in a private network. It
+   * opens neither link-local addresses nor what this process listens on.
+   */
+  readonly isPrivate?: boolean
 }
 
 export type OutboundReply = {
@@ -32,9 +37,17 @@ export type OutboundReply = {
  */
 export type Outbound = (request: OutboundRequest) => Promise<OutboundReply>
 
+/**
+ * Where an address leads: to a host that may be called as it is, into a private network where an
+ * administrator may allow it, to where it never may, or nowhere that is known.
+ */
+export type Reach = "open" | "private_network" | "forbidden" | "unknown_host"
+
 /** What calls may ask of the world outside: the guarded way out, and the records of names. */
 export type Outside = {
   readonly send: Outbound
+  /** Where an address of the web leads now; nothing is sent there. */
+  readonly reach: (url: string) => Promise<Reach>
   /** Hands a mail to the SMTP server that somebody entered. */
   readonly mail: SendMail
   /** Asks LDAP servers that somebody entered. */
@@ -80,6 +93,18 @@ export function isPrivateNetwork(address: string): boolean {
   if (isIP(address) === 4) return isPrivateV4(address)
   return isUniqueLocal(address) && !isMetadata(address)
 }
+
+/**
+ * Addresses in a network of one's own: those of private networks, of overlay networks (RFC 6598)
+ * and of this machine. Link-local addresses and those of cloud metadata are none.
+ */
+export const isInternalAddress = (address: string): boolean =>
+  isPrivateNetwork(address) ||
+  isLoopback(address) ||
+  (isShared(address) && !isSharedMetadata(address))
+
+const isShared = within("100.64.0.0/10")
+const isSharedMetadata = within("100.100.100.200/32")
 
 const isPrivateV4 = within("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 const isUniqueLocal = within("fc00::/7")

@@ -27,7 +27,13 @@ export type { EventFilter } from "./log/event-window.ts"
 export type { Moved, Moving } from "./move/move.ts"
 export { type OpenOptions, openNode, openStore } from "./open.ts"
 export { isPassing } from "./patience.ts"
-export { failedEvents, removeFailedEvent, retryFailedEvents } from "./reactor/book.ts"
+export {
+  type FailureSummary,
+  failedEvents,
+  failureSummary,
+  removeFailedEvent,
+  retryFailedEvents,
+} from "./reactor/book.ts"
 export type { DueWork, FailedEvent, Reactor, ReactorStanding, Reactors } from "./reactor/reactor.ts"
 export { runReactors } from "./reactor/runner.ts"
 export { type Pruner, runPruner } from "./retention/pruner.ts"

@@ -1,5 +1,6 @@
 import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { noticeFailures } from "../../src/domain/app/back-channel.ts"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
 import { publicKeys, verifyJwt } from "../../src/domain/key/index.ts"
 import { createOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
@@ -17,6 +18,7 @@ import { breakerOf } from "../../src/kernel/breaker.ts"
 import type { OutboundRequest } from "../../src/kernel/net/outbound.ts"
 import { backChannelLogout } from "../../src/oauth/index.ts"
 import { type Reactors, runReactors } from "../../src/store/index.ts"
+import { driveClock, until } from "../support/wait.ts"
 import {
   answerOf,
   askToken,
@@ -266,6 +268,46 @@ test("what keeps failing is a failed event that says who and why, and can be ret
   provider.clock.advance(30_000)
   expect(await running.retry("back-channel-logout", failed?.position ?? 0)).toBe(true)
   expect(running.failed()).toEqual([])
+})
+
+test("what was not delivered is counted for each application, until it arrives", async () => {
+  await provider.addPerson("pat")
+  const [good, bad] = [await listening("good"), await listening("bad")]
+  const browser = browserOf(provider)
+  await enter(browser, good)
+  const { id_token } = await enter(browser, bad)
+  answers.set(uriOf("bad"), () => 503)
+  await leave(browser, id_token)
+  await told()
+  const [failed] = running.failed()
+  const failures = noticeFailures(provider.cx(), bad.id)
+  expect(failures).toEqual({
+    count: 1,
+    last: failed?.last,
+    next: (failed?.last ?? 0) + 30_000,
+    reason: "it answered with status 503",
+  })
+  expect(noticeFailures(provider.cx(), good.id)).toBeUndefined()
+  expect(noticeFailures(provider.cx({ instance: "i2" }), bad.id)).toBeUndefined()
+  answers.clear()
+  const gone = until(() => noticeFailures(provider.cx(), bad.id) === undefined)
+  await driveClock(gone, () => provider.clock.advance(1000))
+  expect(running.failed()).toEqual([])
+})
+
+test("the permission for a private network goes with its own address alone", async () => {
+  await provider.addPerson("pat")
+  const allowing = { backChannelLogoutUri: "http://nas.lan:5000/out", isBackChannelPrivate: true }
+  const [nas, other] = [await provider.addClient(allowing), await listening("other")]
+  const browser = browserOf(provider)
+  await enter(browser, nas)
+  const { id_token } = await enter(browser, other)
+  await leave(browser, id_token)
+  const sent = (await told()).map(({ url, isPrivate }) => [url, isPrivate])
+  expect(sent.toSorted()).toEqual([
+    ["http://nas.lan:5000/out", true],
+    [uriOf("other"), false],
+  ])
 })
 
 test("one that does not answer is left alone after five tries, for half a minute", async () => {

@@ -47,7 +47,7 @@ export type Provider = World & {
   readonly ownProjectId: string
   /** Sends a request as it would come in from a listener. */
   readonly send: (path: string, init?: RequestInit, more?: Partial<Call>) => Promise<Response>
-  readonly addClient: (oidc?: Partial<app.OidcConfig>, projectId?: string) => Promise<NewClient>
+  readonly addClient: (oidc?: app.OidcInput, projectId?: string) => Promise<NewClient>
   readonly addPerson: (userName: string, orgId?: string) => Promise<string>
 }
 
@@ -172,7 +172,7 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
       (await login(request, call, url))
     return answer ?? new Response(null, { status: 404 })
   }
-  const addClient = async (oidc: Partial<app.OidcConfig> = {}, inProject = projectId) => {
+  const addClient = async (oidc: app.OidcInput = {}, inProject = projectId) => {
     const appId = cx.ids.next()
     const made = await app.createApplication(cx, appId, {
       projectId: inProject,

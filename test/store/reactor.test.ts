@@ -283,7 +283,7 @@ test("an event that is given up is told, once, and held against nobody else", as
   refusals.set("1", 99)
   const told: unknown[] = []
   running = runReactors(world.store, world.clock, [reactor], {
-    gaveUp: (name, { type, position }, error) => told.push([name, type, position, error]),
+    postponed: (name, { type, position }, error) => told.push([name, type, position, error]),
   })
   await openAccount(world.cx(), "1", { name: "ada" })
   await openAccount(world.cx(), "2", { name: "bob" })
@@ -311,7 +311,7 @@ describe("a disk that is full or locked for a while", () => {
     running = runReactors(world.store, world.clock, [reactor], {
       stuck: (name, cause) => heard.push(`${name}: ${world.store.faultOf(cause)?.id}`),
       freed: (name) => heard.push(`${name} goes on`),
-      gaveUp: (name) => heard.push(`${name} gave up`),
+      postponed: (name) => heard.push(`${name} postponed`),
     })
     const goOn = refuse()
     const turns = async () => {

@@ -2,6 +2,7 @@ import { managementCredentials } from "./binding/v1.ts"
 import { settings } from "./binding/v1-settings.ts"
 import { management, projectV2, v2 } from "./binding/v2.ts"
 import { v2credential } from "./binding/v2-credential.ts"
+import { v2logout } from "./binding/v2-logout.ts"
 import { v2search } from "./binding/v2-search.ts"
 
 export { newOidc, toOidc } from "./binding/v2-oidc.ts"
@@ -11,6 +12,7 @@ export const shares = [
   v2,
   v2search,
   v2credential,
+  v2logout,
   projectV2,
   management,
   managementCredentials,

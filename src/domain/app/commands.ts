@@ -13,11 +13,10 @@ import {
   hasSecret,
   isGone,
   type OidcApp,
-  type OidcConfig,
   type SamlApp,
   type SamlConfig,
 } from "./model.ts"
-import { checkLogin, checkOidc, oidcDefaults } from "./oidc.ts"
+import { checkLogin, checkOidc, type OidcInput, oidcDefaults, privateOriginOf } from "./oidc.ts"
 import {
   checkResources,
   releaseAddress,
@@ -30,7 +29,7 @@ import { firstSecret, newSecret, type SecretHash, secretErasure } from "./secret
 import { appIdsOf, mustExist } from "./view.ts"
 
 export type AppKind =
-  | { readonly kind: "oidc"; readonly oidc: Partial<OidcConfig> }
+  | { readonly kind: "oidc"; readonly oidc: OidcInput }
   | { readonly kind: "api"; readonly api: ApiConfig }
   | { readonly kind: "saml"; readonly saml: SamlConfig }
 
@@ -94,7 +93,7 @@ export async function createApplication(
 
 export type ApplicationChange = {
   readonly name?: string
-  readonly oidc?: Partial<OidcConfig>
+  readonly oidc?: OidcInput
   readonly api?: Partial<ApiConfig>
   readonly saml?: Partial<SamlConfig>
 }
@@ -184,7 +183,10 @@ function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppE
     checkLogin(config.saml.loginVersion)
     return { type: "project.application.config.saml.added", data: config.saml }
   }
-  const oidc = { ...oidcDefaults, ...config.oidc }
+  const { isBackChannelPrivate, ...given } = config.oidc
+  const added = { ...oidcDefaults, ...given }
+  const backChannelPrivate = privateOriginOf(cx, added, isBackChannelPrivate)
+  const oidc = { ...added, ...(backChannelPrivate !== "" && { backChannelPrivate }) }
   checkOidc(cx, oidc)
   return { type: "project.application.config.oidc.added", data: { ...oidc, clientId } }
 }
@@ -192,9 +194,14 @@ function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppE
 function oidcChanges(
   cx: Decision,
   { oidc }: OidcApp,
-  input: Partial<OidcConfig>,
+  { isBackChannelPrivate, ...input }: OidcInput,
 ): readonly Draft<AppEvent>[] {
-  const data = changesOf(oidc, input)
+  const changed = { ...oidc, ...input }
+  const backChannelPrivate = privateOriginOf(cx, changed, isBackChannelPrivate)
+  const data = {
+    ...changesOf(oidc, input),
+    ...(backChannelPrivate !== (oidc.backChannelPrivate ?? "") && { backChannelPrivate }),
+  }
   if (Object.keys(data).length === 0) return []
   const next = { ...oidc, ...data }
   checkOidc(cx, next)

@@ -4,6 +4,7 @@ import { app } from "./model.ts"
 import { appView } from "./view.ts"
 
 export { type AppKey, addAppKey, appKey, createAppKey, removeAppKey } from "./app-key.ts"
+export { backChannelReactor, failureOfClient } from "./back-channel.ts"
 export {
   type AskedFor,
   appChain,
@@ -51,7 +52,7 @@ export {
   type TokenConfig,
   type TokenType,
 } from "./model.ts"
-export { allowedOrigins, oidcDefaults } from "./oidc.ts"
+export { allowedOrigins, isPrivateAllowed, type OidcInput, oidcDefaults } from "./oidc.ts"
 export {
   type ClientMetadata,
   type Credentials,

@@ -47,6 +47,13 @@ export type OidcConfig = {
   readonly accessRules?: readonly AccessRule[]
   /** What `Remote-User` contains for that proxy; absent is the login name. */
   readonly remoteUser?: RemoteUser
+  /**
+   * Scheme, host and port in a private network that sign-out notices may go to, as an administrator
+   * of the instance allowed; absent or empty is none.
+   */
+  readonly backChannelPrivate?: string
+  /** Whether its back end can end a session with an id_token; absent is no. */
+  readonly backEndLogout?: boolean
 }
 
 /** How requests must come: sent ahead of the browser, signed; with the secret in its place. */

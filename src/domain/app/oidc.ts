@@ -1,7 +1,7 @@
-import { fieldError } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import { type Concern, judge, malformationOf, uriLengthMax } from "../../kernel/net/redirect-uri.ts"
-import type { Decision } from "../../store/index.ts"
-import { checkLifetimes, noKeyError } from "../instance/index.ts"
+import type { Cx, Decision } from "../../store/index.ts"
+import { checkLifetimes, isOnlyInstance, noKeyError, requireInstance } from "../instance/index.ts"
 import { activeOf } from "../key/index.ts"
 import { checkAccessRules } from "./forward-auth.ts"
 import type { LoginVersion, OidcConfig, ResponseType, TokenConfig } from "./model.ts"
@@ -26,6 +26,55 @@ export const oidcDefaults: OidcConfig = {
   loginVersion: { version: "unspecified" },
 }
 
+/** What is requested of a configuration: what an administrator of the instance allows is a flag. */
+export type OidcInput = Omit<Partial<OidcConfig>, "backChannelPrivate"> & {
+  /** Whether sign-out notices may go to an address in a private network. */
+  readonly isBackChannelPrivate?: boolean
+}
+
+/**
+ * The origin in a private network that sign-out notices may go to; empty for none. A permission
+ * ends with the origin that it is for. Refuses a new one to callers without `iam.write`.
+ */
+export function privateOriginOf(
+  cx: Decision,
+  { backChannelLogoutUri, backChannelPrivate }: OidcConfig,
+  isRequested: boolean | undefined,
+): string {
+  const origin = originOf(backChannelLogoutUri)
+  const isAllowed = origin !== "" && origin === backChannelPrivate
+  if (isAllowed) return isRequested === false ? "" : origin
+  if (!isRequested || origin === "") return ""
+  if (mayAllowPrivate(cx)) return origin
+  throw new Fault(
+    "permission_denied",
+    "app.back_channel_private_denied",
+    "back_channel_logout_private_network requires the permission iam.write on the instance",
+  )
+}
+
+const originOf = (uri: string): string => URL.parse(uri)?.origin ?? ""
+
+/** Whether the caller may allow, and learn, what lies in the network of this service. */
+export const mayAllowPrivate = ({
+  caller,
+  holdsOnInstance,
+}: Pick<Decision, "caller" | "holdsOnInstance">): boolean =>
+  caller.kind === "system" || (holdsOnInstance?.("iam.write") ?? false)
+
+/**
+ * Whether sign-out notices may go to the registered address if it leads into a private network.
+ * Administrators of one of several instances must not look around in the operator's network.
+ */
+export const isPrivateAllowed = (cx: Cx, config: OidcConfig): boolean =>
+  Boolean(config.backChannelPrivate) &&
+  config.backChannelPrivate === originOf(config.backChannelLogoutUri) &&
+  mayLieInside(cx, config.backChannelLogoutUri)
+
+/** Whether an address may be allowed at all; what leads back to this service may not. */
+export const mayLieInside = (cx: Cx, uri: string): boolean =>
+  isOnlyInstance(cx) && originOf(uri) !== originOf(requireInstance(cx).publicUrl)
+
 const urisMax = 100
 const clockSkewMax = 5
 
@@ -38,8 +87,7 @@ export function checkOidc(cx: Decision, config: OidcConfig): void {
   for (const uri of redirectUris) checkUri("redirect_uris", uri, devMode)
   for (const uri of postLogoutRedirectUris) checkUri("post_logout_redirect_uris", uri, devMode)
   for (const origin of config.additionalOrigins) checkOrigin(origin)
-  const back = config.backChannelLogoutUri
-  if (back !== "") checkWeb("back_channel_logout_uri", back)
+  checkBackChannel(config.backChannelLogoutUri)
   checkLogin(config.loginVersion)
   if (config.clockSkewSeconds < 0 || config.clockSkewSeconds > clockSkewMax) {
     throw refusedError("clock_skew", `must be 0 to ${clockSkewMax} seconds`)
@@ -47,6 +95,11 @@ export function checkOidc(cx: Decision, config: OidcConfig): void {
   if (config.frontChannelLogout) checkFrontChannel(config)
   if (config.tokens) checkTokens(cx, config.tokens)
   checkAccessRules(config.accessRules ?? [])
+}
+
+/** Refuses an address for sign-out notices that is nowhere on the web. */
+export function checkBackChannel(uri: string): void {
+  if (uri !== "") checkWeb("back_channel_logout_uri", uri)
 }
 
 /** Refuses a login of one's own that is nowhere on the web. */

@@ -164,6 +164,10 @@ const everyRemoved = systemStatement<Removed>(
   "the process takes away what removed instances had",
 )
 
+/** Whether an administrator of an instance runs the whole service, and so its network. */
+export const isOnlyInstance = ({ store }: Pick<Cx, "store">): boolean =>
+  instanceIds(store).length <= 1
+
 /** Every instance of this data folder; none before set-up. */
 export const instanceIds = (store: Store): readonly string[] =>
   store.all({ instance: "" }, every).map((row) => row.instance)

@@ -40,6 +40,7 @@ export {
   instanceAt,
   instanceHostView,
   instanceIds,
+  isOnlyInstance,
   instanceView,
   namedInstance,
   removedInstances,

@@ -1,7 +1,7 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { hasDomain, instanceIds } from "../instance/index.ts"
+import { hasDomain, isOnlyInstance } from "../instance/index.ts"
 import { domainPolicy, policyOf } from "../policy/index.ts"
 import { checkProvider } from "./check.ts"
 import {
@@ -167,9 +167,6 @@ export function checkSettings(cx: Cx, settings: Settings): void {
     "must be of a domain of the instance: its domain policy wants that",
   )
 }
-
-/** Administrators of one of several instances must not look around in the operator's network. */
-export const isOnlyInstance = (cx: Cx): boolean => instanceIds(cx.store).length <= 1
 
 const about = (id: string): string => `message_provider/${id}`
 

@@ -1,9 +1,16 @@
-import { findClient, isAppActive, type OidcConfig } from "../../domain/app/index.ts"
+import {
+  backChannelReactor,
+  failureOfClient,
+  findClient,
+  isAppActive,
+  isPrivateAllowed,
+  type OidcConfig,
+} from "../../domain/app/index.ts"
 import { signer } from "../../domain/key/index.ts"
 import { session } from "../../domain/session/index.ts"
 import { breakerOf } from "../../kernel/breaker.ts"
 import { lru } from "../../kernel/lru.ts"
-import type { Outbound } from "../../kernel/net/outbound.ts"
+import type { Outbound, OutboundRequest } from "../../kernel/net/outbound.ts"
 import type { Calls, Cx, Reactor } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { signingAlgs } from "../token/lifetime.ts"
@@ -25,17 +32,20 @@ export function backChannelLogout(call: Calls, outbound: Outbound): Reactor {
     if (!client || told.get(key)) return
     const token = await logoutToken(cx, notice, client.clockSkewSeconds)
     await breaker(cx, `${cx.instance}/${notice.clientId}`, () =>
-      send(outbound, client.backChannelLogoutUri, token),
+      send(outbound, token, {
+        url: client.backChannelLogoutUri,
+        isPrivate: isPrivateAllowed(cx, client),
+      }),
     )
     told.set(key, true)
   }
   return {
-    name: "back-channel-logout",
+    name: backChannelReactor,
     from: "now",
     parallel: 64,
     on: {
       "session.terminated": async ({ instance, id: sessionId }) => {
-        const cx = call(instance, "back-channel-logout")
+        const cx = call(instance, backChannelReactor)
         const { userId, clients } = cx.store.state(cx, session, sessionId)
         const tries = clients.map((clientId) => tell(cx, { sessionId, userId, clientId }))
         mustAllBeTold(clients, await Promise.allSettled(tries))
@@ -78,9 +88,13 @@ async function logoutToken(cx: Cx, notice: Notice, skew: number): Promise<string
 }
 
 /** §2.5 and §2.8: the application says 200, and 204 will do. */
-async function send(outbound: Outbound, url: string, token: string): Promise<void> {
+async function send(
+  outbound: Outbound,
+  token: string,
+  to: Pick<OutboundRequest, "url" | "isPrivate">,
+): Promise<void> {
   const { status } = await outbound({
-    url,
+    ...to,
     method: "POST",
     headers: { "content-type": "application/x-www-form-urlencoded" },
     body: `${new URLSearchParams({ logout_token: token })}`,
@@ -93,10 +107,12 @@ function mustAllBeTold(
   results: readonly PromiseSettledResult<void>[],
 ): void {
   const failures = results.flatMap((result, at) =>
-    result.status === "rejected" ? [`${clients[at]}: ${reasonOf(result.reason)}`] : [],
+    result.status === "rejected"
+      ? [failureOfClient(clients[at] ?? "", reasonOf(result.reason))]
+      : [],
   )
   if (failures.length === 0) return
-  throw new Error(`could not tell ${failures.length} of ${clients.length}; ${failures.join("; ")}`)
+  throw new Error(`could not tell ${failures.length} of ${clients.length}${failures.join("")}`)
 }
 
 const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : `${cause}`)

@@ -28,8 +28,8 @@ export function startBackground(
     stuck: (name, cause) => services.broke(stuck(name), cause),
     freed: (name) => services.mended(stuck(name)),
     leads: lead.holds,
-    gaveUp: (reactor, { type, position }, error) =>
-      services.log.warning("{reactor} gave up on {type} at {position}: {error}", {
+    postponed: (reactor, { type, position }, error) =>
+      services.log.warning("{reactor} failed at {type} {position} and tries again later: {error}", {
         ...{ reactor, type, position, error },
       }),
     dueFailed: (reactor, { instance, id }, error) =>

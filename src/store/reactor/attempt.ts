@@ -19,7 +19,7 @@ export type Parts = {
   readonly troubles: Troubles
 }
 
-/** Tries an event, some times, until it is handled or given up; false where it was broken off. */
+/** Tries an event, some times, until it is handled or put off; false where it was broken off. */
 export function handlerOf(
   { store, clock, book, reactor, troubles }: Parts,
   { insist, isOver, sleep }: Pauses & { readonly insist: Insist },
@@ -31,7 +31,7 @@ export function handlerOf(
       if (!tried || isOver()) return false
       if (tries === triesMax) {
         const { error = "" } = tried
-        troubles.gaveUp?.(reactor.name, event, error)
+        troubles.postponed?.(reactor.name, event, error)
         await insist(() => book.failure(reactor, event, { error, now: clock.now() }))
         return !isOver()
       }

@@ -18,6 +18,35 @@ export const failedEvents = ({ database }: Store, instance?: string): readonly F
     )
     .all(instance ?? null)
 
+export type FailureSummary = {
+  readonly count: number
+  /** When one failed last, ms UTC. */
+  readonly last: number
+  /** Why that one did. */
+  readonly error: string
+  /** When one is tried again next, ms UTC; undefined where all were given up. */
+  readonly next: number | undefined
+}
+
+/** What a reactor has failed at, by a text that the errors contain; undefined for nothing. */
+export function failureSummary(
+  { database }: Store,
+  { instance, reactor, text }: Record<"instance" | "reactor" | "text", string>,
+): FailureSummary | undefined {
+  const found = database
+    .query<Omit<FailureSummary, "next"> & { next: number | null }, [string, string, string]>(
+      // SQLite takes the other columns from the row of the only max().
+      `SELECT count(*) AS count, max(last) AS last, error,
+         (SELECT min(last + min(${again.first} << (failures - 1), ${again.most}))
+            FROM failed_event WHERE instance = ?1 AND reactor = ?2 AND instr(error, ?3) > 0
+              AND failures < ${again.failuresMax}) AS next
+       FROM failed_event WHERE instance = ?1 AND reactor = ?2 AND instr(error, ?3) > 0`,
+    )
+    .get(instance, reactor, text)
+  if (!found || found.count === 0) return undefined
+  return { ...found, next: found.next ?? undefined }
+}
+
 /** Takes a failed event off the list: it is tried no more, and stays in the log. */
 export async function removeFailedEvent(
   store: Store,

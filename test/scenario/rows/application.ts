@@ -174,6 +174,10 @@ export const applicationRows: readonly Row[] = [
     expect: { secrets: [{}] },
   },
   {
+    call: "application.v2.ApplicationService/GetBackChannelLogoutStatus",
+    body: { applicationId: "$app", projectId: "$project" },
+  },
+  {
     call: "application.v2.ApplicationService/RemoveClientSecret",
     body: { applicationId: "$api", projectId: "$project", secretId: "$secret" },
     events: ["project.application.config.api.secret.removed"],

@@ -12,7 +12,7 @@ import type {
 import { Fault } from "../../../kernel/fault.ts"
 import type { AccessRule } from "../forward-auth.ts"
 import type { OidcConfig, TokenConfig } from "../model.ts"
-import { allowedOrigins, complianceProblems } from "../oidc.ts"
+import { allowedOrigins, complianceProblems, type OidcInput } from "../oidc.ts"
 import { loginVersionOf, toLoginVersion } from "./v2-login.ts"
 
 // The enums of the interface.
@@ -30,7 +30,7 @@ const remoteUsers = { login_name: 1, user_id: 2, email: 3 } as const
 const tokenTypes = { bearer: 0, jwt: 1 } as const
 
 /** What a new application is asked to be; an empty list leaves the default. */
-export const newOidc = (req: CreateOIDCApplicationRequest): Partial<OidcConfig> => ({
+export const newOidc = (req: CreateOIDCApplicationRequest): OidcInput => ({
   ...listsOf(req),
   appType: named(appTypes, req.applicationType),
   authMethod: named(authMethods, req.authMethodType),
@@ -44,11 +44,13 @@ export const newOidc = (req: CreateOIDCApplicationRequest): Partial<OidcConfig> 
   skipNativeAppSuccessPage: req.skipNativeAppSuccessPage,
   backChannelLogoutUri: req.backChannelLogoutUri,
   loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
+  ...(req.backChannelLogoutPrivateNetwork && { isBackChannelPrivate: true }),
+  ...(req.backEndLogoutAccepted && { backEndLogout: true }),
   ...own(req),
 })
 
 /** What is to change; an empty list can't be told from none, so it changes nothing. */
-export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Partial<OidcConfig> =>
+export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): OidcInput =>
   given({
     ...listsOf(req),
     appType: optional(appTypes, req.applicationType),
@@ -63,6 +65,8 @@ export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Part
     skipNativeAppSuccessPage: req.skipNativeAppSuccessPage,
     backChannelLogoutUri: req.backChannelLogoutUri,
     loginVersion: loginVersionOf(req.loginVersion),
+    isBackChannelPrivate: req.backChannelLogoutPrivateNetwork,
+    backEndLogout: req.backEndLogoutAccepted,
     ...own(req),
   })
 
@@ -87,6 +91,8 @@ export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => 
   allowedOrigins: [...allowedOrigins(config)],
   skipNativeAppSuccessPage: config.skipNativeAppSuccessPage,
   backChannelLogoutUri: config.backChannelLogoutUri,
+  backChannelLogoutPrivateNetwork: Boolean(config.backChannelPrivate),
+  backEndLogoutAccepted: config.backEndLogout ?? false,
   loginVersion: toLoginVersion(config.loginVersion),
   ...(config.tokens && { tokenSettings: toTokens(config.tokens) }),
   ...(config.frontChannelLogout && { frontChannelLogout: { ...config.frontChannelLogout } }),
@@ -215,10 +221,10 @@ const optional = <Numbers extends Readonly<Record<string, number>>>(
   value: number | undefined,
 ) => (value === undefined ? undefined : named(numbers, value))
 
-type Requested = { readonly [Field in keyof OidcConfig]?: OidcConfig[Field] | undefined }
+type Requested = { readonly [Field in keyof OidcInput]?: OidcInput[Field] | undefined }
 
 /** Only the fields that were given. */
-const given = (fields: Requested): Partial<OidcConfig> => known(fields)
+const given = (fields: Requested): OidcInput => known(fields)
 
 type Known<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> }
 

@@ -123,6 +123,7 @@ function oidcBack(past: PastApp): Asked | Reason {
   const value = {
     ...oidcOf(back(before.oidc, after.oidc)),
     ...forwardAuthOf(before.oidc, after.oidc),
+    ...logoutOf(before.oidc, after.oidc),
   }
   return ask(ApplicationService.method.updateApplication, {
     ...named(past),
@@ -169,6 +170,15 @@ function forwardAuthOf(before: ForwardAuth, after: ForwardAuth) {
   })
   const isSame = JSON.stringify(stated(before)) === JSON.stringify(stated(after))
   return isSame ? {} : { forwardAuth: stated(before) }
+}
+
+/** How sign-out reaches the application and comes from it; to allow it again is asked for anew. */
+function logoutOf(before: OidcConfig, after: OidcConfig) {
+  const stated = ({ backChannelPrivate = "", backEndLogout = false }: OidcConfig) => ({
+    backChannelLogoutPrivateNetwork: backChannelPrivate !== "",
+    backEndLogoutAccepted: backEndLogout,
+  })
+  return back(stated(before), stated(after))
 }
 
 const lists = (was: Partial<OidcConfig>) => ({

@@ -40,6 +40,8 @@ export const loginPaths = {
   registerPassword: "/ui/login/register/password",
   signedIn: "/ui/login/signedin",
   signedOut: "/ui/login/signedout",
+  /** Where nobody was signed in who could be signed out. */
+  nobodyHere: "/ui/login/signedout?nobody",
 } as const
 
 /** An address with the request that it serves, where there is one. */

@@ -169,7 +169,11 @@ export type SignedInHrefs = {
 export const showSignedOut = (loginContext: LoginContext): Promise<Response> =>
   loginContext.show(
     loginContext.cx,
-    (ui, shared) => ui.SignedOutPage({ ...shared, signInHref: loginPaths.entry }),
+    (ui, shared) =>
+      ui.SignedOutPage({
+        ...{ ...shared, signInHref: loginPaths.entry },
+        isNobodyHere: new URL(loginContext.request.url).searchParams.has("nobody"),
+      }),
     optionsOf(loginContext),
   )
 

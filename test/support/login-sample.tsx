@@ -197,6 +197,7 @@ const endings = ({ base, account, named }: Ground): Samples => ({
     ...{ ...base, account, logoutHref: "/out", accountHref: "/account", consoleHref: "/console" },
   }),
   signedOut: createElement(login.SignedOutPage, { ...base, signInHref }),
+  nobodyHere: createElement(login.SignedOutPage, { ...base, signInHref, isNobodyHere: true }),
   signingOut: createElement(login.SigningOutPage, {
     ...{ ...base, frames: [`/out?${named}`], continueHref: "/ui/login/signedout" },
   }),

@@ -126,6 +126,10 @@ export const sameSiteOf = (cx: Cx, secure: boolean) => (isEmbedded(cx, secure) ?
 const unsignedAbout = (cx: Cx) => `user_agent/${cx.instance}`
 const hashAbout = (cx: Cx, agentId: string) => `user_agent/${cx.instance}/${agentId}`
 
+/** Whether a request brings our cookie, whatever that is worth. */
+export const bringsCookie = (header: string | null): boolean =>
+  [true, false].some((secure) => cookieIn(header ?? "", nameOf(secure)) !== "")
+
 /** `__Host-`: never sent by or to a sub-domain, never without https. */
 const nameOf = (secure: boolean) => (secure ? "__Host-latchkey" : "latchkey")
 

@@ -6,6 +6,7 @@ import { sessionView } from "./view.ts"
 
 export { endSession, noteClient, type Proof } from "./commands.ts"
 export {
+  bringsCookie,
   browserOfForm,
   clearedCookie,
   cookieIn,

@@ -1,6 +1,7 @@
 import { findClient } from "../../domain/app/index.ts"
 import { addSamlLogout, samlLogoutPath, untoldOf } from "../../domain/grant/index.ts"
 import { csrfOf, endSession as end, session } from "../../domain/session/index.ts"
+import { wantsPage } from "../../kernel/text/accept.ts"
 import {
   accountOf,
   type BrowserContext,
@@ -15,6 +16,12 @@ import type { Cx } from "../../store/index.ts"
 import { isStranger, showStranger } from "../authorize/stranger.ts"
 import { loginPageOf } from "../handed/login-page.ts"
 import { paths } from "../issuer.ts"
+import {
+  backEndSession,
+  isHintedLive,
+  mayBeProgram,
+  nothingEndedError,
+} from "../logout/back-end.ts"
 import { logoutFrames } from "../logout/front-channel.ts"
 import { type Logout, logoutOf } from "../logout/request.ts"
 import { type Parameters, parametersOf } from "../request.ts"
@@ -35,6 +42,8 @@ export const endSession: Endpoint = {
     if (!posted && left) return leave(asking, browserContext, { ...left, isAfterForm: true })
     const csrf = parameters.get("csrf")
     const isAfterForm = posted && csrf !== undefined
+    const isProgram = !isAfterForm && mayBeProgram(request)
+    if (isProgram && parameters.has("id_token_hint")) await endByBackEnd(cx, parameters)
     // A form from another site comes without our cookie (SameSite=Lax); a GET brings it.
     if (posted && !isAfterForm && browserContext.browser.setCookie !== undefined) {
       return redirect(withParameters(paths.endSession, parameters))
@@ -52,6 +61,12 @@ export const endSession: Endpoint = {
         again: withParameters(paths.endSession, parameters),
       })
     }
+    if (sessions.length === 0 && isHintedLive(cx, named)) {
+      if (isProgram && !wantsPage(request)) throw nothingEndedError(cx, named)
+      if (asked.location === loginPaths.signedOut) {
+        return redirect(loginPaths.nobodyHere, browserContext.browser.setCookie)
+      }
+    }
     const next = await ended(cx, sessions, asked.location)
     const { application, clientId, languages, location } = asked
     const leaving = { application, clientId, languages, location, next, sessions, stranger }
@@ -63,6 +78,12 @@ export const endSession: Endpoint = {
 
 /** Where the browser goes once its person has confirmed: to a page, which no form has led to. */
 const departures = notesFor<Departure>(paths.endSession)
+
+/** Ends what the back end of an application ends, before it is seen who is signed in here. */
+async function endByBackEnd(cx: Cx, parameters: Parameters): Promise<void> {
+  const id = backEndSession(cx, logoutOf(cx, parameters))
+  if (id !== undefined) await cx.store.transact(cx, (tx) => end(tx, id))
+}
 
 type Apart = { readonly asked: Logout; readonly stranger?: string }
 

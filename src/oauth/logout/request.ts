@@ -15,7 +15,8 @@ export type Logout = {
   readonly location: string
   readonly application: string | undefined
   readonly clientId: string | undefined
-  /** From the id_token_hint. */
+  /** From the id_token_hint: whom it was issued to, the session and the user. */
+  readonly hintedClientId: string | undefined
   readonly sessionId: string | undefined
   readonly userId: string | undefined
   /** Whom logout_hint names; it proves nothing. */
@@ -47,6 +48,7 @@ export function logoutOf(cx: Cx, parameters: Parameters): Logout {
     location: clientId === undefined ? loginPaths.signedOut : locationOf(cx, clientId, parameters),
     application: client?.state.name,
     clientId,
+    hintedClientId: hinted,
     sessionId: textOf(claims?.sid),
     userId: textOf(claims?.sub),
     meantUser: meant === undefined ? undefined : userOf(cx, meant),

@@ -79,7 +79,10 @@ describe("what is pasted into other software", () => {
       redirect_url: uri,
       cookie_secret: registered.passphrase,
       cookie_secure: true,
+      backend_logout_url: `${issuer}/end_session_endpoint?id_token_hint={id_token}`,
+      whitelist_domains: ["a.example", "id.example.org"],
     })
+    expect(text).toContain('"Accept sign-out from its back end"')
     expect(wants).toBeUndefined()
   })
 

@@ -45,6 +45,7 @@ export {
   isUndecided,
   type Refusal,
   refusalOf,
+  refusedHere,
   undecided,
   unless,
 } from "./refusal.ts"

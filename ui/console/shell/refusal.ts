@@ -78,10 +78,11 @@ export function changedIn(failure: unknown): Changed | undefined {
 const undecidedId = "console.undecided"
 
 /** Two people have changed the same field, and the second one has not said which value to keep. */
-export const undecided = (): ConnectError =>
-  new ConnectError("", Code.Aborted, undefined, [
-    { desc: ErrorDetailSchema, value: { id: undecidedId } },
-  ])
+export const undecided = (): ConnectError => refusedHere(undecidedId, Code.Aborted)
+
+/** A refusal of the page itself, which is shown like one of the server; its words are by its id. */
+export const refusedHere = (id: string, code = Code.FailedPrecondition): ConnectError =>
+  new ConnectError("", code, undefined, [{ desc: ErrorDetailSchema, value: { id } }])
 
 export const isUndecided = ({ id }: Refusal): boolean => id === undecidedId
 

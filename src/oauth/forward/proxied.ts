@@ -44,7 +44,7 @@ export function proxiedBy(cx: Cx, headers: Headers, clientId: string): Proxied {
   const alias = [...headers.keys()].find(isReadAsIdentity)
   if (alias !== undefined) {
     throw proxyError(
-      `the request has a header ${alias}, which many programs can't tell from one of ours: have the proxy remove it`,
+      `many programs can't tell the header ${alias} from one of ours: have the proxy remove it`,
     )
   }
   return { clientId, appId, state, origin: url.origin, target }

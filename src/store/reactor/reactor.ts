@@ -71,7 +71,7 @@ export type Troubles = {
   readonly stuck?: (reactor: string, cause: unknown) => void
   /** It goes on. */
   readonly freed?: (reactor: string) => void
-  /** The first tries with an event have failed; it is a failed event from now on, tried again later. */
+  /** The first tries with an event have failed: it is a failed event now, and tried again later. */
   readonly postponed?: (reactor: string, event: LogEvent, error: string) => void
   /** What was due has failed for a reason that nobody expected; it is tried again. */
   readonly dueFailed?: (reactor: string, item: DueItem, error: string) => void

@@ -83,6 +83,8 @@ function oauth2Proxy(from: Registered): Snippet {
     ["code_challenge_method", "S256"],
     ["cookie_secret", passphrase],
   ] as const
+  // Where people may be sent from /oauth2/sign_out.
+  const returns = [...new Set([uri, issuer].map((each) => new URL(each).host))]
   const text = `# oauth2-proxy.cfg
 ${settings.map(([name, value]) => `${name} = ${quoted(value)}`).join("\n")}
 cookie_secure = ${uri.startsWith("https:")}
@@ -90,7 +92,7 @@ email_domains = [ "*" ]
 # /oauth2/sign_out ends the session at Latchkey, too, if the application's setting
 # "Accept sign-out from its back end" is on.
 backend_logout_url = ${quoted(`${from.at("end_session_endpoint")}?id_token_hint={id_token}`)}
-whitelist_domains = [ ${[...new Set([uri, issuer].map((each) => new URL(each).host))].map(quoted).join(", ")} ]
+whitelist_domains = [ ${returns.map(quoted).join(", ")} ]
 http_address = "0.0.0.0:4180"
 upstreams = [ "http://127.0.0.1:8000/" ]`
   return { name: "oauth2-proxy", text, ...wants }

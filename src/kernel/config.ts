@@ -10,6 +10,7 @@ import {
   logFormats,
   logLevels,
   type Source,
+  tlsCipherKinds,
   tlsKinds,
 } from "./setting/described.ts"
 import { choice, list, optional, type Reading, table, text, usually } from "./setting/reading.ts"
@@ -54,6 +55,7 @@ const settings = {
   tlsCert: usually(list("paths of PEM files", pathOf), []),
   tlsKey: usually(list("paths of PEM files", pathOf), []),
   tls: optional(choice(tlsKinds)),
+  tlsCiphers: usually(choice(tlsCipherKinds), "strict"),
   acmeDirectory: usually(text("an address with https://", secureUrlOf), letsEncrypt),
   acmeChallenge: usually(choice(acmeChallenges), "http-01"),
   acmeEmail: optional(text("an e-mail address", emailOf)),

@@ -55,7 +55,7 @@ export type HttpListener = Listener & {
 /** Serves HTTP, over TLS where there are certificates. */
 export function listenHttp(
   app: App,
-  { place, certificates: first, sharing }: Listening,
+  { place, certificates: first, tlsCiphers, sharing }: Listening,
   clock: Clock,
 ): HttpListener {
   const isSocket = "path" in place
@@ -67,7 +67,7 @@ export function listenHttp(
   const isShared = sharing !== undefined
   let certificates = first
   const listen = (at: Place) =>
-    bind("--listen", { place: at, certificates, isShared, fetch, clock })
+    bind("--listen", { place: at, certificates, tlsCiphers, isShared, fetch, clock })
   let server = listen(sharing === "first" ? freePlace(place, clock) : place)
   const port = server.port ?? 0
   const leaving: Promise<void>[] = []
@@ -90,7 +90,7 @@ export function listenHttp(
     },
     stepBehind: (open, lost) => {
       if (isSocket || isLeaving || isBehind) throw new Error("nothing listens at a port of its own")
-      const behind = serveBehind(app, told, { certificates, clock })
+      const behind = serveBehind(app, told, { certificates, tlsCiphers, clock })
       leaving.push(server.stop())
       server = behind.server
       isBehind = true
@@ -187,7 +187,7 @@ function arrivals(peerOf: (request: Request) => string): (request: Request) => P
 function serveBehind(
   app: App,
   told: Told,
-  { certificates, clock }: { readonly certificates: Certificates; readonly clock: Clock },
+  { certificates, tlsCiphers, clock }: Pick<Bound, "certificates" | "tlsCiphers" | "clock">,
 ) {
   let front: Front | undefined
   const peerOf = (request: Request) => front?.peerAt(server.requestIP(request)?.port ?? 0)
@@ -195,7 +195,7 @@ function serveBehind(
   const fetch = (request: Request) =>
     peerOf(request) === undefined ? new Response(null, { status: 421 }) : answering(request)
   const place = { host: "127.0.0.1", port: 0 }
-  const server = bind("--listen", { place, certificates, fetch, clock })
+  const server = bind("--listen", { place, certificates, tlsCiphers, fetch, clock })
   const stand = (opened: Front) => {
     front = opened
     return opened
@@ -206,6 +206,7 @@ function serveBehind(
 type Listening = {
   readonly place: Place
   readonly certificates: Certificates
+  readonly tlsCiphers?: TlsCiphers
   /** Whether other processes of ours listen there, too, and whether this one is the first. */
   readonly sharing?: "first" | "another" | undefined
 }
@@ -249,16 +250,27 @@ type Answering = (request: Request) => Response | Promise<Response>
 
 type Certificates = readonly Certificate[]
 
+/** Which ciphers of TLS 1.2 are accepted. */
+type TlsCiphers = keyof typeof cipherLists
+
+/**
+ * RFC 9325 §4.1 and §4.2: a key exchange with forward secrecy, and authenticated encryption; beside
+ * these the runtime takes RSA key exchange and CBC. All of TLS 1.3 is as strict.
+ */
+const cipherLists = { strict: { ciphers: "ECDHE+AESGCM:ECDHE+CHACHA20" }, compatible: {} } as const
+
 type Bound = {
   readonly place: Place
   readonly fetch: Answering
-  readonly certificates?: Certificates
+  readonly certificates?: Certificates | undefined
+  /** Strict, unless said. */
+  readonly tlsCiphers?: TlsCiphers | undefined
   readonly isShared?: boolean
   readonly clock: Clock
 }
 
 function bind(flag: string, { place, fetch: answer, clock, ...tuning }: Bound) {
-  const { certificates = [], isShared = false } = tuning
+  const { certificates = [], tlsCiphers = "strict", isShared = false } = tuning
   const fetch = (request: Request) => {
     const answered = answer(request)
     return answered instanceof Response
@@ -269,7 +281,7 @@ function bind(flag: string, { place, fetch: answer, clock, ...tuning }: Bound) {
   Reflect.set(http, "maxHeaderSize", 2 * headBytesMax)
   const options = { maxRequestBodySize: Number.MAX_SAFE_INTEGER, fetch }
   if ("path" in place) return bindSocket(place, options)
-  const tls = certificates.length > 0 ? { tls: presented(certificates) } : {}
+  const tls = certificates.length > 0 ? { tls: presented(certificates, tlsCiphers) } : {}
   try {
     const { host: hostname, port } = place
     const shared = isShared ? { reusePort: true } : {}
@@ -293,14 +305,17 @@ function bindSocket(file: SocketFile, options: Options) {
 }
 
 /** RFC 6066 §3: the certificate for the host that a client names; else the first. */
-const presented = (certificates: Certificates) =>
-  certificates.length === 1
-    ? certificates.map(({ cert, key }) => ({ cert, key }))
-    : certificates.flatMap(({ cert, key, names }, at) => [
-        // One that has no name, an address's, is for whoever names none.
-        ...(at === 0 && names.length === 0 ? [{ cert, key }] : []),
-        ...names.map((serverName) => ({ cert, key, serverName })),
-      ])
+function presented(certificates: Certificates, tlsCiphers: TlsCiphers) {
+  const ciphers = cipherLists[tlsCiphers]
+  if (certificates.length === 1) {
+    return certificates.map(({ cert, key }) => ({ cert, key, ...ciphers }))
+  }
+  return certificates.flatMap(({ cert, key, names }, at) => [
+    // One that has no name, an address's, is for whoever names none.
+    ...(at === 0 && names.length === 0 ? [{ cert, key, ...ciphers }] : []),
+    ...names.map((serverName) => ({ cert, key, serverName, ...ciphers })),
+  ])
+}
 
 /**
  * What one HTTP/2 connection may ask for. Who opens streams only to reset them (CVE-2023-44487) is

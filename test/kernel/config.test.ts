@@ -17,6 +17,7 @@ it("has a default for everything a newcomer would have to write", () => {
     mailAllow: [],
     s3Region: "us-east-1",
     tlsCert: [],
+    tlsCiphers: "strict",
     tlsKey: [],
     systemUsers: [],
     trustedProxies: [],

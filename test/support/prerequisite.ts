@@ -90,6 +90,11 @@ export const prerequisites = {
     why: "the tests of disks that lose power or refuse, whose helpers are a few lines of C",
     remedy: "apt-get install gcc libc6-dev",
   },
+  openssl: {
+    names: ["openssl"],
+    why: "the test of the ciphers of our own TLS",
+    remedy: "apt-get install openssl",
+  },
   curl: {
     names: ["curl"],
     why: "the test that types what the documentation shows",

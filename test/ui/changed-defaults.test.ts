@@ -107,6 +107,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/domain/message/message.test.ts",
     "shows nobody a code or link to sign in",
   ],
+  "Ciphers of TLS 1.2": ["test/server/tls-cipher.test.ts", "takes no %s unless it is told to"],
   "`iat` and `nbf` of client": ["test/oauth/client-authentication.test.ts", "ten seconds ahead"],
   "`iat` of a request object": ["test/oauth/request-object.test.ts", "issued in the future"],
   "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],

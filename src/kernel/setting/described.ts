@@ -14,6 +14,8 @@ export const logFormats = ["text", "json"] as const
 /** Where certificates come from that nobody has to look after. */
 export const tlsKinds = ["acme", "internal"] as const
 /** How an authority is shown that a name leads here. */
+export const tlsCipherKinds = ["strict", "compatible"] as const
+
 export const acmeChallenges = ["http-01", "tls-alpn-01"] as const
 
 /** Where each key may be given (every key in the environment), and what it means to the reader. */
@@ -48,6 +50,12 @@ export const described = {
     hint: "KIND",
     help: "acme or internal: certificates for HTTPS there by themselves, public or of our own",
     of: tlsKinds,
+  },
+  tlsCiphers: {
+    from: ["flag", "env", "file"],
+    hint: "KIND",
+    help: "strict: TLS 1.2 with ECDHE and AEAD only (default); compatible: older ciphers, too",
+    of: tlsCipherKinds,
   },
   acmeDirectory: {
     from: ["flag", "env", "file"],

@@ -38,11 +38,11 @@ export async function openEdge(
   start: Pick<Start, "config" | "folder">,
   { app, files, sharing }: Answering,
 ): Promise<Edge> {
-  const { listen: place, redirectListen } = start.config
+  const { listen: place, redirectListen, tlsCiphers } = start.config
   if ("path" in place) await freeSocketFile(place)
   const source = await sourceOf(services, start, files)
   const answering = source.around?.(app) ?? app
-  const listening = { place, certificates: source.first, sharing }
+  const listening = { place, certificates: source.first, tlsCiphers, sharing }
   const http = listenHttp(answering, listening, services.clock)
   const working: Working[] = []
   try {

@@ -58,6 +58,50 @@ describe("end session", () => {
     expect(await isIn()).toBe(false)
   })
 
+  test("copies nothing of a form into the address but what it asks for", async () => {
+    const body = new URLSearchParams({
+      ...{ id_token_hint: hint, state: "s", client_secret: "hush", client_assertion: "hush" },
+      ...{ access_token: "hush", csrf2: "hush" },
+    })
+    const posted = await provider.send("/oidc/v1/end_session", { method: "POST", body })
+    const to = new URL(posted.headers.get("location") ?? "", "https://id.example.com")
+    expect([...to.searchParams.keys()]).toEqual(["id_token_hint", "state"])
+    const asking = await leave({ client_id: client.id, client_secret: "hush" })
+    expect(asking.page).toContain("Example App")
+    expect(asking.page).not.toContain("hush")
+  })
+
+  test.each([
+    ["https://app.example.org", "https://app.example.org/"],
+    ["https://app.example.org/", "https://app.example.org"],
+    ["https://app.example.org?a=b", "https://app.example.org/?a=b"],
+    ["HTTPS://app.example.org/", "HTTPS://app.example.org"],
+  ])("takes %s for the same address as %s", async (registered, sent) => {
+    const { id } = await provider.addClient({ postLogoutRedirectUris: [registered] })
+    const path = `/oidc/v1/endsession?${new URLSearchParams({
+      ...{ client_id: id, post_logout_redirect_uri: sent },
+    })}`
+    const { response } = await browserOf(provider).go(path)
+    expect(response.headers.get("location")).toBe(sent)
+  })
+
+  test.each([
+    ["https://app.example.org/bye", "https://app.example.org/bye/"],
+    ["https://app.example.org/bye/", "https://app.example.org/bye"],
+    ["https://app.example.org", "https://app.example.org//"],
+    ["https://app.example.org", "https://app.example.org/."],
+    ["https://app.example.org", "https://app.example.org.evil.example/"],
+    ["https://app.example.org", "https://app.example.org:443/"],
+    ["https://app.example.org?a=b", "https://app.example.org/?a=c"],
+    ["com.example:", "com.example:/"],
+  ])("takes %s for another address than %s", async (registered, sent) => {
+    const { id } = await provider.addClient({ postLogoutRedirectUris: [registered] })
+    const path = `/oidc/v1/endsession?${new URLSearchParams({
+      ...{ client_id: id, post_logout_redirect_uri: sent },
+    })}`
+    expect((await browserOf(provider).go(path)).response.status).toBe(400)
+  })
+
   const refused: Readonly<Record<string, () => Record<string, string>>> = {
     "an unregistered redirect": () => ({
       id_token_hint: hint,

@@ -23,7 +23,7 @@ import {
   nothingEndedError,
 } from "../logout/back-end.ts"
 import { logoutFrames } from "../logout/front-channel.ts"
-import { type Logout, logoutOf } from "../logout/request.ts"
+import { type Logout, logoutOf, logoutParameters } from "../logout/request.ts"
 import { type Parameters, parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -164,9 +164,15 @@ function meantOf({ present }: BrowserContext, { meantUser }: Logout): BrowserCon
   return meant.length > 0 ? meant : present
 }
 
-/** The address again, with what was asked for; never with a form's own token. */
+/**
+ * The address again, with what was asked for. What else a form has, a client secret or our own
+ * token, stays out of addresses, which logs and the history keep.
+ */
 function withParameters(path: string, parameters: Parameters): string {
-  const kept = [...parameters].filter(([name]) => name !== "csrf")
+  const kept = logoutParameters.flatMap((name) => {
+    const value = parameters.get(name)
+    return value === undefined ? [] : [[name, value]]
+  })
   return kept.length === 0 ? path : `${path}?${new URLSearchParams(kept)}`
 }
 

@@ -9,6 +9,12 @@ import { unusableFindings } from "../client/registered.ts"
 import { OAuthError } from "../error.ts"
 import { type Parameters, wordsOf } from "../request.ts"
 
+/** What a request may say (OpenID Connect RP-Initiated Logout §2). */
+export const logoutParameters = [
+  ...["id_token_hint", "logout_hint", "client_id", "post_logout_redirect_uri", "state"],
+  "ui_locales",
+] as const
+
 /** What is asked at the end of a session (OpenID Connect RP-Initiated Logout §2). */
 export type Logout = {
   /** Where the browser goes afterwards: the application's page, or ours. */
@@ -80,13 +86,19 @@ type Registration = {
   readonly postLogoutRedirectUris: readonly string[]
 }
 
-/** §3: compared exactly; in development mode an application may register wildcards. */
+/**
+ * §3: compared exactly, but for an empty path, which is "/" (RFC 3986 §6.2.3); in development mode
+ * an application may register wildcards.
+ */
 function isRegistered({ devMode, postLogoutRedirectUris }: Registration, uri: string): boolean {
   if (uri.includes("*")) return false
-  if (postLogoutRedirectUris.includes(uri)) return true
+  const same = withPath(uri)
+  if (postLogoutRedirectUris.some((known) => withPath(known) === same)) return true
   const patterns = postLogoutRedirectUris.filter((known) => devMode && known.includes("*"))
   return patterns.some((known) => fitsWildcards(known, uri))
 }
+
+const withPath = (uri: string): string => uri.replace(/^(https?:\/\/[^/?#]+)(?=$|[?#])/i, "$1/")
 
 function withState(uri: string, state: string | undefined): string {
   if (state === undefined) return uri

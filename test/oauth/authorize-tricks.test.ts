@@ -106,6 +106,9 @@ describe("a response mode", () => {
     expect(page).not.toContain("<script>x")
     expect(page.match(/<script/g)).toHaveLength(1)
     expect(page).toContain('<button type="submit"')
+    expect(page).not.toContain("<noscript")
+    expect(page).toContain("Sign-in not completed")
+    expect(page).not.toContain("You are signed in")
     const policy = response.headers.get("content-security-policy") ?? ""
     expect(policy).toContain("script-src 'self';")
   })

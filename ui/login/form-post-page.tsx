@@ -6,7 +6,12 @@ export type FormPostPageProps = PageProps & {
   readonly action: string
   readonly fields: Readonly<Record<string, string>>
 } & (
-    | { readonly application: string; readonly provider?: undefined }
+    | {
+        readonly application: string
+        /** The answer is an error: nobody has signed in. */
+        readonly isRefused?: boolean
+        readonly provider?: undefined
+      }
     /** Where somebody is to sign in, for a request that goes there. */
     | { readonly provider: string; readonly application?: undefined }
   )
@@ -16,12 +21,8 @@ export type FormPostPageProps = PageProps & {
  * an identity provider, in a form that submits itself.
  */
 export function FormPostPage(props: FormPostPageProps) {
-  const { t, action, fields, application, provider } = props
-  const title = provider === undefined ? t("form_post.title") : t("form_post.away_title")
-  const lead =
-    provider === undefined
-      ? t("form_post.lead", { application })
-      : t("form_post.away_lead", { provider })
+  const { t, action, fields } = props
+  const { title, lead } = wordsFor(props)
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={lead} />
@@ -35,4 +36,16 @@ export function FormPostPage(props: FormPostPageProps) {
       </form>
     </Frame>
   )
+}
+
+function wordsFor(props: FormPostPageProps) {
+  const { t } = props
+  if (props.provider !== undefined) {
+    const { provider } = props
+    return { title: t("form_post.away_title"), lead: t("form_post.away_lead", { provider }) }
+  }
+  const { application, isRefused = false } = props
+  return isRefused
+    ? { title: t("continue.refused_title"), lead: t("form_post.refused", { application }) }
+    : { title: t("form_post.title"), lead: t("form_post.lead", { application }) }
 }

@@ -63,7 +63,10 @@ export const postAnswer = (
 ): Promise<Response> =>
   show(
     cx,
-    (ui, shared) => ui.FormPostPage({ ...shared, action: redirectUri, fields, application }),
+    (ui, shared) => {
+      const isRefused = fields.error !== undefined
+      return ui.FormPostPage({ ...shared, action: redirectUri, fields, application, isRefused })
+    },
     { postsElsewhere: true, cookies },
   )
 

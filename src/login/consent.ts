@@ -66,6 +66,14 @@ function projectsNamed(cx: Cx, userId: string, foreign: Waiting["asked"]["foreig
     })
 }
 
+/** The person does not want to sign in: the application is told that they refuse. */
+export async function takeCancel(loginContext: LoginContext): Promise<Response> {
+  const { cx, waiting } = loginContext
+  if (!waiting) return goTo(loginPaths.signedIn)
+  await cx.store.transact(cx, (tx) => denyConsent(tx, waiting.id))
+  return goTo(afterwards(loginContext))
+}
+
 /** The person has decided. What they allow, they allow for the account that they were shown. */
 export async function takeConsent(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, waiting } = loginContext

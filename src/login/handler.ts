@@ -5,9 +5,10 @@ import { originsOf } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 import { browserContextOf } from "./browser-context.ts"
-import { askConsent, takeConsent } from "./consent.ts"
+import { askConsent, takeCancel, takeConsent } from "./consent.ts"
 import {
   afterwards,
+  hrefOf,
   type LoginContext,
   loginContextOf,
   type PageContext,
@@ -148,6 +149,10 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.externalOption]: { get: askOption, post: takeOption },
   [loginPaths.externalLink]: { get: askLinking, post: takeLinking },
   [loginPaths.consent]: { get: askConsent, post: takeConsent },
+  [loginPaths.cancel]: {
+    get: (loginContext) => goTo(hrefOf(loginContext, loginPaths.loginName)),
+    post: takeCancel,
+  },
   [loginPaths.forgot]: { get: askForgot, post: takeForgot },
   [loginPaths.forgotSent]: { get: showForgotSent },
   [loginPaths.magicLink]: { get: askMagicLink, post: takeMagicLink },

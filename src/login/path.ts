@@ -1,3 +1,4 @@
+import { cancelPath } from "../../ui/login/path.ts"
 import { linkingPath } from "../domain/federation/index.ts"
 import type { Step } from "./flow.ts"
 
@@ -27,6 +28,7 @@ export const loginPaths = {
   externalOption: "/ui/login/externaluser/option",
   externalLink: linkingPath,
   consent: "/ui/login/consent",
+  cancel: cancelPath,
   invite: "/ui/login/verify",
   verifyEmail: "/ui/login/verify/email",
   verifyPhone: "/ui/login/verify/phone",

@@ -3,6 +3,7 @@ import {
   type Account,
   AccountPerson,
   type Application,
+  Cancel,
   FlowForm,
   Learns,
   type Target,
@@ -47,6 +48,7 @@ export function AccountPage(props: AccountPageProps) {
       <ButtonLink href={otherHref} wide>
         {t("account.other")}
       </ButtonLink>
+      {application && <Cancel t={t} form={form} />}
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

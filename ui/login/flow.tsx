@@ -1,7 +1,8 @@
 import type { ReactNode } from "react"
-import { ButtonLink } from "../kit/button.tsx"
+import { Button, ButtonLink } from "../kit/button.tsx"
 import { Person } from "../kit/person.tsx"
 import type { PageProps } from "./frame.tsx"
+import { cancelPath } from "./path.ts"
 
 /** What an application gets to know when somebody signs in to it, in the order it is told. */
 const knowledge = ["identity", "name", "email", "phone", "address"] as const
@@ -69,6 +70,21 @@ export function FlowForm({ target, children }: FlowFormProps) {
     </form>
   )
 }
+
+type CancelProps = Pick<PageProps, "t"> & { readonly form: Target }
+
+/**
+ * OpenID Connect Core §3.1.2.6: ends the request, and tells the application so (access_denied).
+ * Without a request there is nothing to end.
+ */
+export const Cancel = ({ t, form }: CancelProps) =>
+  form.authRequest !== undefined && (
+    <FlowForm target={{ ...form, action: cancelPath }}>
+      <Button kind="plain" type="submit" wide>
+        {t("consent.cancel")}
+      </Button>
+    </FlowForm>
+  )
 
 type LearnsProps = Pick<PageProps, "t" | "language"> & {
   readonly application: Application

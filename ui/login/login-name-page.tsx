@@ -3,6 +3,7 @@ import { TextField } from "../kit/field.tsx"
 import { KeyForm } from "./factor/key-form.tsx"
 import {
   type Application,
+  Cancel,
   FlowForm,
   Learns,
   type OfferedProvider,
@@ -72,6 +73,7 @@ export function LoginNamePage(props: LoginNamePageProps) {
           {t("register.question")} <a href={createHref}>{t("register.title")}</a>
         </p>
       )}
+      {application && <Cancel t={t} form={form} />}
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

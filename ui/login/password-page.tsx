@@ -4,6 +4,7 @@ import {
   type Account,
   AccountChip,
   type Application,
+  Cancel,
   FlowForm,
   Learns,
   type OfferedProvider,
@@ -71,6 +72,7 @@ export function PasswordPage(props: PasswordPageProps) {
         </p>
       )}
       {isAsking && <p className="small">{t("password.forgot_ask")}</p>}
+      {application && <Cancel t={t} form={form} />}
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

@@ -4,6 +4,7 @@ import {
   type Account,
   AccountChip,
   type Application,
+  Cancel,
   FlowForm,
   Learns,
   type Target,
@@ -48,6 +49,7 @@ export function FactorPage(props: FactorPageProps) {
           ))}
         </div>
       )}
+      {application && <Cancel t={t} form={props.form} />}
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

@@ -63,7 +63,7 @@ export const endSession: Endpoint = {
     }
     if (sessions.length === 0 && isHintedLive(cx, named)) {
       if (isProgram && !wantsPage(request)) throw nothingEndedError(cx, named)
-      if (asked.location === loginPaths.signedOut) {
+      if (named.location === loginPaths.signedOut) {
         return redirect(loginPaths.nobodyHere, browserContext.browser.setCookie)
       }
     }

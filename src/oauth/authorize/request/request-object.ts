@@ -98,9 +98,8 @@ async function keyIdOf(text: string): Promise<string | undefined> {
   if (!header) throw noJwtError()
   const { alg, typ, kid }: Record<string, unknown> = header
   if (alg === "none") {
-    throw new OAuthError("request_not_supported", "request objects must be signed", {
-      finding: unsigned(alg),
-    })
+    // RFC 9101 §7: signed ones are supported, so this is a wrong one.
+    throw badObjectError("request objects must be signed", unsigned(alg))
   }
   // RFC 7515 §2: one spelling only; decoders take others for the same signature.
   if (!jwtParts(text)) throw noJwtError()

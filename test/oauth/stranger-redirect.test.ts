@@ -55,6 +55,25 @@ describe("a refusal that would go to an application that registered itself", () 
     expect(page).not.toContain("data-autosubmit")
   })
 
+  test("goes to a page that renews its sign-in in a frame, and waits for it there", async () => {
+    const framed = (changes: Record<string, string>, dest = "iframe") =>
+      browserOf(provider).go(path(changes), { headers: { "sec-fetch-dest": dest } })
+    const renewal = await framed({ prompt: "none", state: "s" })
+    expect(renewal.path.startsWith(`${redirect_uri}?`)).toBe(true)
+    expect(answerOf(renewal)).toMatchObject({ error: "login_required", state: "s" })
+    const posted = await framed({ prompt: "none", response_mode: "form_post" })
+    expect(posted.page).toContain("data-autosubmit")
+    for (const asked of [
+      await framed({ prompt: "none" }, "document"),
+      await framed({ prompt: "none" }, "image"),
+      await framed({ scope: "profile" }),
+    ]) {
+      expect([asked.response.status, asked.page.includes("Prize is not known here")]).toEqual([
+        ...[200, true],
+      ])
+    }
+  })
+
   test("waits after the person has said no", async () => {
     const browser = browserOf(provider)
     const at = await browser.signIn(path())
@@ -83,7 +102,7 @@ describe("a refusal that would go to an application that registered itself", () 
     const hint = { id_token_hint: String(answer.id_token), post_logout_redirect_uri: bye }
     const end = `/oidc/v1/endsession?${new URLSearchParams(hint)}`
     // Whoever holds a hint of theirs can send nobody else there by it.
-    const victim = await browserOf(provider).go(end)
+    const victim = await browserOf(provider).go(end, { headers: { accept: "text/html" } })
     expect([victim.response.status, victim.page.includes(`href="${bye}"`)]).toEqual([200, true])
     expect((await browser.go(end)).path).toBe(bye)
     expect((await browser.go(path({ prompt: "none" }))).response.status).toBe(200)

@@ -19,6 +19,8 @@ export type Answer = {
   readonly application: string
   /** Who is signed in where it is answered; only refusals are told apart by that. */
   readonly here?: BrowserContext["present"]
+  /** Whether a page in a frame waits for it, which nobody sees: see `isSilent`. */
+  readonly isSilent?: boolean
   /** Set-Cookie lines. */
   readonly cookies: readonly (string | undefined)[]
   /** Whether a form of ours may have led here: then a page sends the browser on. */
@@ -36,7 +38,8 @@ export async function answerClient(cx: Cx, show: ShowPage, answer: Answer): Prom
   const fields = answerFields(cx, back, answer.fields)
   const uri = back.redirectUri
   const isRefused = fields.error !== undefined
-  if (isRefused && isStranger(cx, { appId: back.appId, uri, here: answer.here ?? [] })) {
+  const isAsked = isRefused && answer.isSilent !== true
+  if (isAsked && isStranger(cx, { appId: back.appId, uri, here: answer.here ?? [] })) {
     const isPosted = back.responseMode === "form_post"
     const way = isPosted ? { href: uri, fields } : { href: joined(back, fields) }
     return showStranger(cx, show, { ...way, why: "answer", application, cookies })

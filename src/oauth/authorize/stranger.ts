@@ -21,6 +21,13 @@ export const isStranger = (cx: Cx, { appId, uri, here }: Way): boolean =>
   !isOnDevice(uri) &&
   !here.some(({ userId }) => connectedApps(cx, userId).some((each) => each.appId === appId))
 
+/**
+ * RFC 9700 §4.11.2 excepts silent authentication: a page that renews its sign-in in a frame waits
+ * for the answer, and a link to us never opens one. The window itself is asked all the same.
+ */
+export const isSilent = ({ headers }: Request, prompt: string | null): boolean =>
+  headers.get("sec-fetch-dest") === "iframe" && prompt === "none"
+
 type Stranger = {
   readonly application: string
   readonly why: "answer" | "signed_out"

@@ -17,6 +17,7 @@ import { inLanguages, languagesOf } from "../authorize/language.ts"
 import { type Checked, parseRequest } from "../authorize/request/parse.ts"
 import { checkWay } from "../authorize/request/request-rules.ts"
 import { type Requested, requestedBy } from "../authorize/request/requested.ts"
+import { isSilent } from "../authorize/stranger.ts"
 import { isTester, showTestRefused } from "../authorize/tested.ts"
 import { errorOf, OAuthError } from "../error.ts"
 import { handedId, loginPageOf } from "../handed/login-page.ts"
@@ -66,7 +67,7 @@ async function answerTo(asking: Asking, requested: Requested): Promise<Response>
     const fault = cause instanceof Fault && !cause.retryAfterSeconds ? errorOf(cause) : cause
     if (!(fault instanceof OAuthError)) throw fault
     await recordRefusal(asking, fault)
-    return sendError(asking, back, fault)
+    return sendError(asking, { back, prompt: search.get("prompt") }, fault)
   }
 }
 
@@ -114,7 +115,8 @@ async function requestOf(asking: Asking): Promise<Requested | Response> {
     if (!(cause instanceof OAuthError)) throw cause
     await recordRefusal(asking, cause)
     const back = returnPathOf(cx, url.searchParams)
-    if (!("problem" in back)) return sendError(asking, back, cause)
+    const prompt = url.searchParams.get("prompt")
+    if (!("problem" in back)) return sendError(asking, { back, prompt }, cause)
     // A page that is loaded again is what makes a request_uri come twice.
     const problem = cause.error === "invalid_request_uri" ? "expired" : "invalid_request"
     return showTrouble(show, cx, { problem, detail: `${cause.description}.` })
@@ -154,7 +156,7 @@ async function handOver(cx: Cx, checked: Checked, page: string): Promise<Respons
 
 async function sendError(
   { cx, show, request }: Asking,
-  back: ReturnPath,
+  { back, prompt }: { readonly back: ReturnPath; readonly prompt: string | null },
   fault: OAuthError,
 ): Promise<Response> {
   // Its answer goes through the browser: the id tells the developer what to ask us for.
@@ -162,7 +164,8 @@ async function sendError(
   const fields = { error: fault.error, error_description }
   const application = applicationName(cx, back.clientId)
   const { present: here } = await browserContextOf(cx, request)
-  return answerClient(cx, show, { back, application, fields, here, cookies: [] })
+  const silent = { isSilent: isSilent(request, prompt) }
+  return answerClient(cx, show, { back, application, fields, here, ...silent, cookies: [] })
 }
 
 /** OpenID Connect Core §3.1.2.6: why prompt=none could not be served. */

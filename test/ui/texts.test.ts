@@ -168,3 +168,17 @@ describe("the texts of the first view", async () => {
     expect(familiesIn(enFirst).filter((family) => pages.includes(family))).toEqual([])
   })
 })
+
+it.each(["users.verified_hint", "contact.verified_hint"])(
+  "says at %s what a verified address is for: oauth2-proxy answers a bare 403 without it",
+  (key) => {
+    for (const texts of [
+      { ...enFirst, ...enPages },
+      { ...deFirst, ...dePages },
+    ]) {
+      expect(Object.entries(texts).find(([name]) => name === key)?.[1]).toMatch(
+        /oauth2-proxy .*403/,
+      )
+    }
+  },
+)

@@ -239,13 +239,15 @@ export function applicationOf({ cx, waiting }: LoginContext): Application | unde
   const learns = scopes.flatMap((scope) => learned[scope] ?? [])
   const own = requireInstance(cx)
   const client = applicationAskedFor(cx, waiting.asked)
-  const isForOurs = audience.includes(own.projectId) && clientId !== own.consoleClientId
+  const isOurs = clientId === own.consoleClientId
+  const isForOurs = audience.includes(own.projectId) && !isOurs
   const manages = isForOurs ? (["manage"] as const) : []
   const isInDevelopment = client?.kind === "oidc" && client.oidc.devMode
   const name = askedName(cx, waiting.asked)
   const unvouched = client?.registration && destinationOf(waiting)
   const describedAt = unvouched && hostOf(clientId)
-  return { name, learns: [...learns, ...manages], isInDevelopment, unvouched, describedAt }
+  const told = [...learns, ...manages]
+  return { name, learns: told, isInDevelopment, isOurs, unvouched, describedAt }
 }
 
 /** The host of a client id that is the address of a document; of others there is none. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { app } from "../../src/domain/app/index.ts"
+import { requireInstance } from "../../src/domain/instance/index.ts"
 import {
   answerOf,
   authorizePath,
@@ -102,6 +103,13 @@ describe("whoever cancels a sign-in", () => {
     expect(shown.path.startsWith(redirectUri)).toBe(false)
     expect(shown.page).toContain("app.example.com")
     expect(shown.page).not.toContain("You are signed in")
+  })
+
+  test("has nothing to go back to from the console", async () => {
+    const { consoleClientId, publicUrl } = requireInstance(provider.cx())
+    const redirect_uri = `${publicUrl}/ui/console/callback`
+    const at = await browserOf(provider).go(authorizePath(consoleClientId, { redirect_uri }))
+    expect([at.page.includes('name="loginName"'), hasCancel(at)]).toEqual([true, false])
   })
 
   test("has nothing to cancel where nobody asked for the sign-in", async () => {

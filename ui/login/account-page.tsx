@@ -48,7 +48,7 @@ export function AccountPage(props: AccountPageProps) {
       <ButtonLink href={otherHref} wide>
         {t("account.other")}
       </ButtonLink>
-      {application && <Cancel t={t} form={form} />}
+      <Cancel t={t} form={form} application={application} />
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

@@ -17,6 +17,8 @@ export type Application = {
   readonly learns: readonly Learnable[]
   /** Whether it may do what only an application that is being tested should. */
   readonly isInDevelopment?: boolean
+  /** Our own console: whoever does not sign in has nothing there to go back to. */
+  readonly isOurs?: boolean
   /** Where the answer goes, of one that registered itself; absent for others. */
   readonly unvouched?: Destination | undefined
   /** The host at which it says what it is, of one that nobody has registered, not even itself. */
@@ -71,13 +73,17 @@ export function FlowForm({ target, children }: FlowFormProps) {
   )
 }
 
-type CancelProps = Pick<PageProps, "t"> & { readonly form: Target }
+type CancelProps = Pick<PageProps, "t"> & {
+  readonly form: Target
+  readonly application: Application | undefined
+}
 
 /**
  * OpenID Connect Core §3.1.2.6: ends the request, and tells the application so (access_denied).
  * Without a request there is nothing to end.
  */
-export const Cancel = ({ t, form }: CancelProps) =>
+export const Cancel = ({ t, form, application }: CancelProps) =>
+  application?.isOurs === false &&
   form.authRequest !== undefined && (
     <FlowForm target={{ ...form, action: cancelPath }}>
       <Button kind="plain" type="submit" wide>

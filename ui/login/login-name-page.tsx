@@ -73,7 +73,7 @@ export function LoginNamePage(props: LoginNamePageProps) {
           {t("register.question")} <a href={createHref}>{t("register.title")}</a>
         </p>
       )}
-      {application && <Cancel t={t} form={form} />}
+      <Cancel t={t} form={form} application={application} />
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

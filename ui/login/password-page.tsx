@@ -72,7 +72,7 @@ export function PasswordPage(props: PasswordPageProps) {
         </p>
       )}
       {isAsking && <p className="small">{t("password.forgot_ask")}</p>}
-      {application && <Cancel t={t} form={form} />}
+      <Cancel t={t} form={form} application={application} />
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

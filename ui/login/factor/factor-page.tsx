@@ -49,7 +49,7 @@ export function FactorPage(props: FactorPageProps) {
           ))}
         </div>
       )}
-      {application && <Cancel t={t} form={props.form} />}
+      <Cancel t={t} form={props.form} application={application} />
       {application && <Learns t={t} language={language} application={application} />}
     </Frame>
   )

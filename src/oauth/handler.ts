@@ -58,7 +58,9 @@ export const oauthHandler =
     const endpoint = endpointAt(url.pathname)
     if (!endpoint || endpoint.exists?.(cx) === false) return undefined
     const method = request.method === "HEAD" ? "GET" : request.method
-    if (method === "OPTIONS" && endpoint.anyOrigin) return preflight(endpoint.methods)
+    if (method === "OPTIONS" && endpoint.anyOrigin) {
+      return preflight(endpoint.methods, request.headers.get("access-control-request-headers"))
+    }
     if (!endpoint.methods.some((known) => known === method)) {
       return methodNotAllowed(endpoint.methods)
     }

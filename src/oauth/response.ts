@@ -63,14 +63,37 @@ const asciiOf = (location: string): string =>
 export const methodNotAllowed = (allowed: readonly string[]): Response =>
   new Response(null, { status: 405, headers: { allow: allowed.join(", ") } })
 
-/** What a script may send to an endpoint of `methods` from another origin. */
-export const preflight = (methods: readonly string[]): Response =>
+/**
+ * What a script may send to an endpoint of `methods` from another origin: the headers that we read,
+ * and those that it asks for, which libraries for tracing and protocols above us add to every call.
+ */
+export const preflight = (methods: readonly string[], requested: string | null): Response =>
   new Response(null, {
     status: 204,
     headers: {
       ...anyOrigin,
+      vary: "access-control-request-headers",
       "access-control-allow-methods": methods.join(", "),
-      "access-control-allow-headers": "authorization, content-type, dpop",
+      "access-control-allow-headers": [...new Set([...read, ...namesIn(requested)])].join(", "),
       "access-control-max-age": "86400",
     },
   })
+
+const read = ["authorization", "content-type", "dpop"] as const
+
+/**
+ * The header names of a preflight, RFC 9110 §5.6.2. Those that only a proxy may set are left out,
+ * and the name "*", which would stand for them too.
+ */
+const namesIn = (requested: string | null): readonly string[] =>
+  (requested ?? "")
+    .slice(0, requestedMax)
+    .split(",")
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => /^[!#$%&'+.^_`|~0-9a-z-]+$/.test(name) && !ofProxies.test(name))
+
+/** Characters. */
+const requestedMax = 4096
+
+/** Where the browser's own network is a trusted proxy, a script would write these as the proxy. */
+const ofProxies = /^(?:forwarded$|x-forwarded-|x-core-instance-host$)/

@@ -1,5 +1,5 @@
 import { type AuthMethod, noteScripted } from "../domain/action/index.ts"
-import { authRequest, linkSession } from "../domain/grant/index.ts"
+import { authRequest, linkSession, refundPushed } from "../domain/grant/index.ts"
 import { deviceCookie, enterBrowser, type Proof, session } from "../domain/session/index.ts"
 import { user } from "../domain/user/index.ts"
 import type { Transaction } from "../store/index.ts"
@@ -58,7 +58,10 @@ export async function completeSignIn<Refusal extends object = never>(
   })
   if (typeof entered !== "string") return entered
   // What was kept while its person signed in has come to a good end.
-  if (isAnswered) cx.allowance?.refund("request")
+  if (isAnswered && waiting) {
+    cx.allowance?.refund("request")
+    refundPushed(cx, waiting.asked)
+  }
   const stop = isAnswered || wasAnswered ? undefined : stopAt?.()
   return goTo(stop ?? afterwards(loginContext), entered, deviceCookie(cx, browserContext, userId))
 }

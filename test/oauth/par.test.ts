@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from "node:crypto"
 import { exportJWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
-import { keepPushed, takePushed } from "../../src/oauth/authorize/pushed.ts"
+import { keepPushed, openPushed } from "../../src/oauth/authorize/pushed.ts"
 import { addKeyClient, asserted, basicOf, type ClientKey } from "./clients.ts"
 import {
   answerOf,
@@ -14,7 +14,9 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  password,
   redirectUri,
+  type Visited,
 } from "./provider.ts"
 
 let provider: Provider
@@ -151,7 +153,7 @@ describe("an application whose requests must be pushed (RFC 9126 §6)", () => {
 })
 
 describe("the limit of an address", () => {
-  test("is spent by what anybody may push, until a browser comes for it", async () => {
+  test("is spent by what anybody may push, until somebody has signed in by it", async () => {
     const spent: string[] = []
     const allowance = {
       spend: (budget: string) => void spent.push(`+${budget}`),
@@ -160,11 +162,18 @@ describe("the limit of an address", () => {
       pace: () => async () => {},
     }
     const cx = { ...provider.cx(), allowance }
+    const send: Provider["send"] = (path, init) => provider.send(path, init, { allowance })
     const search = formOf(open.id)
     const uri = await keepPushed(cx, open.id, search)
-    expect(await takePushed(cx, uri, open.id)).toEqual({ search: search.toString() })
-    await takePushed(cx, await keepPushed(cx, web.id, search), web.id)
-    expect(spent).toEqual(["+request", "-request"])
+    await keepPushed(cx, web.id, formOf(web.id))
+    expect(spent.splice(0)).toEqual(["+request"])
+    await openPushed(cx, uri, open.id)
+    await send(pathFor(open, uri))
+    expect(spent.splice(0)).toEqual(["+request"])
+    await browserOf({ send }).signIn(pathFor(open, uri))
+    expect(spent.filter((each) => each.endsWith("request"))).toEqual([
+      ...["+request", "-request", "-request"],
+    ])
   })
 })
 
@@ -175,18 +184,70 @@ describe("a request_uri", () => {
     return response.status
   }
 
-  test("counts once", async () => {
+  const isAnswer = ({ path }: Visited) => path.startsWith(redirectUri)
+
+  test("can be opened again until it is answered (RFC 9126 §4)", async () => {
     const uri = await pushed(web)
-    expect((await provider.send(pathFor(web, uri))).status).toBe(303)
+    const browser = browserOf(provider)
+    const paths = [(await browser.go(pathFor(web, uri))).path]
+    paths.push((await browser.go(pathFor(web, uri))).path)
+    for (const path of paths) expect(path).toMatch(/^\/ui\/login/)
+    const end = await browser.signIn(pathFor(web, uri))
+    const { code = "" } = answerOf(end)
+    expect((await askToken(provider, codeFields(code), `${web.id}:${web.secret}`)).status).toBe(200)
     expect(await ends(pathFor(web, uri))).toBe(400)
+    const again = await browser.go(pathFor(web, uri))
+    expect([again.response.status, isAnswer(again)]).toEqual([400, false])
   })
 
-  test("counts once for twenty who come together", async () => {
+  test("has one answer where two windows sign in, also after it has expired", async () => {
     const uri = await pushed(web)
+    const [one, two] = [browserOf(provider), browserOf(provider)]
+    const forms = [await one.go(pathFor(web, uri)), await two.go(pathFor(web, uri))] as const
+    provider.clock.advance(59 * 60_000)
+    const name = { loginName: "olga" }
+    const asked = [await one.post(forms[0], name), await two.post(forms[1], name)] as const
+    const fields = { ...name, password }
+    const end = await one.post(asked[0], fields)
+    expect(answerOf(end).code).toBeDefined()
+    const other = await two.post(asked[1], fields)
+    expect(isAnswer(other)).toBe(false)
+    expect([other.response.status, other.page]).toEqual([
+      400,
+      expect.stringContaining("This page has expired"),
+    ])
+  })
+
+  test("has one answer where twenty windows of one browser open it together", async () => {
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(web.id))
+    const uri = await pushed(web)
+    const headers = { cookie: browser.cookie() }
     const all = await Promise.all(
-      Array.from({ length: 20 }, () => provider.send(pathFor(web, uri))),
+      Array.from({ length: 20 }, () => provider.send(pathFor(web, uri), { headers })),
     )
-    expect(all.map(({ status }) => status).sort()).toEqual([303, ...Array(19).fill(400)].sort())
+    const answered = all.filter((response) => response.headers.has("location"))
+    expect(answered.map((each) => each.headers.get("location"))).toEqual([
+      expect.stringContaining("code="),
+    ])
+    expect(all.filter(({ status }) => status === 400)).toHaveLength(19)
+  })
+
+  test("has one answer where that is an id_token", async () => {
+    const front = await provider.addClient({
+      grantTypes: ["implicit"],
+      responseTypes: ["id_token"],
+      authMethod: "none",
+      appType: "user_agent",
+    })
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(web.id))
+    const noPkce = { code_challenge: undefined, code_challenge_method: undefined }
+    const body = formOf(front.id, { response_type: "id_token", ...noPkce })
+    const uri = String((await push(body)).answer.request_uri)
+    const first = await browser.go(pathFor(front, uri))
+    expect(first.path).toContain("&id_token=")
+    expect((await browser.go(pathFor(front, uri))).response.status).toBe(400)
   })
 
   test("counts for a minute, and not a moment longer", async () => {
@@ -239,7 +300,7 @@ describe("a request_uri", () => {
 
   test("keeps nothing of a person once it was used", async () => {
     const uri = await pushed(web, { login_hint: "somebody@example.com" })
-    await provider.send(pathFor(web, uri, { login_hint: "x" }))
+    await browserOf(provider).signIn(pathFor(web, uri, { login_hint: "x" }))
     const { log } = provider.store
     const rows = await log.read(0, 10_000)
     const added = rows.filter(({ type }) => type === "pushed_request.added")

@@ -1,9 +1,9 @@
-import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Draft, Transaction } from "../../store/index.ts"
 import { freshTimeOf, noteClient, type Session, soleVoucherOf } from "../session/index.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
+import { requestLifetimeMs, requestOverError, spendPushedRequest } from "./pushed.ts"
 import {
   type AnsweredAtOnce,
   type AuthRequest,
@@ -30,7 +30,7 @@ export const authTimeFor = (
 const minute = 60_000
 
 /** How long a person has to sign in, and a client to use its code. */
-export const requestLifetimes = { request: 60 * minute, code: minute } as const
+export const requestLifetimes = { request: requestLifetimeMs, code: minute } as const
 
 type NewRequest = {
   /** The browser that it waits in; empty where a login page of somebody else serves it. */
@@ -92,7 +92,8 @@ export function denyConsent(tx: Transaction, id: string): void {
 
 /** Answers a request, once: with a code, or by what a device may fetch from now on. */
 export function answerRequest(tx: Transaction, id: string, sessionId: string): void {
-  const { device } = openRequest(tx, id)
+  const { device, pushed } = openRequest(tx, id)
+  if (pushed) spendPushedRequest(tx, pushed.id)
   if (device) approveDevice(tx, device.id, sessionId)
   const added: Draft<AuthRequestEvent> = { type: "auth_request.code.added", data: { sessionId } }
   tx.append(authRequest, id, [added])
@@ -111,18 +112,8 @@ function openRequest(tx: Transaction, id: string): Requested {
   if (state.status === "open" && tx.now < state.created + requestLifetimes.request) {
     return state.asked
   }
-  throw new Fault(
-    "failed_precondition",
-    requestOver,
-    "this sign-in is over; go back to the application and start again",
-  )
+  throw requestOverError()
 }
-
-const requestOver = "auth_request.over"
-
-/** Whether something failed because the request was answered meanwhile, or has expired. */
-export const isRequestOver = (cause: unknown): boolean =>
-  cause instanceof Fault && cause.id === requestOver
 
 type SignedIn = Pick<Session, "userId" | "methods" | "passwordVersion"> &
   Parameters<typeof freshTimeOf>[0]

@@ -25,7 +25,6 @@ export {
   giveConsent,
   type HandedRequest,
   handedRequest,
-  isRequestOver,
   linkSession,
   type NewGrant,
   requestLifetimes,
@@ -47,12 +46,16 @@ export { addExchange, type Exchange, exchange, type Party } from "./exchange.ts"
 export { type Issued, issuance, noteIssued } from "./issuance.ts"
 export { type Grant, grant, offlineUntil } from "./model.ts"
 export {
+  findPushedRequest,
+  isPushedOver,
+  isRequestOver,
+  type PushedReference,
   pushedLifetimeSeconds,
   pushedRequest,
   pushRequest,
+  refundPushed,
   requestNamed,
   requestUri,
-  type TakenRequest,
   takePushedRequest,
 } from "./pushed.ts"
 export { outlivesSession, type Renewal, type RenewalEnd, renewGrant } from "./refresh.ts"

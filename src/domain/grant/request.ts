@@ -1,5 +1,6 @@
 import type { Binding, NameIdFormat } from "../../kernel/saml/names.ts"
 import { aggregate, type Event } from "../../store/index.ts"
+import type { PushedReference } from "./pushed.ts"
 
 export type Prompt = "none" | "login" | "select_account" | "consent" | "create"
 export type ResponseMode = "query" | "fragment" | "form_post"
@@ -49,6 +50,8 @@ export type Requested = {
   readonly home?: string
   /** Whom the answer is for, where that is a device and no redirect URI. */
   readonly device?: { readonly id: string; readonly userCode: string }
+  /** The pushed request that it came in, which its answer uses up. */
+  readonly pushed?: PushedReference
   /** Who tries the application out: they alone see what comes of it, and no client does. */
   readonly testedBy?: string
   /** Of an application that speaks SAML: it has no client id, and gets no code. */

@@ -1,4 +1,4 @@
-import { answerRequest } from "../../domain/grant/index.ts"
+import { answerRequest, isPushedOver } from "../../domain/grant/index.ts"
 import { type Answering, nextStep } from "../../login/index.ts"
 import { goneSince } from "./client.ts"
 import { isForCode } from "./complete.ts"
@@ -9,6 +9,8 @@ export const answering: Answering = {
     if (!isForCode(asked) || asked.testedBy !== undefined || goneSince(cx, asked)) return false
     const step = nextStep({ ...wanted, sessionId: session.id }, [session], tx.now)
     if (step.kind !== "done") return false
+    // Answered meanwhile, in another window: the callback tells the person.
+    if (isPushedOver(tx, asked)) return false
     answerRequest(tx, id, session.id)
     return true
   },

@@ -1,5 +1,5 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
-import type { Requested, ResponseMode } from "../../domain/grant/index.ts"
+import type { PushedReference, Requested, ResponseMode } from "../../domain/grant/index.ts"
 import { because, type Found, findingOfAddress } from "../../domain/refusal/index.ts"
 import { isExposed } from "../../kernel/net/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
@@ -17,6 +17,8 @@ export type ReturnPath = {
   readonly redirectUri: string
   readonly responseMode: ResponseMode
   readonly state: string | undefined
+  /** The pushed request that it came in. */
+  readonly pushed?: PushedReference
   /** Who tries the application out with it. */
   readonly testedBy?: string
 }

@@ -27,7 +27,8 @@ type Fields = Readonly<Record<string, string>>
 export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined> {
   const { id, asked, sessionId, keep } = ready
   if (asked.testedBy !== undefined) throw new Error("a test is answered with a page alone")
-  if (keep && isForCode(asked)) {
+  // A pushed request is used up in the step that answers it, so that one is written anyway.
+  if (keep && isForCode(asked) && !asked.pushed) {
     const step = await cx.store.transact(cx, (tx) => usableSession(tx, sessionId) && tx.now)
     if (step.value === undefined) return undefined
     const code = writeWholeCode(cx, id, { asked, sessionId, codeAt: step.value })

@@ -1,3 +1,4 @@
+import { refundPushed } from "../../domain/grant/index.ts"
 import { applicationName, type ShowPage, showTrouble } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { type Answer, answerClient } from "./answer.ts"
@@ -18,6 +19,7 @@ export async function finish(cx: Cx, show: ShowPage, finishing: Finishing): Prom
   if (!fields) return expired()
   // What was kept while its person signed in has come to a good end.
   if (!keep) cx.allowance?.refund("request")
+  refundPushed(cx, asked)
   const application = applicationName(cx, asked.clientId)
   return answerClient(cx, show, { back: asked, application, fields, ...sent })
 }

@@ -1,4 +1,4 @@
-import { addAuthRequest } from "../../domain/grant/index.ts"
+import { addAuthRequest, isRequestOver } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import {
   applicationName,
@@ -50,19 +50,25 @@ const spokenTo = (asking: Asking, search: URLSearchParams): Asking => ({
 
 async function answerTo(asking: Asking, requested: Requested): Promise<Response> {
   const { cx, show, request, url } = asking
-  const { search, testedBy } = requested
+  const { search, testedBy, pushed } = requested
   if (testedBy !== undefined && !isTester(await browserContextOf(cx, request), requested)) {
     return showTrouble(show, cx, { problem: "other_tester" })
   }
   const found = returnPathOf(cx, search)
   if ("problem" in found) return untrusted(asking, requested, found)
-  const back = { ...found, ...(testedBy !== undefined && { testedBy }) }
+  const back = {
+    ...found,
+    ...(testedBy !== undefined && { testedBy }),
+    ...(pushed && { pushed }),
+  }
   try {
     const isPushed = !!url.searchParams.get("request_uri")
     const isSigned = isPushed || !!url.searchParams.get("request")
     checkWay(back.app, { isPushed, isSigned })
     return await begin(asking, parseRequest(cx, back, search))
   } catch (cause) {
+    // The same pushed request was answered a moment ago, in another window.
+    if (isRequestOver(cause)) return showTrouble(show, cx, { problem: "expired" })
     // RFC 6749 §4.1.2.1: no client would see a 500 or 503 in its person's browser.
     const fault = cause instanceof Fault && !cause.retryAfterSeconds ? errorOf(cause) : cause
     if (!(fault instanceof OAuthError)) throw fault
@@ -117,7 +123,7 @@ async function requestOf(asking: Asking): Promise<Requested | Response> {
     const back = returnPathOf(cx, url.searchParams)
     const prompt = url.searchParams.get("prompt")
     if (!("problem" in back)) return sendError(asking, { back, prompt }, cause)
-    // A page that is loaded again is what makes a request_uri come twice.
+    // A page that is loaded again after the sign-in is what makes a request_uri come twice.
     const problem = cause.error === "invalid_request_uri" ? "expired" : "invalid_request"
     return showTrouble(show, cx, { problem, detail: `${cause.description}.` })
   }

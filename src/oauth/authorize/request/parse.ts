@@ -47,6 +47,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
     languages: languagesOf(parameters.get("ui_locales")),
     ...given({
       state,
+      pushed: back.pushed,
       testedBy: back.testedBy,
       nonce: nonceOf(parameters, responseType),
       challenge: challengeOf(parameters, responseType === "code" && isPublic(app)),

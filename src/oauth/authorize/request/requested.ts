@@ -1,11 +1,14 @@
+import type { PushedReference } from "../../../domain/grant/index.ts"
 import type { Cx } from "../../../store/index.ts"
 import { OAuthError } from "../../error.ts"
 import { parametersOf, required } from "../../request.ts"
-import { takePushed } from "../pushed.ts"
+import { openPushed } from "../pushed.ts"
 import { requestObjectOf } from "./request-object.ts"
 
 export type Requested = {
   readonly search: URLSearchParams
+  /** The pushed request that brings them. */
+  readonly pushed?: PushedReference
   /** Who tries the application out with it. */
   readonly testedBy?: string
 }
@@ -27,6 +30,6 @@ export async function requestedBy(cx: Cx, search: URLSearchParams): Promise<Requ
   if (object !== undefined) {
     throw new OAuthError("invalid_request", "request and request_uri exclude each other")
   }
-  const taken = await takePushed(cx, uri, required(parameters, "client_id"))
-  return { ...taken, search: new URLSearchParams(taken.search) }
+  const opened = await openPushed(cx, uri, required(parameters, "client_id"))
+  return { ...opened, search: new URLSearchParams(opened.search) }
 }

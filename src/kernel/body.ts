@@ -48,13 +48,16 @@ const formMax: FormMax = { bytes: 65_536, parameters: 500 }
 
 export const formType = "application/x-www-form-urlencoded"
 
+/** Whether the body of a request is said to be a form. */
+export const isForm = ({ headers }: Pick<Request, "headers">): boolean =>
+  headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() === formType
+
 /** Reads the form of a POST, or says why it is not read. */
 export async function formWithin(
   request: Request,
   max: FormMax = formMax,
 ): Promise<URLSearchParams | "other type" | "too large" | "too many"> {
-  const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase()
-  if (type !== formType) return "other type"
+  if (!isForm(request)) return "other type"
   const body = await textWithin(request, max.bytes)
   if (body === undefined) return "too large"
   if (body.split("&", max.parameters + 1).length > max.parameters) return "too many"

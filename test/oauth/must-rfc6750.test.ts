@@ -39,6 +39,22 @@ const bearer: readonly Row[] = [
     },
   ],
   [
+    "§2.1 a token in the header is taken from a POST with any body (OpenID Connect Core §5.3.1)",
+    async () => {
+      const authorization = `Bearer ${token}`
+      for (const type of ["application/json", "text/plain;charset=UTF-8", "multipart/form-data"]) {
+        const headers = { authorization, "content-type": type }
+        expect((await post(provider, path, "{}", headers)).status, type).toBe(200)
+        const wrong = { ...headers, authorization: "Bearer wrong" }
+        const refused = await post(provider, path, "{}", wrong)
+        expect(refused.status, type).toBe(401)
+        expect(challengeOf(refused).attributes).toContainEqual(["error", "invalid_token"])
+      }
+      const form = await post(provider, path, "", { authorization })
+      expect(form.status).toBe(200)
+    },
+  ],
+  [
     "§2.3 a token in the address is not taken",
     async () => {
       expect((await provider.send(`${path}?access_token=${token}`)).status).toBe(401)

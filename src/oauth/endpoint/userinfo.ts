@@ -1,4 +1,5 @@
 import { about } from "../../domain/refusal/index.ts"
+import { isForm } from "../../kernel/body.ts"
 import type { Cx } from "../../store/index.ts"
 import { challenge, nothingPresented } from "../challenge.ts"
 import { OAuthError } from "../error.ts"
@@ -59,8 +60,10 @@ async function presentedBy(
   asking: Asking,
   inHeader: Presented | undefined,
 ): Promise<Presented | undefined> {
-  // Nearly all ask by GET, which has no form to wait for.
-  const token = asking.request.method === "POST" ? await postedToken(asking) : undefined
+  // Nearly all ask by GET, which has no form to wait for. OpenID Connect Core §5.3.1: beside a
+  // token in the header, a body of any other type is ignored.
+  const mayPost = asking.request.method === "POST" && (!inHeader || isForm(asking.request))
+  const token = mayPost ? await postedToken(asking) : undefined
   if (inHeader && token !== undefined) {
     throw new OAuthError("invalid_request", "the access token comes in two places")
   }

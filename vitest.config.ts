@@ -53,6 +53,7 @@ const mocking = [
   "test/domain/user/password.test.ts",
   "test/boot/guard.test.ts",
   "test/oauth/hostile.test.ts",
+  "test/server/host.test.ts",
   "test/server/worker-app.test.ts",
   "test/acceptance/internal-failure.test.ts",
   "test/acceptance/system.test.ts",

@@ -62,7 +62,12 @@ const settings = {
   acmeTerms: optional(choice(["agreed"])),
   acmeRoot: optional(text("the path of a PEM file", pathOf)),
   redirectListen: optional(text("HOST:PORT, such as :80", addressOf)),
-  publicUrl: optional(text("an address such as https://id.example.com, no path", originOf)),
+  publicUrl: optional(
+    text(
+      "an address such as https://id.example.com, without a path: the host name can't be shared",
+      originOf,
+    ),
+  ),
   masterKey: optional(text("32 bytes in base64", masterKeyBytes)),
   masterKeyFile: optional(text("the path of a file", pathOf)),
   trustedProxies: usually(list("addresses or blocks, such as 10.0.0.0/8", rangeOf), []),

@@ -16,6 +16,7 @@ import {
   sessionNow,
 } from "../domain/session/index.ts"
 import { findByLoginName, user } from "../domain/user/index.ts"
+import { isSameOrigin } from "../kernel/net/host.ts"
 import type { Cx } from "../store/index.ts"
 import { needOf } from "./factor/need.ts"
 import type { Bar } from "./factor/sufficiency.ts"
@@ -147,7 +148,8 @@ export function isOwnForm(
   posted: { request: Request; csrf: string },
 ) {
   const origin = posted.request.headers.get("origin")
-  if (origin !== null && origin !== "null" && origin !== browserContext.issuer) return false
+  const isForeign = origin !== null && !isSameOrigin(origin, browserContext.issuer)
+  if (isForeign && origin !== "null") return false
   return csrfMatches(cx, browserContext.browser, posted.csrf)
 }
 

@@ -9,6 +9,7 @@ import { uiEntry } from "../gen/ui-assets.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
 import type { Peer } from "../kernel/net/address.ts"
+import { plainHost } from "../kernel/net/host.ts"
 import { languagesOf, wantsPage } from "../kernel/text/accept.ts"
 import {
   loginHandler,
@@ -160,6 +161,8 @@ async function answer(
   try {
     if (unseen) return handlers.unseen(request, unseen.cause)
     const cx = anonymousCall(services, request.headers, origin)
+    const moved = cx && withoutDot(cx, request, url)
+    if (moved) return moved
     const isShut = cx !== undefined && isBlocked(cx)
     const page = cx
       ? isShut || isOperation(pathname)
@@ -174,6 +177,18 @@ async function answer(
   } catch (cause) {
     return failed(parts, handlers.show, { request, origin, cause })
   }
+}
+
+/**
+ * Sends a page at a host with a final dot to the same host without it, which alone has the cookies
+ * and passkeys of a browser.
+ */
+function withoutDot(cx: Cx, request: Request, { host, pathname, search }: URL) {
+  const isDotted = host.replace(/:\d+$/, "").endsWith(".")
+  if (!isDotted || request.method !== "GET" || !wantsPage(request)) return undefined
+  const { protocol } = new URL(requireInstance(cx).publicUrl)
+  const location = `${protocol}//${plainHost(host, protocol)}${pathname}${search}`
+  return new Response(null, { status: 308, headers: { location, "cache-control": "no-store" } })
 }
 
 /** Operations are called by their full names; no page or document has such a path. */

@@ -40,7 +40,7 @@ export function servedAt({ store }: ServerServices, host: string): Served | unde
   }
   const served = known.hosts.get(host)
   if (served !== undefined || known.hosts.has(host)) return served
-  const instance = instanceAt(store, host.toLowerCase())
+  const instance = instanceAt(store, host)
   const found =
     instance === undefined ? undefined : { instance, isSecure: isSecure(store, instance) }
   known.hosts.set(host, found)

@@ -1,5 +1,6 @@
 import { instanceAt, requireInstance } from "../domain/instance/index.ts"
 import type { Peer } from "../kernel/net/address.ts"
+import { hostName } from "../kernel/net/host.ts"
 import type { ServerServices } from "./services.ts"
 
 const header = "x-core-instance-host"
@@ -21,9 +22,7 @@ export function asMeant(
   const isAsked = url.includes("/forward-auth/")
   const [, host] = (isAsked && /^https?:\/\/[^/]*\/forward-auth\/([^/?#]+)\//.exec(url)) || []
   if (host === undefined) return asHeaderSays(services, request, peer)
-  return instanceAt(services.store, host.toLowerCase()) === undefined
-    ? request
-    : withHost(request, host)
+  return instanceAt(services.store, host) === undefined ? request : withHost(request, host)
 }
 
 /**
@@ -38,10 +37,10 @@ function asHeaderSays(
 ): Request {
   const named = request.headers.get(header)
   if (named === null || !isProxy(peer())) return request
-  const instance = instanceAt(store, named.toLowerCase())
+  const instance = instanceAt(store, named)
   if (instance === undefined) return request
   const requested = request.headers.get("host") ?? new URL(request.url).host
-  const name = requested.toLowerCase().replace(/:\d+$/, "")
+  const name = hostName(requested)
   if (!Object.hasOwn(requireInstance({ store, instance }).trustedDomains, name)) return request
   return withHost(request, named)
 }

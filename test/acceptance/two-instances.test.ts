@@ -129,7 +129,7 @@ describe("of two instances with equal ids everywhere", () => {
   })
 
   test("gRPC finds each by its name, whatever port was dialled, and no other", () => {
-    const asked = ["one.example.com:8081", "TWO.example.com:443", "one.example.com"]
+    const asked = ["one.example.com:8081", "TWO.example.com:443", "one.example.com."]
     expect(asked.map((authority) => grpcHost(pair.store, authority))).toEqual([
       "one.example.com",
       "two.example.com",

@@ -67,7 +67,9 @@ it("names where a bad value came from, and never repeats it", () => {
     /^LATCHKEY_MASTER_KEY must be 32 bytes in base64$/,
   )
   for (const wrong of ["id.example.com", "ftp://a", "https://a/b", "https://a?b", "https://u@a"]) {
-    expect(() => read({ flags: { "--public-url": wrong } })).toThrow(/--public-url must be/)
+    expect(() => read({ flags: { "--public-url": wrong } })).toThrow(
+      /--public-url must be .* without a path: the host name can't be shared/,
+    )
   }
   for (const wrong of ["127.0.0.1", "host:", "a:65536", "::1:8080", "[::g]:1", "a b:1"]) {
     expect(() => read({ flags: { "--listen": wrong } })).toThrow(/--listen must be/)
@@ -112,7 +114,7 @@ it("reads lists with commas or as arrays, and addresses in every usual form", ()
   expect(read({ file: { trusted_proxies: ["10.0.0.0/8", "::1"] } }).trustedProxies).toEqual(ranges)
   expect(read({ flags: { "--listen": ":80" } }).listen).toEqual({ host: "0.0.0.0", port: 80 })
   expect(read({ flags: { "--listen": "[::1]:80" } }).listen).toEqual({ host: "::1", port: 80 })
-  const url = read({ flags: { "--public-url": "https://ID.example.com:443/" } }).publicUrl
+  const url = read({ flags: { "--public-url": "https://ID.example.com.:443/" } }).publicUrl
   expect(url).toBe("https://id.example.com")
 })
 

@@ -73,6 +73,7 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
     const [, csrf = ""] = /name="csrf" value="([^"]*)"/.exec(asked.page) ?? []
     const elsewhere = { cookie: browser.cookie(), origin: "https://evil.example" }
     await post(elsewhere, { csrf })
+    await post({ ...elsewhere, origin: `${issuer}.evil.example` }, { csrf })
     await post({ cookie: browser.cookie() }, { csrf: "guess" })
     expect((await post({}, { csrf })).status).toBe(403)
     const other = browserOf(provider)
@@ -81,6 +82,9 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
     expect((await other.go(asked.path)).response.status).toBe(400)
     // Still waits: nothing of that was an answer.
     expect((await browser.go(asked.path)).page).toContain("Let Example App in?")
+    // RFC 3986 §3.2.2: the same host, as a browser writes it that was given it in full.
+    const inFull = { cookie: browser.cookie(), origin: `${issuer}.` }
+    expect((await post(inFull, { csrf })).status).toBe(303)
   })
 
   test("counts for the account that was shown, and for no other", async () => {

@@ -250,7 +250,7 @@ describe("RFC 9449 §4.3: a proof is refused", () => {
     for (const htu of ["?a=b", "#c"].map((rest) => `${issuer}/oauth/v2/token${rest}`)) {
       expect((await redeem(await atToken({ claims: { htu } }))).status).toBe(200)
     }
-    const htu = `${issuer.replace("https://", "HTTPS://")}:443/oauth/v2/token`
+    const htu = `${issuer.replace("https://", "HTTPS://")}.:443/oauth/v2/token`
     expect((await redeem(await atToken({ claims: { htu } }))).status).toBe(200)
   })
 })

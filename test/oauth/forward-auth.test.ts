@@ -220,6 +220,14 @@ describe("a host behind a proxy that asks", () => {
 })
 
 describe("a pass", () => {
+  test("counts at its host however the proxy writes it (RFC 9110 §4.2.3)", async () => {
+    const { cookie } = await signIn("pat")
+    for (const same of [`${host}:443`, `${host}.`, host.toUpperCase()]) {
+      const headers = { "x-forwarded-host": same }
+      expect((await ask({ cookie, at: "/check", headers })).status, same).toBe(200)
+    }
+  })
+
   test("counts at its own host and for its own application alone", async () => {
     const { cookie } = await signIn("pat")
     const other = "other.example.com"

@@ -220,6 +220,7 @@ describe("the URI of an API (RFC 8707 §2)", () => {
     "http://api.example.com/",
     "https://api.example.com/#x",
     "https://id.example.com/api",
+    "https://id.example.com.:443/api",
     "https://api.example.com/a b",
     "urn:core:iam:org:project:id:1:aud",
     "api",

@@ -1,4 +1,5 @@
 import { fieldError } from "../../kernel/fault.ts"
+import { plainHost } from "../../kernel/net/host.ts"
 import { type ClaimChange, type Cx, cached, type Decision } from "../../store/index.ts"
 import { clientClaim, instance } from "../instance/index.ts"
 import { type ApiConfig, app, isGone } from "./model.ts"
@@ -27,7 +28,8 @@ export function checkResources(cx: Decision, uris: readonly string[]): void {
       throw resourceError("must be URIs such as https://api.example.com/mcp, without a fragment")
     }
     if (cx.holder(clientClaim, uri)) throw resourceError("must not be the id of a client")
-    if (url.host === new URL(publicUrl).host) throw resourceError("must not be this server's own")
+    if (plainHost(url.host, url.protocol) === new URL(publicUrl).host)
+      throw resourceError("must not be this server's own")
   }
 }
 

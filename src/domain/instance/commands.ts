@@ -1,4 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
+import { hostName } from "../../kernel/net/host.ts"
 import { givenName } from "../../kernel/text/given.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
 import type { Cx, Decision, Draft, Filter, Receipt, Transaction } from "../../store/index.ts"
@@ -244,8 +245,10 @@ function originOf(text: string): string {
     throw new Fault(
       "invalid_argument",
       "instance.public_url_invalid",
-      "the public address must look like https://id.example.com, without a path",
+      "the public address must look like https://id.example.com, without a path: Latchkey needs " +
+        "a host name of its own",
     )
   }
+  url.hostname = hostName(url.hostname)
   return url.origin
 }

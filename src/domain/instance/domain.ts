@@ -1,3 +1,4 @@
+import { hostName } from "../../kernel/net/host.ts"
 import type { Found, Page } from "../../kernel/page.ts"
 import { type Cx, fold, windowOf } from "../../store/index.ts"
 import { findInstance, requireInstance } from "./commands.ts"
@@ -33,7 +34,7 @@ export const hasDomain = (cx: Cx, name: string): boolean =>
 
 /** Whether the instance is, or may be shown, under a name: what leads there stays with us. */
 export const isKnownHost = (cx: Cx, name: string): boolean =>
-  hasDomain(cx, name) || Object.hasOwn(requireInstance(cx).trustedDomains, name.toLowerCase())
+  hasDomain(cx, hostName(name)) || Object.hasOwn(requireInstance(cx).trustedDomains, hostName(name))
 
 /** The domains that a proxy may show it under. */
 const trustedDomainsOf = (cx: Cx): readonly InstanceDomain[] =>

@@ -1,3 +1,4 @@
+import { hostName, splitHost, usualPort } from "../../kernel/net/host.ts"
 import type { Found, Page } from "../../kernel/page.ts"
 import {
   type Cx,
@@ -8,7 +9,7 @@ import {
   view,
   windowOf,
 } from "../../store/index.ts"
-import type { InstanceEvent } from "./model.ts"
+import { type InstanceEvent, instance } from "./model.ts"
 
 /** Which instance an address belongs to; how requests find their tenant. */
 export const instanceHostView = view<InstanceEvent>({
@@ -88,15 +89,31 @@ const every = systemStatement<{ instance: string }>(
 
 /**
  * The instance that people reach at `host` ("id.example.com", with a port where it has one): the
- * one of that public address, or that has the name for another domain, whatever the port.
+ * one of that public address, or that has the name for another domain, whatever the port. A final
+ * dot, and the usual port of the public address, make no difference (RFC 9110 §4.2.3).
  */
 export function instanceAt(store: Store, host: string): string | undefined {
-  const found = store.get({ instance: "" }, byHost, { host })?.instance
+  const { name, port } = splitHost(host)
+  const found = atHost(store, host.toLowerCase()) ?? atHost(store, writtenHost(host))
   if (found !== undefined) return found
-  return store.get({ instance: "" }, byDomain, { name: nameIn(host) })?.instance
+  const portless = port === undefined ? undefined : atHost(store, name)
+  if (portless !== undefined && usualPort(protocolOf(store, portless)) === port) return portless
+  return store.get({ instance: "" }, byDomain, { name })?.instance
 }
 
-const nameIn = (host: string): string => host.replace(/:\d+$/, "")
+const atHost = (store: Store, host: string): string | undefined =>
+  store.get({ instance: "" }, byHost, { host })?.instance
+
+/** A host without a final dot, with the port that it has. */
+function writtenHost(host: string): string {
+  const { name, port } = splitHost(host)
+  return port === undefined ? name : `${name}:${port}`
+}
+
+function protocolOf(store: Store, id: string): string {
+  const state = store.state({ instance: id }, instance, id)
+  return state.status === "absent" ? "" : new URL(state.publicUrl).protocol
+}
 
 /** What instances are found by; an empty list finds none. */
 export type InstanceFilter =
@@ -130,7 +147,7 @@ function matchesInstance(store: Store, id: string, filter: InstanceFilter): bool
 
 /** The instance that has a domain, be it that of its public address or another one. */
 export function namedInstance(store: Store, domain: string): string | undefined {
-  const name = domain.toLowerCase()
+  const name = hostName(domain)
   const other = store.get({ instance: "" }, byDomain, { name })?.instance
   return other ?? store.get({ instance: "" }, byName, { name })?.instance
 }
@@ -145,10 +162,13 @@ const listed = systemStatement<{ id: string; name: string; created: number }>(
  * name with the public port. Where several instances share a name, only the exact host will do.
  */
 export function grpcHost(store: Store, authority: string): string {
-  const requested = authority.toLowerCase()
-  if (instanceAt(store, requested) !== undefined) return requested
+  const requested = writtenHost(authority)
+  const isExact = atHost(store, requested) !== undefined
+  if (isExact || store.get({ instance: "" }, byDomain, { name: hostName(requested) })) {
+    return requested
+  }
   const [found, another] = store.all({ instance: "" }, byName, {
-    name: nameIn(requested),
+    name: hostName(requested),
   })
   return found && !another ? found.host : requested
 }

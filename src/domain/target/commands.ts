@@ -140,8 +140,7 @@ function checkEndpoint(cx: Cx, endpoint: string): void {
 }
 
 /** RFC 1034 §3.1: a name with a dot at its end is the same. A call of ourselves would not end. */
-export const leadsHome = (cx: Cx, { hostname }: URL): boolean =>
-  isKnownHost(cx, hostname.replace(/\.$/, ""))
+export const leadsHome = (cx: Cx, { hostname }: URL): boolean => isKnownHost(cx, hostname)
 
 /** 36 letters, as the interface has them. */
 const newSigningKey = (cx: Cx): string => Buffer.from(cx.random.bytes(27)).toString("base64url")

@@ -1,3 +1,5 @@
+import { hostName } from "../net/host.ts"
+
 // Values of settings as people write them; undefined for what is none.
 
 export function pathOf(value: string): string | undefined {
@@ -85,5 +87,7 @@ export function originOf(value: string): string | undefined {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url?.protocol !== "https:" && url?.protocol !== "http:") return undefined
   const bare = !url.username && !url.password && url.pathname === "/" && !url.search && !url.hash
-  return bare ? url.origin : undefined
+  if (!bare) return undefined
+  url.hostname = hostName(url.hostname)
+  return url.origin
 }

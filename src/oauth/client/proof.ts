@@ -3,6 +3,7 @@ import type { JWTPayload } from "jose"
 import { because, findingOfAddress } from "../../domain/refusal/index.ts"
 import { jose } from "../../kernel/crypto/jose.ts"
 import { jwtParts, sameText } from "../../kernel/crypto/secret.ts"
+import { isSameOrigin } from "../../kernel/net/host.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
@@ -91,7 +92,8 @@ function isForThis(cx: Cx, { htm, htu, ath }: JWTPayload, use: Use): boolean {
 
 function isForAddress(cx: Cx, htu: unknown, { path }: Use): boolean {
   const address = typeof htu === "string" ? URL.parse(htu) : null
-  if (address === null || address.origin !== new URL(issuerOf(cx).issuer).origin) return false
+  // RFC 9449 §4.3: compared after normalization.
+  if (address === null || !isSameOrigin(address.href, issuerOf(cx).issuer)) return false
   return address.pathname === path && !address.username && !address.password
 }
 

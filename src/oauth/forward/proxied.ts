@@ -4,6 +4,7 @@ import {
   proxiedCallback,
   proxiedOrigins,
 } from "../../domain/app/index.ts"
+import { plainHost } from "../../kernel/net/host.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { identityHeaders } from "./identity.ts"
@@ -29,9 +30,11 @@ export function proxiedBy(cx: Cx, headers: Headers, clientId: string): Proxied {
   if (appId === undefined || state?.kind !== "oidc") {
     throw proxyError("the path must end in the client id of an application that people sign in to")
   }
-  const host = headers.get("x-forwarded-host")?.toLowerCase()
+  const host = headers.get("x-forwarded-host") ?? undefined
   if (host === undefined) throw proxyError("the proxy must say the host in X-Forwarded-Host")
-  const registered = proxiedOrigins(state.oidc).filter((url) => url.host === host)
+  const registered = proxiedOrigins(state.oidc).filter(
+    ({ host: own, protocol }) => plainHost(host, protocol) === own,
+  )
   const [url] = registered.toSorted((a, b) => b.protocol.length - a.protocol.length)
   if (!url) {
     const wanted = `a redirect URI of the application must be that host's ${proxiedCallback}`

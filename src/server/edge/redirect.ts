@@ -1,4 +1,5 @@
 import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
+import { hostName } from "../../kernel/net/host.ts"
 import { servedAt } from "../caller.ts"
 import type { ServerServices } from "../services.ts"
 
@@ -18,7 +19,8 @@ export function toHttps(services: ServerServices, port: number, request: Request
   return new Response(null, { status: 308, headers })
 }
 
-function originOf(services: ServerServices, port: number, { host, hostname }: URL) {
+function originOf(services: ServerServices, port: number, { host }: URL) {
+  const hostname = hostName(host)
   const [only, ...more] = instanceIds(services.store)
   // Before set-up, every host is as good as another.
   if (only === undefined) return `https://${hostname}${port === 443 ? "" : `:${port}`}`

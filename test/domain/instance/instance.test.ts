@@ -33,6 +33,7 @@ test("the public address is an origin and nothing more", async () => {
   for (const url of [...wrong, "https://u:p@id.example.com", "https://id.example.com/?a"]) {
     await expect(setPublicUrl(estate.cx(), "i1", url)).rejects.toMatchObject({
       id: "instance.public_url_invalid",
+      message: expect.stringContaining("without a path: Latchkey needs a host name of its own"),
     })
   }
   await setPublicUrl(estate.cx(), "i1", "http://localhost:8080/")

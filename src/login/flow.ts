@@ -74,8 +74,10 @@ export function nextStep(wanted: Wanted, present: readonly Present[], now: numbe
   const [only, ...others] = welcome.length > 0 ? welcome : fitting
   // Whoever a hint names has to come by themself: their name is no secret to share with a client.
   if (!only) return { kind: "login name" }
-  // It's the application that hints, so a hint never answers what the person is asked.
-  if (prompts.includes("select_account") || others.length > 0) return { kind: "choose" }
+  // It's the application that hints, so a hint never answers what the person is asked. Nobody is
+  // signed in without a word who came for a new account.
+  const isAsked = prompts.includes("select_account") || prompts.includes("create")
+  if (isAsked || others.length > 0) return { kind: "choose" }
   return stepWith(wanted, only, now)
 }
 

@@ -1,4 +1,4 @@
-import type { Account, UnknownKey } from "../../ui/login/index.ts"
+import type { Account, PageProps, UnknownKey } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import { memberships } from "../domain/member/index.ts"
 import { login, policyFor } from "../domain/policy/index.ts"
@@ -111,7 +111,10 @@ export function askAccount(loginContext: LoginContext): Promise<Response> | Resp
   const application = applicationOf(loginContext)
   return show(
     cx,
-    (ui, shared) => ui.AccountPage({ ...shared, form, accounts, otherHref, application }),
+    (ui, shared) => {
+      const notice = noticeFor(loginContext, shared)
+      return ui.AccountPage({ ...shared, form, accounts, otherHref, application, notice })
+    },
     optionsOf(loginContext),
   )
 }
@@ -199,12 +202,19 @@ function loginNamePage(
       const error = missing ? shared.t("login_name.error.missing") : undefined
       const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
       const passkey = offered && { ...offered.passkey, error: wrong, unknownKey }
-      const asked = { application, error, loginName, form, passkey, providers, createHref }
+      const notice = noticeFor(loginContext, shared)
+      const asked = { application, error, loginName, form, passkey, providers, createHref, notice }
       const own = [form.csrf, form.authRequest ?? "", ...(offered?.own ?? [])]
       return keep({ page: ui.LoginNamePage, props: { ...shared, ...asked }, own })
     },
     optionsOf(loginContext, missing || hasWrongKey ? 422 : 200),
   )
+}
+
+/** What to tell who came for a new account (prompt=create) where nobody may make one. */
+function noticeFor({ waiting }: LoginContext, { t }: Pick<PageProps, "t">): string | undefined {
+  const isClosed = waiting?.asked.prompts.includes("create") && !waiting.wanted.mayRegister
+  return isClosed ? t("register.closed") : undefined
 }
 
 type PasswordProblem =

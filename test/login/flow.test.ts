@@ -101,7 +101,8 @@ const rows: readonly Row[] = [
   ["a provider has its own lifetime", needs({ firstLifetime: 59 }), [external], done(external)],
   ["a lifetime that max_age is shorter than", { maxAge: 59, ...app }, [ann], password("ann")],
   ["prompt=create", { prompts: ["create"], mayRegister: true }, [ann], { kind: "register" }],
-  ["prompt=create, which nobody may", { prompts: ["create"] }, [ann], done(ann)],
+  ["prompt=create, which nobody may", { prompts: ["create"] }, [ann], { kind: "choose" }],
+  ["prompt=create, which nobody may", { prompts: ["create"] }, [], { kind: "login name" }],
   [
     "prompt=create, and somebody has",
     { prompts: ["create"], mayRegister: true, sessionId: ann.id },

@@ -334,12 +334,41 @@ describe("a code", () => {
 })
 
 describe("the policy", () => {
+  const closed = "Nobody can make an account for themselves here."
+
+  test("tells who comes by prompt=create and is signed in, too, that it is closed", async () => {
+    await says({ allowRegister: false })
+    const browser = browserOf(provider)
+    await browser.signIn(path())
+    const choice = await browser.go(create())
+    expect(choice.path).toContain("/ui/login/accounts")
+    expect(choice.page).toContain(closed)
+    expect((await browser.go(path({ prompt: "select_account" }))).page).not.toContain(closed)
+  })
+
+  test("decides whether discovery lists prompt=create", async () => {
+    const values = async () => {
+      const answer = await provider.send("/.well-known/openid-configuration")
+      const { prompt_values_supported }: Record<string, unknown> = await answer.json()
+      return prompt_values_supported
+    }
+    const others = ["none", "login", "select_account", "consent"]
+    await says({ allowRegister: false })
+    expect(await values()).toEqual(others)
+    await says({ allowRegister: true, allowUsernamePassword: false })
+    expect(await values()).toEqual(others)
+    await says({ allowUsernamePassword: true })
+    expect(await values()).toEqual([...others, "create"])
+  })
+
   test("closes it: no link, no page, and prompt=create asks for the name", async () => {
     await says({ allowRegister: false })
     const browser = browserOf(provider)
     const first = await browser.go(create())
     expect(first.path).toContain("/ui/login/loginname")
     expect(first.page).not.toContain("Create account")
+    expect(first.page).toContain(closed)
+    expect((await browserOf(provider).go(path())).page).not.toContain(closed)
     expect((await browser.go(register)).response.status).toBe(403)
     const open = await browser.post(first, { loginName: "olga" })
     const posted = await browser.go(register, {

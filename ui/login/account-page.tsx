@@ -1,3 +1,4 @@
+import { Alert } from "../kit/alert.tsx"
 import { ButtonLink } from "../kit/button.tsx"
 import {
   type Account,
@@ -22,17 +23,20 @@ export type AccountPageProps = PageProps & {
   readonly accounts: readonly KnownAccount[]
   readonly otherHref: string
   readonly application?: Application | undefined
+  /** What is to know before one signs in. */
+  readonly notice?: string | undefined
 }
 
 /** Choice among the accounts this browser knows. Each is a button; it posts `session`. */
 export function AccountPage(props: AccountPageProps) {
-  const { t, language, form, accounts, otherHref, application } = props
+  const { t, language, form, accounts, otherHref, application, notice } = props
   const lead = application
     ? t("login_name.lead_application", { application: application.name })
     : t("account.lead")
   return (
     <Frame {...props} title={t("account.title")}>
       <Heading title={t("account.title")} lead={lead} />
+      {notice && <Alert tone="warning">{notice}</Alert>}
       <FlowForm target={form}>
         <ul className="account-list">
           {accounts.map((account) => (

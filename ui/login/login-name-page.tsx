@@ -1,3 +1,4 @@
+import { Alert } from "../kit/alert.tsx"
 import { Button } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
 import { KeyForm } from "./factor/key-form.tsx"
@@ -15,6 +16,8 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 export type LoginNamePageProps = PageProps & {
   readonly form: Target
   readonly application?: Application | undefined
+  /** What is to know before one signs in. */
+  readonly notice?: string | undefined
   readonly loginName?: string | undefined
   readonly error?: string | undefined
   /** Asks for any passkey, where there can be one. */
@@ -40,13 +43,14 @@ export type OfferedPasskey = {
 /** First step: who are you? Posts `loginName`. */
 export function LoginNamePage(props: LoginNamePageProps) {
   const { t, language, form, application, loginName, error } = props
-  const { passkey, providers = [], createHref } = props
+  const { passkey, providers = [], createHref, notice } = props
   const lead = application
     ? t("login_name.lead_application", { application: application.name })
     : t("login_name.lead")
   return (
     <Frame {...props} title={t("login_name.title")}>
       <Heading title={t("login_name.title")} lead={lead} />
+      {notice && <Alert tone="warning">{notice}</Alert>}
       <FlowForm target={form}>
         <TextField
           label={t("login_name.label")}

@@ -19,6 +19,9 @@ function mayJoin(cx: Cx, orgId: string): boolean {
   return allowRegister && allowUsernamePassword
 }
 
+/** Whether whoever has no account may make one here, where no application names an organization. */
+export const isRegistrationOpen = (cx: Cx): boolean => registrationHome(cx, undefined) !== undefined
+
 /** Whether whoever makes an account may begin an organisation of their own with it. */
 export const mayFound = (cx: Cx, home: string | undefined): boolean =>
   home === undefined &&

@@ -1,6 +1,7 @@
 import { requireInstance } from "../../../domain/instance/index.ts"
 import { signingAlgorithms } from "../../../domain/key/index.ts"
 import { languagesOf } from "../../../domain/quota/index.ts"
+import { isRegistrationOpen } from "../../../login/index.ts"
 import { cached } from "../../../store/index.ts"
 import { promptValues } from "../../authorize/request/parse.ts"
 import { responseModes, responseTypes } from "../../authorize/request/response-type.ts"
@@ -22,7 +23,7 @@ export const discovery: Endpoint = {
 }
 
 /** The streams that the answer is made of. */
-export const discoveryStreams = ["instance", "restrictions", "web_key"] as const
+export const discoveryStreams = ["instance", "restrictions", "web_key", "org", "policy"] as const
 
 /** What the endpoint answers, as text. */
 export const discoveryDocument = cached((cx) => {
@@ -60,7 +61,10 @@ export const discoveryDocument = cached((cx) => {
     code_challenge_methods_supported: ["S256"],
     dpop_signing_alg_values_supported: proofAlgorithms,
     claims_supported: [...idTokenClaims, ...userClaimNames],
-    prompt_values_supported: promptValues,
+    // Initiating User Registration via OpenID Connect §5: only where somebody can register.
+    prompt_values_supported: promptValues.filter(
+      (value) => value !== "create" || isRegistrationOpen(cx),
+    ),
     ui_locales_supported: languagesOf(cx),
     acr_values_supported: acrValues,
     claims_parameter_supported: true,

@@ -232,6 +232,8 @@ const good = (changes?: Parameters<typeof asserted>[2]) => asserted(provider, ke
 describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () => {
   const bad: Readonly<Record<string, () => Promise<Fields>>> = {
     "another audience": () => good({ claims: { aud: "https://other.example" } }),
+    "the issuer with a path": () => good({ claims: { aud: `${issuer}/x` } }),
+    "the issuer with two slashes": () => good({ claims: { aud: `${issuer}//` } }),
     "no audience": () => good({ claims: { aud: undefined } }),
     "the audience of a page": () => good({ claims: { aud: `${issuer}/oidc/v1/userinfo` } }),
     "no expiry": () => good({ claims: { exp: undefined } }),
@@ -293,6 +295,7 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     "the token endpoint as audience": () => good({ claims: { aud: `${issuer}/oauth/v2/token` } }),
     "the introspection endpoint as audience": () =>
       good({ claims: { aud: `${issuer}/oauth/v2/introspect` } }),
+    "the issuer with a slash": () => good({ claims: { aud: `${issuer}/` } }),
     "several audiences": () => good({ claims: { aud: ["other", issuer] } }),
     "no key id, of its only key (OpenID Connect Core §10.1)": () =>
       good({ header: { kid: undefined } }),

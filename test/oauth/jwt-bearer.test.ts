@@ -76,6 +76,7 @@ describe("a service user's assertion (RFC 7523)", () => {
   test("takes the token endpoint as audience, and several audiences", async () => {
     expect((await ask({ claims: { aud: `${issuer}/oauth/v2/token` } })).status).toBe(200)
     expect((await ask({ claims: { aud: ["other", issuer] } })).status).toBe(200)
+    expect((await ask({ claims: { aud: `${issuer}/` } })).status).toBe(200)
   })
 
   const seconds = () => Math.floor(provider.clock.now() / 1000)

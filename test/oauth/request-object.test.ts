@@ -74,6 +74,7 @@ describe("a request object (RFC 9101, OpenID Connect Core §6.1)", () => {
     "with its own type": {},
     "with the type JWT": { header: { typ: "JWT" } },
     "without a type": { header: { typ: undefined } },
+    "for the issuer with a slash": { claims: { aud: `${issuer}/` } },
     "for several audiences": { claims: { aud: ["https://else.example", issuer] } },
     "that lasts an hour": { claims: { exp: 0 } },
     "with members that nobody knows": { claims: { jti: "1", iat: 5, unknown: "x" } },

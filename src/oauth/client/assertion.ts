@@ -104,13 +104,16 @@ function publicKeyOf(pem: string): KeyObject {
 }
 const keys = lru<KeyObject>(1000)
 
+/** The issuer as clients name it: many libraries add the slash of an empty path. */
+export const issuerNames = (issuer: string): readonly string[] => [issuer, `${issuer}/`]
+
 /** RFC 7523 §3 (3), OpenID Connect Core §9: the issuer, or an endpoint that asks for the client. */
 export const ownNames = cached(
   (cx): readonly string[] => {
     const { issuer } = issuerOf(cx)
     const { token, introspection, revocation, par, deviceAuthorization } = paths
     const asking = [token, introspection, revocation, par, deviceAuthorization]
-    return [issuer, ...asking.map((path) => issuer + path)]
+    return [...issuerNames(issuer), ...asking.map((path) => issuer + path)]
   },
   ["instance"],
 )

@@ -6,7 +6,7 @@ import { about, because, type Finding, type Found } from "../../../domain/refusa
 import { jose } from "../../../kernel/crypto/jose.ts"
 import { isJwt, jwtParts } from "../../../kernel/crypto/secret.ts"
 import type { Cx } from "../../../store/index.ts"
-import { algorithmsOf, isLive } from "../../client/assertion.ts"
+import { algorithmsOf, isLive, issuerNames } from "../../client/assertion.ts"
 import {
   aheadMaxSeconds,
   besideText,
@@ -57,7 +57,8 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
   const keyId = named ?? (client ? onlyKeyOf(cx, client) : "")
   const key = client?.kind === "application" ? appKey(cx, client.appId, keyId) : undefined
   const lacksKey = isLive(cx, key) ? undefined : "assertion.app_key"
-  const wanted = { iss: clientId, audience: [issuerOf(cx).issuer], lacksKey } as const
+  const audience = [...issuerNames(issuerOf(cx).issuer)]
+  const wanted = { iss: clientId, audience, lacksKey } as const
   const finding = () =>
     findingsInJwt(text, {
       subject: "request",
@@ -72,7 +73,7 @@ async function verified(cx: Cx, text: string, clientId: string): Promise<JWTPayl
   const options = {
     algorithms: [...algorithmsOf(publicKey)],
     issuer: clientId,
-    audience: issuerOf(cx).issuer,
+    audience,
     requiredClaims: ["exp"],
     clockTolerance: aheadMaxSeconds,
     currentDate: new Date(cx.clock.now()),

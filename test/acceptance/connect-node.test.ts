@@ -6,6 +6,7 @@ import { create, type DescFile, toBinary } from "@bufbuild/protobuf"
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { ProjectService } from "../../src/gen/core/project/v2/project_service_pb.ts"
+import { nodeProgram } from "../support/node.ts"
 import { openService, type Service } from "./service.ts"
 
 let service: Service
@@ -34,7 +35,7 @@ const program = join(import.meta.dirname, "../support/connect-peer.mjs")
 async function outcomes(input: object): Promise<unknown> {
   const asked = { baseUrl: service.url, files, typeName: ProjectService.typeName, ...input }
   const run = promisify(execFile)
-  const { stdout } = await run("node", [program, JSON.stringify({ atOnce: 1, ...asked })])
+  const { stdout } = await run(nodeProgram(), [program, JSON.stringify({ atOnce: 1, ...asked })])
   return JSON.parse(stdout)
 }
 

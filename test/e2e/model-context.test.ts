@@ -1,0 +1,121 @@
+// The official SDK of the Model Context Protocol as a client, in a page of another origin and on
+// Node: discovery, registration, a sign-in with PKCE and a resource, tokens, and their renewal.
+import { execFile } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { createServer, type Server } from "node:http"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { openService, type Service } from "../acceptance/service.ts"
+import { openBrowser } from "../support/browser.ts"
+import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
+import type { begin, finish } from "../support/mcp-steps.ts"
+import { nodeProgram } from "../support/node.ts"
+import { needs } from "../support/prerequisite.ts"
+
+/** The steps of the client as one file, for a page or for Node. */
+async function bundled(target: "browser" | "node"): Promise<string> {
+  const entrypoints = [join(import.meta.dirname, "../support/mcp-steps.ts")]
+  const built = await Bun.build({ entrypoints, target, format: "esm" })
+  const [file] = built.outputs
+  if (!file) throw new Error(built.logs.join("\n"))
+  return file.text()
+}
+
+describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () => {
+  const folder = temporaryFolder()
+  let service: Service
+  let browser: Browser
+  let party: Server
+  let origin = ""
+
+  beforeAll(async () => {
+    service = await openService()
+    const { result } = await service.get("ListOrganizations")
+    const organizationId = result[0].id
+    const made = await service.get("CreateProject", { organizationId, name: "Tools" })
+    const { projectId } = made
+    await service.get("core.admin.v1.AdminService/AddOIDCSettings", {
+      ...{ accessTokenLifetime: "3600s", idTokenLifetime: "3600s" },
+      ...{ refreshTokenIdleExpiration: "86400s", refreshTokenExpiration: "864000s" },
+      clientRegistration: { mode: "CLIENT_REGISTRATION_MODE_OPEN", projectId },
+    })
+    const port = await freePort()
+    origin = `http://localhost:${port}`
+    await service.get("CreateApplication", {
+      ...{ projectId, name: "Tools" },
+      apiConfiguration: { resources: { uris: [`${origin}/mcp`] } },
+    })
+    const script = await bundled("browser")
+    writeFileSync(`${folder.path}/steps.mjs`, await bundled("node"))
+    party = createServer(({ url = "" }, response) => {
+      const isScript = url === "/steps.mjs"
+      response.writeHead(200, { "content-type": isScript ? "text/javascript" : "text/html" })
+      response.end(isScript ? script : "<h1>Desk</h1>")
+    })
+    await new Promise<void>((done) => party.listen(port, "localhost", done))
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    party?.closeAllConnections()
+    party?.close()
+    await service?.close()
+    folder.remove()
+  })
+
+  type Steps = { readonly begin: typeof begin; readonly finish: typeof finish }
+  type Name = keyof Steps
+  type Run = <N extends Name>(name: N, input: object) => Promise<Awaited<ReturnType<Steps[N]>>>
+
+  const inPage =
+    (page: Page): Run =>
+    async (name, input) => {
+      await page.goto(`${origin}/`)
+      return page.evaluate(
+        `import("/steps.mjs").then(({ steps }) => steps.${name}(${JSON.stringify(input)}))`,
+      )
+    }
+
+  const onNode: Run = async (name, input) => {
+    const program =
+      `import { steps } from "${folder.path}/steps.mjs";` +
+      `console.log(JSON.stringify(await steps.${name}(${JSON.stringify(input)})))`
+    const run = promisify(execFile)
+    const { stdout } = await run(nodeProgram(), ["--input-type=module", "--eval", program])
+    return JSON.parse(stdout)
+  }
+
+  test.each([
+    ["in a page", inPage],
+    ["on Node", () => onNode],
+  ])("registers %s, signs a person in, and renews its tokens", async (_, runIn) => {
+    const page = await (await browser.newContext()).newPage()
+    page.setDefaultTimeout(60_000)
+    const run = runIn(page)
+    const redirectUri = `${origin}/callback`
+    const server = { issuer: service.url, resource: `${origin}/mcp`, redirectUri }
+    const { authorizationUrl, ...begun } = await run("begin", server)
+    const asked = new URL(authorizationUrl).searchParams
+    expect(asked.get("code_challenge_method")).toBe("S256")
+    expect(asked.get("resource")).toBe(server.resource)
+    await page.goto(authorizationUrl)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    await page.getByRole("button", { name: "Allow" }).click()
+    await page.waitForURL(`${redirectUri}?**`)
+    const authorizationCode = new URL(page.url()).searchParams.get("code") ?? ""
+    const input = { ...server, ...begun, authorizationCode }
+    const { first, second, userinfo } = await run("finish", input)
+    expect(first.refresh_token).not.toBe(second.refresh_token)
+    expect(second.access_token).not.toBe(first.access_token)
+    expect(userinfo).toMatchObject({ preferred_username: owner.loginName })
+    const [, claims = ""] = second.access_token.split(".")
+    const { aud } = JSON.parse(Buffer.from(claims, "base64url").toString())
+    expect(aud).toContain(server.resource)
+    await page.context().close()
+  })
+})

@@ -127,7 +127,8 @@ export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
   const mayRegister = registrationHome(cx, asked.home) !== undefined
   const isUnvouched = isSelfRegistered(cx, asked.appId)
   const known = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied, mayRegister }
-  return { ...asked, ...known, barOf, needOf: needs }
+  const needsPassword = asked.saml?.needsPassword
+  return { ...asked, ...known, needsPassword, barOf, needOf: needs }
 }
 
 /** Why a person may not use the application that asks; undefined for who may. */

@@ -15,6 +15,8 @@ export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "fore
   readonly isUnvouched?: boolean
   /** Whether whoever has no account may make one. */
   readonly mayRegister?: boolean
+  /** Whether a password is required of who has one, whatever else they signed in with. */
+  readonly needsPassword?: boolean | undefined
   /** Whether the person has refused. */
   readonly isDenied?: boolean
   /** Why a person may not use the application; undefined for who may. */
@@ -103,4 +105,5 @@ const requirementOf = (wanted: Wanted, userId: string): Requirement => ({
   // OpenID Connect Core §3.1.2.1.
   mustSignIn: wanted.prompts.includes("login"),
   maxAgeSeconds: wanted.maxAge,
+  needsPassword: wanted.needsPassword,
 })

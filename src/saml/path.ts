@@ -1,4 +1,5 @@
 import { requireInstance } from "../domain/instance/index.ts"
+import { isLoopback } from "../kernel/net/redirect-uri.ts"
 import { cached } from "../store/index.ts"
 
 /** Addresses of what speaks SAML. */
@@ -16,7 +17,7 @@ export type Self = {
   readonly sso: string
   readonly slo: string
   readonly certificate: string
-  /** Whether what we say crosses no network in the open. */
+  /** Whether what people type crosses no network in the open. */
   readonly secure: boolean
 }
 
@@ -30,7 +31,7 @@ export const selfOf = cached(
       sso: at(paths.sso),
       slo: at(paths.slo),
       certificate: at(paths.certificate),
-      secure: publicUrl.startsWith("https:"),
+      secure: publicUrl.startsWith("https:") || isLoopback(new URL(publicUrl).hostname),
     }
   },
   ["instance"],

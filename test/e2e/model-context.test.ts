@@ -10,7 +10,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
 import { freePort, owner, temporaryFolder } from "../support/latchkey.ts"
-import type { begin, finish } from "../support/mcp-steps.ts"
 import { nodeProgram } from "../support/node.ts"
 import { needs } from "../support/prerequisite.ts"
 
@@ -65,9 +64,7 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
     folder.remove()
   })
 
-  type Steps = { readonly begin: typeof begin; readonly finish: typeof finish }
-  type Name = keyof Steps
-  type Run = <N extends Name>(name: N, input: object) => Promise<Awaited<ReturnType<Steps[N]>>>
+  type Run = (name: "begin" | "finish", input: object) => Promise<any>
 
   const inPage =
     (page: Page): Run =>

@@ -1,5 +1,6 @@
 // A fresh sign-in that is required of somebody who comes through a provider that speaks SAML.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { changeApplication } from "../../src/domain/app/index.ts"
 import { answerOf, authorizePath, type NewClient, type Provider } from "../oauth/provider.ts"
 import { authnRequest, redirectPath } from "./asking.ts"
 import {
@@ -23,11 +24,12 @@ import { addSaml, type Browser, bring, newBrowser } from "./upstream.ts"
 let provider: Provider
 let client: NewClient
 let key: ProviderKey
+let appId = ""
 beforeAll(async () => {
   provider = await openSamlProvider()
   client = await provider.addClient()
   key = await createKey()
-  await addServiceProvider(provider)
+  appId = await addServiceProvider(provider)
   await addSaml(provider, idpMetadata([key]))
 })
 afterAll(() => provider.close())
@@ -88,6 +90,28 @@ describe("ForceAuthn is sent to the provider", () => {
 
 const instantIn = (page: string) =>
   Date.parse(/AuthnInstant="([^"]*)"/.exec(messageIn(page))?.[1] ?? "")
+
+describe("a context that asks for a password", () => {
+  const inside =
+    "<samlp:RequestedAuthnContext><saml:AuthnContextClassRef>" +
+    "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport" +
+    "</saml:AuthnContextClassRef></samlp:RequestedAuthnContext>"
+  const path = () => redirectPath(authnRequest({ inside, at: now() }))
+
+  test("keeps nobody out who comes by a provider", async () => {
+    const xml = messageIn((await signIn(path(), 0)).page)
+    expect(xml).toContain("status:Success")
+    expect(xml).toContain("ac:classes:unspecified<")
+  })
+
+  test("keeps them out where it is enforced, with the cause", async () => {
+    await changeApplication(provider.cx(), appId, { saml: { enforceContext: true } })
+    const xml = messageIn((await signIn(path(), 0)).page)
+    await changeApplication(provider.cx(), appId, { saml: { enforceContext: false } })
+    expect(xml).toContain("status:NoAuthnContext")
+    expect(xml).toContain("the user signed in without a password")
+  })
+})
 
 describe("AuthnInstant", () => {
   test("is that of the provider", async () => {

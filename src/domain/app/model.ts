@@ -95,6 +95,8 @@ export type SamlConfig = {
   /** Where it was fetched; empty where it was sent. */
   readonly metadataUrl: string
   readonly loginVersion: LoginVersion
+  /** Whether a requested context that asks for no more than a password is enforced; absent: no. */
+  readonly enforceContext?: boolean
 }
 
 /**

@@ -69,6 +69,10 @@ export type SamlRequested = {
   readonly nameIdFormat: NameIdFormat
   /** Classes of which the sign-in must fit one, best first; absent where any will do. */
   readonly contexts?: readonly string[]
+  /** Whether a sign-in that fits none of them is answered all the same, with what it was. */
+  readonly isContextOptional?: true
+  /** Whether a class needs a password. */
+  readonly needsPassword?: true
 }
 
 /**

@@ -85,7 +85,8 @@ export function isExposed(application: Redirecting, uri: string, issuer: string)
 // Hosts as `URL` writes them: in small letters, IPv4 as four decimals, IPv6 shortened in brackets.
 
 /** RFC 8252 §7.3 and §8.3: the loopback interface, by address or by its usual name. */
-const isLoopback = (host: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host)
+/** Whether a host of a URL is this machine. */
+export const isLoopback = (host: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host)
 
 /**
  * Whether what is sent there stays on the person's own device: a native application gets it by a

@@ -17,6 +17,8 @@ export type Requirement = Omit<FreshnessRequirement, "since"> & {
   readonly bar?: Bar | undefined
   /** The factors that the policy requires; absent for none. */
   readonly need?: Need | undefined
+  /** Whether a password is required of who has one. */
+  readonly needsPassword?: boolean | undefined
   /** When the request began, ms UTC: what was proved since then is proved for it. */
   readonly since: number
 }
@@ -47,6 +49,10 @@ export function missingFrom(
     return isAnsweredSince(session, since) ? localFactor(session, need) : { kind: "password" }
   }
   if (!isReusable(session, requirement, now)) return { kind: "password" }
+  const mayType = need?.hasPassword === true && !need.passkeyAlone
+  if (requirement.needsPassword && mayType && session.checks.password === undefined) {
+    return { kind: "password", isLocal: true }
+  }
   const second = need && secondFactor(session, { need, since, now })
   // What lets somebody in from then on is set up by who has just shown who they are.
   const wasHereLately = now - checkedAt(session) < freshSeconds * 1000

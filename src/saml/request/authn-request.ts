@@ -1,4 +1,4 @@
-import type { Consumer, ServiceProvider } from "../../domain/app/index.ts"
+import type { Consumer, FoundProvider, ServiceProvider } from "../../domain/app/index.ts"
 import type { Prompt, Requested } from "../../domain/grant/index.ts"
 import {
   bindingOf,
@@ -11,7 +11,7 @@ import type { Cx } from "../../store/index.ts"
 import { reading, refusedError } from "../error.ts"
 import { selfOf } from "../path.ts"
 import type { Back } from "./back.ts"
-import { mfaContext, wantedContexts } from "./context.ts"
+import { mfaContext, needsPassword, type WantedContexts, wantedContexts } from "./context.ts"
 import type { Opened } from "./receive.ts"
 
 /** Why a service provider gets no sign-in; it is told so. */
@@ -55,7 +55,7 @@ export function checkedRequest(
     ...{ appId, entityId: provider.entityId, requestId, relayState },
     ...{ url: consumer.url, binding: consumer.binding },
   }
-  return checkedWishes(root, back, provider)
+  return checkedWishes(root, back, found)
 }
 
 /** SAML Core §3.2.1, and Bindings §3.4.5.2 and §3.5.5.2 of Destination. */
@@ -88,7 +88,7 @@ function consumerOf(provider: ServiceProvider, root: Element): Consumer {
   throw refusedError(`${what} is not in the registered metadata`)
 }
 
-function checkedWishes(root: Element, back: Back, provider: ServiceProvider): Checked {
+function checkedWishes(root: Element, back: Back, { provider, state }: FoundProvider): Checked {
   const refused = (status: Status, message: string): Checked => ({
     refusal: { back, status, message },
   })
@@ -106,11 +106,13 @@ function checkedWishes(root: Element, back: Back, provider: ServiceProvider): Ch
   if (!nameIdFormat) {
     return refused("invalidNameIdPolicy", "NameIDPolicy asks for what nobody has here")
   }
-  const contexts = wantedContexts(root)
-  if (contexts?.length === 0) {
-    return refused("noAuthnContext", "RequestedAuthnContext asks for what nobody has here")
+  const wanted = wantedContexts(root)
+  if (wanted?.contexts.length === 0) {
+    const message = `RequestedAuthnContext (${wanted.named}) names no class that is supported here`
+    return refused("noAuthnContext", message)
   }
-  const wishes = { back, nameIdFormat, prompts: promptsOf(root), ...(contexts && { contexts }) }
+  const isEnforced = state.saml.enforceContext === true
+  const wishes = { back, nameIdFormat, prompts: promptsOf(root), wanted, isEnforced }
   return { asked: requestedOf(wishes) }
 }
 
@@ -139,11 +141,16 @@ type Wishes = {
   readonly back: Back
   readonly nameIdFormat: NameIdFormat
   readonly prompts: readonly Prompt[]
-  readonly contexts?: readonly string[]
+  readonly wanted?: WantedContexts | undefined
+  /** Whether the application has contexts enforced that ask for no more than a password. */
+  readonly isEnforced?: boolean
 }
 
 /** A request in the form in which all are kept, and served by the login pages. */
-export function requestedOf({ back, nameIdFormat, prompts, contexts }: Wishes): Requested {
+export function requestedOf(wishes: Wishes): Requested {
+  const { back, nameIdFormat, prompts, wanted, isEnforced = false } = wishes
+  const contexts = wanted?.contexts
+  const isContextOptional = wanted?.isOrdinary === true && !isEnforced
   const { appId, entityId, url, binding, requestId, relayState } = back
   return {
     ...{ clientId: "", appId, redirectUri: url, responseMode: "form_post" },
@@ -154,6 +161,8 @@ export function requestedOf({ back, nameIdFormat, prompts, contexts }: Wishes): 
       ...{ entityId, binding, nameIdFormat },
       ...(requestId !== undefined && { requestId }),
       ...(contexts && { contexts }),
+      ...(isContextOptional && { isContextOptional }),
+      ...(contexts && !isContextOptional && needsPassword(contexts) && { needsPassword: true }),
     },
   }
 }

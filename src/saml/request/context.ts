@@ -14,6 +14,9 @@ const known: readonly string[] = [
   mfaContext,
 ]
 
+/** Those that ask for no more than a password. */
+const ordinary: readonly string[] = known.slice(0, 3)
+
 /** How somebody signed in: RFC 8176 names, and whether nobody could listen. */
 export type Proved = { readonly methods: readonly string[]; readonly secure: boolean }
 
@@ -35,21 +38,51 @@ export const contextOf = (
   proved: Proved,
 ): string | undefined => contextsOf(proved).findLast((each) => wanted?.includes(each) ?? true)
 
-/**
- * SAML Core §3.3.2.2.1: the classes that will do, weakest first. Undefined where any will; empty
- * where none of ours does.
- */
-export function wantedContexts(request: Element): readonly string[] | undefined {
+/** Whether nothing but a sign-in with a password fits. */
+export const needsPassword = (wanted: readonly string[]): boolean =>
+  wanted.every((each) => each !== mfaContext && each !== ordinary[0])
+
+/** Why a sign-in is none of the contexts that are wanted, for the administrator of the other side. */
+export function mismatchOf(wanted: readonly string[], { methods, secure }: Proved): string {
+  const [, password = "", protectedPassword = "", mfa = ""] = known
+  const causes = [
+    wanted.includes(mfa) && !methods.includes("mfa") && "without a second factor",
+    wanted.some((each) => each === password || each === protectedPassword) &&
+      !methods.includes("pwd") &&
+      "without a password (by a passkey, a link or an identity provider)",
+    wanted.includes(protectedPassword) && methods.includes("pwd") && !secure && "over plain HTTP",
+  ].filter((cause) => cause !== false)
+  return `the user signed in ${causes.join(" and ")}; the request accepts only ${wanted.join(", ")}`
+}
+
+export type WantedContexts = {
+  /** The classes that will do, weakest first; empty where none of ours does. */
+  readonly contexts: readonly string[]
+  /** Whether all that are named ask for no more than a password; see `SamlConfig`. */
+  readonly isOrdinary: boolean
+  /** What was asked for, as text. */
+  readonly named: string
+}
+
+/** SAML Core §3.3.2.2.1: what a request wants of the sign-in; undefined where any will do. */
+export function wantedContexts(request: Element): WantedContexts | undefined {
   const asked = childOf(request, ["samlp", "RequestedAuthnContext"], reading)
   if (!asked) return undefined
-  const named = childrenOf(asked, "saml", "AuthnContextClassRef").map((each) =>
+  const names = childrenOf(asked, "saml", "AuthnContextClassRef").map((each) =>
     textOf(each, reading),
   )
-  const ranks = named.map((name) => known.indexOf(name)).filter((at) => at >= 0)
+  const ranks = names.map((name) => known.indexOf(name)).filter((at) => at >= 0)
   const comparison = attributeOf(asked, "Comparison") ?? "exact"
   const fits = comparisons.get(comparison)
-  return ranks.length === 0 || !fits ? [] : known.filter((_, at) => fits(at, ranks))
+  return {
+    contexts: ranks.length === 0 || !fits ? [] : known.filter((_, at) => fits(at, ranks)),
+    isOrdinary: comparison !== "better" && names.every((name) => ordinary.includes(name)),
+    named: `${comparison} ${names.join(", ")}`.slice(0, namedMax),
+  }
 }
+
+/** Characters: it is repeated to the sender. */
+const namedMax = 300
 
 /** A map, because every object has other names of its own, such as `valueOf`. */
 const comparisons = new Map<string, (at: number, ranks: readonly number[]) => boolean>([

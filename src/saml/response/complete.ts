@@ -18,7 +18,7 @@ import { element, type Written } from "../../kernel/saml/write.ts"
 import type { Cx } from "../../store/index.ts"
 import { selfOf } from "../path.ts"
 import { type Back, backOf } from "../request/back.ts"
-import { contextOf } from "../request/context.ts"
+import { contextOf, mismatchOf } from "../request/context.ts"
 import { assertionOf, attributeNames } from "./assertion.ts"
 import { message, newId, statusOf } from "./message.ts"
 import { nameIdElement, nameIdOf } from "./name-id.ts"
@@ -82,10 +82,11 @@ export async function toldOf(
   }
   const { userId, methods } = session
   const { secure } = selfOf(cx)
-  const context = contextOf(asked.saml?.contexts, { methods, secure })
-  if (context === undefined) {
-    return { status: "noAuthnContext", why: "the person has signed in by other means" }
-  }
+  const { contexts = [], isContextOptional } = asked.saml ?? {}
+  const proved = { methods, secure }
+  const fitting = contextOf(asked.saml?.contexts, proved)
+  const context = fitting ?? (isContextOptional && contextOf(undefined, proved))
+  if (!context) return { status: "noAuthnContext", why: mismatchOf(contexts, proved) }
   const user = profileFor(cx, userId, [orgOf(cx, asked.appId)])
   const format = asked.saml?.nameIdFormat ?? "unspecified"
   const entityId = asked.saml?.entityId ?? ""

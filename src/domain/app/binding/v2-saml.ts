@@ -15,7 +15,11 @@ export async function newSaml(cx: Cx, req: CreateSAMLApplicationRequest): Promis
     const message = "give the metadata of the service provider: metadata_xml or metadata_url"
     throw new Fault("invalid_argument", "app.metadata_missing", message)
   }
-  return { ...said, loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" } }
+  return {
+    ...said,
+    loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
+    enforceContext: req.enforceRequestedContext,
+  }
 }
 
 /** What is to change. */
@@ -24,7 +28,12 @@ export async function samlChange(
   req: UpdateSAMLApplicationConfigurationRequest,
 ): Promise<Partial<SamlConfig>> {
   const loginVersion = loginVersionOf(req.loginVersion)
-  return { ...(await metadataOf(cx, req)), ...(loginVersion && { loginVersion }) }
+  const enforceContext = req.enforceRequestedContext
+  return {
+    ...(await metadataOf(cx, req)),
+    ...(loginVersion && { loginVersion }),
+    ...(enforceContext !== undefined && { enforceContext }),
+  }
 }
 
 type Given = Pick<CreateSAMLApplicationRequest, "metadata">
@@ -36,8 +45,9 @@ async function metadataOf(cx: Cx, { metadata: { case: form, value } }: Given) {
 }
 
 /** A configuration as it is shown. */
-export const toSaml = ({ metadata, metadataUrl, loginVersion }: SamlConfig) => ({
-  metadataXml: Buffer.from(metadata),
-  metadataUrl,
-  loginVersion: toLoginVersion(loginVersion),
+export const toSaml = (saml: SamlConfig) => ({
+  metadataXml: Buffer.from(saml.metadata),
+  metadataUrl: saml.metadataUrl,
+  loginVersion: toLoginVersion(saml.loginVersion),
+  enforceRequestedContext: saml.enforceContext ?? false,
 })

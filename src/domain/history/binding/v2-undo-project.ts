@@ -227,7 +227,10 @@ function apiBack(past: PastApp): Asked | Reason {
 function samlBack(past: PastApp): Asked | Reason {
   const { before, after } = past
   if (!("saml" in before) || !("saml" in after)) return "parts"
-  const { metadata, loginVersion } = back(before.saml, after.saml)
+  const { metadata, loginVersion, enforceContext } = back(
+    { enforceContext: false, ...before.saml },
+    { enforceContext: false, ...after.saml },
+  )
   const metadataXml = metadata === undefined ? undefined : Buffer.from(metadata)
   return ask(ApplicationService.method.updateApplication, {
     ...named(past),
@@ -236,6 +239,7 @@ function samlBack(past: PastApp): Asked | Reason {
       value: {
         ...(metadataXml && { metadata: { case: "metadataXml", value: metadataXml } }),
         ...(loginVersion && { loginVersion: loginOf(loginVersion) }),
+        ...(enforceContext !== undefined && { enforceRequestedContext: enforceContext }),
       },
     },
   })

@@ -1,10 +1,10 @@
 import type { Recipient } from "../../kernel/saml/encrypt.ts"
 import {
   isForSigning,
-  keysOf,
   type LogoutService,
   logoutServicesOf,
   recipientOf,
+  signingKeysOf,
   validUntilOf,
 } from "../../kernel/saml/metadata.ts"
 import {
@@ -89,7 +89,7 @@ async function readProvider({ saml }: SamlApp): Promise<ServiceProvider> {
     entityId: saml.entityId,
     consumers: consumersOf(below("AssertionConsumerService")),
     logout: below("SingleLogoutService").flatMap(logoutServicesOf),
-    signingKeys: below("KeyDescriptor").filter(isForSigning).flatMap(keysOf),
+    signingKeys: below("KeyDescriptor").filter(isForSigning).flatMap(signingKeysOf),
     ...(recipient && { recipient }),
     signsRequests: isTrue(attributeOf(first, "AuthnRequestsSigned")),
     nameIdFormats: below("NameIDFormat").flatMap(

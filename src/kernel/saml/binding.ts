@@ -1,8 +1,8 @@
+import { createPublicKey, verify } from "node:crypto"
 import { inflateRawSync } from "node:zlib"
-import { signatureNames } from "./names.ts"
+import { addressAlgorithms, signatureNames } from "./names.ts"
 import { messageMax } from "./read.ts"
 import { signatureOf, type XmlSigner } from "./sign.ts"
-import { isSignedBy } from "./verify.ts"
 
 /** Whether a message asks or answers. */
 export type MessageKind = "SAMLRequest" | "SAMLResponse"
@@ -67,9 +67,44 @@ export function fromForm(
   return { kind, xml: utf8(bytes, refusedError), relayState: form.get("RelayState") ?? "" }
 }
 
-/** Whether one of the keys has signed what an address brought. */
-export const isAddressSigned = (keys: readonly string[], signature: QuerySignature): boolean =>
-  isSignedBy(keys, signature.algorithm, signature)
+/**
+ * Whether one of the keys, in PEM, has signed what an address brought. A signature by ECDSA is
+ * accepted as XML Signature writes it, and as ASN.1, as OpenSSL and Java make it.
+ */
+export function isAddressSigned(keys: readonly string[], signed: QuerySignature): boolean {
+  const algorithm = addressAlgorithms.get(signed.algorithm)
+  if (!algorithm) return false
+  const { key: kind, hash } = algorithm
+  const encodings = kind === "ec" ? (["ieee-p1363", "der"] as const) : (["der"] as const)
+  return keys
+    .map((pem) => createPublicKey(pem))
+    .filter(({ asymmetricKeyType }) => asymmetricKeyType === kind)
+    .some((key) =>
+      encodings.some((dsaEncoding) =>
+        verify(hash, signed.bytes, { key, dsaEncoding }, signed.signature),
+      ),
+    )
+}
+
+/** Why none of the keys could have signed what an address brought; undefined where one could. */
+export function unsignableWhy(
+  keys: readonly string[],
+  { algorithm: name }: QuerySignature,
+): string | undefined {
+  const algorithm = addressAlgorithms.get(name)
+  if (!algorithm) {
+    return (
+      `SigAlg ${name.slice(0, algorithmMax) || "(missing)"} is not accepted; use rsa-sha256, ` +
+      "rsa-sha384, rsa-sha512, ecdsa-sha256, ecdsa-sha384 or ecdsa-sha512"
+    )
+  }
+  const { key: kind } = algorithm
+  const isThere = keys.some((pem) => createPublicKey(pem).asymmetricKeyType === kind)
+  return isThere ? undefined : `SigAlg ${name} needs an ${kind.toUpperCase()} key in the metadata`
+}
+
+/** Characters of what is repeated to its sender. */
+const algorithmMax = 100
 
 /** What is sent: the text of a message, and what comes back with the answer to it. */
 export type Sent = {

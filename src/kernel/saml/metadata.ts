@@ -3,7 +3,7 @@ import { type XmlReading, xmlRootOf, xmlTextOf } from "../text/xml.ts"
 import type { Recipient } from "./encrypt.ts"
 import { type Binding, bindingOf, namespaces } from "./names.ts"
 import { allOf, attributeOf, childrenOf, type Element, timeOf } from "./read.ts"
-import { keyOfCertificate } from "./verify.ts"
+import { curveKeyOfCertificate, keyOfCertificate } from "./verify.ts"
 
 /** Bytes of one document. */
 export const metadataMax = 500_000
@@ -37,12 +37,27 @@ export const metadataText = (xml: Uint8Array, reading: MetadataReading): string 
 /** The one entity that metadata are about. */
 export async function entityOf(text: string, reading: MetadataReading): Promise<Element> {
   const root = await xmlRootOf(text, readingOf(reading))
-  if (root?.namespaceURI !== namespaces.md || root.localName !== "EntityDescriptor") {
-    throw reading.refusedError(
-      "the metadata must be one md:EntityDescriptor, without others around it",
-    )
-  }
-  return root
+  const entity = root && onlyEntityIn(root)
+  if (entity) return entity
+  throw reading.refusedError("the metadata must have one md:EntityDescriptor, and no others")
+}
+
+/** SAML Metadata §2.3.1: federations write one entity, too, as a list. The list may end earlier. */
+function onlyEntityIn(root: Element): Element | undefined {
+  if (root.namespaceURI !== namespaces.md) return undefined
+  if (root.localName === "EntityDescriptor") return root
+  if (root.localName !== "EntitiesDescriptor") return undefined
+  const [only, ...others] = [
+    ...childrenOf(root, "md", "EntityDescriptor"),
+    ...childrenOf(root, "md", "EntitiesDescriptor"),
+  ]
+  const entity = only && others.length === 0 ? onlyEntityIn(only) : undefined
+  const until = attributeOf(root, "validUntil")
+  if (!entity || until === undefined) return entity
+  const own = attributeOf(entity, "validUntil")
+  const isEarlier = own === undefined || !(Date.parse(own) <= Date.parse(until))
+  if (isEarlier) entity.setAttribute("validUntil", until)
+  return entity
 }
 
 /** Who an entity says it is. */
@@ -118,6 +133,13 @@ export const keysOf = (descriptor: Element): readonly string[] =>
   allOf(descriptor, "ds", "X509Certificate").flatMap(
     (each) => keyOfCertificate(each.textContent ?? "") ?? [],
   )
+
+/** The keys of a KeyDescriptor that signatures can be checked with, in PEM. */
+export const signingKeysOf = (descriptor: Element): readonly string[] =>
+  allOf(descriptor, "ds", "X509Certificate").flatMap(({ textContent }) => {
+    const text = textContent ?? ""
+    return keyOfCertificate(text) ?? curveKeyOfCertificate(text) ?? []
+  })
 
 /**
  * For whom what is said is encrypted: the first key for that which can be used. Undefined where

@@ -33,9 +33,15 @@ export type NameIdFormat = keyof typeof nameIdFormats
 
 const formatList: readonly NameIdFormat[] = ["unspecified", "email", "persistent", "transient"]
 
+/** Names that no specification has, and many service providers ask for. */
+const otherFormats: ReadonlyMap<string, NameIdFormat> = new Map([
+  ["urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified", "unspecified"],
+  ["urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress", "email"],
+])
+
 /** The format of a name; undefined for those that we don't have. */
 export const nameIdFormatOf = (name: string): NameIdFormat | undefined =>
-  formatList.find((format) => nameIdFormats[format] === name)
+  formatList.find((format) => nameIdFormats[format] === name) ?? otherFormats.get(name)
 
 /** SAML Core §3.2.2.2. */
 export const statuses = {
@@ -62,6 +68,19 @@ export const signatureAlgorithms = {
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256": "sha256",
   "http://www.w3.org/2001/04/xmldsig-more#rsa-sha512": "sha512",
 } as const
+
+/** What a signature of an address is made with. */
+export type AddressAlgorithm = { readonly key: "rsa" | "ec"; readonly hash: string }
+
+/** Algorithms that signatures of addresses may have (SAML Bindings §3.4.4.1, RFC 9231 §2.3). */
+export const addressAlgorithms: ReadonlyMap<string, AddressAlgorithm> = new Map(
+  (["rsa", "ec"] as const).flatMap((key) =>
+    ["sha256", "sha384", "sha512"].map((hash) => [
+      `http://www.w3.org/2001/04/xmldsig-more#${key === "ec" ? "ecdsa" : "rsa"}-${hash}`,
+      { key, hash },
+    ]),
+  ),
+)
 
 /** What our own signatures are made with. */
 export type Hash = "sha256" | "sha512"

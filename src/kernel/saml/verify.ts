@@ -1,4 +1,10 @@
-import { createHash, verify as verifyBytes, X509Certificate } from "node:crypto"
+import {
+  createHash,
+  createPublicKey,
+  type KeyObject,
+  verify as verifyBytes,
+  X509Certificate,
+} from "node:crypto"
 import { type Element, isElement } from "../text/xml.ts"
 import { canonical } from "./canonical.ts"
 import {
@@ -121,7 +127,8 @@ function toldBy(of: Element, signature: Element, reading: Reading): Told {
   const algorithm = algorithmOf(one(info, "SignatureMethod"))
   const hash = digestHashes.get(algorithmOf(one(reference, "DigestMethod")))
   if (!isSignatureAlgorithm(algorithm) || !hash) {
-    throw refused("must be RSA with SHA-256 or SHA-512")
+    const digest = algorithmOf(one(reference, "DigestMethod"))
+    throw refused(`must be RSA with SHA-256 or SHA-512, not ${algorithm} and ${digest}`)
   }
   const infoPrefixes = prefixesOf(method)
   const prefixes = transforms.flatMap(prefixesOf)
@@ -182,7 +189,9 @@ export function isSignedBy(
 ): boolean {
   if (!isSignatureAlgorithm(algorithm)) return false
   const hash = signatureAlgorithms[algorithm]
-  return keys.some((key) => verifyBytes(hash, bytes, key, signature))
+  // Metadata may have keys of other kinds, for signatures of addresses.
+  const isRsa = (key: string) => createPublicKey(key).asymmetricKeyType === "rsa"
+  return keys.some((key) => isRsa(key) && verifyBytes(hash, bytes, key, signature))
 }
 
 /** RSA bits below which a key proves nothing any more. */
@@ -200,8 +209,19 @@ export function keyOfCertificate(base64: string): string | undefined {
   if (key?.asymmetricKeyType !== "rsa" || modulusLength < bitsMin || modulusLength > bitsMax) {
     return undefined
   }
-  return key.export({ format: "pem", type: "spki" }).toString()
+  return pemOf(key)
 }
+
+/** The same of a key on one of the curves of NIST, which signs addresses only. */
+export function curveKeyOfCertificate(base64: string): string | undefined {
+  const key = readCertificate(base64.replaceAll(/\s/g, ""))?.publicKey
+  const { namedCurve = "" } = key?.asymmetricKeyDetails ?? {}
+  return key && curves.includes(namedCurve) ? pemOf(key) : undefined
+}
+
+const curves: readonly string[] = ["prime256v1", "secp384r1", "secp521r1"]
+
+const pemOf = (key: KeyObject): string => key.export({ format: "pem", type: "spki" }).toString()
 
 function readCertificate(base64: string): X509Certificate | undefined {
   try {

@@ -17,7 +17,13 @@ import type { Cx } from "../../store/index.ts"
 import { refusedError } from "../error.ts"
 import { paths } from "../path.ts"
 import { ofApplication, recordStatus } from "../refusal.ts"
-import { checkedRequest, formatFor, type Refusal, requestedOf } from "../request/authn-request.ts"
+import {
+  checkedRequest,
+  formatFor,
+  type Refusal,
+  relayStateMax,
+  requestedOf,
+} from "../request/authn-request.ts"
 import { backOf, usableProvider } from "../request/back.ts"
 import { opened } from "../request/receive.ts"
 import { takeTest } from "../request/tested.ts"
@@ -72,7 +78,7 @@ async function unasked(asking: Asking): Promise<Response> {
   const { cx, url, show } = asking
   const found = await usableProvider(cx, url.searchParams.get("providerId") ?? "")
   if (!found) return showTrouble(show, cx, { problem: "unknown_application" })
-  const relayState = (url.searchParams.get("target") ?? "").slice(0, 2048)
+  const relayState = (url.searchParams.get("target") ?? "").slice(0, relayStateMax)
   return begin(asking, requestFor(found, { relayState, prompts: [] }))
 }
 

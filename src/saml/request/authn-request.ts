@@ -27,7 +27,7 @@ const skew = 5 * minute
 const ageMax = 60 * minute
 
 /** Characters of a RelayState. SAML Bindings §3.4.3 says 80, and many send an address. */
-const relayStateMax = 2048
+export const relayStateMax = 4096
 
 /**
  * SAML Core §3.4.1: checks a request. What makes it impossible to say whose it is, or where an
@@ -47,7 +47,9 @@ export function checkedRequest(
     throw refusedError(`RelayState must have ${relayStateMax} characters at most`)
   }
   const requestId = attributeOf(root, "ID") ?? ""
-  if (!/^[A-Za-z_][\w.-]{0,255}$/.test(requestId)) {
+  // XML Schema §3.3.8: no ID begins with a digit, and some senders have such ones. Nothing else in
+  // the message has the same: see `readMessage`.
+  if (!/^\w[\w.-]{0,255}$/.test(requestId)) {
     throw refusedError("ID must be a name of letters, digits, _, . and -, 256 characters at most")
   }
   const consumer = consumerOf(provider, root)

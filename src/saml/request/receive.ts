@@ -1,5 +1,5 @@
 import type { FoundProvider } from "../../domain/app/index.ts"
-import { isAddressSigned, type Received } from "../../kernel/saml/binding.ts"
+import { isAddressSigned, type Received, unsignableWhy } from "../../kernel/saml/binding.ts"
 import { childOf, type Element, isNamed, readMessage, textOf } from "../../kernel/saml/read.ts"
 import { signatureIn, signedElement } from "../../kernel/saml/verify.ts"
 import type { Cx } from "../../store/index.ts"
@@ -50,13 +50,15 @@ export async function verified(
   const signature = signatureIn(root, reading)
   if (!signature && !received.signature) return { root, isSigned: false }
   if (keys.length === 0) {
-    throw refusedError("the message is signed, and the registered metadata has no RSA key for that")
+    throw refusedError("the message is signed, and the registered metadata has no key for that")
   }
   // To look at one costs more than to make one up.
   cx.allowance?.spend("client")
   if (received.signature) {
     // SAML Bindings §3.4.4.1: what an address brings is signed there, and nowhere else.
     if (signature) throw refusedError("a message in an address must not have a ds:Signature")
+    const why = unsignableWhy(keys, received.signature)
+    if (why !== undefined) throw refusedError(why)
     if (isAddressSigned(keys, received.signature)) {
       cx.allowance?.refund("client")
       return { root, isSigned: true }

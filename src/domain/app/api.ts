@@ -18,3 +18,4 @@ export const shares = [
   managementCredentials,
   settings,
 ] as const
+export { toAttributes } from "./binding/v2-saml.ts"

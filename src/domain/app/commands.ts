@@ -25,6 +25,7 @@ import {
   takeAddress,
 } from "./resource.ts"
 import { releaseEntity, takeEntity } from "./saml.ts"
+import { checkAttributes } from "./saml-attributes.ts"
 import { firstSecret, newSecret, type SecretHash, secretErasure } from "./secret.ts"
 import { appIdsOf, mustExist } from "./view.ts"
 
@@ -181,6 +182,7 @@ function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppE
   }
   if (config.kind === "saml") {
     checkLogin(config.saml.loginVersion)
+    if (config.saml.attributes) checkAttributes(config.saml.attributes)
     return { type: "project.application.config.saml.added", data: config.saml }
   }
   const { isBackChannelPrivate, ...given } = config.oidc
@@ -231,6 +233,7 @@ function samlChanges({ saml }: SamlApp, input: Partial<SamlConfig>): readonly Dr
   const data = changesOf(saml, input)
   if (Object.keys(data).length === 0) return []
   if (data.loginVersion) checkLogin(data.loginVersion)
+  if (data.attributes) checkAttributes(data.attributes)
   const { entityId } = data
   const claims = entityId === undefined ? [] : [releaseEntity(saml.entityId), takeEntity(entityId)]
   return [{ type: "project.application.config.saml.changed", data, claims }]

@@ -64,6 +64,14 @@ export {
   registerApplication,
 } from "./registration.ts"
 export { projectOfResource } from "./resource.ts"
+export {
+  type AttributeFormat,
+  type AttributeNames,
+  type SamlAttributes,
+  type SamlMapping,
+  type SamlUserField,
+  usualAttributes,
+} from "./saml-attributes.ts"
 export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export {
   type Consumer,

@@ -2,6 +2,7 @@ import { never } from "../../kernel/crypto/signing-key.ts"
 import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
 import type { AccessRule, RemoteUser } from "./forward-auth.ts"
+import type { SamlAttributes } from "./saml-attributes.ts"
 
 export type ResponseType = "code" | "id_token" | "id_token_token"
 export type GrantType =
@@ -97,7 +98,12 @@ export type SamlConfig = {
   readonly loginVersion: LoginVersion
   /** Whether a requested context that asks for no more than a password is enforced; absent: no. */
   readonly enforceContext?: boolean
+  /** Absent: the usual ones, see `usualAttributes`. */
+  readonly attributes?: SamlAttributes
 }
+
+/** `attributesBy`: the administrator who set the attributes last. */
+type KeptSaml = SamlConfig & { readonly attributesBy?: string }
 
 /**
  * Keyed hashes; a secret itself is shown once and never kept. Each event carries those of all that
@@ -190,7 +196,7 @@ export type AppSecret = {
 export type OidcApp = Base & { readonly kind: "oidc"; readonly oidc: OidcConfig }
 export type ApiApp = Base & { readonly kind: "api"; readonly api: ApiConfig }
 
-export type SamlApp = Base & { readonly kind: "saml"; readonly saml: SamlConfig }
+export type SamlApp = Base & { readonly kind: "saml"; readonly saml: KeptSaml }
 
 /** An application between its first event and its configuration, which are one step. */
 type Bare = Base & { readonly kind: "none" }
@@ -254,6 +260,9 @@ const registered = (state: App, change: Partial<Registration>): App =>
 /** Later than when it was made, however soon that was: what was never used has the same times. */
 const usedAt = (time: number, created: number): number => Math.max(time, created + 1)
 
+const authorOf = ({ attributes }: Partial<SamlConfig>, { user }: { readonly user: string }) =>
+  attributes && { attributesBy: user }
+
 /** Until now there was one secret at a time, and it had no id. */
 const oneSecret: Upcaster = (_, secret) => ({
   data: { secretId: "0", kept: {} },
@@ -263,7 +272,7 @@ const oneSecret: Upcaster = (_, secret) => ({
 /** What people sign in to: an OIDC application, an API, a SAML service provider. */
 export const app = aggregate<AppEvent, App>({
   stream: "app",
-  revision: 2,
+  revision: 3,
   upcasters: {
     "project.application.config.oidc.secret.changed": [oneSecret],
     "project.application.config.api.secret.changed": [oneSecret],
@@ -314,11 +323,13 @@ export const app = aggregate<AppEvent, App>({
     "project.application.config.api.secret.removed": secretRemoved,
     "project.application.api.key.added": keyAdded,
     "project.application.api.key.removed": keyRemoved,
-    "project.application.config.saml.added": (state, { data: saml }) =>
-      isGone(state) ? state : { ...state, kind: "saml", saml },
-    "project.application.config.saml.changed": (state, { data }) =>
+    "project.application.config.saml.added": (state, { data, editor }) =>
+      isGone(state)
+        ? state
+        : { ...state, kind: "saml", saml: { ...data, ...authorOf(data, editor) } },
+    "project.application.config.saml.changed": (state, { data, editor }) =>
       isGone(state) || state.kind !== "saml"
         ? state
-        : { ...state, saml: { ...state.saml, ...data } },
+        : { ...state, saml: { ...state.saml, ...data, ...authorOf(data, editor) } },
   },
 })

@@ -1,8 +1,7 @@
-import type { Attribute } from "../../domain/action/index.ts"
-import type { UserInfo } from "../../domain/user/index.ts"
 import { timeText } from "../../kernel/saml/read.ts"
 import { element, type Written } from "../../kernel/saml/write.ts"
 import type { Back } from "../request/back.ts"
+import type { Attribute } from "./attributes.ts"
 
 const minute = 60_000
 
@@ -12,13 +11,11 @@ export type Statement = {
   readonly issuer: string
   readonly now: number
   readonly nameId: Written
-  readonly user: UserInfo
-  readonly userId: string
   readonly sessionId: string
   readonly authTime: number
   readonly sessionEnds: number
   readonly context: string
-  /** What scripts add to what is said of them. */
+  /** What is said of them. */
   readonly attributes: readonly Attribute[]
 }
 
@@ -68,38 +65,12 @@ const authnStatement = ({ authTime, sessionId, sessionEnds, context }: Statement
     element("saml:AuthnContext", {}, element("saml:AuthnContextClassRef", {}, context)),
   )
 
-/** What is known of somebody; an address that nobody has verified is not known to be theirs. */
-function knownOf({ user, userId }: Statement): readonly Attribute[] {
-  const known: Readonly<Record<AttributeName, string>> = {
-    Email: user.emailVerified ? user.email : "",
-    SurName: user.familyName,
-    FirstName: user.givenName,
-    FullName: user.name,
-    UserName: user.userName,
-    UserID: userId,
-  }
-  return attributeNames
-    .filter((name) => known[name] !== "")
-    .map((name) => ({ name, format: "", values: [known[name]] }))
-}
-
-/** What every assertion may say of somebody; nobody else says it. */
-export const attributeNames = [
-  "Email",
-  "SurName",
-  "FirstName",
-  "FullName",
-  "UserName",
-  "UserID",
-] as const
-type AttributeName = (typeof attributeNames)[number]
-
 /** SAML Core §2.7.3. */
 const attributesOf = (statement: Statement): readonly Written[] =>
-  [...knownOf(statement), ...statement.attributes].map(({ name, format, values }) =>
+  statement.attributes.map(({ name, format, friendlyName, values }) =>
     element(
       "saml:Attribute",
-      { Name: name, NameFormat: format || basicFormat },
+      { FriendlyName: friendlyName, Name: name, NameFormat: format || basicFormat },
       ...values.map((value) => element("saml:AttributeValue", {}, value)),
     ),
   )

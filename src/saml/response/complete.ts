@@ -1,4 +1,4 @@
-import { type Attribute, complementSaml, isRefusal } from "../../domain/action/index.ts"
+import { complementSaml, isRefusal } from "../../domain/action/index.ts"
 import { app, serviceProviderOf } from "../../domain/app/index.ts"
 import {
   addSamlAssertion,
@@ -19,7 +19,8 @@ import type { Cx } from "../../store/index.ts"
 import { selfOf } from "../path.ts"
 import { type Back, backOf } from "../request/back.ts"
 import { contextOf, mismatchOf } from "../request/context.ts"
-import { assertionOf, attributeNames } from "./assertion.ts"
+import { assertionOf } from "./assertion.ts"
+import { type Attribute, attributesFor, takenNames } from "./attributes.ts"
 import { message, newId, statusOf } from "./message.ts"
 import { nameIdElement, nameIdOf } from "./name-id.ts"
 import { refusalOf, type Way, wayOf } from "./send.ts"
@@ -90,13 +91,14 @@ export async function toldOf(
   const user = profileFor(cx, userId, [orgOf(cx, asked.appId)])
   const format = asked.saml?.nameIdFormat ?? "unspecified"
   const entityId = asked.saml?.entityId ?? ""
-  const nameId = user && nameIdOf(format, { userId, user, sessionId, entityId }, await samlKeys(cx))
-  if (nameId === undefined) {
+  const named = user && nameIdOf(format, { userId, user, sessionId, entityId }, await samlKeys(cx))
+  if (!found || !user || named === undefined) {
     return { status: "invalidNameIdPolicy", why: "the person has no verified e-mail address" }
   }
   try {
-    const attributes = await complementSaml(cx, { userId, taken: attributeNames })
-    return { nameId, context, attributes }
+    const own = attributesFor(cx, { state: found.state, userId, user })
+    const added = await complementSaml(cx, { userId, taken: takenNames(found.state) })
+    return { nameId: named, context, attributes: [...own, ...added] }
   } catch (cause) {
     if (!isRefusal(cause)) throw cause
     return { status: "requestDenied", why: cause.message }
@@ -137,11 +139,9 @@ function orgOf(cx: Cx, appId: string): string {
 /** The assertion, before anybody signs it. */
 export function statementOf(cx: Cx, { ready, back, session, told }: Answer): Written {
   const { asked, sessionId } = ready
-  const { userId, expires: sessionEnds } = session
+  const { expires: sessionEnds } = session
   const authTime = authTimeFor(asked, session)
   const { entityId: issuer } = selfOf(cx)
-  const user = profileFor(cx, userId, [orgOf(cx, asked.appId)])
-  if (!user) throw new Error("a person was removed within one step")
   const format = asked.saml?.nameIdFormat ?? "unspecified"
   const nameId = nameIdElement(
     { format, nameId: told.nameId },
@@ -150,7 +150,7 @@ export function statementOf(cx: Cx, { ready, back, session, told }: Answer): Wri
   const { context, attributes } = told
   return assertionOf(
     {
-      ...{ id: newId(cx), issuer, now: cx.clock.now(), nameId, user, userId },
+      ...{ id: newId(cx), issuer, now: cx.clock.now(), nameId },
       ...{ sessionId, authTime, sessionEnds, context, attributes },
     },
     back,

@@ -1,3 +1,10 @@
+import {
+  SAMLAttributeFormat,
+  type SAMLAttributeMapping,
+  SAMLAttributeNames,
+  type SAMLAttributes,
+  SAMLUserField,
+} from "../../../gen/core/application/v2/application_pb.ts"
 import type {
   CreateSAMLApplicationRequest,
   UpdateSAMLApplicationConfigurationRequest,
@@ -6,6 +13,14 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { SamlConfig } from "../model.ts"
 import { fetchMetadata, readMetadata } from "../saml.ts"
+import {
+  type AttributeFormat,
+  type AttributeNames,
+  type SamlAttributes,
+  type SamlMapping,
+  type SamlUserField,
+  usualAttributes,
+} from "../saml-attributes.ts"
 import { loginVersionOf, toLoginVersion } from "./v2-login.ts"
 
 /** What a new application is asked to be; its metadata is fetched where only the address came. */
@@ -19,6 +34,7 @@ export async function newSaml(cx: Cx, req: CreateSAMLApplicationRequest): Promis
     ...said,
     loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
     enforceContext: req.enforceRequestedContext,
+    ...(req.attributes && { attributes: attributesOf(req.attributes) }),
   }
 }
 
@@ -33,6 +49,7 @@ export async function samlChange(
     ...(await metadataOf(cx, req)),
     ...(loginVersion && { loginVersion }),
     ...(enforceContext !== undefined && { enforceContext }),
+    ...(req.attributes && { attributes: attributesOf(req.attributes) }),
   }
 }
 
@@ -50,4 +67,73 @@ export const toSaml = (saml: SamlConfig) => ({
   metadataUrl: saml.metadataUrl,
   loginVersion: toLoginVersion(saml.loginVersion),
   enforceRequestedContext: saml.enforceContext ?? false,
+  attributes: toAttributes(saml.attributes ?? usualAttributes),
 })
+
+/** What is sent as the attributes of an application. */
+function attributesOf(sent: SAMLAttributes): SamlAttributes {
+  return {
+    names: attributeNames[sent.names] ?? usualAttributes.names,
+    roles: sent.rolesAttribute,
+    mappings: sent.mappings.map(({ name, format, source }) => ({
+      ...{ name, format: attributeFormats[format] ?? "unspecified", source: sourceOf(source) },
+    })),
+  }
+}
+
+function sourceOf(source: SAMLAttributeMapping["source"]): SamlMapping["source"] {
+  if (source.case === "metadataKey") return { kind: "metadata", key: source.value }
+  if (source.case === "text") return { kind: "text", text: source.value }
+  const field = source.case === "userField" ? userFields[source.value] : undefined
+  if (field !== undefined) return { kind: "field", field }
+  const message = "attributes: each needs one of user_field, metadata_key and text"
+  throw new Fault("invalid_argument", "app.saml_attributes_invalid", message)
+}
+
+/** Attributes as they are shown, and as they are sent to be set again. */
+export const toAttributes = ({ names, roles, mappings }: SamlAttributes) => ({
+  names: keyOf(attributeNames, names),
+  rolesAttribute: roles,
+  mappings: mappings.map(({ name, format, source }) => ({
+    ...{ name, format: keyOf(attributeFormats, format), source: toSource(source) },
+  })),
+})
+
+function toSource(source: SamlMapping["source"]) {
+  if (source.kind === "metadata") return { case: "metadataKey", value: source.key } as const
+  if (source.kind === "text") return { case: "text", value: source.text } as const
+  return { case: "userField", value: keyOf(userFields, source.field) } as const
+}
+
+/** The last number that stands for a value: the one that is not "unspecified". */
+const keyOf = <Key extends number>(table: Readonly<Record<Key, unknown>>, value: unknown): Key =>
+  Number(Object.entries(table).findLast(([, each]) => each === value)?.[0] ?? 0) as Key
+
+const attributeNames: Readonly<Record<SAMLAttributeNames, AttributeNames>> = {
+  [SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_UNSPECIFIED]: "short",
+  [SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_SHORT]: "short",
+  [SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_OID]: "oid",
+  [SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_MICROSOFT]: "microsoft",
+}
+
+const attributeFormats: Readonly<Record<SAMLAttributeFormat, AttributeFormat>> = {
+  [SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_UNSPECIFIED]: "unspecified",
+  [SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_BASIC]: "basic",
+  [SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_URI]: "uri",
+}
+
+const userFields: Readonly<Record<SAMLUserField, SamlUserField | undefined>> = {
+  [SAMLUserField.SAML_USER_FIELD_UNSPECIFIED]: undefined,
+  [SAMLUserField.SAML_USER_FIELD_USER_ID]: "userId",
+  [SAMLUserField.SAML_USER_FIELD_USER_NAME]: "userName",
+  [SAMLUserField.SAML_USER_FIELD_LOGIN_NAME]: "loginName",
+  [SAMLUserField.SAML_USER_FIELD_EMAIL]: "email",
+  [SAMLUserField.SAML_USER_FIELD_PHONE]: "phone",
+  [SAMLUserField.SAML_USER_FIELD_FIRST_NAME]: "firstName",
+  [SAMLUserField.SAML_USER_FIELD_LAST_NAME]: "lastName",
+  [SAMLUserField.SAML_USER_FIELD_DISPLAY_NAME]: "displayName",
+  [SAMLUserField.SAML_USER_FIELD_NICK_NAME]: "nickName",
+  [SAMLUserField.SAML_USER_FIELD_PREFERRED_LANGUAGE]: "preferredLanguage",
+  [SAMLUserField.SAML_USER_FIELD_ORGANIZATION_ID]: "organizationId",
+  [SAMLUserField.SAML_USER_FIELD_ORGANIZATION_NAME]: "organizationName",
+}

@@ -5,7 +5,15 @@ import { ApplicationService } from "../../../gen/core/application/v2/application
 import { AuthorizationService } from "../../../gen/core/authorization/v2/authorization_service_pb.ts"
 import { GroupsClaim, PrivateLabelingSetting } from "../../../gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../gen/core/project/v2/project_service_pb.ts"
-import { type App, type AppEvent, app, type OidcConfig, type TokenConfig } from "../../app/index.ts"
+import { toAttributes } from "../../app/api.ts"
+import {
+  type App,
+  type AppEvent,
+  app,
+  type OidcConfig,
+  type TokenConfig,
+  usualAttributes,
+} from "../../app/index.ts"
 import { authorization } from "../../authorization/index.ts"
 import { project } from "../../project/index.ts"
 import { type ProjectGrant, projectGrant } from "../../project-grant/index.ts"
@@ -227,9 +235,10 @@ function apiBack(past: PastApp): Asked | Reason {
 function samlBack(past: PastApp): Asked | Reason {
   const { before, after } = past
   if (!("saml" in before) || !("saml" in after)) return "parts"
-  const { metadata, loginVersion, enforceContext } = back(
-    { enforceContext: false, ...before.saml },
-    { enforceContext: false, ...after.saml },
+  const usual = { enforceContext: false, attributes: usualAttributes }
+  const { metadata, loginVersion, enforceContext, attributes } = back(
+    { ...usual, ...before.saml },
+    { ...usual, ...after.saml },
   )
   const metadataXml = metadata === undefined ? undefined : Buffer.from(metadata)
   return ask(ApplicationService.method.updateApplication, {
@@ -240,6 +249,7 @@ function samlBack(past: PastApp): Asked | Reason {
         ...(metadataXml && { metadata: { case: "metadataXml", value: metadataXml } }),
         ...(loginVersion && { loginVersion: loginOf(loginVersion) }),
         ...(enforceContext !== undefined && { enforceRequestedContext: enforceContext }),
+        ...(attributes && { attributes: toAttributes(attributes) }),
       },
     },
   })

@@ -37,6 +37,18 @@ const changeApi =
 const readApi = async ({ get, things: { apiId: applicationId } }: Beside) =>
   (await get("GetApplication", { applicationId })).application.apiConfiguration
 
+const changeSaml =
+  (attributes: object) =>
+  ({ get, things: { samlId: applicationId, projectId } }: Beside) =>
+    get("UpdateApplication", { applicationId, projectId, samlConfiguration: { attributes } })
+
+const readSaml = async ({ get, things: { samlId: applicationId } }: Beside) =>
+  (await get("GetApplication", { applicationId })).application.samlConfiguration.attributes
+
+const fixed = (name: string, text: string) => ({
+  ...{ name, format: "SAML_ATTRIBUTE_FORMAT_BASIC", text },
+})
+
 export const applicationForms: readonly FormCase[] = [
   {
     form: "application/ways-back.tsx 1",
@@ -141,6 +153,18 @@ export const applicationForms: readonly FormCase[] = [
     mine: { uris: "https://api.example.com/three" },
     read: readApi,
     both: { resources: { uris: ["https://api.example.com/two", "https://api.example.com/three"] } },
+  },
+  {
+    form: "application/saml-attributes.tsx 1",
+    path: "/ui/console/applications/$samlId",
+    open: pressing("Edit: Assertions"),
+    theirs: changeSaml({ mappings: [fixed("one", "1")] }),
+    mine: { mappings: 'two = "2"' },
+    read: readSaml,
+    both: {
+      names: "SAML_ATTRIBUTE_NAMES_SHORT",
+      mappings: [fixed("one", "1"), fixed("two", "2")],
+    },
   },
   {
     form: "application/add-redirect-uri.tsx 1",

@@ -1,4 +1,5 @@
 import { withPasskeys } from "../browser.ts"
+import { synapseMetadata } from "../saml-metadata.ts"
 import { type Beside, choosing, type FormCase, picking, pressing, reading } from "./case.ts"
 
 const admin = "core.admin.v1.AdminService"
@@ -428,6 +429,9 @@ export async function more({ get, things }: Beside): Promise<Beside["things"]> {
   const api = { projectId, name: "Orders", apiConfiguration: {} }
   const { applicationId: proxiedId } = await get("CreateApplication", proxied)
   const { applicationId: apiId } = await get("CreateApplication", api)
+  const metadataXml = btoa(synapseMetadata("https://chat.example.com"))
+  const chat = { projectId, name: "Chat", samlConfiguration: { metadataXml } }
+  const { applicationId: samlId } = await get("CreateApplication", chat)
   const metadata = [{ key: "color", value: btoa("red") }]
   await get("SetUserMetadata", { userId, metadata })
   const made = async (name: string) => {
@@ -455,7 +459,7 @@ export async function more({ get, things }: Beside): Promise<Beside["things"]> {
   return {
     ...things,
     ownerId: own.userId,
-    ...{ proxiedId, apiId, smtpId, smsId, bakeryId: grantedOrganizationId },
+    ...{ proxiedId, apiId, samlId, smtpId, smsId, bakeryId: grantedOrganizationId },
     ...{ secondId: await made("Second"), thirdId: await made("Third") },
     ...{ wave: await action("wave"), nod: await action("nod") },
   }

@@ -15,6 +15,7 @@ import { Problems } from "./problems.tsx"
 import { authOf } from "./protocol.ts"
 import { ProxyRules } from "./proxy-rules.tsx"
 import { RefusedRequests } from "./refused.tsx"
+import { SamlAssertions } from "./saml-attributes.tsx"
 import { type Made, Secrets } from "./secrets.tsx"
 import { SignOut } from "./sign-out.tsx"
 import { Tokens } from "./tokens.tsx"
@@ -74,7 +75,14 @@ function Protocol(part: ApplicationPart) {
       <Connect {...part} secret={secret?.secret} />
     </Part>
   )
-  if (configuration.case === "samlConfiguration") return connect
+  if (configuration.case === "samlConfiguration") {
+    return (
+      <>
+        {connect}
+        <SamlAssertions {...part} saml={configuration.value} />
+      </>
+    )
+  }
   const secrets = <Secrets {...part} made={secret} onMade={setSecret} />
   if (configuration.case === "apiConfiguration") {
     const api = configuration.value

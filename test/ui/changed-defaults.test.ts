@@ -62,6 +62,18 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/ui/proxy-headers.test.ts",
     "remove every identity header",
   ],
+  "A SAML request for": [
+    "test/saml/context.test.ts",
+    "is what node-saml asks for by default, and believes a passkey",
+  ],
+  "A pushed authorization": [
+    "test/oauth/par.test.ts",
+    "can be opened again until it is answered",
+  ],
+  "`prompt=create` while": [
+    "test/login/register.test.ts",
+    "tells who comes by prompt=create and is signed in, too",
+  ],
   "Mail to addresses": ["test/domain/message/kinds.test.ts", "go to verified addresses only"],
   "The same, to an address that": [
     "test/domain/user/url-template.test.ts",

@@ -14,11 +14,15 @@ type Signing = { readonly header?: Claims; readonly key?: KeyObject | Uint8Array
 export type Machine = Awaited<ReturnType<typeof addMachine>>
 
 /** A service user with a key, and how it asks for tokens. */
-export async function addMachine(provider: Provider, accessTokenType: "bearer" | "jwt" = "bearer") {
+export async function addMachine(
+  provider: Provider,
+  accessTokenType: "bearer" | "jwt" = "bearer",
+  jwtFormat?: user.JwtFormat,
+) {
   const cx = provider.cx()
   const userId = cx.ids.next()
   const { orgId } = provider.setup
-  const machine = { kind: "machine", name: "Robot", accessTokenType } as const
+  const machine = { kind: "machine", name: "Robot", accessTokenType, jwtFormat } as const
   await user.createUser(cx, userId, { ...machine, orgId, userName: `robot-${userId}` })
   const made = await user.createServiceKey(cx, userId)
   await user.addServiceKey(cx, userId, { ...made, expires: user.never })

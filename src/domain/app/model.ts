@@ -1,6 +1,7 @@
 import { never } from "../../kernel/crypto/signing-key.ts"
 import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
+import type { AccessTokenJwtType } from "../key/index.ts"
 import type { AccessRule, RemoteUser } from "./forward-auth.ts"
 import type { SamlAttributes } from "./saml-attributes.ts"
 
@@ -77,7 +78,10 @@ export type TokenConfig = Partial<
     | "idTokenAlgorithm"
     | "accessTokenAlgorithm"
   >
->
+> & {
+  /** The header `typ` of access tokens that are JWTs; absent is `at+jwt`. */
+  readonly accessTokenJwtType?: AccessTokenJwtType
+}
 
 /** OpenID Connect Front-Channel Logout §2: a page that browsers load at the end of a session. */
 export type FrontChannelLogout = { readonly uri: string; readonly sessionRequired: boolean }

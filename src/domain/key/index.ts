@@ -15,6 +15,7 @@ export {
 } from "./commands.ts"
 export { encryptJwt } from "./jwe.ts"
 export { type Claims, halfHash } from "./jws.ts"
+export { type AccessTokenJwtType, accessTokenJwtTypes, parseJwtType } from "./jwt-type.ts"
 export { type Algorithm, algorithmOf, algorithms, type KeyKind, webKey } from "./model.ts"
 export { type GivenKey, type SealedPair, sealPair } from "./pair.ts"
 export { rotateKeys } from "./rotation.ts"

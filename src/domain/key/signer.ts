@@ -24,7 +24,7 @@ export type Signer = {
 
 /** What a JWT must be to be one of ours. */
 export type Expected = {
-  readonly typ: string
+  readonly typ: string | readonly string[]
   readonly algorithms: readonly Algorithm[]
   /** Where an expired token is still a hint, as at logout; everywhere else it is nothing. */
   readonly expired?: "accepted"
@@ -58,7 +58,9 @@ export function verifyJwt(cx: Cx, jwt: string, expected: Expected): Claims | und
   const [head, body, signature] = parts
   const header = objectOf(head)
   // RFC 7515 §4.1.11: what must be understood and isn't makes the token invalid.
-  if (!header || header.typ !== expected.typ || "crit" in header) return undefined
+  if (!header || ![expected.typ].flat().includes(String(header.typ)) || "crit" in header) {
+    return undefined
+  }
 
   // Nobody has signed this yet: what is no text may be anything, and may have none.
   const key = typeof header.kid === "string" ? current(cx).public.get(header.kid) : undefined

@@ -172,6 +172,7 @@ export {
   vouchedUser,
 } from "./link/commands.ts"
 export { type IdpLink, linksOf } from "./links.ts"
+export { jwtFormatFields, jwtFormatOf } from "./machine/jwt-format.ts"
 export {
   generateMachineSecret,
   isMachineSecret,
@@ -197,6 +198,7 @@ export {
   genders,
   type Human,
   hasLeft,
+  type JwtFormat,
   type Machine,
   type Password,
   type User,

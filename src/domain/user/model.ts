@@ -1,4 +1,5 @@
 import { aggregate, type Editor, type Event, partByKey } from "../../store/index.ts"
+import type { AccessTokenJwtType } from "../key/index.ts"
 import type { Channel } from "../message-provider/index.ts"
 import {
   type CodeData,
@@ -40,6 +41,15 @@ export type Profile = {
 
 /** Opaque tokens by default; a service user may be given JWTs instead. */
 export type AccessTokenType = "bearer" | "jwt"
+
+/**
+ * How the access tokens of a service user are written where they are JWTs. An absent type is
+ * `at+jwt`; an absent algorithm is that of the instance.
+ */
+export type JwtFormat = {
+  readonly jwtType?: AccessTokenJwtType | undefined
+  readonly jwtAlgorithm?: string | undefined
+}
 
 /**
  * What a user signs in with, and every form of it that is taken for them: the name alone. Users of
@@ -87,7 +97,7 @@ export type UserEvent =
     >
   | Event<
       "user.machine.added",
-      { readonly accessTokenType: AccessTokenType },
+      { readonly accessTokenType: AccessTokenType } & JwtFormat,
       LoginNames & { readonly name: string; readonly description: string }
     >
   | Event<"user.username.changed", Record<never, never>, LoginNames>
@@ -134,7 +144,7 @@ export type UserEvent =
     >
   | Event<
       "user.machine.changed",
-      { readonly accessTokenType: AccessTokenType },
+      { readonly accessTokenType: AccessTokenType } & JwtFormat,
       { readonly name: string; readonly description: string }
     >
   | Event<
@@ -207,6 +217,8 @@ export type Machine = Identity & {
   readonly name: string
   readonly description: string
   readonly accessTokenType: AccessTokenType
+  readonly jwtType?: JwtFormat["jwtType"]
+  readonly jwtAlgorithm?: string | undefined
   /** Expiry by key id, ms UTC. */
   readonly keys: Readonly<Record<string, number>>
   readonly secret: MachineSecret | null
@@ -317,7 +329,7 @@ export const user = aggregate<UserEvent, User>({
       loginNames: secret?.loginNames ?? [],
       name: secret?.name ?? "",
       description: secret?.description ?? "",
-      accessTokenType: data.accessTokenType,
+      ...data,
       keys: {},
       secret: null,
       personalTokens: {},
@@ -374,6 +386,8 @@ export const user = aggregate<UserEvent, User>({
         name: event.private?.name ?? "",
         description: event.private?.description ?? "",
         accessTokenType: event.data.accessTokenType,
+        jwtType: event.data.jwtType,
+        jwtAlgorithm: event.data.jwtAlgorithm,
       })),
     "user.machine.key.added": (state, event) =>
       machine(state, event, (present) => {

@@ -13,7 +13,7 @@ import { lru } from "../../kernel/lru.ts"
 import type { Outbound, OutboundRequest } from "../../kernel/net/outbound.ts"
 import type { Calls, Cx, Reactor } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
-import { signingAlgs } from "../token/lifetime.ts"
+import { idTokenAlgorithm } from "../token/lifetime.ts"
 
 /** That the session of a person with a client has ended. */
 type Notice = { readonly sessionId: string; readonly userId: string; readonly clientId: string }
@@ -84,7 +84,7 @@ async function logoutToken(cx: Cx, notice: Notice, skew: number): Promise<string
     events: { [event]: {} },
     sid: sessionId,
   }
-  return signer(cx, signingAlgs(cx, clientId).idToken).sign(claims, "logout+jwt")
+  return signer(cx, idTokenAlgorithm(cx, clientId)).sign(claims, "logout+jwt")
 }
 
 /** §2.5 and §2.8: the application says 200, and 204 will do. */

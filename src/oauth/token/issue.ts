@@ -6,7 +6,7 @@ import { isActive } from "./active.ts"
 import { asOfNow, type Narrow, openAudience } from "./audience.ts"
 import { accessTokenClaims, idTokenClaims, userinfoClaims } from "./claims/claims.ts"
 import { complemented } from "./claims/complement.ts"
-import { lifetimesOf, signingAlgs } from "./lifetime.ts"
+import { idTokenAlgorithm, lifetimesOf } from "./lifetime.ts"
 import { orgRestriction } from "./scope.ts"
 import { type Statement, type TokenType, writeToken } from "./statement.ts"
 import { orgOf } from "./token-parent.ts"
@@ -154,7 +154,7 @@ async function issueInstead(cx: Cx, allowed: Allowed): Promise<TokenResponse> {
 }
 
 const signed = (cx: Cx, clientId: string, claims: Claims) =>
-  signer(cx, signingAlgs(cx, clientId).idToken).sign(claims, "JWT")
+  signer(cx, idTokenAlgorithm(cx, clientId)).sign(claims, "JWT")
 
 /**
  * What comes of what a grant allows, as things stand: no grant gives a token for a project that its
@@ -194,7 +194,7 @@ type IdTokenClaims = Issuance & {
 async function idClaims(cx: Cx, from: IdTokenClaims): Promise<Claims> {
   const { identity, userId, clientId, issued } = from
   const { nonce, sessionId, authTime, methods, acr, code } = identity
-  const alg = signingAlgs(cx, clientId).idToken
+  const alg = idTokenAlgorithm(cx, clientId)
   const expires = issued + lifetimesOf(cx, clientId).id + 2 * from.clockSkewSeconds
   const claims = idTokenClaims(cx, { ...from, ...identity, audience: from.audience })
   return {

@@ -1,6 +1,7 @@
-import { findClient } from "../../domain/app/index.ts"
+import { findClient, type TokenConfig } from "../../domain/app/index.ts"
 import { type OidcSettings, requireInstance } from "../../domain/instance/index.ts"
-import { type Algorithm, algorithms } from "../../domain/key/index.ts"
+import { type AccessTokenJwtType, type Algorithm, algorithms } from "../../domain/key/index.ts"
+import { user } from "../../domain/user/index.ts"
 import { type Cx, cached } from "../../store/index.ts"
 
 /** How long what is issued counts, in seconds. */
@@ -15,8 +16,8 @@ export type Lifetimes = {
   readonly refreshGrace: number
 }
 
-/** The algorithms that sign for a client. */
-export type SigningAlgs = { readonly idToken: Algorithm; readonly accessToken: Algorithm }
+/** How a JWT access token is signed, and the `typ` of its header. */
+export type AccessTokenFormat = { readonly typ: AccessTokenJwtType; readonly algorithm: Algorithm }
 
 /** The lifetimes that hold for a client of this instance. */
 export function lifetimesOf(cx: Cx, clientId: string): Lifetimes {
@@ -30,24 +31,41 @@ export function lifetimesOf(cx: Cx, clientId: string): Lifetimes {
   }
 }
 
-/** What the tokens of a client of this instance are signed with; a key of each is active. */
-export function signingAlgs(cx: Cx, clientId: string): SigningAlgs {
-  const { idTokenAlgorithm, accessTokenAlgorithm } = settingsFor(cx, clientId)
-  return { idToken: named(idTokenAlgorithm), accessToken: named(accessTokenAlgorithm) }
+/** What the id_tokens of a client of this instance are signed with; a key of it is active. */
+export const idTokenAlgorithm = (cx: Cx, clientId: string): Algorithm =>
+  named(settingsFor(cx, clientId).idTokenAlgorithm)
+
+/**
+ * The format of an access token: as its application states, or the service account that gets it
+ * without an application, else as the instance states.
+ */
+export function accessTokenFormat(
+  cx: Cx,
+  { clientId, userId }: { readonly clientId: string; readonly userId: string },
+): AccessTokenFormat {
+  const { accessTokenAlgorithm: algorithm, accessTokenJwtType: typ = "at+jwt" } = settingsFor(
+    cx,
+    clientId,
+  )
+  const state = findClient(cx, clientId) ? undefined : cx.store.state(cx, user, userId)
+  const machine = state && "kind" in state && state.kind === "machine" ? state : undefined
+  return { typ: machine?.jwtType ?? typ, algorithm: named(machine?.jwtAlgorithm ?? algorithm) }
 }
 
 /** What an application says, and what the instance says of everything else. */
-function settingsFor(cx: Cx, clientId: string): OidcSettings {
+function settingsFor(cx: Cx, clientId: string): Settings {
   const known = answers(cx)
   const settings = known.get(clientId) ?? { ...requireInstance(cx).oidc, ...issuerOf(cx, clientId) }
   if (known.size < answersMax) known.set(clientId, settings)
   return settings
 }
 
-const answers = cached(() => new Map<string, OidcSettings>(), ["instance", "app"])
+const answers = cached(() => new Map<string, Settings>(), ["instance", "app"])
 const answersMax = 2000
 
-function issuerOf(cx: Cx, clientId: string): Partial<OidcSettings> {
+type Settings = OidcSettings & TokenConfig
+
+function issuerOf(cx: Cx, clientId: string): TokenConfig {
   const state = findClient(cx, clientId)?.state
   return state?.kind === "oidc" ? (state.oidc.tokens ?? {}) : {}
 }

@@ -1,11 +1,11 @@
-import { decodeProtectedHeader } from "jose/decode/protected_header"
-import { algorithms, type Claims, publicKeys, signer, verifyJwt } from "../../domain/key/index.ts"
+import { type Claims, publicKeys, signer } from "../../domain/key/index.ts"
 import { isJwt } from "../../kernel/crypto/secret.ts"
 import { lru } from "../../kernel/lru.ts"
 import { type Cx, ofInstance } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { wordsOf } from "../request.ts"
-import { signingAlgs } from "./lifetime.ts"
+import { kindClaims, readJwt } from "./claims/kind.ts"
+import { accessTokenFormat } from "./lifetime.ts"
 import { personalStatement } from "./personal.ts"
 
 /**
@@ -45,8 +45,9 @@ export async function writeToken(
 ): Promise<string> {
   if (type === "bearer")
     return cx.secrets.seal("token", JSON.stringify(packed(statement)), aboutOf(cx))
-  const { accessToken } = signingAlgs(cx, statement.clientId)
-  return signer(cx, accessToken).sign({ ...claims, ...claimsOf(cx, statement) }, jwtType)
+  const { algorithm, typ } = accessTokenFormat(cx, statement)
+  const all = { ...claims, ...claimsOf(cx, statement), ...kindClaims(typ) }
+  return signer(cx, algorithm).sign(all, typ)
 }
 
 /**
@@ -88,9 +89,6 @@ function checkToken(cx: Cx, token: string): Read | undefined {
 
 /** Ids may repeat across instances: a token of one must not open in another. */
 const aboutOf = (cx: Cx) => `access_token/${cx.instance}`
-
-/** RFC 9068 §2.1: so that no other JWT of ours passes for an access token. */
-const jwtType = "at+jwt"
 
 /** A list keeps the token short; what is written here is read only here. */
 const packed = (statement: Statement) => [
@@ -139,8 +137,9 @@ const claimsOf = (cx: Cx, statement: Statement): Claims => ({
 })
 
 function checkJwt(cx: Cx, token: string): Read | undefined {
-  const claims = verifyJwt(cx, token, { typ: jwtType, algorithms })
-  if (claims?.iss !== issuerOf(cx).issuer) return undefined
+  const read = readJwt(cx, token, { kind: "access_token" })
+  if (!read) return undefined
+  const { claims, kid } = read
   const { sub, aud, client_id: clientId, iat, exp, jti, scope, cnf, act } = claims
   if (typeof sub !== "string" || typeof clientId !== "string" || typeof jti !== "string") {
     return undefined
@@ -158,7 +157,7 @@ function checkJwt(cx: Cx, token: string): Read | undefined {
     ...(typeof cnf === "object" && cnf !== null && { jkt: textOf(Reflect.get(cnf, "jkt")) }),
     ...(act !== undefined && { actor: actorOf(act) }),
   }
-  return { statement, signed: { issuer: claims.iss, kid: decodeProtectedHeader(token).kid ?? "" } }
+  return { statement, signed: { issuer: claims.iss, kid } }
 }
 
 const textOf = (value: unknown) => (typeof value === "string" ? value : "")

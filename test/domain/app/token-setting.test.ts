@@ -45,6 +45,40 @@ test("what an application says of its tokens is kept, shown, and replaced as a w
   expect(after).toMatchObject({ frontChannelLogout })
 })
 
+test("the typ of JWT access tokens is kept and shown; other texts are refused", async () => {
+  await made({ tokenSettings: { accessTokenJwtType: "JWT" } })
+  expect((await shown()).tokenSettings).toMatchObject({ accessTokenJwtType: "JWT" })
+  await changed({ tokenSettings: {} })
+  expect((await shown()).tokenSettings.accessTokenJwtType).toBeUndefined()
+  await expect(changed({ tokenSettings: { accessTokenJwtType: "jwt" } })).rejects.toMatchObject({
+    id: "token.jwt_type_invalid",
+  })
+})
+
+test("a service account keeps its JWT format until the format is set again", async () => {
+  const machineOf = async () =>
+    (await estate.as("manager", "getUserByID", { userId: "robot1" })).user.type.value
+  const machine = { name: "Robot", accessTokenType: 1, accessTokenJwtType: "JWT" }
+  await estate.as("manager", "createUser", {
+    ...{ organizationId: "org1", userId: "robot1" },
+    userType: { case: "machine", value: machine },
+  })
+  expect(await machineOf()).toMatchObject({
+    ...{ accessTokenJwtType: "JWT", accessTokenSigningAlgorithm: "" },
+  })
+  const change = (value: object) =>
+    estate.as("manager", "updateUser", {
+      ...{ userId: "robot1", userType: { case: "machine", value } },
+    })
+  await change({ description: "Builds" })
+  expect(await machineOf()).toMatchObject({ description: "Builds", accessTokenJwtType: "JWT" })
+  await change({ accessTokenJwtType: "" })
+  expect(await machineOf()).toMatchObject({ accessTokenJwtType: "at+jwt" })
+  await expect(change({ accessTokenSigningAlgorithm: "RS512" })).rejects.toMatchObject({
+    id: "web_key.none_active",
+  })
+})
+
 test("without a word nothing is shown, and another change says nothing of it", async () => {
   await made({})
   await changed({ developmentMode: true })

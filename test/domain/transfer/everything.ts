@@ -91,7 +91,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         },
         clientId: "web-client",
         inactive: true,
-        tokenSettings: { accessTokenLifetime: durationFromMs(600_000) },
+        tokenSettings: { accessTokenLifetime: durationFromMs(600_000), accessTokenJwtType: "JWT" },
         frontChannelLogout: { uri: "https://corp.example/front", sessionRequired: true },
         requestRules: { pushedRequired: true },
       },
@@ -141,7 +141,13 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
     machineUsers: [
       {
         userId: "robot",
-        user: { userName: "robot", name: "Robot", description: "Builds", accessTokenType: 1 },
+        user: {
+          userName: "robot",
+          name: "Robot",
+          description: "Builds",
+          accessTokenType: 1,
+          accessTokenJwtType: "JWT",
+        },
         state: 1,
       },
     ],

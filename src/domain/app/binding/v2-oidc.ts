@@ -10,6 +10,7 @@ import type {
   UpdateOIDCApplicationConfigurationRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { parseJwtType } from "../../key/index.ts"
 import type { AccessRule } from "../forward-auth.ts"
 import type { OidcConfig, TokenConfig } from "../model.ts"
 import { allowedOrigins, complianceProblems, type OidcInput } from "../oidc.ts"
@@ -160,6 +161,9 @@ const tokensOf = (message: OIDCTokenSettings): TokenConfig =>
     refreshTokenGrace: secondsOf(message.refreshTokenGrace),
     idTokenAlgorithm: message.idTokenSigningAlgorithm,
     accessTokenAlgorithm: message.accessTokenSigningAlgorithm,
+    accessTokenJwtType: message.accessTokenJwtType
+      ? parseJwtType(message.accessTokenJwtType)
+      : undefined,
   })
 
 const toTokens = (tokens: TokenConfig): MessageInitShape<typeof OIDCTokenSettingsSchema> =>
@@ -171,6 +175,7 @@ const toTokens = (tokens: TokenConfig): MessageInitShape<typeof OIDCTokenSetting
     refreshTokenGrace: durationOf(tokens.refreshTokenGrace),
     idTokenSigningAlgorithm: tokens.idTokenAlgorithm,
     accessTokenSigningAlgorithm: tokens.accessTokenAlgorithm,
+    accessTokenJwtType: tokens.accessTokenJwtType,
   })
 
 /** What is refused or advised against, in words. */

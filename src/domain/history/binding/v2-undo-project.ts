@@ -214,6 +214,7 @@ const tokensOf = (tokens: TokenConfig) =>
     refreshTokenGrace: duration(tokens.refreshTokenGrace),
     idTokenSigningAlgorithm: tokens.idTokenAlgorithm,
     accessTokenSigningAlgorithm: tokens.accessTokenAlgorithm,
+    accessTokenJwtType: tokens.accessTokenJwtType,
   })
 
 const duration = (seconds: number | undefined) =>

@@ -43,7 +43,14 @@ function nameBack({ id: userId, before }: PastUser): Asked | Reason {
 function machineBack({ id: userId, before, after }: PastUser): Asked | Reason {
   if (!isMachine(before) || !isMachine(after)) return "parts"
   const { name, description, accessTokenType: type } = back(before, after)
-  const value = given({ name, description, accessTokenType: type && tokenTypes[type] })
+  const value = given({
+    name,
+    description,
+    accessTokenType: type && tokenTypes[type],
+    accessTokenJwtType: before.jwtType === after.jwtType ? undefined : (before.jwtType ?? ""),
+    accessTokenSigningAlgorithm:
+      before.jwtAlgorithm === after.jwtAlgorithm ? undefined : (before.jwtAlgorithm ?? ""),
+  })
   return ask(updateUser, { userId, userType: { case: "machine", value } })
 }
 

@@ -20,6 +20,8 @@ import {
   importRecoveryCodes,
   importTotp,
   importUser,
+  jwtFormatFields,
+  jwtFormatOf,
   linksOf,
   lockUser,
   mustOutrank,
@@ -195,7 +197,7 @@ export const machineRow = row({
       const { userName, name, description } = state
       const isJwt = state.accessTokenType === "jwt"
       const accessTokenType = isJwt ? AccessTokenType.JWT : AccessTokenType.BEARER
-      const told = { userName, name, description, accessTokenType }
+      const told = { userName, name, description, accessTokenType, ...jwtFormatFields(state) }
       yield { machineUsers: [{ userId, user: told, state: states[state.status] }] }
     }
   },
@@ -204,7 +206,9 @@ export const machineRow = row({
     const id = givenId(cx.ids, "user_id", userId || given.userId)
     const { userName, name, description } = given
     const accessTokenType = meaning(["bearer", "jwt"] as const, given.accessTokenType)
-    const input = { kind: "machine", orgId, userName, name, description, accessTokenType } as const
+    const jwtFormat = jwtFormatOf(given)
+    const machine = { name, description, accessTokenType, jwtFormat }
+    const input = { kind: "machine", orgId, userName, ...machine } as const
     await cx.store.transact(cx, (tx) => {
       importUser(tx, id, input)
       turn(tx, id, meaning<User["status"]>(wanted, state))

@@ -6,6 +6,7 @@ import { type NewPassword, passwordSet } from "../credential/credential.ts"
 import { releaseKeys } from "../factor/key.ts"
 import { emailOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import { releaseLinks } from "../link/commands.ts"
+import { changedJwtFormat, checkJwtFormat, type JwtFormatInput } from "../machine/jwt-format.ts"
 import {
   type AccessTokenType,
   type Human,
@@ -52,6 +53,7 @@ export type MachineChange = {
   readonly name?: string | undefined
   readonly description?: string | undefined
   readonly accessTokenType?: AccessTokenType | undefined
+  readonly jwtFormat?: JwtFormatInput | undefined
 }
 
 export type UserChange = {
@@ -68,7 +70,7 @@ export const updateUser = user.command<UserChange>((state, change, cx, id) => {
   return [
     ...renamed(present, change.userName, { cx, id }),
     ...(present.kind === "human" ? humanChanged(present, change.human ?? {}, { cx, id }) : []),
-    ...(present.kind === "machine" ? machineChanged(present, change.machine ?? {}) : []),
+    ...(present.kind === "machine" ? machineChanged(cx, present, change.machine ?? {}) : []),
   ]
 })
 
@@ -237,18 +239,26 @@ function phoneChanged(
   ]
 }
 
-function machineChanged(state: Machine, change: MachineChange): readonly Draft<UserEvent>[] {
+function machineChanged(
+  cx: Decision,
+  state: Machine,
+  change: MachineChange,
+): readonly Draft<UserEvent>[] {
   const name = nameOf("name", change.name ?? state.name)
   const description = optionalTextOf("description", change.description ?? state.description, 500)
   const accessTokenType = change.accessTokenType ?? state.accessTokenType
+  const { jwtType, jwtAlgorithm } = state
+  const format = changedJwtFormat(state, change.jwtFormat ?? {})
   const same =
     name === state.name &&
     description === state.description &&
-    accessTokenType === state.accessTokenType
+    accessTokenType === state.accessTokenType &&
+    format.jwtType === jwtType &&
+    format.jwtAlgorithm === jwtAlgorithm
   if (same) return []
-  return [
-    { type: "user.machine.changed", data: { accessTokenType }, private: { name, description } },
-  ]
+  checkJwtFormat(cx, format)
+  const data = { accessTokenType, ...format }
+  return [{ type: "user.machine.changed", data, private: { name, description } }]
 }
 
 const wrongKindError = (what: string) =>

@@ -15,7 +15,15 @@ import type { CodeOf, NewCode } from "../credential/code.ts"
 import { type NewPassword, passwordChanged } from "../credential/credential.ts"
 import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import { addLink, type External } from "../link/commands.ts"
-import { type AccessTokenType, type Gender, type Profile, type UserEvent, user } from "../model.ts"
+import { checkJwtFormat } from "../machine/jwt-format.ts"
+import {
+  type AccessTokenType,
+  type Gender,
+  type JwtFormat,
+  type Profile,
+  type UserEvent,
+  user,
+} from "../model.ts"
 import { isTemporaryId } from "../temporary.ts"
 import { type Verifier, verifierFrom } from "../verifier.ts"
 import { mustBeFree, nameRefusal, takeName } from "./login-name.ts"
@@ -63,6 +71,7 @@ export type NewMachine = {
   readonly name: string
   readonly description?: string | undefined
   readonly accessTokenType: AccessTokenType
+  readonly jwtFormat?: JwtFormat | undefined
   readonly metadata?: readonly Metadata[] | undefined
 }
 
@@ -124,7 +133,9 @@ function add(tx: Transaction, id: string, input: NewUser): void {
   const userName = loginNameOf(givenUserName(id, input))
   mustBeFree(tx, { id, orgId: input.orgId, userName })
   const drafts =
-    input.kind === "human" ? humanAdded(tx, input, userName) : machineAdded(id, input, userName)
+    input.kind === "human"
+      ? humanAdded(tx, input, userName)
+      : machineAdded(tx, { id, input, userName })
   tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
   const links = (input.kind === "human" && input.links) || []
   for (const link of links) addLink(tx, id, { ...link, isFirst: true })
@@ -185,14 +196,21 @@ function humanAdded(cx: Decision, input: NewHuman, userName: string): readonly D
   ]
 }
 
+type MachineDraft = {
+  readonly id: string
+  readonly input: NewMachine
+  readonly userName: string
+}
+
 function machineAdded(
-  id: string,
-  input: NewMachine,
-  userName: string,
+  cx: Decision,
+  { id, input, userName }: MachineDraft,
 ): readonly Draft<UserEvent>[] {
+  const { accessTokenType, jwtFormat = {} } = input
+  checkJwtFormat(cx, jwtFormat)
   const added: Draft<UserEvent> = {
     type: "user.machine.added",
-    data: { accessTokenType: input.accessTokenType },
+    data: { accessTokenType, ...jwtFormat },
     private: {
       userName,
       loginNames: [userName],

@@ -20,6 +20,8 @@ import { type Cx, type Filter, search, type TextMethod, textFilter } from "../..
 import { avatarAddress } from "../account/avatar.ts"
 import { loginNameFilter, shownNames } from "../account/login-name.ts"
 import { hasMetadata } from "../account/metadata-view.ts"
+import { jwtFormatFields } from "../machine/jwt-format.ts"
+import { type Machine, user } from "../model.ts"
 import { findUser } from "../query.ts"
 import { type UserRow, users } from "../view.ts"
 
@@ -72,7 +74,7 @@ function toUser(cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> {
     type:
       row.kind === "human"
         ? { case: "human", value: { ...shared, ...toHuman(cx, row) } }
-        : { case: "machine", value: toMachine(row) },
+        : { case: "machine", value: toMachine(cx, row) },
   }
 }
 
@@ -92,12 +94,18 @@ const toHuman = (cx: Cx, row: UserRow) => ({
   ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
 })
 
-const toMachine = (row: UserRow) => ({
+const toMachine = (cx: Cx, row: UserRow) => ({
   name: row.display_name,
   description: row.description,
   hasSecret: row.has_secret === 1,
   accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
+  ...jwtFormatFields(machineOf(cx, row.id) ?? {}),
 })
+
+function machineOf(cx: Cx, id: string): Machine | undefined {
+  const state = cx.store.state(cx, user, id)
+  return "kind" in state && state.kind === "machine" ? state : undefined
+}
 
 const conditionsMax = 200
 

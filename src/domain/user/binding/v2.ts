@@ -48,6 +48,7 @@ import {
   setPassword,
 } from "../credential/credential.ts"
 import { checkLink, type External } from "../link/commands.ts"
+import { jwtFormatOf } from "../machine/jwt-format.ts"
 import { type AccessTokenType, type Gender, type User, user } from "../model.ts"
 import { contact, notOneself } from "./v2-contact.ts"
 
@@ -109,7 +110,8 @@ async function newUser(cx: Cx, id: string, req: CreateUserRequest): Promise<NewU
     throw invalidError("user.kind_missing", "say what the user is: human, machine")
   const { name, description } = value
   const accessTokenType = meaning(accessTokenTypes, value.accessTokenType)
-  return { orgId, userName, kind, name, description, accessTokenType, metadata }
+  const jwtFormat = jwtFormatOf(value)
+  return { orgId, userName, kind, name, description, accessTokenType, jwtFormat, metadata }
 }
 
 /** Reads a new person from any request that describes one. */
@@ -175,7 +177,8 @@ async function userChange(cx: Cx, req: UpdateUserRequest) {
   }
   const { name, description, accessTokenType: type } = value
   const accessTokenType = type === undefined ? undefined : meaning(accessTokenTypes, type)
-  return { userName, metadata, machine: { name, description, accessTokenType } }
+  const machine = { name, description, accessTokenType, jwtFormat: value }
+  return { userName, metadata, machine }
 }
 
 /** What is to become of a person, as any request says it. */

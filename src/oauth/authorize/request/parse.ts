@@ -1,6 +1,5 @@
 import type { OidcApp } from "../../../domain/app/index.ts"
 import type { Prompt, Requested, ResponseType } from "../../../domain/grant/index.ts"
-import { algorithms, verifyJwt } from "../../../domain/key/index.ts"
 import { about, because, findingOfAddress } from "../../../domain/refusal/index.ts"
 import type { Cx } from "../../../store/index.ts"
 import { findingsInJwt, textOf } from "../../client/jwt.ts"
@@ -8,6 +7,7 @@ import { OAuthError } from "../../error.ts"
 import { issuerOf } from "../../issuer.ts"
 import { type Parameters, parametersOf, valueFinding, wordsOf } from "../../request.ts"
 import { foreignAmong } from "../../token/audience.ts"
+import { readJwt } from "../../token/claims/kind.ts"
 import { resourcesOf } from "../../token/resource.ts"
 import {
   audienceOf,
@@ -201,10 +201,8 @@ function hintedUserOf(cx: Cx, parameters: Parameters): string | undefined {
 }
 
 /** The claims of an id_token that was issued here, expired or not; undefined for anything else. */
-export function readHint(cx: Cx, hint: string) {
-  const claims = verifyJwt(cx, hint, { typ: "JWT", algorithms, expired: "accepted" })
-  return claims?.iss === issuerOf(cx).issuer ? claims : undefined
-}
+export const readHint = (cx: Cx, hint: string) =>
+  readJwt(cx, hint, { kind: "id_token", expired: "accepted" })?.claims
 
 /** What is wrong with an id_token that is not of this issuer. */
 export const foreignHintError = (cx: Cx, hint: string): OAuthError =>

@@ -52,6 +52,9 @@ export const responseNames = namesIn(responseTypes)
 export const authNames = namesIn(authMethods)
 export const tokenNames = namesIn(tokenTypes)
 
+/** The header `typ` of access tokens that are JWTs, the default first. */
+export const jwtTypes = ["at+jwt", "JWT"] as const
+
 export const grantsOf = (oidc: OIDCConfiguration) =>
   grantNames.filter((name) => oidc.grantTypes.includes(grantTypes[name]))
 

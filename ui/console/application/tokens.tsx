@@ -11,7 +11,7 @@ import {
 } from "../instance/token-settings.ts"
 import { Facts, t } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
-import { tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
+import { jwtTypes, tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
 
 /** What the application's tokens look like and how long they last. */
 export function Tokens(part: OidcPart) {
@@ -37,8 +37,9 @@ function Own({ oidc }: OidcPart) {
     <Facts
       rows={[
         [t("tokens_of.type"), t(`token_type.${tokenOf(oidc)}`)],
+        ...(tokenOf(oidc) === "jwt" ? jwtFacts(tokenSettings) : []),
         ...lifetimeNames.map(lasting),
-        ...signers.map((name) => [t(`signer.${name}`), tokenSettings?.[name]] as const),
+        [t("signer.idTokenSigningAlgorithm"), tokenSettings?.idTokenSigningAlgorithm],
         [t("tokens_of.skew"), skew && durationText(skew)],
         ...assertions.map(
           (name) => [t(`assertion.${name}`), oidc[name] && t("detail.on")] as const,
@@ -47,6 +48,16 @@ function Own({ oidc }: OidcPart) {
     />
   )
 }
+
+/** What resource servers check first, also where it is the default. */
+const jwtFacts = (said: OidcPart["oidc"]["tokenSettings"]) =>
+  [
+    [t("jwt_type.title"), said?.accessTokenJwtType || "at+jwt"],
+    [
+      t("signer.accessTokenSigningAlgorithm"),
+      said?.accessTokenSigningAlgorithm || t("tokens_of.inherited"),
+    ],
+  ] as const
 
 const assertions = [
   "accessTokenRoleAssertion",
@@ -67,6 +78,7 @@ function tokenForm(part: OidcPart) {
       ...lifetimesOf(said),
       idTokenSigningAlgorithm: said?.idTokenSigningAlgorithm ?? "",
       accessTokenSigningAlgorithm: said?.accessTokenSigningAlgorithm ?? "",
+      accessTokenJwtType: said?.accessTokenJwtType || "at+jwt",
       skew: amountOf(oidc.clockSkew),
       accessTokenRoleAssertion: oidc.accessTokenRoleAssertion,
       idTokenRoleAssertion: oidc.idTokenRoleAssertion,
@@ -77,6 +89,8 @@ function tokenForm(part: OidcPart) {
       // What is left empty is left out, and so the instance's.
       const tokenSettings: Partial<Omit<OIDCTokenSettings, "$typeName">> = durationsOf(values)
       for (const name of signers) if (values[name] !== "") tokenSettings[name] = values[name]
+      const { accessTokenJwtType } = values
+      if (accessTokenJwtType !== "at+jwt") tokenSettings.accessTokenJwtType = accessTokenJwtType
       return changeOidc(part, {
         accessTokenType: tokenTypes[type],
         tokenSettings,
@@ -90,6 +104,33 @@ function tokenForm(part: OidcPart) {
         words: (one) => t(`token_type.${one}`),
         hints: (one) => t(`token_type.${one}.hint`),
       }),
+      values.type === "jwt" && (
+        <div key="jwt" className="pair pair-two">
+          {contested(
+            "accessTokenJwtType",
+            t("jwt_type.title"),
+            <SelectField
+              label={t("jwt_type.title")}
+              hint={t("jwt_type.hint")}
+              options={jwtTypes.map((value) => ({ value, label: value }))}
+              value={values.accessTokenJwtType}
+              onChange={(jwtType) => put("accessTokenJwtType", jwtType)}
+            />,
+          )}
+          {contested(
+            "accessTokenSigningAlgorithm",
+            t("signer.accessTokenSigningAlgorithm"),
+            <SelectField
+              label={t("signer.accessTokenSigningAlgorithm")}
+              hint={t("signer.accessTokenSigningAlgorithm.hint")}
+              options={options}
+              value={values.accessTokenSigningAlgorithm}
+              onChange={(algorithm) => put("accessTokenSigningAlgorithm", algorithm)}
+            />,
+            (algorithm) => String(algorithm) || t("tokens_of.inherited"),
+          )}
+        </div>
+      ),
       <Disclosure key="advanced" summary={t("tokens_of.advanced")}>
         <div className="checks">
           {assertions.map((name) =>
@@ -101,16 +142,16 @@ function tokenForm(part: OidcPart) {
           {lifetimeNames.map((name) => duration(name, t(`lifetime.${name}`), { fallback: "–" }))}
         </div>
         <div className="pair pair-two">
-          {signers.map((name) =>
-            contested(
-              name,
-              t(`signer.${name}`),
-              <SelectField
-                {...{ label: t(`signer.${name}`), options, value: values[name] }}
-                onChange={(algorithm) => put(name, algorithm)}
-              />,
-              (algorithm) => String(algorithm) || t("tokens_of.inherited"),
-            ),
+          {contested(
+            "idTokenSigningAlgorithm",
+            t("signer.idTokenSigningAlgorithm"),
+            <SelectField
+              label={t("signer.idTokenSigningAlgorithm")}
+              options={options}
+              value={values.idTokenSigningAlgorithm}
+              onChange={(algorithm) => put("idTokenSigningAlgorithm", algorithm)}
+            />,
+            (algorithm) => String(algorithm) || t("tokens_of.inherited"),
           )}
         </div>
         {duration("skew", t("tokens_of.skew"), { hint: t("tokens_of.skew_hint") })}

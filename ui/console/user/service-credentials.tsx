@@ -1,6 +1,12 @@
-import { AccessTokenType } from "../../../src/gen/core/user/v2/user_pb.ts"
-import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { AccessTokenType, type MachineUser } from "../../../src/gen/core/user/v2/user_pb.ts"
+import {
+  type UpdateUserRequest_MachineSchema,
+  UserService,
+} from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { jwtTypes } from "../application/protocol.ts"
 import { Chosen } from "../form/index.ts"
+import { algorithms } from "../instance/token-settings.ts"
 import { Credentials } from "../list/index.ts"
 import { call, Section, t } from "../shell/index.ts"
 import { ServiceSecret } from "./service-secret.tsx"
@@ -45,17 +51,25 @@ export function ServiceCredentials({ user }: UserPart) {
         }}
         remove={(tokenId) => call(removePersonalAccessToken, { userId, tokenId })}
       />
-      <TokenType userId={userId} type={type.value.accessTokenType} />
+      <TokenFormat userId={userId} machine={type.value} />
     </>
   )
 }
 
+/** Values that are shown as they are. */
+const itself = <Value extends string>(values: readonly Value[]): Record<string, string> =>
+  Object.fromEntries(values.map((value) => [value, value]))
+
 const types = { opaque: AccessTokenType.BEARER, jwt: AccessTokenType.JWT } as const
 
-type TokenTypeProps = { readonly userId: string; readonly type: AccessTokenType }
+type TokenFormatProps = { readonly userId: string; readonly machine: MachineUser }
+type MachineInput = MessageInitShape<typeof UpdateUserRequest_MachineSchema>
 
 /** What the tokens look like that a service user gets for its key or secret. */
-function TokenType({ userId, type }: TokenTypeProps) {
+function TokenFormat({ userId, machine }: TokenFormatProps) {
+  const type = machine.accessTokenType
+  const update = (value: MachineInput) =>
+    call(updateUser, { userId, userType: { case: "machine", value } })
   return (
     <Section title={t("tokens_of.type")}>
       <Chosen
@@ -65,11 +79,30 @@ function TokenType({ userId, type }: TokenTypeProps) {
         of={types}
         words={(name) => t(`token_type.${name}`)}
         current={type}
-        act={(accessTokenType) => {
-          const userType = { case: "machine", value: { accessTokenType } } as const
-          return call(updateUser, { userId, userType })
-        }}
+        act={(accessTokenType) => update({ accessTokenType })}
       />
+      {type === types.jwt && (
+        <>
+          <Chosen
+            needs={updateUser}
+            label={t("jwt_type.title")}
+            hint={t("jwt_type.hint")}
+            of={itself(jwtTypes)}
+            words={(name) => name}
+            current={machine.accessTokenJwtType}
+            act={(accessTokenJwtType) => update({ accessTokenJwtType })}
+          />
+          <Chosen
+            needs={updateUser}
+            label={t("signer.accessTokenSigningAlgorithm")}
+            hint={t("signer.accessTokenSigningAlgorithm.hint")}
+            of={{ inherited: "", ...itself(algorithms) }}
+            words={(name) => (name === "inherited" ? t("tokens_of.inherited") : name)}
+            current={machine.accessTokenSigningAlgorithm}
+            act={(accessTokenSigningAlgorithm) => update({ accessTokenSigningAlgorithm })}
+          />
+        </>
+      )}
     </Section>
   )
 }

@@ -1,6 +1,8 @@
-import { type Cx, cached } from "../../store/index.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
+import { type Cx, cached, type Transaction } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
-import { isProjectActive, projectChain } from "../project/index.ts"
+import { isProjectActive, project, projectChain } from "../project/index.ts"
+import { nameHolder, user } from "../user/index.ts"
 import { type ApiApp, app, isClient, isGone, type OidcApp } from "./model.ts"
 
 /** An application as a client of the authorization server. */
@@ -30,6 +32,49 @@ function readClient(cx: Cx, clientId: string): Client | undefined {
   const state = cx.store.state(cx, app, holder.id)
   return isClient(state) ? { appId: holder.id, state } : undefined
 }
+
+const chosenForm = /^(?=.*[A-Za-z])[\w.-]{3,100}$/
+
+/** Parses a client ID that the caller chose; the next one of `ids` where it is left out. */
+export function parseClientId(
+  text: string | undefined,
+  ids: { readonly next: () => string },
+): string {
+  if (!text) return ids.next()
+  if (chosenForm.test(text)) return text
+  throw fieldError(
+    "app.client_id_invalid",
+    "client_id",
+    "must have 3 to 100 characters of A-Z, a-z, 0-9, dot, underscore and hyphen, and at least " +
+      "one letter",
+  )
+}
+
+/** The same whoever has the ID: it may belong to an organization that the caller can't see. */
+export const clientIdTaken = {
+  id: "app.client_id_taken",
+  message: "client_id is already in use; choose another",
+}
+
+/**
+ * Refuses a client ID that is or was the ID of a project or a user, or that a user signs in with:
+ * an audience that names one of them would pass for the client. Applications and service users hold
+ * the same claim. The step that adds the client fails if one of them is created meanwhile.
+ */
+export function mustBeUnused(tx: Transaction, clientId: string): void {
+  const isUsed =
+    tx.state(project, clientId).status !== "absent" ||
+    tx.state(user, clientId).status !== "absent" ||
+    nameHolder(tx, clientId) !== undefined
+  if (isUsed) throw new Fault("already_exists", clientIdTaken.id, clientIdTaken.message)
+}
+
+/**
+ * Whether a client ID stays reserved when its application is removed: generated IDs never come
+ * again, and the address of a client's metadata remains that client's.
+ */
+export const isKeptForever = (clientId: string): boolean =>
+  !clientId.startsWith("https:") && /[A-Za-z]/.test(clientId)
 
 /** What a request names: by the id of the application, or as a client of the server. */
 export type AskedFor = { readonly clientId: string; readonly appId?: string }

@@ -3,6 +3,7 @@ import { givenName } from "../../kernel/text/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance, releaseClientId, takeClientAddress, takeClientId } from "../instance/index.ts"
 import { isProjectThere, project, removeProject } from "../project/index.ts"
+import { clientIdTaken, isKeptForever, mustBeUnused, parseClientId } from "./client.ts"
 import {
   type ApiApp,
   type ApiConfig,
@@ -26,7 +27,14 @@ import {
 } from "./resource.ts"
 import { releaseEntity, takeEntity } from "./saml.ts"
 import { checkAttributes } from "./saml-attributes.ts"
-import { firstSecret, newSecret, type SecretHash, secretErasure } from "./secret.ts"
+import {
+  chosenSecret,
+  firstSecret,
+  newSecret,
+  type SecretHash,
+  secretErasure,
+  secretUnusedError,
+} from "./secret.ts"
 import { appIdsOf, mustExist } from "./view.ts"
 
 export type AppKind =
@@ -59,10 +67,10 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
     throw new Fault("not_found", "project.missing", "there is no such project")
   }
   const { projectId, clientId, isAddress = false, config, secret } = input
-  const taken = { id: "app.client_id_taken", message: "another client has this client id" }
+  if (config.kind !== "saml" && !isAddress) mustBeUnused(tx, clientId)
   const clientClaims = isAddress
-    ? [takeClientAddress(clientId, taken), takeAddress(clientId, taken)]
-    : [takeClientId(clientId, taken)]
+    ? [takeClientAddress(clientId, clientIdTaken), takeAddress(clientId, clientIdTaken)]
+    : [takeClientId(clientId, clientIdTaken)]
   const added: Draft<AppEvent> = {
     type: "project.application.added",
     data: { projectId, name: givenName("name", input.name) },
@@ -73,21 +81,33 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
   tx.append(app, id, drafts, owner.orgId)
 }
 
-/** Adds an application in a step of its own, with a secret where its method needs one. */
+/** Client ID and secret as the caller chose them; what is left out or empty is generated. */
+export type ChosenCredentials = {
+  readonly clientId?: string | undefined
+  readonly clientSecret?: string | undefined
+}
+
+/**
+ * Adds an application in a step of its own, with a secret where its method needs one. Returns the
+ * secret only if it was generated.
+ */
 export async function createApplication(
   cx: Cx,
   id: string,
-  input: Omit<ApplicationInput, "secret" | "clientId">,
+  input: Omit<ApplicationInput, "secret" | "clientId"> & { readonly chosen?: ChosenCredentials },
 ): Promise<{
   readonly receipt: Receipt
   readonly clientId: string
   readonly secret: string | undefined
 }> {
-  const { config } = input
-  const fresh = hasSecret(givenMethod(config)) ? newSecret(cx, id) : undefined
-  const clientId = config.kind === "saml" ? "" : cx.ids.next()
+  const { config, chosen = {}, ...rest } = input
+  const clientId = config.kind === "saml" ? "" : parseClientId(chosen.clientId, cx.ids)
+  const needsSecret = hasSecret(givenMethod(config))
+  if (chosen.clientSecret && !needsSecret) throw secretUnusedError()
+  const given = chosen.clientSecret ? chosenSecret(cx, id, chosen.clientSecret) : undefined
+  const fresh = needsSecret && !given ? newSecret(cx, id) : undefined
   const step = await cx.store.transact(cx, (tx) =>
-    addApplication(tx, id, { ...input, clientId, secret: fresh }),
+    addApplication(tx, id, { ...rest, config, clientId, secret: given ?? fresh }),
   )
   return { receipt: step.receipt(app, id), clientId, secret: fresh?.plain }
 }
@@ -144,7 +164,10 @@ export const removeApplication = app.command((state, _, cx) => {
 /** What takes an application away, with the hash of its secret. */
 export function removal(state: Exclude<App, { status: "absent" | "removed" }>): Draft<AppEvent> {
   const claims = [
-    state.kind === "saml" ? releaseEntity(state.saml.entityId) : releaseClientId(state.clientId),
+    ...(state.kind === "saml" ? [releaseEntity(state.saml.entityId)] : []),
+    ...(state.kind !== "saml" && !isKeptForever(state.clientId)
+      ? [releaseClientId(state.clientId)]
+      : []),
     ...(state.kind === "api" ? resourceClaims(resourcesOf(state.api), []) : []),
     // Only the id of such a client is an address.
     ...(state.clientId.startsWith("https:") ? [releaseAddress(state.clientId)] : []),

@@ -1,5 +1,5 @@
 import { isOneOf } from "../../kernel/crypto/secret.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
 import { newClientSecret } from "../policy/index.ts"
 import {
@@ -22,6 +22,27 @@ export function newSecret(cx: Cx, appId: string): SecretHash & { readonly plain:
   const plain = newClientSecret(cx)
   return { id: cx.ids.next(), plain, hash: cx.secrets.hash(plain, aboutOf(appId)) }
 }
+
+/** Hashes a secret that the caller chose; refuses one that could be guessed. */
+export function chosenSecret(cx: Cx, appId: string, plain: string): SecretHash {
+  const isWritable = /^[\x21-\x7e]+$/.test(plain) && plain.length <= 256
+  if (!isWritable || plain.length < 32 || new Set(plain).size < 10) {
+    throw fieldError(
+      "app.client_secret_invalid",
+      "client_secret",
+      "must have 32 to 256 printable ASCII characters without spaces, at least 10 of them " +
+        "different; leave it out to have one generated",
+    )
+  }
+  return { id: cx.ids.next(), hash: cx.secrets.hash(plain, aboutOf(appId)) }
+}
+
+export const secretUnusedError = () =>
+  fieldError(
+    "app.client_secret_unused",
+    "client_secret",
+    "must be left out: this authentication method uses no secret",
+  )
 
 /** Binds the hash of a secret to its application. */
 const aboutOf = (appId: string) => `client_secret/${appId}`

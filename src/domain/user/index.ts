@@ -52,7 +52,7 @@ export {
   invitedPassword,
   inviteUser,
 } from "./account/invite.ts"
-export { findByLoginName, loginNamesOf, shownNames } from "./account/login-name.ts"
+export { findByLoginName, loginNamesOf, nameHolder, shownNames } from "./account/login-name.ts"
 export { type Metadata, noteMetadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving, whenOwnerless } from "./account/owner.ts"

@@ -19,6 +19,7 @@ import { requireInstance } from "../../instance/index.ts"
 import {
   type AppKind,
   type ApplicationChange,
+  type ChosenCredentials,
   changeApplication,
   createApplication,
   deactivateApplication,
@@ -68,12 +69,20 @@ async function create(cx: Cx, req: CreateApplicationRequest) {
   const { projectId, name } = req
   const id = givenId(cx.ids, "application_id", req.applicationId)
   const config = await kindOf(cx, req)
-  const { receipt, clientId, secret } = await createApplication(cx, id, { projectId, name, config })
+  const input = { projectId, name, config, chosen: chosenIn(req) }
+  const { receipt, clientId, secret } = await createApplication(cx, id, input)
   return {
     applicationId: id,
     creationDate: at(receipt.created),
     applicationType: shown(cx, config, { clientId, clientSecret: secret ?? "" }),
   }
+}
+
+/** A SAML service provider has neither. */
+function chosenIn({ applicationType: { value } }: CreateApplicationRequest): ChosenCredentials {
+  if (!value || !("clientId" in value)) return {}
+  const { clientId, clientSecret } = value
+  return { clientId, clientSecret }
 }
 
 type Credentials = { readonly clientId: string; readonly clientSecret: string }

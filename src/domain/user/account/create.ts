@@ -134,7 +134,7 @@ function add(tx: Transaction, id: string, input: NewUser): void {
   mustBeFree(tx, { id, orgId: input.orgId, userName })
   const drafts =
     input.kind === "human"
-      ? humanAdded(tx, input, userName)
+      ? humanAdded(tx, input, { id, userName })
       : machineAdded(tx, { id, input, userName })
   tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
   const links = (input.kind === "human" && input.links) || []
@@ -174,7 +174,11 @@ function verification(tx: Decision, { email, phone, orgId }: NewHuman): FirstCon
   }
 }
 
-function humanAdded(cx: Decision, input: NewHuman, userName: string): readonly Draft<UserEvent>[] {
+function humanAdded(
+  cx: Decision,
+  input: NewHuman,
+  { id, userName }: { readonly id: string; readonly userName: string },
+): readonly Draft<UserEvent>[] {
   const { email, phone, password } = input
   const added: Draft<UserEvent> = {
     type: "user.human.added",
@@ -186,7 +190,7 @@ function humanAdded(cx: Decision, input: NewHuman, userName: string): readonly D
       email: emailOf(email.value),
       phone: phone ? phoneOf(phone.value) : "",
     },
-    claims: [takeName(userName)],
+    claims: [takeName(userName), ...clientIdClaims(cx, id)],
   }
   return [
     added,
@@ -263,6 +267,18 @@ export const takeClient = (userName: string): ClaimChange => takeClientId(userNa
 const idIsClient = {
   id: "user.id_is_client",
   message: "this id is that of a client or project; choose another",
+}
+
+/**
+ * Keeps the ID of a person from being the ID of a client, and the reverse. Only an ID with a letter
+ * can be chosen for a client later, so that most people hold no claim; it is never released, as no
+ * ID of a user is given twice.
+ */
+function clientIdClaims(cx: Decision, id: string): readonly ClaimChange[] {
+  if (cx.holder(clientClaim, id)) {
+    throw new Fault("already_exists", idIsClient.id, idIsClient.message)
+  }
+  return /[A-Za-z]/.test(id) ? [{ take: clientClaim, key: id, taken: idIsClient }] : []
 }
 
 /**

@@ -204,6 +204,7 @@ async function changed(run: Run, kind: Kind, { present, wanted, ids, thing }: Ch
   const differs = differing(wanted, as(present), shown)
   const fields = namesOf(differs, shown)
   if (fields.length === 0) return id
+  if (kind.fixed?.some((field) => fields.includes(field))) throw fixedError(thing)
   const { method, request } = kind.update
   const { confirms = "" } = kind
   const confirmed = wanted[confirms] === undefined ? {} : { [confirms]: wanted[confirms] }
@@ -228,6 +229,13 @@ async function confirming({ confirms }: Kind, answer: Promise<JsonObject>): Prom
     throw new Fault(code, id, explained, { preconditions, cause })
   }
 }
+
+const fixedError = (thing: string) =>
+  documentError(
+    thing,
+    "client_id can't be changed: describe the one that the application has, or give the " +
+      "application with the new one another name",
+  )
 
 type Described = {
   readonly own: JsonObject

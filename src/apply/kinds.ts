@@ -45,6 +45,8 @@ export type Kind = {
   readonly create: Act
   readonly update: Act
   readonly parts: Readonly<Record<string, Kind>>
+  /** Fields that stay as they were created, by their place in what is described. */
+  readonly fixed?: readonly string[]
   /**
    * Whether there may be any number of them, which come by themselves: only those are looked for
    * that are described, and others are no news.
@@ -83,6 +85,7 @@ const role: Kind = {
 
 const application: Kind = {
   ...{ name: "application", key: "name", id: "applicationId", parts: {} },
+  fixed: ["oidcConfiguration.clientId", "apiConfiguration.clientId"],
   list: {
     method: ApplicationService.method.listApplications,
     request: ({ projectId = "" }) => ({ filters: [{ projectIdFilter: { projectId } }] }),

@@ -30,6 +30,43 @@ test("people are looked for by their names, not among all there are", async () =
   expect(asked.map(([name]) => name)).toEqual(["ListOrganizations", ...Array(3).fill("ListUsers")])
 })
 
+test("an application gets the client ID and the secret that are described, and no other later", async () => {
+  const asked: JsonObject[] = []
+  const clientId = "shop"
+  const oidcConfiguration = { clientId, clientSecret: "Chosen-0123456789-abcdefghijklmn" }
+  const described = (oidc: JsonObject) => {
+    const applications = [{ name: "Shop", oidcConfiguration: oidc }]
+    const projects = [{ name: "Web", applications }]
+    return [{ file: "a.yaml", content: { organizations: [{ name: "Acme", projects }] } }]
+  }
+  const project = { projectId: "2", organizationId: "1", name: "Web" }
+  const answering =
+    (applications: JsonObject[]): CallApi =>
+    async ({ name }, request) => {
+      if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
+      if (name === "ListProjects") return { projects: [project] }
+      if (name === "ListApplications") return { applications }
+      if (name === "CreateApplication") asked.push(request)
+      return { applicationId: "3", oidcConfiguration: { clientId: "shop" } }
+    }
+  const made = await apply(answering([]), described(oidcConfiguration), { isPlan: false })
+  expect(asked).toEqual([{ projectId: "2", name: "Shop", oidcConfiguration }])
+  // A secret that is described is nothing that the server tells.
+  expect(made.steps).toMatchObject([{ once: { clientId: "shop" } }])
+  expect(JSON.stringify(made)).not.toContain("Chosen-")
+
+  const there = answering([
+    { ...{ projectId: "2", applicationId: "3", name: "Shop" }, oidcConfiguration: { clientId } },
+  ])
+  const again = await apply(there, described(oidcConfiguration), { isPlan: false })
+  expect(again.steps).toEqual([])
+  const other = described({ ...oidcConfiguration, clientId: "store" })
+  await expect(apply(there, other, { isPlan: false })).rejects.toThrow(
+    /application Shop.*: client_id can't be changed/,
+  )
+  expect(asked).toHaveLength(1)
+})
+
 test("somebody without a name is refused in our words", async () => {
   const { call } = server()
   const work = apply(call, documents([{ machine: { name: "R" } }]), { isPlan: true })

@@ -9,8 +9,8 @@ import {
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectFieldName } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Alert, Choice } from "../../kit/index.ts"
-import { type Controls, formOf, linesOf } from "../form/index.ts"
+import { Alert, Choice, Disclosure } from "../../kit/index.ts"
+import { type Controls, formOf, linesOf, verbatim } from "../form/index.ts"
 import { OnceBox } from "../list/index.ts"
 import {
   type Crumb,
@@ -52,6 +52,8 @@ const blank = {
   redirectUris: "",
   postLogoutUris: "",
   metadata: "",
+  clientId: "",
+  clientSecret: "",
   privateHttp: false,
   refresh: false,
 } as const
@@ -66,6 +68,9 @@ type Values = {
   readonly postLogoutUris: string
   /** Of a SAML application: the XML, or where it can be fetched. */
   readonly metadata: string
+  /** Chosen by the administrator; generated where empty. */
+  readonly clientId: string
+  readonly clientSecret: string
   readonly privateHttp: boolean
   readonly refresh: boolean
 }
@@ -163,6 +168,8 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
       redirectUris: ["app.redirect_uris_invalid"],
       postLogoutUris: ["app.post_logout_redirect_uris_invalid"],
       metadata: ["app.metadata", "app.entity_id"],
+      clientId: ["app.client_id"],
+      clientSecret: ["app.client_secret"],
       projectName: ["project."],
     },
     save: async (values) => {
@@ -196,6 +203,7 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
           placeholder: "https://app.example.org/saml/metadata",
           ...{ rows: 5, maxLength: 500_000, spellCheck: false, required: true },
         }),
+      controls.values.kind !== "saml" && credentialFields(controls),
     ],
   })
   return form({ id: "new-application", close: () => void navigate({ to: "/applications" }) })
@@ -252,10 +260,31 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
   ]
 }
 
+/** What is generated unless the application was configured before it is created here. */
+function credentialFields({ values, text, secret }: Controls<Values>) {
+  return (
+    <Disclosure key="credentials" summary={t("applications.credentials")}>
+      {text("clientId", t("field.client_id"), {
+        ...{ ...verbatim, maxLength: 100, optional: true },
+        hint: t("applications.client_id_hint"),
+      })}
+      {(values.kind === "web" || values.kind === "api") &&
+        secret("clientSecret", t("applications.client_secret"), {
+          ...{ maxLength: 256, optional: true, hint: t("applications.client_secret_hint") },
+        })}
+    </Disclosure>
+  )
+}
+
 function requestOf(projectId: string, draft: Values) {
   const name = draft.name.trim()
+  const hasSecret = draft.kind === "web" || draft.kind === "api"
+  const credentials = {
+    clientId: draft.clientId.trim(),
+    clientSecret: hasSecret ? draft.clientSecret : "",
+  }
   if (draft.kind === "api") {
-    const applicationType = { case: "apiConfiguration", value: {} } as const
+    const applicationType = { case: "apiConfiguration", value: credentials } as const
     return { projectId, name, applicationType }
   }
   if (draft.kind === "saml") {
@@ -265,6 +294,7 @@ function requestOf(projectId: string, draft: Values) {
   }
   const value = {
     ...protocol[draft.kind],
+    ...credentials,
     redirectUris: linesOf(draft.redirectUris),
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
     privateNetworkHttp: draft.privateHttp,

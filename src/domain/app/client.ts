@@ -1,6 +1,7 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { type Cx, cached, type Transaction } from "../../store/index.ts"
 import { clientClaim } from "../instance/index.ts"
+import { type OrgOidcSettings, org } from "../org/index.ts"
 import { isProjectActive, project, projectChain } from "../project/index.ts"
 import { nameHolder, user } from "../user/index.ts"
 import { type ApiApp, app, isClient, isGone, type OidcApp } from "./model.ts"
@@ -75,6 +76,17 @@ export function mustBeUnused(tx: Transaction, clientId: string): void {
  */
 export const isKeptForever = (clientId: string): boolean =>
   !clientId.startsWith("https:") && /[A-Za-z]/.test(clientId)
+
+/** What the organization that owns an application states for its applications. */
+export const orgOidcFor = (cx: Cx, { projectId }: OidcApp): OrgOidcSettings =>
+  cx.store.state(cx, org, cx.store.state(cx, project, projectId).orgId).oidc ?? {}
+
+/** RFC 9700 §2.1.1: whether the authorization requests of an application must use PKCE. */
+export function needsPkce(cx: Cx, state: OidcApp): boolean {
+  const { authMethod, pkce = "inherited" } = state.oidc
+  if (authMethod === "none" || pkce === "required") return true
+  return pkce === "inherited" && orgOidcFor(cx, state).pkceRequired === true
+}
 
 /** What a request names: by the id of the application, or as a client of the server. */
 export type AskedFor = { readonly clientId: string; readonly appId?: string }

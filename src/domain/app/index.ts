@@ -12,6 +12,8 @@ export {
   type Client,
   findClient,
   isAppActive,
+  needsPkce,
+  orgOidcFor,
 } from "./client.ts"
 export {
   type AppKind,

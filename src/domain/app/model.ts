@@ -45,6 +45,8 @@ export type OidcConfig = {
   readonly tokens?: TokenConfig
   readonly frontChannelLogout?: FrontChannelLogout
   readonly requestRules?: RequestRules
+  /** Whether a client with a secret or a key must use PKCE; absent is as the organization says. */
+  readonly pkce?: PkceRule
   /** What a proxy is told that asks about each request; absent is no rule. */
   readonly accessRules?: readonly AccessRule[]
   /** What `Remote-User` contains for that proxy; absent is the login name. */
@@ -57,6 +59,8 @@ export type OidcConfig = {
   /** Whether its back end can end a session with an id_token; absent is no. */
   readonly backEndLogout?: boolean
 }
+
+export type PkceRule = "required" | "optional" | "inherited"
 
 /** How requests must come: sent ahead of the browser, signed; with the secret in its place. */
 export type RequestRules = {

@@ -1,5 +1,5 @@
 import type { Cx, Transaction } from "../../store/index.ts"
-import { addOrganization, org } from "../org/index.ts"
+import { addOrganization, type OrgOidcSettings, org } from "../org/index.ts"
 import { addProject, type ProjectInput, project } from "../project/index.ts"
 import { addUser, type NewHuman } from "../user/index.ts"
 import { addCreator, addMember, changeMember, isMember } from "./commands.ts"
@@ -18,7 +18,11 @@ export type Administrator = {
 export async function createOrganizationWithAdmins(
   cx: Cx,
   id: string,
-  input: { readonly name: string; readonly admins: readonly Administrator[] },
+  input: {
+    readonly name: string
+    readonly oidc?: OrgOidcSettings | undefined
+    readonly admins: readonly Administrator[]
+  },
 ) {
   const target: Target = { level: "org", id }
   const step = await cx.store.transact(cx, (tx) => {

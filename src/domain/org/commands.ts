@@ -1,16 +1,25 @@
+import { isDeepStrictEqual } from "node:util"
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/text/given.ts"
 import { normalForm } from "../../kernel/text/name.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { instance } from "../instance/index.ts"
+import { checkLifetimes, instance } from "../instance/index.ts"
 import { domainClaim, hostOf, mustExist, releaseDomain, takeDomain } from "./domain.ts"
-import { domainIn, heldDomains, isThere, type Org, type OrgEvent, org } from "./model.ts"
+import {
+  domainIn,
+  heldDomains,
+  isThere,
+  type Org,
+  type OrgEvent,
+  type OrgOidcSettings,
+  org,
+} from "./model.ts"
 
 /** Adds an organisation; it owns itself and gets a domain made from its name. */
 export function addOrganization(
   tx: Transaction,
   id: string,
-  input: { readonly name: string },
+  input: { readonly name: string; readonly oidc?: OrgOidcSettings | undefined },
 ): void {
   if (tx.state(org, id).status !== "absent") {
     throw new Fault("already_exists", "org.exists", "there is already an organisation with this id")
@@ -18,7 +27,8 @@ export function addOrganization(
   const name = givenName("name", input.name)
   const domain = freeDomain(tx, name, id)
   const added: Draft<OrgEvent> = { type: "org.added", data: { name } }
-  tx.append(org, id, [added, ...firstDomain(domain)], id)
+  const oidc = input.oidc ? [oidcSettingsSet(input.oidc)] : []
+  tx.append(org, id, [added, ...firstDomain(domain), ...oidc], id)
 }
 
 /** A domain that we make becomes the primary one at once. */
@@ -49,11 +59,26 @@ export async function createOrganization(
   return step.receipt(org, id)
 }
 
-export const renameOrganization = org.command<string>((state, text) => {
+export type OrganizationChange = {
+  readonly name?: string
+  /** Replaces all of them. */
+  readonly oidc?: OrgOidcSettings
+}
+
+/** Changes what is given and differs. */
+export const changeOrganization = org.command<OrganizationChange>((state, { name, oidc }) => {
   mustExist(state)
-  const name = givenName("name", text)
-  return name === state.name ? [] : [{ type: "org.changed", data: { name } }]
+  const drafts: Draft<OrgEvent>[] = []
+  const next = name === undefined ? state.name : givenName("name", name)
+  if (next !== state.name) drafts.push({ type: "org.changed", data: { name: next } })
+  if (oidc && !isDeepStrictEqual(oidc, state.oidc ?? {})) drafts.push(oidcSettingsSet(oidc))
+  return drafts
 })
+
+function oidcSettingsSet(settings: OrgOidcSettings): Draft<OrgEvent> {
+  checkLifetimes(settings)
+  return { type: "org.oidc.settings.set", data: settings }
+}
 
 /**
  * Stops an organisation: none of its users signs in, none of its projects serves. Refuses the

@@ -8,10 +8,10 @@ export { contextOrg } from "../../kernel/context.ts"
 export {
   activateOrganization,
   addOrganization,
+  changeOrganization,
   createOrganization,
   deactivateOrganization,
   removeOrganization,
-  renameOrganization,
   temporaryLabel,
   yieldDomain,
 } from "./commands.ts"
@@ -35,6 +35,7 @@ export {
   isThere,
   type Org,
   type OrgEvent,
+  type OrgOidcSettings,
   type OrgStatus,
   org,
 } from "./model.ts"

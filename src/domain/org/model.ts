@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import type { OidcSettings } from "../instance/index.ts"
 
 /** How a domain is proven: by a record in the DNS, or a file on the web. */
 export type ProofType = "dns" | "http"
@@ -29,6 +30,18 @@ export type OrgEvent =
   | Event<"org.domain.primary.set", { readonly domain: string }>
   | Event<"org.metadata.set", { readonly key: string }, { readonly value: string }>
   | Event<"org.metadata.removed", { readonly key: string }>
+  | Event<"org.oidc.settings.set", OrgOidcSettings>
+
+/**
+ * The defaults of the organization's applications; what is absent follows the instance. Times are
+ * seconds.
+ */
+export type OrgOidcSettings = Partial<
+  Pick<OidcSettings, "refreshTokenIdleExpiration" | "refreshTokenExpiration" | "refreshTokenGrace">
+> & {
+  /** RFC 9700 §2.1.1: whether clients with a secret or a key must use PKCE. */
+  readonly pkceRequired?: boolean
+}
 
 export type OrgStatus = "active" | "inactive"
 
@@ -56,6 +69,8 @@ export type Org = {
   readonly primaryDomain: string
   /** By name. */
   readonly domains: Readonly<Record<string, Domain>>
+  /** Absent where nobody has set them. */
+  readonly oidc?: OrgOidcSettings
 }
 
 const absent: Org = {
@@ -112,6 +127,7 @@ export const org = aggregate<OrgEvent, Org>({
     }),
     "org.metadata.set": (state) => state,
     "org.metadata.removed": (state) => state,
+    "org.oidc.settings.set": (state, { data: oidc }) => ({ ...state, oidc }),
   },
 })
 

@@ -7,21 +7,29 @@ import {
 import {
   type ListOrganizationsRequest,
   OrganizationService,
+  type UpdateOrganizationRequest,
 } from "../../gen/core/org/v2/organization_service_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { activateOrganization, renameOrganization } from "./commands.ts"
+import { activateOrganization, changeOrganization, type OrganizationChange } from "./commands.ts"
+import { org } from "./model.ts"
+import { orgOidcOf, toOrgOidc } from "./v2-oidc.ts"
 import { type OrgRow, orgs } from "./view.ts"
 
 /** What reaches no further than the organisation; the rest is in the modules above. */
 export const v2 = share<Cx>()(OrganizationService, {
   updateOrganization: async (req, cx) =>
-    changed(await renameOrganization(cx, req.organizationId, req.name)),
+    changed(await changeOrganization(cx, req.organizationId, changeIn(req))),
   listOrganizations: (req, cx) => list(cx, req),
   activateOrganization: async (req, cx) =>
     changed(await activateOrganization(cx, req.organizationId)),
+})
+
+const changeIn = ({ name, oidcSettings }: UpdateOrganizationRequest): OrganizationChange => ({
+  ...((name !== "" || !oidcSettings) && { name }),
+  ...(oidcSettings && { oidc: orgOidcOf(oidcSettings) }),
 })
 
 const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
@@ -39,7 +47,7 @@ async function list(cx: Cx, req: ListOrganizationsRequest) {
       timestamp: at(cx.clock.now()),
     },
     sortingColumn: req.sortingColumn,
-    result: found.rows.map(toOrganization),
+    result: found.rows.map((row) => toOrganization(cx, row)),
   }
 }
 
@@ -73,10 +81,11 @@ const stateFilters: Readonly<Record<OrganizationState, Filter>> = {
   [OrganizationState.REMOVED]: { any: [] },
 }
 
-const toOrganization = (row: OrgRow) => ({
+const toOrganization = (cx: Cx, row: OrgRow) => ({
   id: row.id,
   details: details({ ...row, owner: row.id }),
   state: row.state === "active" ? OrganizationState.ACTIVE : OrganizationState.INACTIVE,
   name: row.name,
   primaryDomain: row.domain,
+  oidcSettings: toOrgOidc(cx.store.state(cx, org, row.id).oidc ?? {}),
 })

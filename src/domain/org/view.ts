@@ -102,6 +102,7 @@ export const orgView = view<OrgEvent>({
       db.run(remove)
       db.run(removeDomains)
     },
+    "org.oidc.settings.set": (db) => db.run(touch),
     "org.domain.added": (db, { data: { domain } }) => {
       db.run(addDomain, { domain })
       db.run(touch)

@@ -10,7 +10,7 @@ export type Piece = { readonly orgId: string } & Readonly<Record<string, unknown
  * kind comes before the next kind.
  */
 export const kinds: readonly string[] = [
-  ...["org", "orgState", "domainPolicy", "domains"],
+  ...["org", "orgState", "domainPolicy", "domains", "oidcSettings"],
   ...["labelPolicy", "lockoutPolicy", "passwordComplexityPolicy", "privacyPolicy"],
   ...["oidcIdps", "jwtIdps", "loginPolicy"],
   ...["loginTexts", "initMessages", "passwordResetMessages", "verifyEmailMessages"],

@@ -1,4 +1,4 @@
-import { findClient, type TokenConfig } from "../../domain/app/index.ts"
+import { findClient, orgOidcFor, type TokenConfig } from "../../domain/app/index.ts"
 import { type OidcSettings, requireInstance } from "../../domain/instance/index.ts"
 import { type AccessTokenJwtType, type Algorithm, algorithms } from "../../domain/key/index.ts"
 import { user } from "../../domain/user/index.ts"
@@ -52,22 +52,27 @@ export function accessTokenFormat(
   return { typ: machine?.jwtType ?? typ, algorithm: named(machine?.jwtAlgorithm ?? algorithm) }
 }
 
-/** What an application says, and what the instance says of everything else. */
+/** What the application states, else its organization, else the instance. */
 function settingsFor(cx: Cx, clientId: string): Settings {
   const known = answers(cx)
-  const settings = known.get(clientId) ?? { ...requireInstance(cx).oidc, ...issuerOf(cx, clientId) }
+  const settings = known.get(clientId) ?? {
+    ...requireInstance(cx).oidc,
+    ...statedFor(cx, clientId),
+  }
   if (known.size < answersMax) known.set(clientId, settings)
   return settings
 }
 
-const answers = cached(() => new Map<string, Settings>(), ["instance", "app"])
+const answers = cached(() => new Map<string, Settings>(), ["instance", "org", "project", "app"])
 const answersMax = 2000
 
 type Settings = OidcSettings & TokenConfig
 
-function issuerOf(cx: Cx, clientId: string): TokenConfig {
+function statedFor(cx: Cx, clientId: string): TokenConfig {
   const state = findClient(cx, clientId)?.state
-  return state?.kind === "oidc" ? (state.oidc.tokens ?? {}) : {}
+  if (state?.kind !== "oidc") return {}
+  const { pkceRequired: _, ...rotation } = orgOidcFor(cx, state)
+  return { ...rotation, ...state.oidc.tokens }
 }
 
 /** Settings are refused unless a key signs with what they name. */

@@ -45,6 +45,34 @@ test("what an application says of its tokens is kept, shown, and replaced as a w
   expect(after).toMatchObject({ frontChannelLogout })
 })
 
+test("whether PKCE is required is kept, and set back to what the organization states", async () => {
+  await made({})
+  expect(await shown()).toMatchObject({ pkce: 0 })
+  await changed({ pkce: 1 })
+  await changed({ developmentMode: true })
+  expect(await shown()).toMatchObject({ pkce: 1 })
+  await changed({ pkce: 0 })
+  expect(await shown()).toMatchObject({ pkce: 0 })
+})
+
+test("an organization keeps the defaults of its applications, and its name", async () => {
+  const organizationId = "org1"
+  const settings = async () => {
+    const queries = [{ query: { case: "idQuery", value: { id: organizationId } } }]
+    return (await estate.as("manager", "listOrganizations", { queries })).result[0]
+  }
+  const { name } = await settings()
+  const oidcSettings = { pkceRequired: true, refreshTokenGrace: minute }
+  await estate.as("manager", "updateOrganization", { organizationId, oidcSettings })
+  expect(await settings()).toMatchObject({ name, oidcSettings })
+  await estate.as("manager", "updateOrganization", { organizationId, name: "Renamed" })
+  expect(await settings()).toMatchObject({ name: "Renamed", oidcSettings })
+  await estate.as("manager", "updateOrganization", { organizationId, oidcSettings: {} })
+  const after = await settings()
+  expect(after.oidcSettings).toMatchObject({ pkceRequired: false })
+  expect(after.oidcSettings.refreshTokenGrace).toBeUndefined()
+})
+
 test("the typ of JWT access tokens is kept and shown; other texts are refused", async () => {
   await made({ tokenSettings: { accessTokenJwtType: "JWT" } })
   expect((await shown()).tokenSettings).toMatchObject({ accessTokenJwtType: "JWT" })

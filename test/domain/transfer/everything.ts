@@ -92,6 +92,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         clientId: "web-client",
         inactive: true,
         tokenSettings: { accessTokenLifetime: durationFromMs(600_000), accessTokenJwtType: "JWT" },
+        pkce: 1,
         frontChannelLogout: { uri: "https://corp.example/front", sessionRequired: true },
         requestRules: { pushedRequired: true },
       },
@@ -231,6 +232,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
     verifyEmailOtpMessages: [words],
     inviteUserMessages: [words],
     orgState: 1,
+    oidcSettings: { pkceRequired: true, refreshTokenGrace: durationFromMs(0) },
   },
   {
     orgId: "partner",

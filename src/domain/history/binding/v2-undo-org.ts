@@ -3,6 +3,7 @@ import { ManagementService } from "../../../gen/core/management/v1/management_se
 import { OrganizationService } from "../../../gen/core/org/v2/organization_service_pb.ts"
 import type { Cx } from "../../../store/index.ts"
 import { customRoles, member } from "../../member/index.ts"
+import { toOrgOidc } from "../../org/api.ts"
 import { org } from "../../org/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
 import { type Asked, type Reason, undoing } from "../undo/way.ts"
@@ -15,6 +16,10 @@ export const orgs = undoing(org, {
   "org.added": "creation",
   "org.changed": ({ id, before }) =>
     ask(service.updateOrganization, { organizationId: id, name: before.name }),
+  "org.oidc.settings.set": ({ id, before }) =>
+    ask(service.updateOrganization, {
+      ...{ organizationId: id, oidcSettings: toOrgOidc(before.oidc ?? {}) },
+    }),
   "org.deactivated": ({ id }) => ask(service.activateOrganization, { organizationId: id }),
   "org.reactivated": ({ id }) => ask(service.deactivateOrganization, { organizationId: id }),
   "org.removed": "removal",

@@ -108,6 +108,7 @@ const grantTypes = {
 } as const
 const appTypes = { web: 0, user_agent: 1, native: 2 } as const
 const authMethods = { basic: 0, post: 1, none: 2, private_key_jwt: 3 } as const
+const pkceRules = { inherited: 0, required: 1, optional: 2 } as const
 const tokenTypes = { bearer: 0, jwt: 1 } as const
 const remoteUsers = { login_name: 1, user_id: 2, email: 3 } as const
 const apiMethods = { basic: 0, private_key_jwt: 1 } as const
@@ -132,6 +133,9 @@ function oidcBack(past: PastApp): Asked | Reason {
     ...oidcOf(back(before.oidc, after.oidc)),
     ...forwardAuthOf(before.oidc, after.oidc),
     ...logoutOf(before.oidc, after.oidc),
+    ...(before.oidc.pkce !== after.oidc.pkce && {
+      pkce: pkceRules[before.oidc.pkce ?? "inherited"],
+    }),
   }
   return ask(ApplicationService.method.updateApplication, {
     ...named(past),

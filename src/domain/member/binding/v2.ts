@@ -18,6 +18,7 @@ import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
+import { orgOidcOf } from "../../org/api.ts"
 import { groupsClaims, labelings } from "../../project/index.ts"
 import { codesOf, newHuman } from "../../user/api.ts"
 import { addMember, changeMember, removeMember } from "../commands.ts"
@@ -99,7 +100,8 @@ async function addOrg(cx: Cx, req: AddOrganizationRequest) {
     throw new Fault("invalid_argument", "org.admins_too_many", message)
   }
   const admins = await Promise.all(req.admins.map((admin) => adminOf(cx, admin)))
-  const receipt = await createOrganizationWithAdmins(cx, id, { name: req.name, admins })
+  const oidc = req.oidcSettings && orgOidcOf(req.oidcSettings)
+  const receipt = await createOrganizationWithAdmins(cx, id, { name: req.name, oidc, admins })
   return {
     details: details(receipt),
     organizationId: id,

@@ -73,10 +73,11 @@ export const oidcRow = row({
       if (!("oidc" in state) || isOwn(cx, state.projectId)) continue
       const { projectId, name, clientId } = state
       const shown = create(OIDCConfigurationSchema, toOidc(clientId, state.oidc, ""))
-      const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules } = shown
+      const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = shown
       const message = requestOf(shown, { projectId, name })
       const ours = {
         privateNetworkHttp,
+        pkce,
         ...(tokenSettings && { tokenSettings }),
         ...(frontChannelLogout && { frontChannelLogout }),
         ...(requestRules && { requestRules }),
@@ -88,8 +89,8 @@ export const oidcRow = row({
   write: (cx, orgId, { app: given, ...data }) => {
     if (!given) throw emptyError("application")
     const { projectId, name } = given
-    const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules } = data
-    const ours = { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules }
+    const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = data
+    const ours = { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce }
     const oidc = newOidc({ ...askedOf(given), ...ours })
     return take(cx, orgId, { projectId, name, ...data, config: { kind: "oidc", oidc } })
   },

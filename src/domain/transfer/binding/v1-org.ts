@@ -1,10 +1,13 @@
 import type { DataOrg } from "../../../gen/core/admin/v1/data_pb.ts"
 import { OrgState } from "../../../gen/core/org/v1/org_pb.ts"
+import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx } from "../../../store/index.ts"
+import { orgOidcOf, toOrgOidc } from "../../org/api.ts"
 import {
   addDomain,
   addOrganization,
+  changeOrganization,
   deactivateOrganization,
   hostOf,
   org,
@@ -37,6 +40,32 @@ export const orgRow = row({
   idOf: ({ name }) => name,
   taken: () => ({ settings: ["org"] }),
 })
+
+/** The defaults of an organization's applications. */
+export const oidcSettingsRow = row({
+  field: "oidcSettings",
+  needs: needs("org"),
+  from: ({ oidcSettings }) => one(oidcSettings),
+  *read(cx, orgId) {
+    const { oidc } = cx.store.state(cx, org, orgId)
+    if (oidc) yield { oidcSettings: toOrgOidc(oidc) }
+  },
+  write: async (cx, orgId, settings) => {
+    await cx.store.transact(cx, (tx) => {
+      if (tx.state(org, orgId).oidc) throw settingsExistError()
+      changeOrganization.within(tx, orgId, { oidc: orgOidcOf(settings) })
+    })
+  },
+  idOf: () => "oidc_settings",
+  taken: () => ({ settings: ["oidc_settings"] }),
+})
+
+const settingsExistError = () =>
+  new Fault(
+    "already_exists",
+    "transfer.exists",
+    "the organization has defaults for its applications already",
+  )
 
 /** Each instance makes an organisation a domain of its own below its host: that one stays there. */
 export const domainRow = row({

@@ -2,7 +2,7 @@ import { rankOf } from "../../../kernel/transfer/order.ts"
 import { actionRow, triggerRow } from "./v1-action.ts"
 import { apiRow, appKeyRow, oidcRow } from "./v1-app.ts"
 import { jwtIdpRow, oidcIdpRow } from "./v1-idp.ts"
-import { domainRow, orgRow, stateRow } from "./v1-org.ts"
+import { domainRow, oidcSettingsRow, orgRow, stateRow } from "./v1-org.ts"
 import { domainPolicyRow, loginPolicyRow, policyRows } from "./v1-policy.ts"
 import {
   grantMemberRow,
@@ -22,6 +22,7 @@ const all: readonly Row[] = [
   stateRow,
   domainPolicyRow,
   domainRow,
+  oidcSettingsRow,
   ...policyRows,
   oidcIdpRow,
   jwtIdpRow,

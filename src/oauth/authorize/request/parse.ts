@@ -1,4 +1,4 @@
-import type { OidcApp } from "../../../domain/app/index.ts"
+import { needsPkce, type OidcApp } from "../../../domain/app/index.ts"
 import type { Prompt, Requested, ResponseType } from "../../../domain/grant/index.ts"
 import { about, because, findingOfAddress } from "../../../domain/refusal/index.ts"
 import type { Cx } from "../../../store/index.ts"
@@ -50,7 +50,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
       pushed: back.pushed,
       testedBy: back.testedBy,
       nonce: nonceOf(parameters, responseType),
-      challenge: challengeOf(parameters, responseType === "code" && isPublic(app)),
+      challenge: challengeOf(cx, parameters, responseType === "code" ? app : undefined),
       dpopJkt: dpopJktOf(parameters),
       maxAge: maxAgeOf(parameters),
       home: orgRestriction(cx, scopes),
@@ -62,8 +62,6 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
 }
 
 const loginHintMax = 200
-
-const isPublic = ({ oidc }: OidcApp): boolean => oidc.authMethod === "none"
 
 type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> }
 
@@ -157,17 +155,18 @@ function maxAgeOf(parameters: Parameters): number | undefined {
   throw new OAuthError("invalid_request", "max_age must be a number of seconds")
 }
 
-/** RFC 7636 §4.3 and RFC 9700 §2.1.1: S256 alone, and required of clients without a secret. */
-function challengeOf(parameters: Parameters, isPublic: boolean): string | undefined {
+/** RFC 7636 §4.3 and RFC 9700 §2.1.1: S256 alone, and required where `app` is to get a code. */
+function challengeOf(cx: Cx, parameters: Parameters, app: OidcApp | undefined): string | undefined {
   const challenge = parameters.get("code_challenge")
   const method = parameters.get("code_challenge_method")
   if (challenge === undefined && method === undefined) {
-    if (!isPublic) return undefined
+    if (!app || !needsPkce(cx, app)) return undefined
+    const isPublic = app.oidc.authMethod === "none"
     throw new OAuthError(
       "invalid_request",
       "code_challenge is missing: this client must use PKCE",
       {
-        finding: about("code_challenge", "pkce.missing"),
+        finding: about("code_challenge", isPublic ? "pkce.missing" : "pkce.required"),
       },
     )
   }

@@ -115,6 +115,12 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/domain/user/viewed-code.test.ts",
     "a code proves an address everywhere",
   ],
+  "PKCE of applications": [
+    "test/oauth/organization-default.test.ts",
+    "a default counts at once, for applications that are there already",
+  ],
+  "IDs of deleted applications": ["test/domain/app/client-id.test.ts", "a client that was deleted"],
+  "IDs of new users": ["test/domain/app/client-id.test.ts", "a chosen ID can't become that of %s"],
   "Codes and links to sign in": [
     "test/domain/message/message.test.ts",
     "shows nobody a code or link to sign in",

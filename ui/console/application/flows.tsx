@@ -13,6 +13,10 @@ import {
   grantNames,
   grantsOf,
   grantTypes,
+  type PkceName,
+  pkceNames,
+  pkceOf,
+  pkceRules,
   type ResponseName,
   type RuleName,
   responseNames,
@@ -48,6 +52,7 @@ function rowsOf({ oidc }: OidcPart): FactsProps["rows"] {
       isImplicit && <ValueList key="responses" code values={responsesOf(oidc).map(wireOf)} />,
     ],
     [t("flows.auth"), t(`auth.${authOf(oidc)}`)],
+    [t("pkce.title"), t(`pkce.${authOf(oidc) === "none" ? "required" : pkceOf(oidc)}`)],
     [t("request_rules.title"), rules.length > 0 && <ValueList key="rules" values={rules} />],
   ]
 }
@@ -58,6 +63,7 @@ type Draft = {
   readonly grants: readonly GrantName[]
   readonly responses: readonly ResponseName[]
   readonly auth: AuthName
+  readonly pkce: PkceName
   readonly rules: readonly RuleName[]
 }
 
@@ -67,18 +73,20 @@ const flowForm = (part: OidcPart) =>
       grants: grantsOf(part.oidc),
       responses: responsesOf(part.oidc),
       auth: authOf(part.oidc),
+      pkce: pkceOf(part.oidc),
       rules: rulesOf(part.oidc),
     },
-    save: ({ grants, responses, auth, rules }) =>
+    save: ({ grants, responses, auth, pkce, rules }) =>
       changeOidc(part, {
         grantTypes: grants.map((name) => grantTypes[name]),
         responseTypes: responses.map((name) => responseTypes[name]),
         authMethodType: authMethods[auth],
+        pkce: pkceRules[pkce],
         requestRules: Object.fromEntries(ruleNames.map((name) => [name, rules.includes(name)])),
       }),
     disabled: ({ grants }) => grants.length === 0,
-    fields: ({ values: { grants, responses }, change, contested, choice, checks }) => [
-      contested(
+    fields: ({ values: { grants, responses, auth }, ...controls }) => [
+      controls.contested(
         "grants",
         t("flows.grants"),
         <Checks
@@ -90,7 +98,7 @@ const flowForm = (part: OidcPart) =>
           onChange={(chosen) => {
             const fresh = chosen.includes("implicit") && !grants.includes("implicit")
             const wanted = fresh ? ([...responses, "id_token_token"] as const) : responses
-            change({ grants: chosen, responses: responsesFor(chosen, wanted) })
+            controls.change({ grants: chosen, responses: responsesFor(chosen, wanted) })
           }}
         />,
       ),
@@ -99,30 +107,36 @@ const flowForm = (part: OidcPart) =>
       grants.includes("implicit") && (
         <Fragment key="implicit">
           <Alert tone="warning">{t("problem.grant_types.implicit")}</Alert>
-          {contested(
+          {controls.contested(
             "responses",
             t("flows.responses"),
             <Checks
               legend={t("flows.responses")}
               options={responseNames.map((value) => ({ value, label: wireOf(value) }))}
               values={responses}
-              onChange={(chosen) => change({ responses: responsesFor(grants, chosen) })}
+              onChange={(chosen) => controls.change({ responses: responsesFor(grants, chosen) })}
             />,
           )}
         </Fragment>
       ),
-      choice("auth", t("flows.auth"), {
+      controls.choice("auth", t("flows.auth"), {
         of: authNames,
         words: (one) => t(`auth.${one}`),
         hints: (one) => t(`auth.${one}.hint`),
       }),
+      auth !== "none" &&
+        controls.select("pkce", t("pkce.title"), {
+          of: pkceNames,
+          words: (one) => t(`pkce.${one}`),
+          hint: t("pkce.hint"),
+        }),
       // What most applications do without; each refuses requests that come otherwise.
       <Disclosure
         key="rules"
         summary={t("request_rules.title")}
         open={rulesOf(part.oidc).length > 0}
       >
-        {checks("rules", t("request_rules.legend"), {
+        {controls.checks("rules", t("request_rules.legend"), {
           of: ruleNames,
           words: (one) => t(`request_rules.${one}`),
           hints: (one) => t(`request_rules.${one}.hint`),

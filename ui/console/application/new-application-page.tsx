@@ -25,6 +25,7 @@ import {
 } from "../shell/index.ts"
 import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
+import { pkceRules } from "./protocol.ts"
 
 const kinds = ["web", "user_agent", "native", "api", "saml"] as const
 type Kind = (typeof kinds)[number]
@@ -55,6 +56,7 @@ const blank = {
   clientId: "",
   clientSecret: "",
   privateHttp: false,
+  pkce: false,
   refresh: false,
 } as const
 
@@ -72,6 +74,8 @@ type Values = {
   readonly clientId: string
   readonly clientSecret: string
   readonly privateHttp: boolean
+  /** Of an application with a secret; all others must use PKCE in any case. */
+  readonly pkce: boolean
   readonly refresh: boolean
 }
 
@@ -257,6 +261,7 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
     }),
     <JudgedReturns key="returns" typed={values.postLogoutUris} by={by} />,
     check("refresh", t("grant.refresh_token"), t("grant.refresh_token.hint")),
+    kind === "web" && check("pkce", t("pkce.check"), t("pkce.hint")),
   ]
 }
 
@@ -298,6 +303,7 @@ function requestOf(projectId: string, draft: Values) {
     redirectUris: linesOf(draft.redirectUris),
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
     privateNetworkHttp: draft.privateHttp,
+    ...(draft.kind === "web" && draft.pkce && { pkce: pkceRules.required }),
     responseTypes: [OIDCResponseType.OIDC_RESPONSE_TYPE_CODE],
     grantTypes: [
       OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE,

@@ -3,6 +3,7 @@ import {
   OIDCAuthMethodType,
   type OIDCConfiguration,
   OIDCGrantType,
+  OIDCPKCERequirement,
   OIDCResponseType,
   OIDCTokenType,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
@@ -31,6 +32,12 @@ export const authMethods = {
   none: OIDCAuthMethodType.OIDC_AUTH_METHOD_TYPE_NONE,
 } as const
 
+export const pkceRules = {
+  inherited: OIDCPKCERequirement.OIDC_PKCE_REQUIREMENT_UNSPECIFIED,
+  required: OIDCPKCERequirement.OIDC_PKCE_REQUIREMENT_REQUIRED,
+  optional: OIDCPKCERequirement.OIDC_PKCE_REQUIREMENT_OPTIONAL,
+} as const
+
 export const tokenTypes = {
   opaque: OIDCTokenType.OIDC_TOKEN_TYPE_BEARER,
   jwt: OIDCTokenType.OIDC_TOKEN_TYPE_JWT,
@@ -46,11 +53,13 @@ export type GrantName = keyof typeof grantTypes
 export type ResponseName = keyof typeof responseTypes
 export type AuthName = keyof typeof authMethods
 export type TokenName = keyof typeof tokenTypes
+export type PkceName = keyof typeof pkceRules
 
 export const grantNames = namesIn(grantTypes)
 export const responseNames = namesIn(responseTypes)
 export const authNames = namesIn(authMethods)
 export const tokenNames = namesIn(tokenTypes)
+export const pkceNames = namesIn(pkceRules)
 
 /** The header `typ` of access tokens that are JWTs, the default first. */
 export const jwtTypes = ["at+jwt", "JWT"] as const
@@ -63,6 +72,10 @@ export const responsesOf = (oidc: OIDCConfiguration) =>
 
 export const authOf = (oidc: OIDCConfiguration): AuthName =>
   authNames.find((name) => authMethods[name] === oidc.authMethodType) ?? "basic"
+
+/** A client with neither a secret nor a key must use PKCE in any case. */
+export const pkceOf = (oidc: OIDCConfiguration): PkceName =>
+  pkceNames.find((name) => pkceRules[name] === oidc.pkce) ?? "inherited"
 
 /** How requests must come, by the names of the interface. */
 export const ruleNames = ["authMethodRequired", "pushedRequired", "signedRequired"] as const

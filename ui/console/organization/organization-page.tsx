@@ -18,6 +18,7 @@ import {
   useRead,
   useSeesInstance,
 } from "../shell/index.ts"
+import { ApplicationDefaults } from "./application-defaults.tsx"
 import { Domains } from "./domains.tsx"
 
 const { listOrganizations, updateOrganization, deleteOrganization } = OrganizationService.method
@@ -50,6 +51,7 @@ export function OrganizationPage() {
     >
       <About organization={organization} />
       <Policies organization={organization} />
+      <ApplicationDefaults organization={organization} />
       <Domains organizationId={organizationId} />
       <Administrators of={{ case: "organizationId", value: organizationId }} />
       <Metadata

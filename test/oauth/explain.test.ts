@@ -118,6 +118,41 @@ describe("the token endpoint", () => {
     })
   })
 
+  test("client_secret_post at introspection: the error and the finding name what is accepted", async () => {
+    const fields = { token: "x", client_id: client.id, client_secret: client.secret }
+    const body = new URLSearchParams(fields)
+    const response = await provider.send("/oauth/v2/introspect", { method: "POST", body })
+    const answer = await response.json()
+    expect([response.status, answer.error]).toEqual([401, "invalid_client"])
+    expect(answer.error_description).toContain(
+      "this endpoint accepts client_secret_basic, private_key_jwt only",
+    )
+    expect(last()?.clientId).toBe(client.id)
+    expect(last()?.findings).toEqual([
+      {
+        subject: "client authentication",
+        received: "client_secret_post",
+        expected: ["client_secret_basic", "private_key_jwt"],
+        likelyCauseKey: "proof.endpoint",
+        likelyCause: expect.stringContaining("in the Authorization header (client_secret_basic)"),
+      },
+    ])
+  })
+
+  test("a resource that is not registered: where to register it", async () => {
+    const resource = "https://mcp.example.com/mcp"
+    const response = await provider.send(authorizePath(client.id, { resource }))
+    const back = new URL(response.headers.get("location") ?? "").searchParams
+    expect(back.get("error")).toBe("invalid_target")
+    expect(back.get("error_description")).toContain("add it to the addresses of an API")
+    expect(last()?.findings).toMatchObject([
+      {
+        ...{ subject: "resource", received: resource, likelyCauseKey: "resource.unknown" },
+        likelyCause: expect.stringContaining("under Addresses of the API"),
+      },
+    ])
+  })
+
   test("the right secret, in another place than the application insists on", async () => {
     const requestRules = { pushed: false, signed: false, authMethod: true }
     const { id, secret } = await provider.addClient({ requestRules })

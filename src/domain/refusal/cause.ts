@@ -14,6 +14,9 @@ export const causes = {
     "The application's project, or the organisation of the project, is deactivated.",
   "proof.service_user": "The service user has no such secret or key (any more).",
   "proof.method": "The application is registered with another method.",
+  "proof.endpoint":
+    "This endpoint accepts fewer methods than the token endpoint: send the client ID and the " +
+    "secret in the Authorization header (client_secret_basic), or use private_key_jwt.",
   "proof.assertion":
     "The assertion is not valid: check iss, sub, aud, exp, kid and the key it is signed with.",
   "proof.secret": "The secret is another one: was it replaced, cut off, or encoded twice?",
@@ -68,7 +71,9 @@ export const causes = {
   "form.type": "Parameters come as a form in the body: not as JSON, and not in the address.",
   "value.unknown": "It is not one of the values that there are.",
   "resource.unknown":
-    "A resource is an active project, written as urn:core:iam:org:project:id:ID:aud.",
+    "No API has this resource. Add it on the page of an API of the application's project, under " +
+    "Addresses of the API. A project is an active one, written as " +
+    "urn:core:iam:org:project:id:ID:aud.",
   "resource.closed":
     "The project was not granted with it, is closed to the user, or is another organisation's.",
   "parameter.repeated": "A parameter may be sent once: is a part of the address added twice?",

@@ -81,6 +81,7 @@ export async function authenticateClient(
       subject: "client authentication",
       received: attempt.method,
       expected: accepts,
+      ...because("client authentication", "proof.endpoint"),
     }
     throw new OAuthError("invalid_client", wanted, { status: 401, finding })
   }

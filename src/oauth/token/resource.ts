@@ -18,9 +18,12 @@ export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =
     if (projectId !== undefined) return [projectId]
     const [ofApi] = projectsAsAudience(cx, [projectOfResource(cx, uri) ?? ""])
     if (ofApi !== undefined) return [ofApi, uri]
-    throw new OAuthError("invalid_target", "resource names no project that tokens can be for", {
-      finding: targetFinding("resource", uri, "resource.unknown"),
-    })
+    throw new OAuthError(
+      "invalid_target",
+      "resource is not registered: in the console, add it to the addresses of an API of the " +
+        "application's project",
+      { finding: targetFinding("resource", uri, "resource.unknown") },
+    )
   })
 
 /** RFC 9728 §3.3: our own interface, by the name that its metadata has. */

@@ -25,7 +25,11 @@ export const methodOf = ({ authMethodType }: APIConfiguration): Method =>
 
 type ApiChange = MessageInitShape<typeof UpdateAPIApplicationConfigurationRequestSchema>
 
-function changeApi({ applicationId, projectId, name }: ApiPart["application"], value: ApiChange) {
+/** Changes what is given; resources that are left out stay as they are. */
+export function changeApi(
+  { applicationId, projectId, name }: ApiPart["application"],
+  value: ApiChange,
+) {
   const applicationType = { case: "apiConfiguration", value } as const
   return call(updateApplication, { applicationId, projectId, name, applicationType })
 }

@@ -1,7 +1,7 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Disclosure } from "../../kit/index.ts"
-import { copied, Facts, Section, t } from "../shell/index.ts"
+import { copied, Facts, Section, t, ValueList } from "../shell/index.ts"
 import { methodOf } from "./api.tsx"
 import type { ApplicationPart } from "./change.ts"
 import { authOf } from "./protocol.ts"
@@ -44,7 +44,7 @@ type ClientProps = ConnectProps & { readonly configuration: Configuration }
 
 function Client({ application, configuration, secret }: ClientProps) {
   const [passphrase] = useState(randomWord)
-  const at = useEndpoint()
+  const { at, introspectionMethods } = useDiscovery()
   const issuer = location.origin
   const { clientId } = configuration.value
   const from: Registered = {
@@ -63,7 +63,7 @@ function Client({ application, configuration, secret }: ClientProps) {
         <Facts rows={[copied(t("field.issuer"), issuer), copied(t("field.client_id"), clientId)]} />
         {from.auth === "none" && <p className="quiet">{t("secret.none")}</p>}
         <Disclosure summary={t("connect.endpoints")}>
-          <EndpointList at={at} />
+          <EndpointList {...{ at, introspectionMethods }} />
         </Disclosure>
         <Snippets snippets={snippetsOf(from)} hidesSecret={hasSecret(from) && !secret} />
       </Section>
@@ -82,18 +82,32 @@ function Client({ application, configuration, secret }: ClientProps) {
 const discoveryPath = "/.well-known/openid-configuration"
 
 /** What discovery says, so that nothing is named here that is not there. */
-function useEndpoint() {
+function useDiscovery() {
   const { data } = useSuspenseQuery({
     queryKey: ["discovery"],
     staleTime: Number.POSITIVE_INFINITY,
     queryFn: async ({ signal }): Promise<Record<string, unknown>> =>
       (await fetch(discoveryPath, { signal })).json(),
   })
-  return (name: EndpointName) => String(data[name] ?? "")
+  const methods = data.introspection_endpoint_auth_methods_supported
+  return {
+    at: (name: EndpointName) => String(data[name] ?? ""),
+    introspectionMethods: Array.isArray(methods) ? methods.map(String) : [],
+  }
 }
 
-function EndpointList({ at }: Pick<Registered, "at">) {
-  const named = endpointNames.map((name) => copied(t(`connect.${name}`), at(name)))
+type EndpointListProps = Pick<Registered, "at"> & {
+  /** The endpoint accepts fewer methods than the token endpoint. */
+  readonly introspectionMethods: readonly string[]
+}
+
+function EndpointList({ at, introspectionMethods }: EndpointListProps) {
+  const named = endpointNames.flatMap((name) => {
+    const endpoint = copied(t(`connect.${name}`), at(name))
+    if (name !== "introspection_endpoint") return [endpoint]
+    const methods = <ValueList key="methods" code values={introspectionMethods} />
+    return [endpoint, [t("connect.introspection_methods"), methods] as const]
+  })
   const discovery = copied(t("connect.discovery"), location.origin + discoveryPath)
   return <Facts rows={[discovery, ...named]} />
 }

@@ -15,6 +15,11 @@ const AddRedirectUri = lazyRouteComponent(
   "AddRedirectUri",
 )
 
+const RegisterResource = lazyRouteComponent(
+  () => import("../application/register-resource.tsx"),
+  "RegisterResource",
+)
+
 type RefusedListProps = {
   readonly requests: readonly RefusedRequest[]
   /** On the application's own page nobody needs to be told which one it was. */
@@ -115,6 +120,11 @@ function Found({ finding, isSaid, applicationId }: FoundProps) {
       {subject === "redirect_uri" && received && applicationId && (
         <Part rows={1}>
           <AddRedirectUri applicationId={applicationId} uri={received} />
+        </Part>
+      )}
+      {finding.likelyCauseKey === "resource.unknown" && applicationId && (
+        <Part rows={1}>
+          <RegisterResource applicationId={applicationId} uri={received} />
         </Part>
       )}
     </div>

@@ -224,7 +224,8 @@ function oidcChanges(
   const changed = { ...oidc, ...input }
   const backChannelPrivate = privateOriginOf(cx, changed, isBackChannelPrivate)
   const data = {
-    ...changesOf(oidc, input),
+    // What an application from before doesn't state is inherited.
+    ...changesOf<Partial<OidcConfig>>({ pkce: "inherited", ...oidc }, input),
     ...(backChannelPrivate !== (oidc.backChannelPrivate ?? "") && { backChannelPrivate }),
   }
   if (Object.keys(data).length === 0) return []

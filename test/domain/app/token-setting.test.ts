@@ -47,6 +47,9 @@ test("what an application says of its tokens is kept, shown, and replaced as a w
 
 test("whether PKCE is required is kept, and set back to what the organization states", async () => {
   await made({})
+  const head = estate.store.log.durable()
+  await changed({ pkce: 0 })
+  expect(estate.store.log.durable()).toBe(head)
   expect(await shown()).toMatchObject({ pkce: 0 })
   await changed({ pkce: 1 })
   await changed({ developmentMode: true })

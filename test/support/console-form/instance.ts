@@ -113,7 +113,32 @@ const generator = {
   of: invitations,
 } as const
 
+const organizationSettings = async ({ get, things: { organizationId } }: Beside) => {
+  const queries = [{ idQuery: { id: organizationId } }]
+  return (await get("ListOrganizations", { queries })).result[0].oidcSettings
+}
+
 const settingForms: readonly FormCase[] = [
+  {
+    form: "organization/application-defaults.tsx 1",
+    path: "/ui/console/organizations/$organizationId",
+    open: pressing("Edit: Defaults of applications"),
+    theirs: ({ get, things: { organizationId } }) =>
+      get("UpdateOrganization", { organizationId, oidcSettings: { refreshTokenGrace: "7s" } }),
+    mine: { refreshTokenExpiration: "40" },
+    read: organizationSettings,
+    both: { refreshTokenGrace: "7s", refreshTokenExpiration: "3456000s" },
+    // Others sign in to applications of the organization.
+    takeBack: ({ get, things: { organizationId } }) =>
+      get("UpdateOrganization", { organizationId, oidcSettings: {} }),
+    same: {
+      theirs: ({ get, things: { organizationId } }) =>
+        get("UpdateOrganization", { organizationId, oidcSettings: { refreshTokenGrace: "8s" } }),
+      mine: { refreshTokenGrace: "9" },
+      before: { refreshTokenGrace: "8s" },
+      after: { refreshTokenGrace: "9s" },
+    },
+  },
   {
     form: "instance/lifetimes.tsx 1",
     path,

@@ -30,7 +30,7 @@ test("people are looked for by their names, not among all there are", async () =
   expect(asked.map(([name]) => name)).toEqual(["ListOrganizations", ...Array(3).fill("ListUsers")])
 })
 
-test("an application gets the client ID and the secret that are described, and no other later", async () => {
+test("an application gets the client ID and the secret that are described, for good", async () => {
   const asked: JsonObject[] = []
   const clientId = "shop"
   const oidcConfiguration = { clientId, clientSecret: "Chosen-0123456789-abcdefghijklmn" }

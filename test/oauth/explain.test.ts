@@ -118,7 +118,7 @@ describe("the token endpoint", () => {
     })
   })
 
-  test("client_secret_post at introspection: the error and the finding name what is accepted", async () => {
+  test("client_secret_post at introspection: both name the accepted methods", async () => {
     const fields = { token: "x", client_id: client.id, client_secret: client.secret }
     const body = new URLSearchParams(fields)
     const response = await provider.send("/oauth/v2/introspect", { method: "POST", body })

@@ -8,6 +8,7 @@ import {
   authorizePath,
   browserOf,
   codeFields,
+  issuer,
   type NewClient,
   openProvider,
   type Provider,
@@ -52,6 +53,15 @@ describe("PKCE of an application", () => {
     expect(await withoutPkce(client)).toBe(expected)
     const end = await browserOf(provider).go(authorizePath(client.id))
     expect(end.path).not.toContain("error=")
+  })
+
+  test("a pushed request without it is refused, too", async () => {
+    const { id, secret } = await provider.addClient({ pkce: "required" })
+    const all = { code_challenge: undefined, code_challenge_method: undefined }
+    const body = new URLSearchParams(new URL(authorizePath(id, all), issuer).search)
+    const headers = { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}` }
+    const response = await provider.send("/oauth/v2/par", { method: "POST", body, headers })
+    expect([response.status, (await response.json()).error]).toEqual([400, "invalid_request"])
   })
 
   test("a default counts at once, for applications that are there already", async () => {
@@ -109,7 +119,7 @@ describe("refresh tokens of an organization's applications", () => {
     expect((await refresh(client, token)).status).toBe(400)
   })
 
-  test("what the application states takes precedence, and the instance fills in the rest", async () => {
+  test("what the application states takes precedence; the instance fills in the rest", async () => {
     const client = await provider.addClient({ grantTypes })
     const before = lifetimesOf(provider.cx(), client.id)
     await setDefaults(rules)

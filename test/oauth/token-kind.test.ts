@@ -179,7 +179,7 @@ describe("the kind of a JWT", () => {
 const jwks = () => createLocalJWKSet({ keys: publicKeys(provider.cx()).map((k) => ({ ...k })) })
 
 describe("resource servers", () => {
-  test("one that accepts only typ JWT and RS256, as Spring does, accepts what it is set to", async () => {
+  test("one that accepts only typ JWT and RS256, as Spring does, accepts it", async () => {
     const token = await tokenOf("JWT", "access_token")
     const currentDate = new Date(provider.clock.now())
     const options = { typ: "JWT", algorithms: ["RS256"], issuer, currentDate }

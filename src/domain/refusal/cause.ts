@@ -82,8 +82,8 @@ export const causes = {
   "pkce.plain": "Only S256 is accepted: plain protects nothing (RFC 9700 §2.1.1).",
   "pkce.missing": "An application without a secret must use PKCE: turn it on in its library.",
   "pkce.required":
-    "The application or its organization requires PKCE: turn PKCE on in the application's library, " +
-    "or set it to optional in the application's settings.",
+    "The application or its organization requires PKCE: turn PKCE on in the application's " +
+    "library, or set it to optional in the application's settings.",
   "scope.more": "The scope asks for more than was granted before.",
   "scope.words": "Words are separated by spaces, and openid must be one of them.",
   "provider.domain":

@@ -1,7 +1,7 @@
 import { Fragment } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Alert, Checks, Disclosure } from "../../kit/index.ts"
-import { EditSection, formOf } from "../form/index.ts"
+import { type Controls, EditSection, formOf } from "../form/index.ts"
 import { type FactsProps, t, ValueList } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
 import {
@@ -85,7 +85,7 @@ const flowForm = (part: OidcPart) =>
         requestRules: Object.fromEntries(ruleNames.map((name) => [name, rules.includes(name)])),
       }),
     disabled: ({ grants }) => grants.length === 0,
-    fields: ({ values: { grants, responses, auth }, ...controls }) => [
+    fields: (controls) => [
       controls.contested(
         "grants",
         t("flows.grants"),
@@ -94,37 +94,23 @@ const flowForm = (part: OidcPart) =>
           options={grantNames.map((value) => ({
             ...{ value, label: t(`grant.${value}`), hint: t(`grant.${value}.hint`) },
           }))}
-          values={grants}
+          values={controls.values.grants}
           onChange={(chosen) => {
+            const { grants, responses } = controls.values
             const fresh = chosen.includes("implicit") && !grants.includes("implicit")
             const wanted = fresh ? ([...responses, "id_token_token"] as const) : responses
             controls.change({ grants: chosen, responses: responsesFor(chosen, wanted) })
           }}
         />,
       ),
-      grants.length === 0 && <Alert tone="warning">{t("flows.no_grant")}</Alert>,
-      // RFC 9700 §2.1.2 advises against it: said before it is saved, with the way out.
-      grants.includes("implicit") && (
-        <Fragment key="implicit">
-          <Alert tone="warning">{t("problem.grant_types.implicit")}</Alert>
-          {controls.contested(
-            "responses",
-            t("flows.responses"),
-            <Checks
-              legend={t("flows.responses")}
-              options={responseNames.map((value) => ({ value, label: wireOf(value) }))}
-              values={responses}
-              onChange={(chosen) => controls.change({ responses: responsesFor(grants, chosen) })}
-            />,
-          )}
-        </Fragment>
-      ),
+      controls.values.grants.length === 0 && <Alert tone="warning">{t("flows.no_grant")}</Alert>,
+      controls.values.grants.includes("implicit") && implicitFields(controls),
       controls.choice("auth", t("flows.auth"), {
         of: authNames,
         words: (one) => t(`auth.${one}`),
         hints: (one) => t(`auth.${one}.hint`),
       }),
-      auth !== "none" &&
+      controls.values.auth !== "none" &&
         controls.select("pkce", t("pkce.title"), {
           of: pkceNames,
           words: (one) => t(`pkce.${one}`),
@@ -144,3 +130,20 @@ const flowForm = (part: OidcPart) =>
       </Disclosure>,
     ],
   })
+
+/** RFC 9700 §2.1.2 advises against it: said before it is saved, with the way out. */
+const implicitFields = ({ values: { grants, responses }, ...controls }: Controls<Draft>) => (
+  <Fragment key="implicit">
+    <Alert tone="warning">{t("problem.grant_types.implicit")}</Alert>
+    {controls.contested(
+      "responses",
+      t("flows.responses"),
+      <Checks
+        legend={t("flows.responses")}
+        options={responseNames.map((value) => ({ value, label: wireOf(value) }))}
+        values={responses}
+        onChange={(chosen) => controls.change({ responses: responsesFor(grants, chosen) })}
+      />,
+    )}
+  </Fragment>
+)

@@ -1,7 +1,14 @@
 import type { OIDCTokenSettings } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Disclosure, SelectField } from "../../kit/index.ts"
-import { amountOf, durationOf, durationText, EditSection, formOf } from "../form/index.ts"
+import {
+  amountOf,
+  type Controls,
+  durationOf,
+  durationText,
+  EditSection,
+  formOf,
+} from "../form/index.ts"
 import {
   algorithms,
   durationsOf,
@@ -67,23 +74,23 @@ const assertions = [
 
 const signers = ["idTokenSigningAlgorithm", "accessTokenSigningAlgorithm"] as const
 
-function tokenForm(part: OidcPart) {
-  const { oidc } = part
-  const { tokenSettings: said } = oidc
-  const inherited = [{ value: "", label: t("tokens_of.inherited") }]
-  const options = [...inherited, ...algorithms.map((value) => ({ value, label: value }))]
-  return formOf({
-    initial: {
-      type: tokenOf(oidc),
-      ...lifetimesOf(said),
-      idTokenSigningAlgorithm: said?.idTokenSigningAlgorithm ?? "",
-      accessTokenSigningAlgorithm: said?.accessTokenSigningAlgorithm ?? "",
-      accessTokenJwtType: said?.accessTokenJwtType || "at+jwt",
-      skew: amountOf(oidc.clockSkew),
-      accessTokenRoleAssertion: oidc.accessTokenRoleAssertion,
-      idTokenRoleAssertion: oidc.idTokenRoleAssertion,
-      idTokenUserinfoAssertion: oidc.idTokenUserinfoAssertion,
-    },
+const draftOf = ({ oidc }: OidcPart) => ({
+  type: tokenOf(oidc),
+  ...lifetimesOf(oidc.tokenSettings),
+  idTokenSigningAlgorithm: oidc.tokenSettings?.idTokenSigningAlgorithm ?? "",
+  accessTokenSigningAlgorithm: oidc.tokenSettings?.accessTokenSigningAlgorithm ?? "",
+  accessTokenJwtType: oidc.tokenSettings?.accessTokenJwtType || "at+jwt",
+  skew: amountOf(oidc.clockSkew),
+  accessTokenRoleAssertion: oidc.accessTokenRoleAssertion,
+  idTokenRoleAssertion: oidc.idTokenRoleAssertion,
+  idTokenUserinfoAssertion: oidc.idTokenUserinfoAssertion,
+})
+
+type Draft = ReturnType<typeof draftOf>
+
+const tokenForm = (part: OidcPart) =>
+  formOf({
+    initial: draftOf(part),
     save: ({ type, skew, ...values }) => {
       const clockSkew = durationOf(skew)
       // What is left empty is left out, and so the instance's.
@@ -98,64 +105,70 @@ function tokenForm(part: OidcPart) {
         ...Object.fromEntries(assertions.map((name) => [name, values[name]])),
       })
     },
-    fields: ({ values, put, contested, choice, check, duration }) => [
-      choice("type", t("tokens_of.type"), {
+    fields: (controls) => [
+      controls.choice("type", t("tokens_of.type"), {
         of: tokenNames,
         words: (one) => t(`token_type.${one}`),
         hints: (one) => t(`token_type.${one}.hint`),
       }),
-      values.type === "jwt" && (
+      controls.values.type === "jwt" && (
         <div key="jwt" className="pair pair-two">
-          {contested(
-            "accessTokenJwtType",
-            t("jwt_type.title"),
-            <SelectField
-              label={t("jwt_type.title")}
-              hint={t("jwt_type.hint")}
-              options={jwtTypes.map((value) => ({ value, label: value }))}
-              value={values.accessTokenJwtType}
-              onChange={(jwtType) => put("accessTokenJwtType", jwtType)}
-            />,
-          )}
-          {contested(
-            "accessTokenSigningAlgorithm",
-            t("signer.accessTokenSigningAlgorithm"),
-            <SelectField
-              label={t("signer.accessTokenSigningAlgorithm")}
-              hint={t("signer.accessTokenSigningAlgorithm.hint")}
-              options={options}
-              value={values.accessTokenSigningAlgorithm}
-              onChange={(algorithm) => put("accessTokenSigningAlgorithm", algorithm)}
-            />,
-            (algorithm) => String(algorithm) || t("tokens_of.inherited"),
-          )}
+          {jwtTypeField(controls)}
+          {signerField(controls, "accessTokenSigningAlgorithm", {
+            hint: t("signer.accessTokenSigningAlgorithm.hint"),
+          })}
         </div>
       ),
-      <Disclosure key="advanced" summary={t("tokens_of.advanced")}>
-        <div className="checks">
-          {assertions.map((name) =>
-            check(name, t(`assertion.${name}`), t(`assertion.${name}.hint`)),
-          )}
-        </div>
-        <p className="quiet small">{t("tokens_of.empty_hint")}</p>
-        <div className="pair pair-two">
-          {lifetimeNames.map((name) => duration(name, t(`lifetime.${name}`), { fallback: "–" }))}
-        </div>
-        <div className="pair pair-two">
-          {contested(
-            "idTokenSigningAlgorithm",
-            t("signer.idTokenSigningAlgorithm"),
-            <SelectField
-              label={t("signer.idTokenSigningAlgorithm")}
-              options={options}
-              value={values.idTokenSigningAlgorithm}
-              onChange={(algorithm) => put("idTokenSigningAlgorithm", algorithm)}
-            />,
-            (algorithm) => String(algorithm) || t("tokens_of.inherited"),
-          )}
-        </div>
-        {duration("skew", t("tokens_of.skew"), { hint: t("tokens_of.skew_hint") })}
-      </Disclosure>,
+      advancedFields(controls),
     ],
   })
+
+const advancedFields = (controls: Controls<Draft>) => (
+  <Disclosure key="advanced" summary={t("tokens_of.advanced")}>
+    <div className="checks">
+      {assertions.map((name) =>
+        controls.check(name, t(`assertion.${name}`), t(`assertion.${name}.hint`)),
+      )}
+    </div>
+    <p className="quiet small">{t("tokens_of.empty_hint")}</p>
+    <div className="pair pair-two">
+      {lifetimeNames.map((name) =>
+        controls.duration(name, t(`lifetime.${name}`), { fallback: "–" }),
+      )}
+    </div>
+    <div className="pair pair-two">{signerField(controls, "idTokenSigningAlgorithm")}</div>
+    {controls.duration("skew", t("tokens_of.skew"), { hint: t("tokens_of.skew_hint") })}
+  </Disclosure>
+)
+
+const jwtTypeField = ({ values, put, contested }: Controls<Draft>) =>
+  contested(
+    "accessTokenJwtType",
+    t("jwt_type.title"),
+    <SelectField
+      label={t("jwt_type.title")}
+      hint={t("jwt_type.hint")}
+      options={jwtTypes.map((value) => ({ value, label: value }))}
+      value={values.accessTokenJwtType}
+      onChange={(jwtType) => put("accessTokenJwtType", jwtType)}
+    />,
+  )
+
+function signerField(
+  { values, put, contested }: Controls<Draft>,
+  name: (typeof signers)[number],
+  { hint }: { readonly hint?: string } = {},
+) {
+  const label = t(`signer.${name}`)
+  const inherited = [{ value: "", label: t("tokens_of.inherited") }]
+  const options = [...inherited, ...algorithms.map((value) => ({ value, label: value }))]
+  return contested(
+    name,
+    label,
+    <SelectField
+      {...{ label, options, value: values[name], ...(hint && { hint }) }}
+      onChange={(algorithm) => put(name, algorithm)}
+    />,
+    (algorithm) => String(algorithm) || t("tokens_of.inherited"),
+  )
 }

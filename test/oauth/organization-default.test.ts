@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { changeApplication, type OidcConfig } from "../../src/domain/app/index.ts"
+import { instance } from "../../src/domain/instance/index.ts"
 import { changeOrganization, type OrgOidcSettings } from "../../src/domain/org/index.ts"
 import { lifetimesOf } from "../../src/oauth/token/lifetime.ts"
 import {
@@ -132,6 +133,14 @@ describe("refresh tokens of an organization's applications", () => {
     expect(lifetimesOf(provider.cx(), client.id)).toMatchObject({
       ...{ refreshIdle: 60, refreshGrace: 30 },
     })
+  })
+
+  test("of the console follow the instance, whichever organization has its project", async () => {
+    const cx = provider.cx()
+    const { consoleClientId } = cx.store.state(cx, instance, "i1")
+    const before = lifetimesOf(cx, consoleClientId)
+    await setDefaults(rules)
+    expect(lifetimesOf(cx, consoleClientId)).toEqual(before)
   })
 
   test("an idle time beyond the lifetime is refused", async () => {

@@ -1,6 +1,6 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { type Cx, cached, type Transaction } from "../../store/index.ts"
-import { clientClaim } from "../instance/index.ts"
+import { clientClaim, requireInstance } from "../instance/index.ts"
 import { type OrgOidcSettings, org } from "../org/index.ts"
 import { isProjectActive, project, projectChain } from "../project/index.ts"
 import { nameHolder, user } from "../user/index.ts"
@@ -77,9 +77,14 @@ export function mustBeUnused(tx: Transaction, clientId: string): void {
 export const isKeptForever = (clientId: string): boolean =>
   !clientId.startsWith("https:") && /[A-Za-z]/.test(clientId)
 
-/** What the organization that owns an application states for its applications. */
-export const orgOidcFor = (cx: Cx, { projectId }: OidcApp): OrgOidcSettings =>
-  cx.store.state(cx, org, cx.store.state(cx, project, projectId).orgId).oidc ?? {}
+/**
+ * What the organization that owns an application states for its applications. The console and its
+ * like are the instance's, whichever organization has their project.
+ */
+export function orgOidcFor(cx: Cx, { projectId }: OidcApp): OrgOidcSettings {
+  if (projectId === requireInstance(cx).projectId) return {}
+  return cx.store.state(cx, org, cx.store.state(cx, project, projectId).orgId).oidc ?? {}
+}
 
 /** RFC 9700 §2.1.1: whether the authorization requests of an application must use PKCE. */
 export function needsPkce(cx: Cx, state: OidcApp): boolean {

@@ -221,9 +221,16 @@ const attempts: Readonly<Record<string, Attempt>> = {
   "a name or a note of the organisation; nobody's way in hangs from it": {
     permissions: ["org.write"],
     act: async ({ make }) => {
-      await make("org/UpdateOrganization", { organizationId: orgId, name: "Renamed" })
       const metadata = [{ key: "IAM_OWNER", value: "eWVz" }]
       await make("org/SetOrganizationMetadata", { organizationId: orgId, metadata })
+    },
+  },
+  "a name, or the defaults of its applications; nobody's way in hangs from them": {
+    permissions: ["org.write"],
+    act: async ({ make }) => {
+      const settings = { refreshTokenExpiration: "315360000s", refreshTokenGrace: "60s" }
+      const changed = { name: "Renamed", oidcSettings: settings }
+      await make("org/UpdateOrganization", { organizationId: orgId, ...changed })
     },
   },
   "a group is a name and gives no rights": {

@@ -1,9 +1,5 @@
-import type { MessageInitShape } from "@bufbuild/protobuf"
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
-import type {
-  OrganizationOIDCSettings,
-  OrganizationOIDCSettingsSchema,
-} from "../../gen/core/org/v2/org_pb.ts"
+import type { OrganizationOIDCSettings } from "../../gen/core/org/v2/org_pb.ts"
 import type { OrgOidcSettings } from "./model.ts"
 
 const lifetimes = [
@@ -13,15 +9,15 @@ const lifetimes = [
 ] as const
 
 /** Settings as a request states them; what it leaves out follows the instance. */
-export const orgOidcOf = (message: OrganizationOIDCSettings): OrgOidcSettings => ({
+export const orgOidcOf = (
+  message: Omit<OrganizationOIDCSettings, "$typeName">,
+): OrgOidcSettings => ({
   ...(message.pkceRequired && { pkceRequired: true }),
   ...lifetimesWith((name) => secondsOf(message[name])),
 })
 
 /** The same as a message states them. */
-export const toOrgOidc = (
-  settings: OrgOidcSettings,
-): MessageInitShape<typeof OrganizationOIDCSettingsSchema> => ({
+export const toOrgOidc = (settings: OrgOidcSettings) => ({
   pkceRequired: settings.pkceRequired ?? false,
   ...lifetimesWith((name) => durationOf(settings[name])),
 })

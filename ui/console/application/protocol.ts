@@ -61,9 +61,6 @@ export const authNames = namesIn(authMethods)
 export const tokenNames = namesIn(tokenTypes)
 export const pkceNames = namesIn(pkceRules)
 
-/** The header `typ` of access tokens that are JWTs, the default first. */
-export const jwtTypes = ["at+jwt", "JWT"] as const
-
 export const grantsOf = (oidc: OIDCConfiguration) =>
   grantNames.filter((name) => oidc.grantTypes.includes(grantTypes[name]))
 

@@ -12,13 +12,14 @@ import {
 import {
   algorithms,
   durationsOf,
+  jwtTypes,
   type LifetimeName,
   lifetimeNames,
   lifetimesOf,
 } from "../instance/token-settings.ts"
 import { Facts, t } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
-import { jwtTypes, tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
+import { tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
 
 /** What the application's tokens look like and how long they last. */
 export function Tokens(part: OidcPart) {

@@ -14,6 +14,9 @@ export type LifetimeName = (typeof lifetimeNames)[number]
 /** JWS algorithms that a web key can be made for. */
 export const algorithms = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"] as const
 
+/** The header `typ` of access tokens that are JWTs, the default first. */
+export const jwtTypes = ["at+jwt", "JWT"] as const
+
 type Lasting = { readonly [Name in LifetimeName]?: Duration | undefined }
 type Amounts = Readonly<Record<LifetimeName, Amount>>
 

@@ -4,9 +4,8 @@ import {
   type UpdateUserRequest_MachineSchema,
   UserService,
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { jwtTypes } from "../application/protocol.ts"
 import { Chosen } from "../form/index.ts"
-import { algorithms } from "../instance/token-settings.ts"
+import { algorithms, jwtTypes } from "../instance/token-settings.ts"
 import { Credentials } from "../list/index.ts"
 import { call, Section, t } from "../shell/index.ts"
 import { ServiceSecret } from "./service-secret.tsx"

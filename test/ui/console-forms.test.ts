@@ -35,6 +35,17 @@ test("every form that is tried says what both change, or which field they contra
   }
 })
 
+test("no form keeps what is typed as a secret", () => {
+  const typed = sources.flatMap(([file, text]) =>
+    [...text.matchAll(/\bsecret\("(\w+)"/g)].map(([, name = ""]) => ({ file, text, name })),
+  )
+  expect(typed.length).toBeGreaterThan(5)
+  const kept = typed.filter(
+    ({ text, name }) => !new RegExp(`\\bsecret: \\[[^\\]]*"${name}"`).test(text),
+  )
+  expect(kept.map(({ file, name }) => `${file} ${name}`)).toEqual([])
+})
+
 test("no form is made in another way", () => {
   const others = sources
     .filter(([file, text]) => !file.startsWith("form/") && /<form\b|onSubmit/.test(text))

@@ -167,6 +167,7 @@ function NewForm({ projects, canCreate, onCreated }: FormProps) {
   const initial: Values = { ...blank, projectId: projects[0]?.projectId ?? "" }
   const form = formOf({
     initial,
+    secret: ["clientSecret"],
     refusals: {
       name: ["app.name", "app.exists"],
       redirectUris: ["app.redirect_uris_invalid"],

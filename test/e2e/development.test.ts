@@ -119,7 +119,7 @@ describe.runIf(needs("chromium"))("in a browser", () => {
     await page.getByText("You are signed in as Grace Hopper.").waitFor()
     const claims = JSON.parse((await page.locator("details code").first().textContent()) ?? "")
     expect(claims).toMatchObject({ sub: "grace", iss: server.url, azp: "development-demo" })
-    expect(claims["urn:core:iam:org:project:roles"]).toHaveProperty("editor")
+    expect(claims["urn:core:iam:org:project:notes:roles"]).toHaveProperty("editor")
     expect(await flawsOf(page)).toEqual([])
     await page.getByRole("button", { name: "Sign out" }).click()
     await page.getByRole("link", { name: "Sign in", exact: true }).click()

@@ -108,11 +108,27 @@ describe("a hint", () => {
 describe("an audience", () => {
   test("never has another client in it, though an older project has its id", async () => {
     await expect(foreignClient(web.id)).rejects.toMatchObject({ code: "already_exists" })
-    const evil = await clientOfOlderProject(web.id)
+    const evil = await clientOfOlderProject(web.id, { idTokenProjectAudience: true })
     const scope = `openid urn:core:iam:org:project:id:${web.id}:aud`
     const end = answerOf(await browserOf(provider).signIn(authorizePath(evil.id, { scope })))
     const { answer } = await tokenOf(evil, end.code)
     expect(decodeJwt(String(answer.id_token)).aud).toEqual([evil.id])
+  })
+
+  test("of what an ID token is exchanged for has no client with the project's id", async () => {
+    const grantTypes = ["authorization_code", "token_exchange"] as const
+    const prey = await provider.addClient()
+    const evil = await clientOfOlderProject(prey.id, { grantTypes, tokenType: "jwt" })
+    const end = answerOf(await browserOf(provider).signIn(authorizePath(evil.id)))
+    const { answer } = await tokenOf(evil, end.code)
+    const fields = {
+      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+      subject_token: String(answer.id_token),
+      subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
+      requested_token_type: "urn:ietf:params:oauth:token-type:jwt",
+    }
+    const exchanged = await askToken(provider, fields, `${evil.id}:${evil.secret}`)
+    expect(decodeJwt(String(exchanged.answer.access_token)).aud).toEqual([evil.id])
   })
 
   test("of a client is not that of a project which has its id since older days", async () => {

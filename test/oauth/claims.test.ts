@@ -62,7 +62,7 @@ beforeAll(async () => {
     const given = { userId: pat, projectId: id, orgId, roleKeys }
     await provider.store.transact(cx, (tx) => addAuthorization(tx, `u-${id}`, given))
   }
-  client = await provider.addClient({}, "shop")
+  client = await provider.addClient({ genericRolesClaim: true }, "shop")
 })
 afterAll(() => provider.close())
 
@@ -425,14 +425,14 @@ describe("a sign-in", () => {
     for (const claims of [payload(answer.id_token), payload(answer.access_token)]) {
       expect(claims).toMatchObject({
         sub: pat,
-        [own]: { admin: { [home]: domainOf(home) } },
+        [of("shop")]: { admin: { [home]: domainOf(home) } },
         "urn:core:iam:user:resourceowner:id": home,
       })
       expect(claims).not.toHaveProperty("email")
     }
     const headers = { authorization: `Bearer ${answer.access_token}` }
     const info = await (await provider.send("/oidc/v1/userinfo", { headers })).json()
-    expect(info).toMatchObject({ email: "pat@example.org", [own]: { editor: {} } })
+    expect(info).toMatchObject({ email: "pat@example.org", [of("shop")]: { editor: {} } })
   })
 
   test("grants offline_access only to who may have refresh tokens", async () => {

@@ -55,7 +55,7 @@ describe("the code flow", () => {
     const { payload } = await jwtVerify(String(answer.id_token), createLocalJWKSet(keys), options)
     expect(payload).toMatchObject({
       sub: provider.setup.ownerId,
-      aud: [app.id, provider.projectId],
+      aud: app.id,
       azp: app.id,
       nonce: "n-1",
       amr: ["pwd"],

@@ -84,7 +84,7 @@ test("over a grant of the project, roles name who gives them, and go with the gr
     const headers = { authorization: `Bearer ${token}` }
     const answer = await provider.send("/oidc/v1/userinfo", { headers })
     if (answer.status !== 200) return answer.status
-    return Object(await answer.json())["urn:core:iam:org:project:roles"]
+    return Object(await answer.json())["urn:core:iam:org:project:guarded:roles"]
   }
   const { primaryDomain } = cx.store.state(cx, org, "org2")
   expect(await claims()).toEqual({ editor: { org2: primaryDomain } })

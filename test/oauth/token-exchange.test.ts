@@ -77,7 +77,7 @@ describe("an exchange (RFC 8693)", () => {
     const { payload } = await jwtVerify(token, createLocalJWKSet(keys), options)
     expect(payload).toMatchObject({
       sub: at.provider.setup.ownerId,
-      aud: [at.web.id],
+      aud: at.web.id,
       azp: at.gateway.id,
     })
     // It opens nothing, and can't be exchanged again: it names no sign-in.

@@ -6,6 +6,7 @@ const verifier = "test/domain/user/verifier.test.ts"
 const fresh = "test/login/fresh-provider.test.ts"
 const applies = "test/domain/policy/applies.test.ts"
 const providerForm = "test/ui/identity-provider-form.test.ts"
+const idToken = "test/oauth/id-token.test.ts"
 const upgraded = "test/acceptance/upgrade-users.test.ts"
 
 /** By the beginning of a row: the file and the name of the test that fails without it. */
@@ -128,6 +129,8 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "Ciphers of TLS 1.2": ["test/server/tls-cipher.test.ts", "takes no %s unless it is told to"],
   "`iat` and `nbf` of client": ["test/oauth/client-authentication.test.ts", "ten seconds ahead"],
   "`iat` of a request object": ["test/oauth/request-object.test.ts", "issued in the future"],
+  "`aud` of ID tokens": [idToken, "is the client ID of a new application, as a single string"],
+  "Claims that contain roles": [idToken, "are returned in one claim to a new application"],
   "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],
   "A message that was not accepted": ["test/domain/message/retry.test.ts", "at growing intervals"],
   "Refresh tokens, and access": [

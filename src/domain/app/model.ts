@@ -38,6 +38,10 @@ export type OidcConfig = {
   readonly accessTokenRoleAssertion: boolean
   readonly idTokenRoleAssertion: boolean
   readonly idTokenUserinfoAssertion: boolean
+  /** Whether ID tokens name the project in `aud`, beside the client. */
+  readonly idTokenProjectAudience: boolean
+  /** Whether roles are also told under a claim that does not name their project. */
+  readonly genericRolesClaim: boolean
   readonly additionalOrigins: readonly string[]
   readonly skipNativeAppSuccessPage: boolean
   readonly backChannelLogoutUri: string
@@ -61,6 +65,14 @@ export type OidcConfig = {
 }
 
 export type PkceRule = "required" | "optional" | "inherited"
+
+type Later = "idTokenProjectAudience" | "genericRolesClaim"
+
+/** Applications from before a setting have none in their event. */
+type AddedOidc = Omit<OidcConfig, Later> & Partial<Pick<OidcConfig, Later>>
+
+/** What those applications do. */
+const earlier: Pick<OidcConfig, Later> = { idTokenProjectAudience: true, genericRolesClaim: true }
 
 /** How requests must come: sent ahead of the browser, signed; with the secret in its place. */
 export type RequestRules = {
@@ -152,7 +164,7 @@ export type AppEvent =
     >
   | Event<"project.application.registration.changed", { readonly jwks: readonly ClientJwk[] }>
   | Event<"project.application.used">
-  | Event<"project.application.config.oidc.added", OidcConfig & { readonly clientId: string }>
+  | Event<"project.application.config.oidc.added", AddedOidc & { readonly clientId: string }>
   | Event<"project.application.config.oidc.changed", Partial<OidcConfig>>
   | SecretChanged<"project.application.config.oidc.secret.changed">
   | SecretRemoved<"project.application.config.oidc.secret.removed">
@@ -311,7 +323,7 @@ export const app = aggregate<AppEvent, App>({
       return created === undefined ? state : registered(state, { used: usedAt(time, created) })
     },
     "project.application.config.oidc.added": (state, { data: { clientId, ...oidc } }) =>
-      isGone(state) ? state : { ...state, kind: "oidc", clientId, oidc },
+      isGone(state) ? state : { ...state, kind: "oidc", clientId, oidc: { ...earlier, ...oidc } },
     "project.application.config.oidc.changed": (state, { data }) => {
       if (isGone(state) || state.kind !== "oidc") return state
       const oidc = { ...state.oidc, ...data }

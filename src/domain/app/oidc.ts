@@ -20,6 +20,8 @@ export const oidcDefaults: OidcConfig = {
   accessTokenRoleAssertion: false,
   idTokenRoleAssertion: false,
   idTokenUserinfoAssertion: false,
+  idTokenProjectAudience: false,
+  genericRolesClaim: false,
   additionalOrigins: [],
   skipNativeAppSuccessPage: false,
   backChannelLogoutUri: "",

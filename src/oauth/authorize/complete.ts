@@ -6,7 +6,7 @@ import { writeCode, writeWholeCode } from "../code.ts"
 import { consentedAmong } from "../token/audience.ts"
 import { type Allowed, issue, issueIdToken } from "../token/issue.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
-import { projectsAsAudience } from "../token/scope.ts"
+import { projectsInIdToken } from "../token/scope.ts"
 import { identityOf } from "./identity.ts"
 
 /** A request that the person of a session may have answered. */
@@ -64,7 +64,7 @@ async function tokensOf(cx: Cx, ready: Ready, { grantId, session }: Granted): Pr
   if (state?.kind !== "oidc") throw new Error("an application was removed within one step")
   const { tokenType, clockSkewSeconds, idTokenUserinfoAssertion } = state.oidc
   const alone = asked.responseType === "id_token"
-  const projects = projectsAsAudience(cx, [state.projectId])
+  const projects = projectsInIdToken(cx, state)
   // OpenID Connect Core §5.4: without an access token, userinfo can't be asked for the claims.
   const withUserClaims = alone || idTokenUserinfoAssertion
   const allowed: Allowed = {

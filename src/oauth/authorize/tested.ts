@@ -12,7 +12,7 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { isOrdinary } from "../refusal.ts"
 import { type Preview, preview } from "../token/issue.ts"
-import { projectsAsAudience } from "../token/scope.ts"
+import { projectsInIdToken } from "../token/scope.ts"
 import { tokenParentOf } from "../token/token-parent.ts"
 import type { Ready } from "./complete.ts"
 import { identityOf } from "./identity.ts"
@@ -63,7 +63,7 @@ function previewOf(cx: Cx, { asked, sessionId }: Ready, session: Session): Promi
   const state = findClient(cx, clientId)?.state
   if (state?.kind !== "oidc") throw new Error("an application was removed within one step")
   const { tokenType, clockSkewSeconds, idTokenUserinfoAssertion: withUserClaims } = state.oidc
-  const projects = projectsAsAudience(cx, [state.projectId])
+  const projects = projectsInIdToken(cx, state)
   return preview(cx, {
     grantId: tokenParentOf("session", `${sessionId}/${appId}`),
     ...{ userId: session.userId, clientId, audience, scopes, tokenType, clockSkewSeconds },

@@ -1,6 +1,6 @@
 import type { Cx } from "../../store/index.ts"
 import {
-  type AuthenticatedClient,
+  type AuthenticatedApp,
   authenticateClient,
   introspectionMethods,
 } from "../client/authentication.ts"
@@ -10,6 +10,7 @@ import { json } from "../response.ts"
 import { validToken } from "../token/bearer.ts"
 import { introspectionClaims } from "../token/claims/claims.ts"
 import { complemented } from "../token/claims/complement.ts"
+import { hasGenericClaim } from "../token/claims/role.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import { jtiOf, notBefore, type Statement } from "../token/statement.ts"
 import type { Endpoint } from "./endpoint.ts"
@@ -28,9 +29,10 @@ export const introspect: Endpoint = {
     const client = await authenticateClient(cx, credentials, introspectionMethods)
     const claims = validToken(cx, required(parameters, "token"))
     // RFC 7662 §2.2: whoever a token is not for learns nothing of it, not even that it exists.
-    if (!claims || !isFor(cx, client, claims)) return json({ active: false })
-    const projectId = client.kind === "application" ? client.state.projectId : ""
-    return json(await activeAnswer(cx, claims, projectId))
+    if (!claims || client.kind !== "application" || !isFor(cx, client, claims)) {
+      return json({ active: false })
+    }
+    return json(await activeAnswer(cx, claims, client))
   },
 }
 
@@ -38,17 +40,20 @@ export const introspect: Endpoint = {
  * The application must stand in the audience, by itself or by its project. Ids of projects may be
  * chosen: one that is a client's id too stands for that client.
  */
-function isFor(cx: Cx, client: AuthenticatedClient, { audience }: Statement): boolean {
-  if (client.kind !== "application") return false
+function isFor(cx: Cx, client: AuthenticatedApp, { audience }: Statement): boolean {
   if (audience.includes(client.clientId)) return true
   const { projectId } = client.state
   return audience.includes(projectId) && projectsAsAudience(cx, [projectId]).length > 0
 }
 
 /** RFC 7662 §2.2, with RFC 8693 §4.1 and RFC 9449 §6.2. */
-async function activeAnswer(cx: Cx, claims: Statement, projectId: string): Promise<object> {
+async function activeAnswer(
+  cx: Cx,
+  claims: Statement,
+  { state }: AuthenticatedApp,
+): Promise<object> {
   const { userId, clientId, actor } = claims
-  const told = introspectionClaims(cx, claims, projectId)
+  const told = introspectionClaims(cx, claims, state.projectId, hasGenericClaim(state))
   return {
     ...(await complemented(cx, { triggerType: 4, userId, clientId, actor, claims: told })),
     active: true,

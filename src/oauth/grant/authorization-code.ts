@@ -29,7 +29,7 @@ import { consentedAmong } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
 import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
 import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
-import { projectsAsAudience } from "../token/scope.ts"
+import { projectsInIdToken } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
 import { applicationFor } from "./registered.ts"
 
@@ -53,7 +53,7 @@ export async function redeemCode(
   const { state } = application
   const answered = readCode(cx, required(parameters, "code"))
   if (answered === undefined) throw wrongCodeError("code.not_ours")
-  const projects = projectsAsAudience(cx, [state.projectId])
+  const projects = projectsInIdToken(cx, state)
   const asked = {
     answered,
     parameters,

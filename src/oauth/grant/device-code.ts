@@ -14,7 +14,7 @@ import { consentedAmong } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
 import { type Lifetimes, lifetimesOf } from "../token/lifetime.ts"
 import { offlineFor, writeRefreshToken } from "../token/refresh.ts"
-import { projectsAsAudience } from "../token/scope.ts"
+import { projectsInIdToken } from "../token/scope.ts"
 import type { Grant } from "./grant.ts"
 import { applicationFor } from "./registered.ts"
 
@@ -29,7 +29,7 @@ export const deviceCode: Grant = {
     if (id === undefined) throw wrongCodeError("code.not_ours")
     const asked = {
       ...{ id, client: application, oidc: state.oidc, proof, narrow },
-      projects: projectsAsAudience(cx, [state.projectId]),
+      projects: projectsInIdToken(cx, state),
       lifetimes: lifetimesOf(cx, clientId),
     }
     const step = await cx.store.transact(cx, (tx) => redeem(cx, tx, asked))

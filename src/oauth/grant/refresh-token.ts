@@ -13,7 +13,7 @@ import { isActive } from "../token/active.ts"
 import { openAudience } from "../token/audience.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { readRefreshToken, writeRefreshToken } from "../token/refresh.ts"
-import { audienceOf, projectsAsAudience, scopeError } from "../token/scope.ts"
+import { audienceOf, projectsInIdToken, scopeError } from "../token/scope.ts"
 import { refreshedParent } from "../token/token-parent.ts"
 import type { Grant } from "./grant.ts"
 import { applicationFor } from "./registered.ts"
@@ -51,7 +51,7 @@ export const refreshToken: Grant = {
     const step = await cx.store.transact(cx, (tx) => renewGrant(tx, grantId, renewal))
     const renewed = step.value
     if (typeof renewed === "string") throw wrongTokenError(causes[renewed])
-    const projects = projectsAsAudience(cx, [state.projectId])
+    const projects = projectsInIdToken(cx, state)
     return {
       ...{ userId, clientId, audience },
       grantId: refreshedParent(cx, grantId),

@@ -1,3 +1,4 @@
+import { findClient, type OidcApp } from "../../domain/app/index.ts"
 import { addExchange, exchange } from "../../domain/grant/index.ts"
 import { about, because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -8,7 +9,7 @@ import { exchangeGrant, type Parameters, required, valueFinding, wordsOf } from 
 import { isEnterable, mayHaveUnasked } from "../token/audience.ts"
 import { mayActAs } from "../token/impersonation.ts"
 import { targetFinding } from "../token/resource.ts"
-import { projectsAsAudience, scopeError } from "../token/scope.ts"
+import { isForClientAlone, projectsAsAudience, scopeError } from "../token/scope.ts"
 import type { Actor } from "../token/statement.ts"
 import { type SubjectToken, subjectTokenIn, tokenTypes } from "../token/subject-token.ts"
 import { isOpenTo, tokenParentOf } from "../token/token-parent.ts"
@@ -42,7 +43,9 @@ export const tokenExchange: Grant = {
     const { userId } = subject
     const { appId, state } = application
     const wide = audienceFor(cx, appId, { subject, parameters })
-    const audience = narrow({ audience: wide, clientId, userId })
+    const narrowed = narrow({ audience: wide, clientId, userId })
+    const isIdToken = type === tokenTypes.idToken
+    const audience = isIdToken ? idTokenAudience(cx, state, { narrowed, parameters }) : narrowed
     const notAfter = Math.min(subject.expires, actor?.expires ?? subject.expires)
     const step = await cx.store.transact(cx, (tx) =>
       addExchange(tx, {
@@ -63,7 +66,7 @@ export const tokenExchange: Grant = {
       tokenType: type === tokenTypes.jwt ? "jwt" : "bearer",
       clockSkewSeconds: state.oidc.clockSkewSeconds,
       notAfter,
-      ...(type === tokenTypes.idToken && {
+      ...(isIdToken && {
         instead: "id_token" as const,
         identity: { audience, withUserClaims: state.oidc.idTokenUserinfoAssertion },
       }),
@@ -199,6 +202,20 @@ function audienceFor(cx: Cx, appId: string, { subject, parameters }: Of): readon
 }
 
 type Of = { readonly subject: SubjectToken; readonly parameters: Parameters }
+
+type Narrowed = { readonly narrowed: readonly string[]; readonly parameters: Parameters }
+
+/** An ID token that is for its client alone names projects only where the request does. */
+function idTokenAudience(
+  cx: Cx,
+  { oidc }: OidcApp,
+  { narrowed, parameters }: Narrowed,
+): readonly string[] {
+  const isNamed = parameters.has("audience") || parameters.has("resource")
+  if (isNamed || !isForClientAlone(oidc)) return narrowed
+  const clients = narrowed.filter((id) => findClient(cx, id) !== undefined)
+  return clients.length > 0 ? clients : narrowed
+}
 
 /** RFC 8693 §4.1: who acts now, and who acted before; that is never forgotten. */
 function actsFor(subject: SubjectToken, actor: SubjectToken | undefined): Actor | undefined {

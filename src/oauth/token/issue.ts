@@ -1,3 +1,4 @@
+import { findClient } from "../../domain/app/index.ts"
 import { type Claims, halfHash, signer } from "../../domain/key/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
@@ -7,7 +8,7 @@ import { asOfNow, type Narrow, openAudience } from "./audience.ts"
 import { accessTokenClaims, idTokenClaims, userinfoClaims } from "./claims/claims.ts"
 import { complemented } from "./claims/complement.ts"
 import { idTokenAlgorithm, lifetimesOf } from "./lifetime.ts"
-import { orgRestriction } from "./scope.ts"
+import { isForClientAlone, orgRestriction } from "./scope.ts"
 import { type Statement, type TokenType, writeToken } from "./statement.ts"
 import { orgOf } from "./token-parent.ts"
 
@@ -201,7 +202,7 @@ async function idClaims(cx: Cx, from: IdTokenClaims): Promise<Claims> {
     ...(await complemented(cx, { ...from, triggerType: 4, claims })),
     iss: issuerOf(cx).issuer,
     sub: userId,
-    aud: identity.audience,
+    aud: audOf(cx, clientId, identity.audience),
     azp: clientId,
     client_id: clientId,
     iat: issued,
@@ -215,4 +216,12 @@ async function idClaims(cx: Cx, from: IdTokenClaims): Promise<Claims> {
     ...(acr !== undefined && { acr }),
     ...(from.actor !== undefined && { act: from.actor }),
   }
+}
+
+/** RFC 7519 §4.1.3: one audience may be a string, and many clients read nothing else. */
+function audOf(cx: Cx, clientId: string, audience: readonly string[]): string | readonly string[] {
+  const state = findClient(cx, clientId)?.state
+  const [only, ...others] = audience
+  const isAlone = state?.kind === "oidc" && isForClientAlone(state.oidc)
+  return isAlone && only !== undefined && others.length === 0 ? only : audience
 }

@@ -147,6 +147,14 @@ function projectNamed(cx: Cx, scope: string): string | undefined {
 export const projectsAsAudience = (cx: Cx, ids: readonly string[]): readonly string[] =>
   ids.filter((id) => isProjectActive(cx, id) && !isOther(cx, id))
 
+/** The projects that ID tokens of an application name in `aud` beside it. */
+export const projectsInIdToken = (cx: Cx, { oidc, projectId }: OidcApp): readonly string[] =>
+  isForClientAlone(oidc) ? [] : projectsAsAudience(cx, [projectId])
+
+/** Whether ID tokens of an application are for it alone, with `aud` as a single string. */
+export const isForClientAlone = ({ idTokenProjectAudience }: OidcApp["oidc"]): boolean =>
+  !idTokenProjectAudience
+
 const isOther = (cx: Cx, id: string): boolean =>
   findClient(cx, id) !== undefined || projectOfResource(cx, id) !== undefined
 

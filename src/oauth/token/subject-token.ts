@@ -4,6 +4,7 @@ import type { Cx } from "../../store/index.ts"
 import { isActive } from "./active.ts"
 import { checkedToken, type TokenEnd } from "./bearer.ts"
 import { readJwt } from "./claims/kind.ts"
+import { projectsAsAudience } from "./scope.ts"
 import type { Statement } from "./statement.ts"
 import { tokenParentOf } from "./token-parent.ts"
 
@@ -40,8 +41,12 @@ function identified(cx: Cx, token: string): SubjectToken | TokenEnd {
   if (typeof userId !== "string" || typeof clientId !== "string" || typeof sid !== "string") {
     return "token.not_ours"
   }
-  const grantId = tokenParentOf("session", `${sid}/${findClient(cx, clientId)?.appId ?? ""}`)
+  const client = findClient(cx, clientId)
+  const grantId = tokenParentOf("session", `${sid}/${client?.appId ?? ""}`)
   if (!isActive(cx, { grantId, userId })) return "token.ended"
-  const audience = Array.isArray(aud) ? aud.map(String) : [String(aud)]
+  const named = Array.isArray(aud) ? aud.map(String) : [String(aud)]
+  // The project of a sign-in is named by its access token, and by its id_token only where it says.
+  const isAlone = client && named.length === 1 && named[0] === clientId
+  const audience = isAlone ? [clientId, ...projectsAsAudience(cx, [client.state.projectId])] : named
   return { grantId, userId, clientId, audience, scopes: ["openid"], expires: Number(exp) }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { app, oidcDefaults } from "../../../src/domain/app/index.ts"
 import { addKeys, prepareKeys } from "../../../src/domain/key/index.ts"
 import { RoleLevel } from "../../../src/gen/core/internal_permission/v2/internal_permission_pb.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
@@ -145,6 +146,7 @@ test("of projects, grants, authorizations and applications", async () => {
   const value = {
     ...{ redirectUris: ["https://b.example/cb"], grantTypes: [0, 2], accessTokenType: 1 },
     ...{ idTokenRoleAssertion: true, clockSkew: { seconds: 3n }, developmentMode: true },
+    ...{ idTokenProjectAudience: true, genericRolesClaim: true },
     loginVersion: { version: { case: "loginV2", value: { baseUri: "https://l.example" } } },
   }
   const applicationType = { case: "oidcConfiguration", value }
@@ -297,4 +299,31 @@ test("what an instance has one of needs no id", async () => {
     expect(told.changes.length, kind).toBeGreaterThan(0)
     expect(told, kind).toEqual(await act("owner", "listChanges", stream(kind, id)))
   }
+})
+
+test("of an application from before its ID tokens had settings", async () => {
+  const { idTokenProjectAudience: _, genericRolesClaim: __, ...earlier } = oidcDefaults
+  const name = "From before"
+  await estate.step((tx) =>
+    tx.append(
+      app,
+      "old",
+      [
+        { type: "project.application.added", data: { projectId: "p1", name } },
+        { type: "project.application.config.oidc.added", data: { ...earlier, clientId: "old" } },
+      ],
+      "org1",
+    ),
+  )
+  const value = { idTokenProjectAudience: false, genericRolesClaim: false }
+  const applicationType = { case: "oidcConfiguration", value }
+  const named = { applicationId: "old", projectId: "p1" }
+  await act("manager", "updateApplication", { ...named, applicationType })
+  const resource = of("applicationId", "old")
+  const { changes } = await act("owner", "listChanges", { ...resource, limit: 1 })
+  await act("owner", "undoChange", { ...resource, sequence: changes[0].sequence })
+  const { application } = await act("owner", "getApplication", { applicationId: "old" })
+  expect(application.configuration.value).toMatchObject({
+    ...{ idTokenProjectAudience: true, genericRolesClaim: true },
+  })
 })

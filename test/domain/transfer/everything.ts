@@ -95,6 +95,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         pkce: 1,
         frontChannelLogout: { uri: "https://corp.example/front", sessionRequired: true },
         requestRules: { pushedRequired: true },
+        ...{ idTokenProjectAudience: true, genericRolesClaim: false },
       },
     ],
     humanUsers: [

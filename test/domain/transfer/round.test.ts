@@ -102,3 +102,15 @@ test("the console's own project stays where it is", async () => {
   expect(orgs[0]).toMatchObject({ projects: [], oidcApps: [], projectMembers: [] })
   expect(orgs[0].humanUsers.map(({ userId }: { userId: string }) => userId)).toContain("manager")
 })
+
+test("an application of data from before has ID tokens and roles as it had them", async () => {
+  const earlier = everything.map(({ oidcApps = [], ...org }) => ({
+    ...org,
+    oidcApps: oidcApps.map(({ idTokenProjectAudience: _, genericRolesClaim: __, ...app }) => app),
+  }))
+  expect((await taken("i3", orgsOf(earlier))).errors).toEqual([])
+  const { orgs } = await told("i3")
+  expect(orgs[0].oidcApps).toMatchObject([
+    { appId: "web", idTokenProjectAudience: true, genericRolesClaim: true },
+  ])
+})

@@ -71,6 +71,8 @@ const assertions = [
   "accessTokenRoleAssertion",
   "idTokenRoleAssertion",
   "idTokenUserinfoAssertion",
+  "idTokenProjectAudience",
+  "genericRolesClaim",
 ] as const
 
 const signers = ["idTokenSigningAlgorithm", "accessTokenSigningAlgorithm"] as const
@@ -85,6 +87,8 @@ const draftOf = ({ oidc }: OidcPart) => ({
   accessTokenRoleAssertion: oidc.accessTokenRoleAssertion,
   idTokenRoleAssertion: oidc.idTokenRoleAssertion,
   idTokenUserinfoAssertion: oidc.idTokenUserinfoAssertion,
+  idTokenProjectAudience: oidc.idTokenProjectAudience,
+  genericRolesClaim: oidc.genericRolesClaim,
 })
 
 type Draft = ReturnType<typeof draftOf>

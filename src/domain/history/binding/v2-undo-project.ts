@@ -155,6 +155,8 @@ const oidcOf = (was: Partial<OidcConfig>) => ({
     accessTokenRoleAssertion: was.accessTokenRoleAssertion,
     idTokenRoleAssertion: was.idTokenRoleAssertion,
     idTokenUserinfoAssertion: was.idTokenUserinfoAssertion,
+    idTokenProjectAudience: was.idTokenProjectAudience,
+    genericRolesClaim: was.genericRolesClaim,
     skipNativeAppSuccessPage: was.skipNativeAppSuccessPage,
     backChannelLogoutUri: was.backChannelLogoutUri,
     loginVersion: was.loginVersion && loginOf(was.loginVersion),

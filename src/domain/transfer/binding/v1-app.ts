@@ -74,10 +74,10 @@ export const oidcRow = row({
       const { projectId, name, clientId } = state
       const shown = create(OIDCConfigurationSchema, toOidc(clientId, state.oidc, ""))
       const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = shown
+      const { idTokenProjectAudience, genericRolesClaim } = shown
       const message = requestOf(shown, { projectId, name })
       const ours = {
-        privateNetworkHttp,
-        pkce,
+        ...{ privateNetworkHttp, pkce, idTokenProjectAudience, genericRolesClaim },
         ...(tokenSettings && { tokenSettings }),
         ...(frontChannelLogout && { frontChannelLogout }),
         ...(requestRules && { requestRules }),
@@ -90,7 +90,11 @@ export const oidcRow = row({
     if (!given) throw emptyError("application")
     const { projectId, name } = given
     const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = data
-    const ours = { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce }
+    const { idTokenProjectAudience = true, genericRolesClaim = true } = data
+    const ours = {
+      ...{ privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce },
+      ...{ idTokenProjectAudience, genericRolesClaim },
+    }
     const oidc = newOidc({ ...askedOf(given), ...ours })
     return take(cx, orgId, { projectId, name, ...data, config: { kind: "oidc", oidc } })
   },

@@ -61,10 +61,15 @@ export function userinfoClaims(cx: Cx, told: Told): Claims {
 }
 
 /** RFC 7662 §2.2: what introspection answers of the user, to an application of `projectId`. */
-export function introspectionClaims(cx: Cx, told: Told, projectId: string): Claims {
+export function introspectionClaims(
+  cx: Cx,
+  told: Told,
+  projectId: string,
+  generic?: boolean,
+): Claims {
   // Its client is told of its own token, but of roles only on what the token is for.
   const isFor = told.audience.includes(projectId)
-  const asker = projectAsking(cx, projectId)
+  const asker = projectAsking(cx, projectId, generic)
   // Nobody else reads it.
   const claims = standardClaims(cx, told, {
     scopes: told.scopes,

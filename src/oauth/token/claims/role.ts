@@ -1,4 +1,4 @@
-import { findClient } from "../../../domain/app/index.ts"
+import { type ApiApp, findClient, type OidcApp } from "../../../domain/app/index.ts"
 import { type Held, rolesHeld } from "../../../domain/authorization/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
 import { org } from "../../../domain/org/index.ts"
@@ -19,6 +19,8 @@ export type Asker = {
   readonly groupsClaim: Project["groupsClaim"]
   /** Whether roles are told at this place without being asked for. */
   readonly asserted: boolean
+  /** Whether roles on its own project are also told under a claim that does not name it. */
+  readonly generic: boolean
 }
 
 /** Where an application says whether roles are told; elsewhere its project does. */
@@ -39,7 +41,7 @@ const rememberedMax = 10_000
 
 function askerAt(cx: Cx, clientId: string): AskerAt | null {
   const state = findClient(cx, clientId)?.state
-  const asker = state && projectAsking(cx, state.projectId)
+  const asker = state && projectAsking(cx, state.projectId, hasGenericClaim(state))
   if (!asker) return null
   const said = state.kind === "oidc" ? state.oidc : nothing
   return {
@@ -51,12 +53,16 @@ function askerAt(cx: Cx, clientId: string): AskerAt | null {
 
 const nothing = { idTokenRoleAssertion: false, accessTokenRoleAssertion: false }
 
+/** Whether an application gets roles under a claim that does not name their project, too. */
+export const hasGenericClaim = (state: OidcApp | ApiApp): boolean =>
+  state.kind === "api" || state.oidc.genericRolesClaim
+
 /** A project that asks for itself, as at introspection; undefined where it is not there. */
-export function projectAsking(cx: Cx, projectId: string): Asker | undefined {
+export function projectAsking(cx: Cx, projectId: string, generic = true): Asker | undefined {
   const state = cx.store.state(cx, project, projectId)
   if (!isProjectThere(state)) return undefined
   const { orgId, groupsClaim, projectRoleAssertion: asserted } = state
-  return { projectId, orgId, groupsClaim, asserted }
+  return { projectId, orgId, groupsClaim, asserted, generic }
 }
 
 type Told = {
@@ -76,7 +82,7 @@ export function roleClaims(cx: Cx, told: Told, asker: Asker | undefined): Claims
     for (const projectId of projectsOf(cx, told, { asker, wanted })) {
       const roles = rolesOn(cx, told, projectId, wanted)
       if (Object.keys(roles).length === 0) continue
-      if (projectId === asker?.projectId) claims[reserved.projectRoles] = roles
+      if (projectId === asker?.projectId && asker.generic) claims[reserved.projectRoles] = roles
       claims[`urn:core:iam:org:project:${projectId}:roles`] = roles
     }
   }

@@ -1,0 +1,193 @@
+import { decodeJwt } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type AppEvent, app, changeApplication, oidcDefaults } from "../../src/domain/app/index.ts"
+import { addAuthorization } from "../../src/domain/authorization/index.ts"
+import { takeClientId } from "../../src/domain/instance/index.ts"
+import { addRoles } from "../../src/domain/project/index.ts"
+import type { Draft } from "../../src/store/index.ts"
+import { addApi, basicOf } from "./clients.ts"
+import { exchangeGrant, typeOf } from "./exchange.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+  redirectUri,
+} from "./provider.ts"
+
+let provider: Provider
+/** Made now, and before the settings that say what its ID tokens contain. */
+let fresh: NewClient
+let existing: NewClient
+let generic: string
+let qualified: string
+
+beforeAll(async () => {
+  provider = await openProvider()
+  const { projectId } = provider
+  const { orgId, ownerId: userId } = provider.setup
+  generic = "urn:core:iam:org:project:roles"
+  qualified = `urn:core:iam:org:project:${projectId}:roles`
+  await addRoles(provider.cx(), projectId, [{ key: "editor", displayName: "Editor", group: "" }])
+  const given = { userId, projectId, orgId, roleKeys: ["editor"] }
+  await provider.store.transact(provider.cx(), (tx) => addAuthorization(tx, "a1", given))
+  const grantTypes = ["authorization_code", "refresh_token", "implicit", "token_exchange"] as const
+  const oidc = { grantTypes, responseTypes: ["code", "id_token"] } as const
+  fresh = await provider.addClient(oidc)
+  existing = await addExisting(oidc)
+})
+afterAll(() => provider.close())
+
+/** An application as an earlier version stored it: without the settings that came later. */
+async function addExisting(oidc: Partial<typeof oidcDefaults>): Promise<NewClient> {
+  const cx = provider.cx()
+  const { idTokenProjectAudience: _, genericRolesClaim: __, ...earlier } = oidcDefaults
+  const [appId, clientId] = [cx.ids.next(), cx.ids.next()]
+  const { projectId } = provider
+  const data = { ...earlier, ...oidc, redirectUris: [redirectUri], authMethod: "none", clientId }
+  const drafts: Draft<AppEvent>[] = [
+    {
+      type: "project.application.added",
+      data: { projectId, name: "Existing" },
+      claims: [takeClientId(clientId, { id: "taken", message: "taken" })],
+    },
+    { type: "project.application.config.oidc.added", data: { ...data, authMethod: "none" } },
+  ]
+  await provider.store.transact(cx, (tx) => tx.append(app, appId, drafts, provider.setup.orgId))
+  return { appId, id: clientId, secret: "" }
+}
+
+const fieldsOf = ({ id, secret }: NewClient) => ({
+  fields: secret === "" ? { client_id: id } : {},
+  basic: secret === "" ? undefined : basicOf(id, secret),
+})
+
+async function signIn(client: NewClient, changes: Readonly<Record<string, string>> = {}) {
+  const end = await browserOf(provider).signIn(authorizePath(client.id, changes))
+  const { fields, basic } = fieldsOf(client)
+  return (await askToken(provider, codeFields(answerOf(end).code ?? "", fields), basic)).answer
+}
+
+const idTokenOf = async (client: NewClient, changes?: Readonly<Record<string, string>>) =>
+  String((await signIn(client, changes)).id_token)
+
+const userinfo = async (token: unknown) => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await provider.send("/oidc/v1/userinfo", { headers })).json()
+}
+
+describe("aud of an ID token", () => {
+  const offline = { scope: "openid offline_access" }
+  const refreshed = async (client: NewClient) => {
+    const { refresh_token: token } = await signIn(client, offline)
+    const { fields, basic } = fieldsOf(client)
+    const asked = { grant_type: "refresh_token", refresh_token: String(token), ...fields }
+    return String((await askToken(provider, asked, basic)).answer.id_token)
+  }
+  const implicit = async (client: NewClient) => {
+    const changes = { response_type: "id_token", code_challenge: "", code_challenge_method: "" }
+    const path = authorizePath(client.id, changes).replace(/&code_challenge[^&]*/g, "")
+    const end = await browserOf(provider).signIn(path)
+    return new URLSearchParams(new URL(end.path).hash.slice(1)).get("id_token") ?? ""
+  }
+  test.each([
+    ["a code", idTokenOf],
+    ["a refresh token", refreshed],
+    ["the implicit flow", implicit],
+  ])("by %s is the client ID of a new application, as a single string", async (_, ask) => {
+    expect(decodeJwt(await ask(fresh)).aud).toBe(fresh.id)
+    expect(decodeJwt(await ask(existing)).aud).toEqual([existing.id, provider.projectId])
+  })
+
+  test("follows the switch of the application", async () => {
+    const other = await provider.addClient({ idTokenProjectAudience: true })
+    expect(decodeJwt(await idTokenOf(other)).aud).toEqual([other.id, provider.projectId])
+    const oidc = { idTokenProjectAudience: false }
+    await changeApplication(provider.cx(), other.appId, { oidc })
+    expect(decodeJwt(await idTokenOf(other)).aud).toBe(other.id)
+  })
+
+  test("leaves the project in the audience of access tokens", async () => {
+    const api = await addApi(provider, "basic")
+    const { access_token: token } = await signIn(fresh)
+    const headers = {
+      authorization: `Basic ${Buffer.from(`${api.id}:${api.secret}`).toString("base64")}`,
+    }
+    const init = { method: "POST", body: new URLSearchParams({ token: String(token) }), headers }
+    const told = await (await provider.send("/oauth/v2/introspect", init)).json()
+    expect(told).toMatchObject({ active: true, aud: [fresh.id, provider.projectId] })
+  })
+
+  test("of both forms names the user in id_token_hint", async () => {
+    for (const client of [fresh, existing]) {
+      const browser = browserOf(provider)
+      const end = await browser.signIn(authorizePath(client.id))
+      const { fields, basic } = fieldsOf(client)
+      const code = codeFields(answerOf(end).code ?? "", fields)
+      const hint = String((await askToken(provider, code, basic)).answer.id_token)
+      const again = authorizePath(client.id, { prompt: "none", id_token_hint: hint })
+      expect(answerOf(await browser.go(again))).toHaveProperty("code")
+      const query = new URLSearchParams({ id_token_hint: hint, client_id: client.id })
+      await browser.go(`/oidc/v1/endsession?${query}`)
+      expect(answerOf(await browser.go(again)).error).toBe("login_required")
+    }
+  })
+
+  test("of both forms lets an application of the project exchange it", async () => {
+    const gateway = await provider.addClient({ grantTypes: ["token_exchange"] })
+    for (const client of [fresh, existing]) {
+      const subject = { subject_token_type: typeOf("id_token") }
+      const { status } = await askToken(
+        provider,
+        { grant_type: exchangeGrant, subject_token: await idTokenOf(client), ...subject },
+        basicOf(gateway.id, gateway.secret),
+      )
+      expect(status).toBe(200)
+    }
+  })
+
+  test("of an exchange names projects of a new application only where the request does", async () => {
+    const exchanged = async (changes: Readonly<Record<string, string>>) => {
+      const { access_token: token } = await signIn(fresh)
+      const types = {
+        subject_token_type: typeOf("access_token"),
+        requested_token_type: typeOf("id_token"),
+      }
+      const asked = { grant_type: exchangeGrant, subject_token: String(token), ...types }
+      const basic = basicOf(fresh.id, fresh.secret)
+      const { answer } = await askToken(provider, { ...asked, ...changes }, basic)
+      return decodeJwt(String(answer.access_token)).aud
+    }
+    expect(await exchanged({})).toBe(fresh.id)
+    const audience = `${fresh.id} ${provider.projectId}`
+    expect(await exchanged({ audience })).toEqual([fresh.id, provider.projectId])
+  })
+})
+
+describe("roles on the application's own project", () => {
+  const scope = "openid urn:core:iam:org:project:roles"
+  const namesOf = (claims: object) => Object.keys(claims).filter((name) => name.endsWith(":roles"))
+
+  test("are returned in one claim to a new application, in two to an existing one", async () => {
+    for (const [client, names] of [
+      [fresh, [qualified]],
+      [existing, [generic, qualified]],
+    ] as const) {
+      const { access_token: token, id_token: id } = await signIn(client, { scope })
+      expect(namesOf(await userinfo(token))).toEqual(names)
+      expect(namesOf(decodeJwt(String(id)))).toEqual(names)
+    }
+  })
+
+  test("follow the switch of the application", async () => {
+    const other = await provider.addClient({ genericRolesClaim: true })
+    const { access_token: token } = await signIn(other, { scope })
+    expect(namesOf(await userinfo(token))).toEqual([generic, qualified])
+    await changeApplication(provider.cx(), other.appId, { oidc: { genericRolesClaim: false } })
+    expect(namesOf(await userinfo(token))).toEqual([qualified])
+  })
+})

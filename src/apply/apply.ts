@@ -180,10 +180,9 @@ type Making = {
 
 /** Answers the id of what was made; in a plan there is none. */
 async function made(run: Run, kind: Kind, { own, ids, thing }: Making) {
-  const { method, request } = kind.create
-  const answer = run.isPlan
-    ? undefined
-    : await confirming(kind, run.call(method, request(ids ?? {}, own)))
+  const { method, request, starting = (described) => described } = kind.create
+  const asked = () => request(ids ?? {}, starting(own))
+  const answer = run.isPlan ? undefined : await confirming(kind, run.call(method, asked()))
   run.steps.push({
     ...{ action: "create", thing, fields: [] },
     once: answer ? (kind.once?.(answer) ?? {}) : {},

@@ -1,4 +1,4 @@
-import type { DescMessage, DescMethod, JsonObject } from "@bufbuild/protobuf"
+import type { DescMessage, DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf"
 import { ApplicationSchema } from "../gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../gen/core/application/v2/application_service_pb.ts"
 import { AuthorizationService } from "../gen/core/authorization/v2/authorization_service_pb.ts"
@@ -10,7 +10,7 @@ import { ProjectRoleSchema, ProjectSchema } from "../gen/core/project/v2/project
 import { ProjectService } from "../gen/core/project/v2/project_service_pb.ts"
 import { UserSchema } from "../gen/core/user/v2/user_pb.ts"
 import { UserService } from "../gen/core/user/v2/user_service_pb.ts"
-import { listAt, textAt } from "./json.ts"
+import { isObject, listAt, textAt } from "./json.ts"
 
 /** Ids of what a thing hangs from, and names of what it refers to, by how requests call them. */
 export type Ids = Readonly<Record<string, string>>
@@ -42,7 +42,10 @@ export type Kind = {
     readonly shown: DescMessage
     readonly as?: (item: JsonObject) => JsonObject
   }
-  readonly create: Act
+  readonly create: Act & {
+    /** What is described of a new thing, with what else it starts with. */
+    readonly starting?: (own: JsonObject) => JsonObject
+  }
   readonly update: Act
   readonly parts: Readonly<Record<string, Kind>>
   /** Fields that stay as they were created, by their place in what is described. */
@@ -95,6 +98,7 @@ const application: Kind = {
   create: {
     method: ApplicationService.method.createApplication,
     request: ({ projectId = "" }, described) => ({ projectId, ...described }),
+    starting: (described) => Object.fromEntries(Object.entries(described).map(withProfile)),
   },
   update: {
     method: ApplicationService.method.updateApplication,
@@ -110,6 +114,16 @@ const application: Kind = {
     const [clientId, clientSecret] = [said("clientId"), said("clientSecret")]
     return { ...(clientId && { clientId }), ...(clientSecret && { clientSecret }) }
   },
+}
+
+const profile = "idTokenUserinfoAssertion"
+const oidcNames = ["oidcConfiguration", "oidc_configuration", "oidc"]
+
+/** Most programs read name and email from the ID token, unless the description says otherwise. */
+function withProfile([name, value]: [string, JsonValue]): [string, JsonValue] {
+  if (!oidcNames.includes(name) || !isObject(value)) return [name, value]
+  const isStated = profile in value || "id_token_userinfo_assertion" in value
+  return [name, isStated ? value : { ...value, [profile]: true }]
 }
 
 const project: Kind = {

@@ -144,3 +144,43 @@ test("a refusal lists what the file has to confirm, and then an update sends it"
   expect(await applied({ confirmedCredentials })).not.toHaveProperty("refused")
   expect(asked.at(-1)).toMatchObject({ roles: ["ORG_OWNER"], confirmedCredentials })
 })
+
+test("a new application has the profile in its ID tokens, unless the file states it", async () => {
+  const asked: (readonly [string, JsonObject])[] = []
+  const oidcConfiguration = { redirectUris: ["a:/cb"], idTokenUserinfoAssertion: false }
+  const there = { applicationId: "3", projectId: "2", name: "Old", oidcConfiguration }
+  const call: CallApi = async ({ name }, request) => {
+    asked.push([name, request])
+    if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
+    if (name === "ListProjects")
+      return { projects: [{ projectId: "2", organizationId: "1", name: "Wiki" }] }
+    if (name === "ListApplications") return { applications: [there] }
+    return { applicationId: "4" }
+  }
+  const oidc = { redirectUris: ["a:/cb"] }
+  const applications = [
+    { name: "Old", oidcConfiguration: oidc },
+    { name: "New", oidcConfiguration: oidc },
+    { name: "Bare", oidcConfiguration: { ...oidc, idTokenUserinfoAssertion: false } },
+    { name: "Snake", oidc_configuration: { ...oidc, id_token_userinfo_assertion: false } },
+    { name: "Spelled", oidc_configuration: oidc },
+    { name: "API", apiConfiguration: {} },
+  ]
+  const projects = [{ name: "Wiki", applications }]
+  const content = { organizations: [{ name: "Acme", projects }] }
+  await apply(call, [{ file: "a.yaml", content }], { isPlan: false })
+  const sent = asked.flatMap(([name, request]) =>
+    /^(Create|Update)/.test(name) ? [[name, request]] : [],
+  )
+  const created = (name: string, configuration: JsonObject) => [
+    "CreateApplication",
+    { projectId: "2", name, ...configuration },
+  ]
+  expect(sent).toEqual([
+    created("New", { oidcConfiguration: { ...oidc, idTokenUserinfoAssertion: true } }),
+    created("Bare", { oidcConfiguration: { ...oidc, idTokenUserinfoAssertion: false } }),
+    created("Snake", { oidc_configuration: { ...oidc, id_token_userinfo_assertion: false } }),
+    created("Spelled", { oidc_configuration: { ...oidc, idTokenUserinfoAssertion: true } }),
+    created("API", { apiConfiguration: {} }),
+  ])
+})

@@ -41,6 +41,8 @@ export function metadataOf(cx: Cx, members: Members, before?: OidcConfig): Clien
     ...{ redirectUris, grantTypes, responseTypes, appType, authMethod },
     // A resource server elsewhere reads these without asking us.
     tokenType: before?.tokenType ?? "jwt",
+    // Most clients read name and email from the ID token.
+    idTokenUserinfoAssertion: before?.idTokenUserinfoAssertion ?? true,
     ...logoutsIn(cx, members, appType),
     tokens: tokensIn(cx, members, before),
     requestRules: {

@@ -140,6 +140,7 @@ function addClients(tx: Transaction, projectId: string, publicUrl: string): void
       oidc: {
         ...{ redirectUris: [`${demo}/callback`], postLogoutRedirectUris: [demo] },
         ...{ appType: "user_agent", authMethod: "none", grantTypes, idTokenRoleAssertion: true },
+        idTokenUserinfoAssertion: true,
       },
     },
   })
@@ -151,6 +152,7 @@ function addClients(tx: Transaction, projectId: string, publicUrl: string): void
         redirectUris: [ownRedirectUri, "http://127.0.0.1/callback"],
         postLogoutRedirectUris: ["http://localhost", "http://127.0.0.1"],
         ...{ appType: "native", authMethod: "none", grantTypes, idTokenRoleAssertion: true },
+        idTokenUserinfoAssertion: true,
       },
     },
   })

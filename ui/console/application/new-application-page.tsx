@@ -305,6 +305,8 @@ function requestOf(projectId: string, draft: Values) {
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
     privateNetworkHttp: draft.privateHttp,
     ...(draft.kind === "web" && draft.pkce && { pkce: pkceRules.required }),
+    // Most programs read name and email from the ID token; the API's own default is off.
+    idTokenUserinfoAssertion: true,
     responseTypes: [OIDCResponseType.OIDC_RESPONSE_TYPE_CODE],
     grantTypes: [
       OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE,

@@ -1,6 +1,12 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { type AppEvent, app, changeApplication, oidcDefaults } from "../../src/domain/app/index.ts"
+import {
+  type AppEvent,
+  app,
+  changeApplication,
+  findClient,
+  oidcDefaults,
+} from "../../src/domain/app/index.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
 import { takeClientId } from "../../src/domain/instance/index.ts"
 import { addRoles } from "../../src/domain/project/index.ts"
@@ -18,6 +24,7 @@ import {
   type Provider,
   redirectUri,
 } from "./provider.ts"
+import { letRegister, managed, sendMetadata } from "./registering.ts"
 
 let provider: Provider
 /** Made now, and before the settings that say what its ID tokens contain. */
@@ -150,7 +157,7 @@ describe("aud of an ID token", () => {
     }
   })
 
-  test("of an exchange names projects of a new application only where the request does", async () => {
+  test("of an exchange names projects to a new application only on request", async () => {
     const exchanged = async (changes: Readonly<Record<string, string>>) => {
       const { access_token: token } = await signIn(fresh)
       const types = {
@@ -189,5 +196,105 @@ describe("roles on the application's own project", () => {
     expect(namesOf(await userinfo(token))).toEqual([generic, qualified])
     await changeApplication(provider.cx(), other.appId, { oidc: { genericRolesClaim: false } })
     expect(namesOf(await userinfo(token))).toEqual([qualified])
+  })
+})
+
+describe("the scopes groups and roles", () => {
+  const both = "openid groups roles"
+  const editor = { groups: ["editor"], roles: ["editor"] }
+
+  test("are in discovery, with the claims of the same name", async () => {
+    const document = await (await provider.send("/.well-known/openid-configuration")).json()
+    expect(document.scopes_supported).toEqual(expect.arrayContaining(["groups", "roles"]))
+    expect(document.claims_supported).toEqual(expect.arrayContaining(["groups", "roles"]))
+    // Clients of the management API request what this one names, and it needs neither.
+    const own = await (await provider.send("/.well-known/oauth-protected-resource")).json()
+    expect(own.scopes_supported).not.toContain("groups")
+  })
+
+  test("are granted where they are requested, and fill flat lists", async () => {
+    const answer = await signIn(fresh, { scope: both })
+    expect(answer.scope).toBe(both)
+    expect(await userinfo(answer.access_token)).toMatchObject(editor)
+    const one = await signIn(fresh, { scope: "openid groups" })
+    const said = await userinfo(one.access_token)
+    expect([said.groups, said.roles]).toEqual([["editor"], undefined])
+    const neither = await signIn(fresh, { scope: "openid" })
+    expect(await userinfo(neither.access_token)).not.toHaveProperty("groups")
+  })
+
+  test("fill empty lists for a user without roles", async () => {
+    await provider.addPerson("nina")
+    const end = await browserOf(provider).signIn(authorizePath(fresh.id, { scope: both }), "nina")
+    const code = codeFields(answerOf(end).code ?? "")
+    const { answer } = await askToken(provider, code, basicOf(fresh.id, fresh.secret))
+    expect(await userinfo(answer.access_token)).toMatchObject({ groups: [], roles: [] })
+  })
+
+  test("are in JWT access tokens (RFC 9068 §2.2.3.1)", async () => {
+    const jwt = await provider.addClient({ tokenType: "jwt" })
+    const { access_token: token } = await signIn(jwt, { scope: both })
+    expect(decodeJwt(String(token))).toMatchObject(editor)
+  })
+
+  test("are in ID tokens with the profile, else only by the claims parameter", async () => {
+    const profiled = await provider.addClient({ idTokenUserinfoAssertion: true })
+    expect(decodeJwt(await idTokenOf(profiled, { scope: both }))).toMatchObject(editor)
+    expect(decodeJwt(await idTokenOf(fresh, { scope: both }))).not.toHaveProperty("groups")
+    const claims = JSON.stringify({ id_token: { groups: null }, userinfo: { roles: null } })
+    const asked = await signIn(fresh, { scope: "openid", claims })
+    const id = decodeJwt(String(asked.id_token))
+    const said = await userinfo(asked.access_token)
+    expect([id.groups, id.roles, said.groups, said.roles]).toEqual([
+      ...[["editor"], undefined],
+      ...[undefined, ["editor"]],
+    ])
+  })
+})
+
+describe("the profile in ID tokens", () => {
+  test("has the claims of the granted scopes, and no empty ones", async () => {
+    const profiled = await provider.addClient({ idTokenUserinfoAssertion: true })
+    const claims = decodeJwt(await idTokenOf(profiled))
+    expect(claims).toMatchObject({
+      ...{ name: "Olga Owner", given_name: "Olga", family_name: "Owner" },
+      ...{ preferred_username: "olga", email: "olga@example.com", email_verified: true },
+    })
+    for (const name of ["nickname", "picture", "gender", "phone_number", "groups", "roles"]) {
+      expect(claims).not.toHaveProperty(name)
+    }
+  })
+
+  test("stays in the ID token and at userinfo after a refresh, with the lists", async () => {
+    const grantTypes = ["authorization_code", "refresh_token"] as const
+    const client = await provider.addClient({ idTokenUserinfoAssertion: true, grantTypes })
+    const first = await signIn(client, { scope: "openid email groups offline_access" })
+    const asked = { grant_type: "refresh_token", refresh_token: String(first.refresh_token) }
+    const { answer } = await askToken(provider, asked, basicOf(client.id, client.secret))
+    const told = { email: "olga@example.com", groups: ["editor"] }
+    expect(decodeJwt(String(answer.id_token))).toMatchObject(told)
+    expect(await userinfo(answer.access_token)).toMatchObject(told)
+  })
+
+  test("is on for self-registered applications, and off by the API's default", async () => {
+    await letRegister(provider)
+    const { answer } = await sendMetadata(provider, { redirect_uris: [redirectUri] })
+    const registered = findClient(provider.cx(), String(answer.client_id))?.state
+    expect(registered).toMatchObject({ oidc: { idTokenUserinfoAssertion: true } })
+    expect(decodeJwt(await idTokenOf(fresh))).not.toHaveProperty("email")
+  })
+
+  test("stays as it was for a registration from before that changes", async () => {
+    await letRegister(provider)
+    const { answer } = await sendMetadata(provider, { redirect_uris: [redirectUri] })
+    const clientId = String(answer.client_id)
+    const oidc = { idTokenUserinfoAssertion: false }
+    const appId = findClient(provider.cx(), clientId)?.appId ?? ""
+    await changeApplication(provider.cx(), appId, { oidc })
+    const change = { client_id: clientId, redirect_uris: [redirectUri], client_name: "Other" }
+    const { status } = await sendMetadata(provider, change, { method: "PUT", ...managed(answer) })
+    expect(status).toBe(200)
+    const state = findClient(provider.cx(), clientId)?.state
+    expect(state).toMatchObject({ name: "Other", oidc })
   })
 })

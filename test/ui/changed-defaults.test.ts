@@ -129,6 +129,8 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "Ciphers of TLS 1.2": ["test/server/tls-cipher.test.ts", "takes no %s unless it is told to"],
   "`iat` and `nbf` of client": ["test/oauth/client-authentication.test.ts", "ten seconds ahead"],
   "`iat` of a request object": ["test/oauth/request-object.test.ts", "issued in the future"],
+  "*Profile in ID tokens*": ["test/apply/apply.test.ts", "has the profile in its ID tokens"],
+  "The scopes `groups` and `roles`": [idToken, "are granted where they are requested, and fill"],
   "`aud` of ID tokens": [idToken, "is the client ID of a new application, as a single string"],
   "Claims that contain roles": [idToken, "are returned in one claim to a new application"],
   "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],

@@ -8,8 +8,14 @@ import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
 import type { Parameters } from "../request.ts"
 
-/** Scopes of OpenID Connect (Core §5.4 and §11) that give something; discovery names them. */
+/** Scopes of OpenID Connect (Core §5.4 and §11) that give something. */
 export const standardScopes = ["openid", "profile", "email", "phone", "offline_access"] as const
+
+/**
+ * Scopes that no specification defines and many applications request: each returns a claim of its
+ * name (RFC 9068 §2.2.3.1), a flat list of the user's roles on the application's project.
+ */
+export const listScopes = ["groups", "roles"] as const
 
 /** Scopes that mean something here alone; what stands behind a prefix is an id, key or domain. */
 export const reserved = {
@@ -40,6 +46,7 @@ const audienceScope = /^urn:core:iam:org:project:id:([^:]{1,200}):aud$/
 const nameMax = 200
 const plain: ReadonlySet<string> = new Set([
   ...standardScopes.filter((scope) => scope !== "offline_access"),
+  ...listScopes,
   // OpenID Connect Core §5.4 knows it; no user has an address here, so it gives nothing.
   "address",
   ...Object.values(reserved),

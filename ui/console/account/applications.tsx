@@ -78,6 +78,7 @@ const words = [
   [/^address$/, "account.apps.scope.address"],
   [/^urn:core:iam:org:project:id:core:aud$/, "account.apps.scope.manage"],
   [/^urn:core:iam:org:(project:role:|projects:roles$|roles:id:)/, "account.apps.scope.roles"],
+  [/^(groups|roles)$/, "account.apps.scope.roles"],
   [/^urn:core:iam:user:metadata$/, "account.apps.scope.metadata"],
   [/^urn:core:iam:user:resourceowner$/, "account.apps.scope.organization"],
   // Whether it stays stands by itself; the others choose who signs in, or what the token is for.

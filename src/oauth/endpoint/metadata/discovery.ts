@@ -12,7 +12,7 @@ import { issuerOf, paths } from "../../issuer.ts"
 import { published } from "../../response.ts"
 import { acrValues } from "../../token/claims/acr.ts"
 import { userClaimNames } from "../../token/claims/claims.ts"
-import { standardScopes } from "../../token/scope.ts"
+import { listScopes, standardScopes } from "../../token/scope.ts"
 import type { Endpoint } from "../endpoint.ts"
 
 /** OpenID Connect Discovery §4. Names what exists, and nothing else. */
@@ -45,7 +45,7 @@ export const discoveryDocument = cached((cx) => {
     userinfo_endpoint: issuer + paths.userinfo,
     jwks_uri: issuer + paths.keys,
     end_session_endpoint: issuer + paths.endSession,
-    scopes_supported: standardScopes,
+    scopes_supported: [...standardScopes, ...listScopes],
     response_types_supported: responseTypes,
     response_modes_supported: responseModes,
     // RFC 7591 §2.1: who gets tokens at the front channel uses the grant of that name.
@@ -60,7 +60,7 @@ export const discoveryDocument = cached((cx) => {
     revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
     code_challenge_methods_supported: ["S256"],
     dpop_signing_alg_values_supported: proofAlgorithms,
-    claims_supported: [...idTokenClaims, ...userClaimNames],
+    claims_supported: [...idTokenClaims, ...userClaimNames, ...listScopes],
     // Initiating User Registration via OpenID Connect §5: only where somebody can register.
     prompt_values_supported: promptValues.filter(
       (value) => value !== "create" || isRegistrationOpen(cx),

@@ -5,7 +5,7 @@ import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
 import { issuerOf } from "../../issuer.ts"
 import { projectOf } from "../audience.ts"
-import { namedBy, reserved } from "../scope.ts"
+import { listScopes, namedBy, reserved } from "../scope.ts"
 import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
 
 /** Who is told about whom: what a token says, and what its client asked for beside scopes. */
@@ -19,8 +19,9 @@ export type Told = {
 }
 
 /**
- * What an id_token says of its user beside who it is. The claims of the scopes profile, email and
- * phone are there only where `withUserClaims` says so; else they are read at userinfo.
+ * What an id_token says of its user beside who it is. The claims of the scopes profile, email,
+ * phone, groups and roles are there only where `withUserClaims` says so; else they are read at
+ * userinfo.
  */
 export const idTokenClaims = (
   cx: Cx,
@@ -30,7 +31,7 @@ export const idTokenClaims = (
   const scopes = told.withUserClaims ? told.scopes : []
   return {
     ...standardClaims(cx, told, { scopes, readers: () => readersOf(cx, told, asker) }),
-    ...reservedClaims(cx, told, asker, inToken),
+    ...reservedClaims(cx, told, asker, { scopes, metadataMax: inToken }),
   }
 }
 
@@ -85,7 +86,10 @@ export function introspectionClaims(
 
 /** RFC 9068 §2.2.3: what a JWT access token says of its user beside who it is. */
 export const accessTokenClaims = (cx: Cx, told: Told): Claims =>
-  reservedClaims(cx, told, clientAsking(cx, told.clientId, "access token"), inToken)
+  reservedClaims(cx, told, clientAsking(cx, told.clientId, "access token"), {
+    scopes: told.scopes,
+    metadataMax: inToken,
+  })
 
 type Source = readonly [scope: string, value: (known: UserInfo) => unknown]
 
@@ -116,7 +120,7 @@ export const userClaimNames = entries.map(([name]) => name)
  * that can be told. An unknown name is no error.
  */
 export const claimsAsked = (names: readonly string[]): readonly string[] =>
-  userClaimNames.filter((name) => names.includes(name))
+  [...userClaimNames, ...listScopes].filter((name) => names.includes(name))
 
 const wantedOf = (scopes: readonly string[], requested: readonly string[] = []) =>
   entries.filter(([name, [scope]]) => scopes.includes(scope) || requested.includes(name))
@@ -143,17 +147,23 @@ function standardClaims(
   return claims
 }
 
-/**
- * What the reserved scopes ask for, and the roles that the asker's settings add. Metadata of more
- * than `metadataMax` characters is not told here at all.
- */
+type Limits = {
+  /** Those whose lists of roles are told here. */
+  readonly scopes: readonly string[]
+  /** Metadata of more characters is not told here at all. */
+  readonly metadataMax: number
+}
+
+/** What the reserved scopes ask for, and the roles that the asker's settings add. */
 function reservedClaims(
   cx: Cx,
   told: Told,
   asker: Asker | undefined,
-  metadataMax = Number.POSITIVE_INFINITY,
+  { scopes, metadataMax }: Limits = { scopes: told.scopes, metadataMax: Number.POSITIVE_INFINITY },
 ): Claims {
-  const roles = roleClaims(cx, told, asker)
+  const { requested = [] } = told
+  const lists = listScopes.filter((name) => scopes.includes(name) || requested.includes(name))
+  const roles = roleClaims(cx, { ...told, lists }, asker)
   const isAsked = told.scopes.some((scope) => scope.startsWith("urn:"))
   if (!isAsked) return roles
   return { ...roles, ...homeClaims(cx, told), ...metadataClaims(cx, told, metadataMax) }

@@ -70,13 +70,16 @@ type Told = {
   readonly clientId: string
   readonly audience: readonly string[]
   readonly scopes: readonly string[]
+  /** Names of claims that are flat lists of roles on the asker's project. */
+  readonly lists: readonly string[]
 }
 
 /** The roles of a user that the scopes or the asker's settings ask for, by project. */
 export function roleClaims(cx: Cx, told: Told, asker: Asker | undefined): Claims {
   const wanted = wantedOf(told.scopes, asker)
   const groupsClaim = asker?.groupsClaim ?? "off"
-  if (!wanted && groupsClaim === "off") return {}
+  const lists = groupsClaim === "off" ? told.lists : [...new Set([groupsClaim, ...told.lists])]
+  if (!wanted && lists.length === 0) return {}
   const claims: Record<string, unknown> = {}
   if (wanted) {
     for (const projectId of projectsOf(cx, told, { asker, wanted })) {
@@ -87,9 +90,10 @@ export function roleClaims(cx: Cx, told: Told, asker: Asker | undefined): Claims
     }
   }
   // An empty list says so: whoever copies groups must learn of the last one that went, too.
-  if (asker && groupsClaim !== "off") {
+  if (asker && lists.length > 0) {
     const held = heldOn(cx, told, asker.projectId)
-    claims[groupsClaim] = [...new Set(held.flatMap(({ keys }) => keys))]
+    const keys = [...new Set(held.flatMap((each) => each.keys))]
+    for (const name of lists) claims[name] = keys
   }
   return claims
 }
@@ -119,7 +123,7 @@ function wantedOf(scopes: readonly string[], asker: Asker | undefined): Wanted |
  */
 function projectsOf(
   cx: Cx,
-  { userId, clientId, audience }: Told,
+  { userId, clientId, audience }: Omit<Told, "lists">,
   { asker, wanted }: { readonly asker: Asker | undefined; readonly wanted: Wanted },
 ): readonly string[] {
   const own = asker ? [asker.projectId] : []

@@ -75,7 +75,7 @@ describe("implicit flow (OpenID Connect Core §3.2)", () => {
     const { id_token = "", ...rest } = await signedIn(alone)
     expect(rest).toEqual({
       token_type: "Bearer",
-      expires_in: "43200",
+      expires_in: "3600",
       scope: "openid profile email",
       state: "s-1",
       iss: issuer,

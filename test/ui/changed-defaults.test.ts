@@ -133,6 +133,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "The scopes `groups` and `roles`": [idToken, "are granted where they are requested, and fill"],
   "`aud` of ID tokens": [idToken, "is the client ID of a new application, as a single string"],
   "Claims that contain roles": [idToken, "are returned in one claim to a new application"],
+  "Lifetime of ID tokens": [
+    "test/domain/app/settings.test.ts",
+    "an existing instance keeps ID tokens of 12 hours",
+  ],
   "`nbf` of access tokens": ["test/oauth/must-rfc9068.test.ts", "claims.nbf"],
   "A message that was not accepted": ["test/domain/message/retry.test.ts", "at growing intervals"],
   "Refresh tokens, and access": [

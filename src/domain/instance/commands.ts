@@ -12,6 +12,7 @@ import {
   ownersOf,
 } from "./model.ts"
 import { releaseName, takeName } from "./name.ts"
+import { newIdTokenLifetime } from "./setting.ts"
 
 /** Begins the instance; a part of set-up, which is done once. */
 export function addInstance(
@@ -21,8 +22,9 @@ export function addInstance(
   if (tx.state(instance, tx.instance).status !== "absent") {
     throw new Fault("already_exists", "instance.exists", "set-up has been done already")
   }
+  const name = givenName("name", input.name)
   const drafts: Draft<InstanceEvent>[] = [
-    { type: "instance.added", data: { name: givenName("name", input.name) } },
+    { type: "instance.added", data: { name, idTokenLifetime: newIdTokenLifetime } },
     publicUrlSet(originOf(input.publicUrl)),
   ]
   if (input.language) {

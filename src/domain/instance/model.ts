@@ -10,7 +10,14 @@ import {
 export type InstanceMember = { readonly roles: readonly string[]; readonly orgId: string }
 
 export type InstanceEvent =
-  | Event<"instance.added", { readonly name: string }>
+  | Event<
+      "instance.added",
+      {
+        readonly name: string
+        /** Seconds; absent, in instances from before, is that of `standardOidc`. */
+        readonly idTokenLifetime?: number
+      }
+    >
   | Event<"instance.changed", { readonly name: string }>
   | Event<"instance.public.url.set", { readonly url: string }>
   | Event<"instance.default.org.set", { readonly orgId: string }>
@@ -81,10 +88,15 @@ const absent: Instance = {
 export const instance = aggregate<InstanceEvent, Instance>({
   stream: "instance",
   part: partByKey("userId"),
-  revision: 5,
+  revision: 6,
   initial: absent,
   evolve: {
-    "instance.added": (state, { data }) => ({ ...state, status: "active", name: data.name }),
+    "instance.added": (state, { data: { name, idTokenLifetime } }) => ({
+      ...state,
+      status: "active",
+      name,
+      oidc: { ...state.oidc, ...(idTokenLifetime !== undefined && { idTokenLifetime }) },
+    }),
     "instance.changed": (state, { data }) => ({ ...state, name: data.name }),
     "instance.public.url.set": (state, { data }) => ({ ...state, publicUrl: data.url }),
     "instance.default.org.set": (state, { data }) => ({ ...state, defaultOrgId: data.orgId }),

@@ -73,6 +73,9 @@ export const standardOidc: OidcSettings = {
   },
 }
 
+/** Seconds, for new instances: some validators refuse ID tokens that are valid for over 5 h. */
+export const newIdTokenLifetime = hour
+
 export const standardSecurity: SecuritySettings = {
   enableIframeEmbedding: false,
   allowedOrigins: [],

@@ -55,7 +55,8 @@ test("before anybody says anything, the standard holds", async () => {
   const shown = await get()
   const seconds = (name: string) => durationMs(shown[name]) / 1000
   expect(seconds("accessTokenLifetime")).toBe(12 * hour)
-  expect(seconds("idTokenLifetime")).toBe(12 * hour)
+  // Validators such as that of Apache Guacamole refuse an ID token that is valid for 5 h or more.
+  expect(seconds("idTokenLifetime")).toBe(hour)
   expect(seconds("refreshTokenIdleExpiration")).toBe(30 * day)
   expect(seconds("refreshTokenExpiration")).toBe(90 * day)
   expect(seconds("refreshTokenGrace")).toBe(10)
@@ -66,6 +67,14 @@ test("before anybody says anything, the standard holds", async () => {
     authorizationServerMetadata: false,
     tokenAudit: { people: true, machines: false },
   })
+})
+
+test("an existing instance keeps ID tokens of 12 hours until somebody changes that", async () => {
+  const other = world.cx({ instance: "i2" })
+  const added = { type: "instance.added", data: { name: "From before" } } as const
+  await world.store.transact(other, (tx) => tx.append(instances.instance, "i2", [added]))
+  const { settings } = await ask([admin], "getOIDCSettings", other)
+  expect(durationMs(settings.idTokenLifetime) / 1000).toBe(12 * hour)
 })
 
 test("lifetimes are added once, and changed afterwards", async () => {

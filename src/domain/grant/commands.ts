@@ -152,7 +152,7 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
     type: "oidc_session.added",
     data: {
       ...rest,
-      ...(leftOut && { leftOut }),
+      ...(leftOut && given.scopes.includes("offline_access") && { leftOut }),
       ...(consented && { consented }),
       ...(claims && { claims }),
       ...{ userId, authTime, methods, freshAt: freshTimeOf(session) },
@@ -172,9 +172,14 @@ export function addGrant(tx: Transaction, given: NewGrant): string {
   }
   const { clientId, scopes } = given
   noteIssued(tx, id, { grantId: id, clientId, userId, grantType, scopes })
-  noteUse(tx, userId, given.appId)
+  // What comes by the front channel has the claims of the scopes in its ID token, or needs none.
+  const profile = grantType !== "implicit" && profileScopes.some((each) => scopes.includes(each))
+  noteUse(tx, userId, given.appId, { profile, dropped: leftOut ?? [] })
   return id
 }
+
+/** Scopes whose claims tell an application the user's name and address. */
+const profileScopes = ["profile", "email"] as const
 
 /** What a code stands for. */
 export type Answered = { readonly id: string; readonly atOnce?: AnsweredAtOnce | undefined }

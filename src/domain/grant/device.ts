@@ -6,7 +6,7 @@ type Requested = {
   readonly clientId: string
   readonly appId: string
   readonly scopes: readonly string[]
-  /** What was asked for, too, and not granted; only where it may be refreshed. */
+  /** What was asked for, too, and not granted. */
   readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
   /** As at the authorization endpoint; see `Requested`. */

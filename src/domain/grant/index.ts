@@ -83,6 +83,7 @@ export {
   untoldOf,
 } from "./saml/logout.ts"
 export { addSamlAssertion, type SamlParticipant, samlParticipants } from "./saml/session.ts"
+export { noteClaimsRead } from "./use.ts"
 
 /** What this module is to the whole. */
 export const module = {

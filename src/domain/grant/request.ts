@@ -22,7 +22,7 @@ export type Requested = {
   readonly responseType?: ResponseType
   readonly responseMode: ResponseMode
   readonly scopes: readonly string[]
-  /** What was asked for, too, and not granted; only where it may be refreshed. */
+  /** What was asked for, too, and not granted. */
   readonly leftOut?: readonly string[]
   readonly audience: readonly string[]
   /** Those of the audience that the person must allow by name; absent where there are none. */

@@ -1,8 +1,11 @@
+import { lru } from "../../kernel/lru.ts"
 import type { Found, Page } from "../../kernel/page.ts"
 import {
   aggregate,
   type Cx,
+  type Draft,
   type Event,
+  ofInstance,
   type Searchable,
   search,
   statement,
@@ -10,42 +13,124 @@ import {
   view,
 } from "../../store/index.ts"
 import { type AppEvent, app } from "../app/index.ts"
-import { instance } from "../instance/index.ts"
+import { instance, requireInstance } from "../instance/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { UserEvent } from "../user/index.ts"
 
 const day = 86_400_000
 
+/** What a sign-in shows of how its application is set up. */
+export type SignInUse = {
+  /** Whether it requested the claims of the user's profile. */
+  readonly profile: boolean
+  /** Scopes that it requested and that were not granted. */
+  readonly dropped: readonly string[]
+}
+
 export type UseEvent = Event<
   "application.used",
-  { readonly userId: string; readonly appId: string; readonly projectId: string }
+  {
+    readonly userId: string
+    readonly appId: string
+    readonly projectId: string
+    /** Absent where no sign-in was noted, and in events from before. */
+    readonly signIn?: SignInUse
+    /** Whether the application read the user's claims at userinfo or by introspection. */
+    readonly claimsRead?: true
+  }
 >
 
+type Use = { readonly last: number; readonly dropped: readonly string[] }
+
 /** When somebody last used an application, to the day: each pair of both is a stream. */
-export const applicationUse = aggregate<UseEvent, { readonly last: number }>({
+export const applicationUse = aggregate<UseEvent, Use>({
   stream: "app_use",
   retention: "transient",
   expires: ({ last }) => last + 90 * day,
-  initial: { last: 0 },
-  evolve: { "application.used": (_, { time }) => ({ last: time }) },
+  revision: 2,
+  initial: { last: 0, dropped: [] },
+  evolve: {
+    "application.used": ({ dropped }, { data: { signIn }, time }) => ({
+      last: time,
+      dropped: signIn?.dropped ?? dropped,
+    }),
+  },
 })
 
 /** The stream of a person's use of an application. */
 export const pairId = (userId: string, appId: string): string => `${userId}/${appId}`
 
 /**
- * Notes that a person gets a token for an application, at most once a day, where the instance wants
- * to know who got tokens at all; of the console, nobody asks. Part of the step that issues it.
+ * Notes that a person gets a token for an application, at most once a day unless a sign-in drops
+ * other scopes than the last, where the instance wants to know who got tokens at all; of the
+ * console, nobody asks. Part of the step that issues it.
  */
-export function noteUse(tx: Transaction, userId: string, appId: string): void {
+export function noteUse(tx: Transaction, userId: string, appId: string, given?: SignInUse): void {
+  const signIn = given && { ...given, dropped: shortened(given.dropped) }
+  const { last, dropped } = tx.state(applicationUse, pairId(userId, appId))
+  const isSame = signIn === undefined || signIn.dropped.join(" ") === dropped.join(" ")
+  if (isSame && tx.now < last + day) return
+  note(tx, { userId, appId, ...(signIn && { signIn }) })
+}
+
+/** Whoever signs in can send any words. */
+const shortened = (scopes: readonly string[]): readonly string[] =>
+  scopes.slice(0, 20).map((scope) => scope.slice(0, 100))
+
+function note(tx: Transaction, shown: Omit<UseEvent["data"], "projectId">): void {
   const { oidc, projectId: own } = tx.state(instance, tx.instance)
   if (!oidc.tokenAudit.people) return
-  const id = pairId(userId, appId)
-  if (tx.now < tx.state(applicationUse, id).last + day) return
+  const { userId, appId } = shown
   const on = tx.state(app, appId)
   if (!("projectId" in on) || on.projectId === own) return
-  const data = { userId, appId, projectId: on.projectId }
-  tx.append(applicationUse, id, [{ type: "application.used", data }], tx.owner(app, appId))
+  const event: Draft<UseEvent> = {
+    type: "application.used",
+    data: { ...shown, projectId: on.projectId },
+  }
+  tx.append(applicationUse, pairId(userId, appId), [event], tx.owner(app, appId))
+}
+
+/**
+ * Notes that an application reads the claims of one of its users, at most once a week for all of
+ * them, on the conditions of `noteUse`.
+ */
+export async function noteClaimsRead(cx: Cx, userId: string, appId: string): Promise<void> {
+  const known = lastReads(cx)
+  const now = cx.clock.now()
+  const last = known.get(appId) ?? cx.store.get(cx, lastRead, { appId })?.time ?? 0
+  known.set(appId, last)
+  if (now < last + week || !requireInstance(cx).oidc.tokenAudit.people) return
+  await cx.store.transact(cx, (tx) => note(tx, { userId, appId, claimsRead: true }))
+  known.set(appId, now)
+}
+
+const week = 7 * day
+
+/** By the id of the application, ms UTC; every request for claims asks. */
+const lastReads = ofInstance(() => lru<number>(4096))
+
+const lastRead = statement<{ time: number | null }>(
+  "SELECT max(claims_read) AS time FROM app_uses WHERE instance = $instance AND app = $appId",
+)
+const lastProfile = statement<{ time: number | null }>(
+  "SELECT max(profile) AS time FROM app_uses WHERE instance = $instance AND app = $appId",
+)
+const latestDropped = statement<{ dropped: string }>(
+  `SELECT coalesce(dropped, '') AS dropped FROM app_uses WHERE instance = $instance AND app = $appId
+   ORDER BY last DESC LIMIT 100`,
+)
+
+/** What the latest sign-ins show of an application. */
+export function usageOf(cx: Cx, appId: string) {
+  const read = cx.store.get(cx, lastRead, { appId })?.time ?? 0
+  const profile = cx.store.get(cx, lastProfile, { appId })?.time ?? 0
+  const rows = cx.store.all(cx, latestDropped, { appId })
+  return {
+    /** Scopes that it requested and that were not granted. */
+    dropped: [...new Set(rows.flatMap(({ dropped }) => dropped.split(" ").filter(Boolean)))],
+    /** Whether it requests the profile and reads it at most in the ID token. */
+    isProfileUnread: profile > 0 && profile > read + 2 * week,
+  }
 }
 
 export type UseRow = {
@@ -55,10 +140,13 @@ export type UseRow = {
   readonly last: number
 }
 
-const note = statement(
-  `INSERT INTO app_uses (instance, id, user_id, app, project, org, last)
-   VALUES ($instance, $id, $userId, $appId, $projectId, $owner, $time)
-   ON CONFLICT DO UPDATE SET last = excluded.last`,
+const used = statement(
+  `INSERT INTO app_uses (instance, id, user_id, app, project, org, last, profile, claims_read,
+     dropped)
+   VALUES ($instance, $id, $userId, $appId, $projectId, $owner, $time, $profile, $claimsRead,
+     coalesce($dropped, ''))
+   ON CONFLICT DO UPDATE SET last = excluded.last, profile = max(profile, excluded.profile),
+     claims_read = max(claims_read, excluded.claims_read), dropped = coalesce($dropped, dropped)`,
 )
 const remove = statement("DELETE FROM app_uses WHERE instance = $instance AND id = $id")
 const removeApp = statement("DELETE FROM app_uses WHERE instance = $instance AND app = $id")
@@ -67,10 +155,12 @@ const removeUser = statement("DELETE FROM app_uses WHERE instance = $instance AN
 
 export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | UserEvent>({
   name: "app_use",
+  revision: 2,
   tables: {
     app_uses: {
       columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, app TEXT NOT NULL,
-        project TEXT NOT NULL, org TEXT NOT NULL, last INTEGER NOT NULL`,
+        project TEXT NOT NULL, org TEXT NOT NULL, last INTEGER NOT NULL,
+        profile INTEGER NOT NULL, claims_read INTEGER NOT NULL, dropped TEXT NOT NULL`,
       key: "id",
       indexes: {
         user: "user_id",
@@ -78,11 +168,19 @@ export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | User
         project: "project, last",
         org: "org, last",
         last: "last",
+        profile: "app, profile",
+        claims_read: "app, claims_read",
       },
     },
   },
   on: {
-    "application.used": (db, { data }) => db.run(note, data),
+    "application.used": (db, { data: { userId, appId, projectId, signIn, claimsRead }, time }) =>
+      db.run(used, {
+        ...{ userId, appId, projectId },
+        profile: signIn?.profile ? time : 0,
+        claimsRead: claimsRead ? time : 0,
+        dropped: signIn?.dropped.join(" ") ?? null,
+      }),
     "project.application.removed": (db) => db.run(removeApp),
     "project.removed": (db) => db.run(removeProject),
     "user.removed": (db) => db.run(removeUser),

@@ -41,9 +41,9 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
     keep?.(tx)
     answerRequest(tx, id, sessionId)
     if (isForCode(asked)) return { session, grantId: "" }
-    const { clientId, appId, scopes, audience, foreign, claims } = asked
+    const { clientId, appId, scopes, leftOut, audience, foreign, claims } = asked
     const consented = consentedAmong(cx, session.userId, foreign)
-    const given = { clientId, appId, scopes, audience, consented, claims }
+    const given = { clientId, appId, scopes, leftOut, audience, consented, claims }
     return { session, grantId: exchangeCode(tx, { id }, { ...given, session, ...lifetime }) }
   })
   if (!step.value) return undefined

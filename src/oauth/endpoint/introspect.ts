@@ -1,3 +1,4 @@
+import { noteClaimsRead } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import {
   type AuthenticatedApp,
@@ -32,7 +33,10 @@ export const introspect: Endpoint = {
     if (!claims || client.kind !== "application" || !isFor(cx, client, claims)) {
       return json({ active: false })
     }
-    return json(await activeAnswer(cx, claims, client))
+    const answer = await activeAnswer(cx, claims, client)
+    const isOwn = claims.clientId === client.clientId
+    if (isOwn) await noteClaimsRead(cx, claims.userId, client.appId)
+    return json(answer)
   },
 }
 

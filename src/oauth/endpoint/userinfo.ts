@@ -1,3 +1,5 @@
+import { findClient } from "../../domain/app/index.ts"
+import { noteClaimsRead } from "../../domain/grant/index.ts"
 import { about } from "../../domain/refusal/index.ts"
 import { isForm } from "../../kernel/body.ts"
 import type { Cx } from "../../store/index.ts"
@@ -22,7 +24,12 @@ export const userinfo: Endpoint = {
     try {
       const presented = await presentedBy(asking, inHeader)
       if (presented === undefined) return nothingPresented(realm)
-      return json(await claimsFor(asking.cx, await validIn(asking, presented)))
+      const { cx } = asking
+      const statement = await validIn(asking, presented)
+      const claims = await claimsFor(cx, statement)
+      const appId = findClient(cx, statement.clientId)?.appId
+      if (appId !== undefined) await noteClaimsRead(cx, statement.userId, appId)
+      return json(claims)
     } catch (cause) {
       if (!(cause instanceof OAuthError)) throw cause
       await recordRefusal(asking, cause)

@@ -66,14 +66,13 @@ export const grantedScopes = (
   )
 
 /**
- * What of the asked scopes was not granted. RFC 6749 §6: a client that repeats its request at a
- * refresh asks for no more than it was given, so where there will be one, these words are kept.
+ * What of the asked scopes was not granted: the page of the application lists it. RFC 6749 §6: a
+ * client that repeats its request at a refresh asks for no more than it was given.
  */
 export function leftOut(
   asked: readonly string[],
   granted: readonly string[],
 ): { readonly leftOut?: readonly string[] } {
-  if (!granted.includes("offline_access")) return {}
   const words = [...new Set(asked)].filter((scope) => !granted.includes(scope))
   return words.length > 0 ? { leftOut: words } : {}
 }

@@ -6,7 +6,7 @@ import { shares } from "../../../src/domain/grant/api.ts"
 import { changeOidcSettings } from "../../../src/domain/instance/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import type { Scope } from "../../../src/kernel/context.ts"
-import { signedIn, tokensOf } from "../../oauth/must.ts"
+import { post, signedIn, tokensOf, userinfo } from "../../oauth/must.ts"
 import { askToken, type NewClient, openProvider, type Provider } from "../../oauth/provider.ts"
 import { ask } from "../../support/ask.ts"
 
@@ -86,4 +86,107 @@ test("a use is gone with its application, and with its person", async () => {
   expect(await listed()).toHaveLength(1)
   await removeUser(provider.cx(), provider.setup.ownerId)
   expect(await listed()).toEqual([])
+})
+
+/** What the uses of an application show of it. */
+const shown = async ({ appId }: NewClient, scope = everything) => {
+  const cx = provider.cx({ scope })
+  const answer = await ask(shares, "listApplicationUses", cx, { applicationId: appId })
+  return { dropped: answer.droppedScopes, isUnread: answer.profileUnread }
+}
+
+const signIn = async (of: NewClient, scope: string) =>
+  tokensOf(provider, await signedIn(provider, of), of, { scope })
+
+test("scopes that were requested and not granted are not in the answer, and listed", async () => {
+  const plain = await provider.addClient()
+  expect((await signIn(plain, "openid offline_access groups")).scope).toBe("openid groups")
+  expect((await shown(plain)).dropped).toEqual(["offline_access"])
+  expect((await signIn(client, "openid offline_access admin")).scope).toBe("openid offline_access")
+  expect((await shown(client)).dropped).toEqual(["admin"])
+})
+
+test("dropped scopes are noted again only where they differ, and gone where none is", async () => {
+  const plain = await provider.addClient()
+  const words = ["openid offline_access", "openid offline_access", "openid", "openid"]
+  const after: unknown[] = []
+  for (const scope of words) {
+    await signIn(plain, scope)
+    after.push([(await shown(plain)).dropped, await noted()])
+  }
+  expect(after).toEqual([
+    [["offline_access"], 1],
+    [["offline_access"], 1],
+    [[], 2],
+    [[], 2],
+  ])
+})
+
+test("few and short scopes are kept of those that anybody makes up", async () => {
+  const plain = await provider.addClient()
+  const words = Array.from({ length: 50 }, (_, at) => `${at}-${"x".repeat(120)}`)
+  await signIn(plain, `openid ${words.join(" ")}`)
+  const { dropped } = await shown(plain)
+  expect([dropped.length, Math.max(...dropped.map((each: string) => each.length))]).toEqual([
+    ...[20, 100],
+  ])
+})
+
+test("an application that reads the profile nowhere is told apart from one that does", async () => {
+  const never = await provider.addClient()
+  const silent = await provider.addClient()
+  const asking = await provider.addClient()
+  await signIn(never, "openid profile email")
+  await signIn(silent, "openid")
+  const { access_token: token } = await signIn(asking, "openid email")
+  expect([await shown(never), await shown(silent)]).toMatchObject([
+    { isUnread: true },
+    { isUnread: false },
+  ])
+  expect((await userinfo(provider, token)).status).toBe(200)
+  expect((await shown(asking)).isUnread).toBe(false)
+})
+
+test("an application that introspects its own tokens reads the profile, too", async () => {
+  const own = await provider.addClient()
+  const { access_token: token } = await signIn(own, "openid profile")
+  const authorization = `Basic ${Buffer.from(`${own.id}:${own.secret}`).toString("base64")}`
+  const body = new URLSearchParams({ token: String(token) }).toString()
+  const answer = await post(provider, "/oauth/v2/introspect", body, { authorization })
+  expect(await answer.json()).toMatchObject({ active: true })
+  expect((await shown(own)).isUnread).toBe(false)
+})
+
+test("reading the claims is noted once a week for an application, and stopping shows", async () => {
+  const asking = await provider.addClient()
+  const read = async () => {
+    const { access_token: token } = await signIn(asking, "openid profile")
+    for (let times = 0; times < 3; times++) await userinfo(provider, token)
+  }
+  const reads = async () =>
+    (await provider.store.log.read(0, 10_000)).filter(
+      ({ type, data }) => type === "application.used" && "claimsRead" in data,
+    ).length
+  await read()
+  expect(await reads()).toBe(1)
+  provider.clock.advance(6 * day)
+  await read()
+  expect(await reads()).toBe(1)
+  provider.clock.advance(2 * day)
+  await read()
+  expect([await reads(), (await shown(asking)).isUnread]).toEqual([2, false])
+  provider.clock.advance(15 * day)
+  await signIn(asking, "openid profile")
+  expect((await shown(asking)).isUnread).toBe(true)
+})
+
+test("what uses show of an application is for those who may read it", async () => {
+  const plain = await provider.addClient()
+  await signIn(plain, "openid profile offline_access")
+  const nobody = { ...everything, all: false }
+  const known = { dropped: ["offline_access"], isUnread: true }
+  const hidden = { dropped: [], isUnread: false }
+  expect(await shown(plain, { ...nobody, projects: [provider.projectId] })).toEqual(known)
+  expect(await shown(plain, { ...nobody, orgs: [provider.setup.orgId] })).toEqual(known)
+  expect(await shown(plain, { ...nobody, orgs: ["other"] })).toEqual(hidden)
 })

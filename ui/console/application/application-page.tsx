@@ -19,7 +19,7 @@ import { SamlAssertions } from "./saml-attributes.tsx"
 import { type Made, Secrets } from "./secrets.tsx"
 import { SignOut } from "./sign-out.tsx"
 import { Tokens } from "./tokens.tsx"
-import { UsedThisWeek } from "./used.tsx"
+import { UsageAdvice, UsedThisWeek } from "./used.tsx"
 import { WaysBack } from "./ways-back.tsx"
 
 // What stands further down, or is seldom opened, is loaded once the page stands.
@@ -102,6 +102,9 @@ function Protocol(part: ApplicationPart) {
   return (
     <>
       <Problems oidc={oidc} />
+      <Part rows={0}>
+        <UsageAdvice {...part} oidc={oidc} />
+      </Part>
       {connect}
       <ProxyRules {...part} oidc={oidc} />
       <WaysBack {...part} oidc={oidc} />

@@ -1,6 +1,8 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
+import { Alert } from "../../kit/index.ts"
 import { t, useReadIfAllowed } from "../shell/index.ts"
+import type { OidcPart } from "./change.ts"
 
 const dayMs = 86_400_000
 
@@ -13,4 +15,29 @@ export function UsedThisWeek({ applicationId }: { readonly applicationId: string
   const found = useReadIfAllowed(ActivityService.method.listApplicationUses, asked)
   const count = Number(found?.pagination?.totalResult ?? 0)
   return count > 0 && <p>{t("uses.this_week", { count })}</p>
+}
+
+/** What an application's latest sign-ins show that its settings can mend. */
+export function UsageAdvice({ application, oidc }: OidcPart) {
+  const { applicationId } = application
+  const asked = { applicationId, pagination: { limit: 1 } }
+  const found = useReadIfAllowed(ActivityService.method.listApplicationUses, asked)
+  const { droppedScopes = [], profileUnread = false } = found ?? {}
+  return (
+    <>
+      {profileUnread && !oidc.idTokenUserinfoAssertion && (
+        <Alert tone="warning" title={t("uses.profile_unread")}>
+          {t("uses.profile_unread_text")}
+        </Alert>
+      )}
+      {droppedScopes.length > 0 && (
+        <Alert tone="warning" title={t("uses.dropped_scopes")}>
+          <p>
+            <code>{droppedScopes.join(" ")}</code>
+          </p>
+          {droppedScopes.includes("offline_access") && <p>{t("uses.dropped_offline_access")}</p>}
+        </Alert>
+      )}
+    </>
+  )
 }

@@ -7,11 +7,12 @@ import {
 import { at, pagination } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import type { Cx } from "../../../store/index.ts"
+import { app } from "../../app/index.ts"
 import { org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
 import { callerOf } from "../../user/api.ts"
 import { type Connected, connectedApps, disconnectApp } from "../connected.ts"
-import { searchUses, type UseRow } from "../use.ts"
+import { searchUses, type UseRow, usageOf } from "../use.ts"
 
 export const v2 = share<Cx>()(ActivityService, {
   listApplicationUses: (req, cx) => list(cx, req),
@@ -27,7 +28,23 @@ async function list(cx: Cx, req: ListApplicationUsesRequest) {
   const { userId, applicationId: appId } = req
   const since = req.since ? timestampMs(req.since) : 0
   const found = await searchUses(cx, { page: pageOf(req.pagination), userId, appId, since })
-  return { pagination: pagination(found), applicationUses: found.rows.map(toUse) }
+  const { dropped, isProfileUnread } = mayRead(cx, appId) ? usageOf(cx, appId) : unknown
+  return {
+    pagination: pagination(found),
+    applicationUses: found.rows.map(toUse),
+    ...{ droppedScopes: dropped, profileUnread: isProfileUnread },
+  }
+}
+
+const unknown = { dropped: [], isProfileUnread: false }
+
+/** Whether the caller may read an application that is named. */
+function mayRead(cx: Cx, appId: string): boolean {
+  const { scope, store } = cx
+  const state = store.state(cx, app, appId)
+  if (!scope || !("projectId" in state)) return false
+  const owner = store.receipt(cx, app, appId)?.owner ?? ""
+  return scope.all || scope.orgs.includes(owner) || scope.projects.includes(state.projectId)
 }
 
 const toUse = ({ app, app_name, user_id, last }: UseRow) => ({

@@ -1,0 +1,26 @@
+// The package has no types of its own. Only what the tests use.
+declare module "passport-openidconnect" {
+  type Profile = {
+    readonly id: string
+    readonly displayName?: string
+    readonly emails?: readonly { readonly value: string }[]
+  }
+  type Verified = (error: Error | null, user?: object) => void
+  type Options = Readonly<Record<string, string | readonly string[] | boolean>>
+  type Request = { readonly query: Readonly<Record<string, string>>; readonly session: object }
+  type Strategy = {
+    readonly authenticate: (request: Request, options: object) => void
+    redirect: (url: string) => void
+    success: (user: object) => void
+    fail: (info: unknown) => void
+    error: (cause: Error) => void
+  }
+
+  const strategy: new (
+    options: Options,
+    verify: (issuer: string, profile: Profile, done: Verified) => void,
+  ) => Strategy
+
+  // biome-ignore lint/style/noDefaultExport: the package exports its strategy like that.
+  export { strategy as default }
+}

@@ -67,10 +67,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/saml/context.test.ts",
     "is what node-saml asks for by default, and believes a passkey",
   ],
-  "A pushed authorization": [
-    "test/oauth/par.test.ts",
-    "can be opened again until it is answered",
-  ],
+  "A pushed authorization": ["test/oauth/par.test.ts", "can be opened again until it is answered"],
   "`prompt=create` while": [
     "test/login/register.test.ts",
     "tells who comes by prompt=create and is signed in, too",

@@ -14,6 +14,7 @@ import {
   hasSecret,
   isGone,
   type OidcApp,
+  type OidcConfig,
   type SamlApp,
   type SamlConfig,
 } from "./model.ts"

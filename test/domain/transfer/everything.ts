@@ -96,6 +96,11 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         frontChannelLogout: { uri: "https://corp.example/front", sessionRequired: true },
         requestRules: { pushedRequired: true },
         ...{ idTokenProjectAudience: true, genericRolesClaim: false },
+        backEndLogoutAccepted: true,
+        forwardAuth: {
+          rules: [{ pathPrefix: "/admin", roleKeys: ["admin"] }],
+          remoteUser: 2,
+        },
       },
     ],
     humanUsers: [

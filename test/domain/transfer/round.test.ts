@@ -50,6 +50,14 @@ test("what is taken over is told as it was, and again elsewhere", async () => {
     expect(filled, `nothing is told of ${localName}`).not.toEqual([])
   }
 
+  // Without its rules, a protected program would be open to everybody who may sign in.
+  expect(orgs[0].oidcApps).toMatchObject([
+    {
+      backEndLogoutAccepted: true,
+      forwardAuth: { rules: [{ pathPrefix: "/admin", roleKeys: ["admin"] }], remoteUser: 2 },
+    },
+  ])
+
   const second = await taken("i2", orgsOf(orgs))
   expect(second.errors).toEqual([])
   const again = await told("i2")

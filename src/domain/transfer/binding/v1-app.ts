@@ -75,9 +75,11 @@ export const oidcRow = row({
       const shown = create(OIDCConfigurationSchema, toOidc(clientId, state.oidc, ""))
       const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = shown
       const { idTokenProjectAudience, genericRolesClaim } = shown
+      const { backEndLogoutAccepted, forwardAuth } = shown
       const message = requestOf(shown, { projectId, name })
       const ours = {
         ...{ privateNetworkHttp, pkce, idTokenProjectAudience, genericRolesClaim },
+        ...{ backEndLogoutAccepted, ...(forwardAuth && { forwardAuth }) },
         ...(tokenSettings && { tokenSettings }),
         ...(frontChannelLogout && { frontChannelLogout }),
         ...(requestRules && { requestRules }),
@@ -91,9 +93,11 @@ export const oidcRow = row({
     const { projectId, name } = given
     const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = data
     const { idTokenProjectAudience = true, genericRolesClaim = true } = data
+    const { backEndLogoutAccepted, forwardAuth } = data
     const ours = {
       ...{ privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce },
       ...{ idTokenProjectAudience, genericRolesClaim },
+      ...{ backEndLogoutAccepted, forwardAuth },
     }
     const oidc = newOidc({ ...askedOf(given), ...ours })
     return take(cx, orgId, { projectId, name, ...data, config: { kind: "oidc", oidc } })

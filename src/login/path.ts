@@ -1,4 +1,3 @@
-import { cancelPath } from "../../ui/login/path.ts"
 import { linkingPath } from "../domain/federation/index.ts"
 import type { Step } from "./flow.ts"
 
@@ -28,7 +27,7 @@ export const loginPaths = {
   externalOption: "/ui/login/externaluser/option",
   externalLink: linkingPath,
   consent: "/ui/login/consent",
-  cancel: cancelPath,
+  cancel: "/ui/login/cancel",
   invite: "/ui/login/verify",
   verifyEmail: "/ui/login/verify/email",
   verifyPhone: "/ui/login/verify/phone",

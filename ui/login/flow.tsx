@@ -2,7 +2,6 @@ import type { ReactNode } from "react"
 import { Button, ButtonLink } from "../kit/button.tsx"
 import { Person } from "../kit/person.tsx"
 import type { PageProps } from "./frame.tsx"
-import { cancelPath } from "./path.ts"
 
 /** What an application gets to know when somebody signs in to it, in the order it is told. */
 const knowledge = ["identity", "name", "email", "phone", "address"] as const
@@ -72,6 +71,9 @@ export function FlowForm({ target, children }: FlowFormProps) {
     </form>
   )
 }
+
+/** Where each page of a sign-in posts this to, whatever else it posts elsewhere. */
+const cancelPath = "/ui/login/cancel"
 
 type CancelProps = Pick<PageProps, "t"> & {
   readonly form: Target

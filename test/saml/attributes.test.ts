@@ -6,6 +6,7 @@ import { addMember } from "../../src/domain/member/index.ts"
 import { createOrganization } from "../../src/domain/org/index.ts"
 import { addRoles } from "../../src/domain/project/index.ts"
 import { setMetadata } from "../../src/domain/user/index.ts"
+import { takenNames } from "../../src/saml/response/attributes.ts"
 import { browserOf, type Provider } from "../oauth/provider.ts"
 import {
   addServiceProvider,
@@ -98,6 +99,25 @@ describe("the attributes that every assertion has", () => {
       [`${claims}name`]: "pat",
       "http://schemas.microsoft.com/identity/claims/objectidentifier": patId,
     })
+  })
+})
+
+describe("names that scripts can't give", () => {
+  const uid = "urn:oid:0.9.2342.19200300.100.1.1"
+  const taken = (attributes?: Partial<SamlAttributes>) => {
+    const usual = { names: "short", roles: "", mappings: [] } as const
+    const saml = { metadata: "", entityId: "", metadataUrl: "", loginVersion: { version: "v1" } }
+    const kept = { ...saml, ...(attributes && { attributes: { ...usual, ...attributes } }) }
+    return takenNames({ saml: kept } as never)
+  }
+
+  test("are ours and what is mapped, so that scripts from before go on", () => {
+    expect(taken()).toContain("Email")
+    expect(taken()).not.toContain(uid)
+    expect(taken({ names: "oid" })).toEqual(expect.arrayContaining(["Email", uid]))
+    expect(taken({ roles: "groups" })).toContain("groups")
+    const source = { kind: "text", text: "x" } as const
+    expect(taken({ mappings: [{ name: uid, format: "uri", source }] })).toContain(uid)
   })
 })
 

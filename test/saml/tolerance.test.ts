@@ -173,7 +173,8 @@ describe("a request", () => {
     ["emailAddress", "pat@example.org"],
     ["unspecified", expect.stringMatching(/^\d+$/)],
   ])("may name the format %s as SAML 2.0 does not", async (format, name) => {
-    const inside = `<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:${format}"/>`
+    const name20 = `urn:oasis:names:tc:SAML:2.0:nameid-format:${format}`
+    const inside = `<samlp:NameIDPolicy Format="${name20}"/>`
     const { page } = await browserOf(provider).signIn(redirectPath(authnRequest({ inside })), "pat")
     const [, format11, value] =
       /<saml:NameID Format="([^"]*)"[^>]*>([^<]*)</.exec(messageIn(page)) ?? []

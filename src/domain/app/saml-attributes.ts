@@ -7,21 +7,19 @@ export type AttributeNames = "short" | "oid" | "microsoft"
 export type AttributeFormat = "basic" | "uri" | "unspecified"
 
 /** What of a user can be an attribute. */
-export const samlUserFields = [
-  "userId",
-  "userName",
-  "loginName",
-  "email",
-  "phone",
-  "firstName",
-  "lastName",
-  "displayName",
-  "nickName",
-  "preferredLanguage",
-  "organizationId",
-  "organizationName",
-] as const
-export type SamlUserField = (typeof samlUserFields)[number]
+export type SamlUserField =
+  | "userId"
+  | "userName"
+  | "loginName"
+  | "email"
+  | "phone"
+  | "firstName"
+  | "lastName"
+  | "displayName"
+  | "nickName"
+  | "preferredLanguage"
+  | "organizationId"
+  | "organizationName"
 
 export type SamlMapping = {
   readonly name: string

@@ -42,7 +42,7 @@ export const contextOf = (
 export const needsPassword = (wanted: readonly string[]): boolean =>
   wanted.every((each) => each !== mfaContext && each !== ordinary[0])
 
-/** Why a sign-in is none of the contexts that are wanted, for the administrator of the other side. */
+/** Why a sign-in is none of the wanted contexts, for the administrator of the other side. */
 export function mismatchOf(wanted: readonly string[], { methods, secure }: Proved): string {
   const [, password = "", protectedPassword = "", mfa = ""] = known
   const causes = [

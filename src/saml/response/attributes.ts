@@ -1,6 +1,7 @@
 import type { Attribute as Added } from "../../domain/action/index.ts"
 import {
   type AttributeFormat,
+  type AttributeNames,
   type SamlApp,
   type SamlMapping,
   type SamlUserField,
@@ -55,14 +56,11 @@ export type Described = {
   readonly user: UserInfo
 }
 
-/** The names that scripts and targets can't give: they are ours, whether they have a value or not. */
+/** The names that scripts and targets can't give, whether they have a value or not. */
 export const takenNames = ({ saml }: Pick<SamlApp, "saml">): readonly string[] => {
-  const { roles, mappings } = saml.attributes ?? usualAttributes
-  const named = usualNames.flatMap((name) => [
-    ...[name, microsoft[name]],
-    ...(oids[name]?.slice(0, 1) ?? []),
-  ])
-  return [...named, roles, ...mappings.map(({ name }) => name)]
+  const { names, roles, mappings } = saml.attributes ?? usualAttributes
+  const usual = usualNames.map((name) => namedAs(names, name).name)
+  return [...usualNames, ...usual, roles, ...mappings.map(({ name }) => name)]
 }
 
 /** What the server itself says of a user to an application; nothing that is empty. */
@@ -92,14 +90,19 @@ function usualFor({ state, user: info, userId }: Described): readonly Attribute[
     UserID: userId,
   }
   const { names } = state.saml.attributes ?? usualAttributes
-  return usualNames.map((name) => {
-    const values = known[name] === "" ? [] : [known[name]]
-    if (names === "microsoft") return { name: microsoft[name], format: formats.unspecified, values }
-    const [oid, friendlyName] = (names === "oid" && oids[name]) || []
-    return oid === undefined
-      ? { name, format: formats.basic, values }
-      : { name: oid, format: formats.uri, friendlyName, values }
-  })
+  return usualNames.map((name) => ({
+    ...namedAs(names, name),
+    values: known[name] === "" ? [] : [known[name]],
+  }))
+}
+
+/** How one of the usual attributes is written. */
+function namedAs(names: AttributeNames, name: UsualName): Omit<Attribute, "values"> {
+  if (names === "microsoft") return { name: microsoft[name], format: formats.unspecified }
+  const [oid, friendlyName] = (names === "oid" && oids[name]) || []
+  return oid === undefined
+    ? { name, format: formats.basic }
+    : { name: oid, format: formats.uri, friendlyName }
 }
 
 function mappedTo(cx: Cx, { name, format, source }: SamlMapping, described: Described): Attribute {

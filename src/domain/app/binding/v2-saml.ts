@@ -73,10 +73,14 @@ export const toSaml = (saml: SamlConfig) => ({
 /** What is sent as the attributes of an application. */
 function attributesOf(sent: SAMLAttributes): SamlAttributes {
   return {
-    names: attributeNames[sent.names] ?? usualAttributes.names,
+    names: nameOf(attributeNames, sent.names) ?? usualAttributes.names,
     roles: sent.rolesAttribute,
     mappings: sent.mappings.map(({ name, format, source }) => ({
-      ...{ name, format: attributeFormats[format] ?? "unspecified", source: sourceOf(source) },
+      ...{
+        name,
+        format: nameOf(attributeFormats, format) ?? "unspecified",
+        source: sourceOf(source),
+      },
     })),
   }
 }
@@ -84,7 +88,7 @@ function attributesOf(sent: SAMLAttributes): SamlAttributes {
 function sourceOf(source: SAMLAttributeMapping["source"]): SamlMapping["source"] {
   if (source.case === "metadataKey") return { kind: "metadata", key: source.value }
   if (source.case === "text") return { kind: "text", text: source.value }
-  const field = source.case === "userField" ? userFields[source.value] : undefined
+  const field = source.case === "userField" ? nameOf(userFields, source.value) : undefined
   if (field !== undefined) return { kind: "field", field }
   const message = "attributes: each needs one of user_field, metadata_key and text"
   throw new Fault("invalid_argument", "app.saml_attributes_invalid", message)
@@ -92,48 +96,51 @@ function sourceOf(source: SAMLAttributeMapping["source"]): SamlMapping["source"]
 
 /** Attributes as they are shown, and as they are sent to be set again. */
 export const toAttributes = ({ names, roles, mappings }: SamlAttributes) => ({
-  names: keyOf(attributeNames, names),
+  names: attributeNames[names],
   rolesAttribute: roles,
   mappings: mappings.map(({ name, format, source }) => ({
-    ...{ name, format: keyOf(attributeFormats, format), source: toSource(source) },
+    ...{ name, format: attributeFormats[format], source: toSource(source) },
   })),
 })
 
 function toSource(source: SamlMapping["source"]) {
   if (source.kind === "metadata") return { case: "metadataKey", value: source.key } as const
   if (source.kind === "text") return { case: "text", value: source.text } as const
-  return { case: "userField", value: keyOf(userFields, source.field) } as const
+  return { case: "userField", value: userFields[source.field] } as const
 }
 
-/** The last number that stands for a value: the one that is not "unspecified". */
-const keyOf = <Key extends number>(table: Readonly<Record<Key, unknown>>, value: unknown): Key =>
-  Number(Object.entries(table).findLast(([, each]) => each === value)?.[0] ?? 0) as Key
+/** The name that a number of the interface stands for; undefined for "unspecified". */
+const nameOf = <Name extends string>(
+  numbers: Readonly<Record<Name, number>>,
+  value: number,
+): Name | undefined =>
+  Object.keys(numbers)
+    .filter((name): name is Name => Object.hasOwn(numbers, name))
+    .find((name) => numbers[name] === value)
 
-const attributeNames: Readonly<Record<SAMLAttributeNames, AttributeNames>> = {
-  [SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_UNSPECIFIED]: "short",
-  [SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_SHORT]: "short",
-  [SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_OID]: "oid",
-  [SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_MICROSOFT]: "microsoft",
+const attributeNames: Readonly<Record<AttributeNames, SAMLAttributeNames>> = {
+  short: SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_SHORT,
+  oid: SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_OID,
+  microsoft: SAMLAttributeNames.SAML_ATTRIBUTE_NAMES_MICROSOFT,
 }
 
-const attributeFormats: Readonly<Record<SAMLAttributeFormat, AttributeFormat>> = {
-  [SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_UNSPECIFIED]: "unspecified",
-  [SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_BASIC]: "basic",
-  [SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_URI]: "uri",
+const attributeFormats: Readonly<Record<AttributeFormat, SAMLAttributeFormat>> = {
+  unspecified: SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_UNSPECIFIED,
+  basic: SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_BASIC,
+  uri: SAMLAttributeFormat.SAML_ATTRIBUTE_FORMAT_URI,
 }
 
-const userFields: Readonly<Record<SAMLUserField, SamlUserField | undefined>> = {
-  [SAMLUserField.SAML_USER_FIELD_UNSPECIFIED]: undefined,
-  [SAMLUserField.SAML_USER_FIELD_USER_ID]: "userId",
-  [SAMLUserField.SAML_USER_FIELD_USER_NAME]: "userName",
-  [SAMLUserField.SAML_USER_FIELD_LOGIN_NAME]: "loginName",
-  [SAMLUserField.SAML_USER_FIELD_EMAIL]: "email",
-  [SAMLUserField.SAML_USER_FIELD_PHONE]: "phone",
-  [SAMLUserField.SAML_USER_FIELD_FIRST_NAME]: "firstName",
-  [SAMLUserField.SAML_USER_FIELD_LAST_NAME]: "lastName",
-  [SAMLUserField.SAML_USER_FIELD_DISPLAY_NAME]: "displayName",
-  [SAMLUserField.SAML_USER_FIELD_NICK_NAME]: "nickName",
-  [SAMLUserField.SAML_USER_FIELD_PREFERRED_LANGUAGE]: "preferredLanguage",
-  [SAMLUserField.SAML_USER_FIELD_ORGANIZATION_ID]: "organizationId",
-  [SAMLUserField.SAML_USER_FIELD_ORGANIZATION_NAME]: "organizationName",
+const userFields: Readonly<Record<SamlUserField, SAMLUserField>> = {
+  userId: SAMLUserField.SAML_USER_FIELD_USER_ID,
+  userName: SAMLUserField.SAML_USER_FIELD_USER_NAME,
+  loginName: SAMLUserField.SAML_USER_FIELD_LOGIN_NAME,
+  email: SAMLUserField.SAML_USER_FIELD_EMAIL,
+  phone: SAMLUserField.SAML_USER_FIELD_PHONE,
+  firstName: SAMLUserField.SAML_USER_FIELD_FIRST_NAME,
+  lastName: SAMLUserField.SAML_USER_FIELD_LAST_NAME,
+  displayName: SAMLUserField.SAML_USER_FIELD_DISPLAY_NAME,
+  nickName: SAMLUserField.SAML_USER_FIELD_NICK_NAME,
+  preferredLanguage: SAMLUserField.SAML_USER_FIELD_PREFERRED_LANGUAGE,
+  organizationId: SAMLUserField.SAML_USER_FIELD_ORGANIZATION_ID,
+  organizationName: SAMLUserField.SAML_USER_FIELD_ORGANIZATION_NAME,
 }

@@ -85,6 +85,27 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     expect(errorOf(await authorized({}))).toBeNull()
   })
 
+  test("requires PKCE without a word where only a proxy signs in", async () => {
+    const wiki = page.url()
+    for (const [name, uris] of [
+      ["Proxied", "https://files.example.org/.latchkey/callback"],
+      ["Both", "https://files.example.com/.latchkey/callback\nhttps://files.example.com/cb"],
+    ] as const) {
+      await page.goto(`${service.url}/ui/console/projects/${projectId}/new-application`)
+      await page.getByLabel("Name", { exact: true }).fill(name)
+      await page.getByLabel("Redirect URIs", { exact: true }).fill(uris)
+      await page.getByRole("button", { name: "Create application" }).click()
+      await page.getByText("The application is ready").waitFor()
+    }
+    const filters = [{ projectIdFilter: { projectId } }]
+    const { applications } = await service.get("ListApplications", { filters })
+    const pkceOf = (wanted: string) =>
+      applications.find(({ name }: { name: string }) => name === wanted).oidcConfiguration.pkce
+    expect(pkceOf("Proxied")).toBe("OIDC_PKCE_REQUIREMENT_REQUIRED")
+    expect(pkceOf("Both")).toBeUndefined()
+    await page.goto(wiki)
+  })
+
   test("is told what introspection accepts, beside the endpoint", async () => {
     const connect = section("Connect")
     await connect.getByText("All endpoints").click()

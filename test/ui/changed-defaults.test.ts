@@ -114,8 +114,8 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "a code proves an address everywhere",
   ],
   "PKCE of applications": [
-    "test/oauth/organization-default.test.ts",
-    "a default counts at once, for applications that are there already",
+    "test/e2e/clients.test.ts",
+    "requires PKCE without a word where only a proxy signs in",
   ],
   "IDs of deleted applications": ["test/domain/app/client-id.test.ts", "a client that was deleted"],
   "IDs of new users": ["test/domain/app/client-id.test.ts", "a chosen ID can't become that of %s"],

@@ -26,6 +26,7 @@ import {
 import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 import { pkceRules } from "./protocol.ts"
+import { proxiedHost } from "./proxy-snippets.ts"
 
 const kinds = ["web", "user_agent", "native", "api", "saml"] as const
 type Kind = (typeof kinds)[number]
@@ -304,7 +305,7 @@ function requestOf(projectId: string, draft: Values) {
     redirectUris: linesOf(draft.redirectUris),
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
     privateNetworkHttp: draft.privateHttp,
-    ...(draft.kind === "web" && draft.pkce && { pkce: pkceRules.required }),
+    ...(draft.kind === "web" && usesPkce(draft) && { pkce: pkceRules.required }),
     // Most programs read name and email from the ID token; the API's own default is off.
     idTokenUserinfoAssertion: true,
     responseTypes: [OIDCResponseType.OIDC_RESPONSE_TYPE_CODE],
@@ -315,6 +316,12 @@ function requestOf(projectId: string, draft: Values) {
   }
   const applicationType = { case: "oidcConfiguration", value } as const
   return { projectId, name, applicationType }
+}
+
+/** Sign-ins for a proxy are the server's own requests, which always use PKCE. */
+function usesPkce({ pkce, redirectUris }: Values): boolean {
+  const uris = linesOf(redirectUris)
+  return pkce || (uris.length > 0 && uris.every((uri) => proxiedHost([uri]) !== undefined))
 }
 
 const metadataOf = (typed: string) =>

@@ -35,6 +35,7 @@ beforeAll(async () => {
   client = await provider.addClient(
     {
       redirectUris: [callback],
+      pkce: "required",
       postLogoutRedirectUris: [`https://${host}/bye`],
       accessRules: [
         { prefix: "/admin", everybody: false, roles: ["admin"] },

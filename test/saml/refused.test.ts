@@ -1,7 +1,7 @@
 // Why requests of SAML applications were refused, for who has set them up.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
-import { readMetadata } from "../../src/domain/app/saml.ts"
+import { readMetadata } from "../../src/domain/app/saml/metadata.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import type { Scope } from "../../src/kernel/context.ts"
 import { browserOf, type Provider } from "../oauth/provider.ts"

@@ -1,7 +1,7 @@
 import { createPrivateKey } from "node:crypto"
 import { SAML, type SamlConfig } from "@node-saml/node-saml"
 import * as app from "../../src/domain/app/index.ts"
-import { readMetadata } from "../../src/domain/app/saml.ts"
+import { readMetadata } from "../../src/domain/app/saml/metadata.ts"
 import { createCertified } from "../../src/domain/key/saml/certificate.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { issuer, openProvider, type Provider } from "../oauth/provider.ts"

@@ -3,7 +3,7 @@ import { sign } from "node:crypto"
 import "reflect-metadata"
 import { X509CertificateGenerator } from "@peculiar/x509"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { readMetadata } from "../../src/domain/app/saml.ts"
+import { readMetadata } from "../../src/domain/app/saml/metadata.ts"
 import { browserOf, type Provider } from "../oauth/provider.ts"
 import { authnRequest, redirectPath } from "./asking.ts"
 import {

@@ -26,8 +26,8 @@ import {
   resourcesOf,
   takeAddress,
 } from "./resource.ts"
-import { releaseEntity, takeEntity } from "./saml.ts"
-import { checkAttributes } from "./saml-attributes.ts"
+import { checkAttributes } from "./saml/attributes.ts"
+import { releaseEntity, takeEntity } from "./saml/metadata.ts"
 import {
   chosenSecret,
   firstSecret,

@@ -73,15 +73,15 @@ export {
   type SamlMapping,
   type SamlUserField,
   usualAttributes,
-} from "./saml-attributes.ts"
-export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
+} from "./saml/attributes.ts"
 export {
   type Consumer,
   type FoundProvider,
   findServiceProvider,
   type ServiceProvider,
   serviceProviderOf,
-} from "./service-provider.ts"
+} from "./saml/service-provider.ts"
+export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export { apps, appView } from "./view.ts"
 
 /** What this module is to the whole. */

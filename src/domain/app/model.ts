@@ -3,7 +3,7 @@ import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
 import type { AccessTokenJwtType } from "../key/index.ts"
 import type { AccessRule, RemoteUser } from "./forward-auth.ts"
-import type { SamlAttributes } from "./saml-attributes.ts"
+import type { SamlAttributes } from "./saml/attributes.ts"
 
 export type ResponseType = "code" | "id_token" | "id_token_token"
 export type GrantType =

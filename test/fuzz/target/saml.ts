@@ -1,7 +1,7 @@
 import { createPublicKey } from "node:crypto"
 import { deflateRawSync, inflateRawSync } from "node:zlib"
 import type { FoundProvider } from "../../../src/domain/app/index.ts"
-import { readMetadata } from "../../../src/domain/app/saml.ts"
+import { readMetadata } from "../../../src/domain/app/saml/metadata.ts"
 import { mustBeForUs, subjectOf } from "../../../src/domain/idp/saml/assertion.ts"
 import { metadataReading, providerOf } from "../../../src/domain/idp/saml/provider.ts"
 import { authenticated } from "../../../src/domain/idp/saml/response.ts"

@@ -12,7 +12,6 @@ import type {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { SamlConfig } from "../model.ts"
-import { fetchMetadata, readMetadata } from "../saml.ts"
 import {
   type AttributeFormat,
   type AttributeNames,
@@ -20,7 +19,8 @@ import {
   type SamlMapping,
   type SamlUserField,
   usualAttributes,
-} from "../saml-attributes.ts"
+} from "../saml/attributes.ts"
+import { fetchMetadata, readMetadata } from "../saml/metadata.ts"
 import { loginVersionOf, toLoginVersion } from "./v2-login.ts"
 
 /** What a new application is asked to be; its metadata is fetched where only the address came. */

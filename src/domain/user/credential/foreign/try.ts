@@ -1,5 +1,5 @@
-import { isOpenWindow } from "../../../kernel/clock.ts"
-import type { Cx, Store } from "../../../store/index.ts"
+import { isOpenWindow } from "../../../../kernel/clock.ts"
+import type { Cx, Store } from "../../../../store/index.ts"
 
 /** How long the slowest failed try with an imported hash took, and when it ended; ms UTC. */
 type Slowest = { readonly ms: number; readonly at: number }

@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { Fault } from "../../../kernel/fault.ts"
 import {
   entityIdOf,
   entityOf,
@@ -10,11 +10,11 @@ import {
   mustBeValid,
   recipientOf,
   rolesOf,
-} from "../../kernel/saml/metadata.ts"
-import { bindingOf } from "../../kernel/saml/names.ts"
-import { childrenOf, type Element } from "../../kernel/saml/read.ts"
-import type { ClaimChange, Cx } from "../../store/index.ts"
-import type { SamlConfig } from "./model.ts"
+} from "../../../kernel/saml/metadata.ts"
+import { bindingOf } from "../../../kernel/saml/names.ts"
+import { childrenOf, type Element } from "../../../kernel/saml/read.ts"
+import type { ClaimChange, Cx } from "../../../store/index.ts"
+import type { SamlConfig } from "../model.ts"
 
 /** What a service provider says of itself, as it was said, and who it says it is. */
 export type Metadata = Pick<SamlConfig, "metadata" | "entityId">

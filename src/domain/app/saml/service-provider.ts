@@ -1,4 +1,4 @@
-import type { Recipient } from "../../kernel/saml/encrypt.ts"
+import type { Recipient } from "../../../kernel/saml/encrypt.ts"
 import {
   isForSigning,
   type LogoutService,
@@ -6,18 +6,18 @@ import {
   recipientOf,
   signingKeysOf,
   validUntilOf,
-} from "../../kernel/saml/metadata.ts"
+} from "../../../kernel/saml/metadata.ts"
 import {
   type Binding,
   bindingOf,
   type NameIdFormat,
   nameIdFormatOf,
-} from "../../kernel/saml/names.ts"
-import { attributeOf, childrenOf, isTrue } from "../../kernel/saml/read.ts"
-import type { Element } from "../../kernel/text/xml.ts"
-import { type Cx, cached } from "../../store/index.ts"
-import { app, type SamlApp } from "./model.ts"
-import { entityClaim, providersOf, rootOf } from "./saml.ts"
+} from "../../../kernel/saml/names.ts"
+import { attributeOf, childrenOf, isTrue } from "../../../kernel/saml/read.ts"
+import type { Element } from "../../../kernel/text/xml.ts"
+import { type Cx, cached } from "../../../store/index.ts"
+import { app, type SamlApp } from "../model.ts"
+import { entityClaim, providersOf, rootOf } from "./metadata.ts"
 
 /** Where a service provider takes answers to requests to sign somebody in. */
 export type Consumer = {

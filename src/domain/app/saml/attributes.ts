@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { Fault } from "../../../kernel/fault.ts"
 
 /** Names of the attributes that every assertion has: ours, those of LDAP, those of Microsoft. */
 export type AttributeNames = "short" | "oid" | "microsoft"

@@ -50,7 +50,8 @@ test("an application gets the client ID and the secret that are described, for g
       return { applicationId: "3", oidcConfiguration: { clientId: "shop" } }
     }
   const made = await apply(answering([]), described(oidcConfiguration), { isPlan: false })
-  expect(asked).toEqual([{ projectId: "2", name: "Shop", oidcConfiguration }])
+  const sent = { ...oidcConfiguration, idTokenUserinfoAssertion: true }
+  expect(asked).toEqual([{ projectId: "2", name: "Shop", oidcConfiguration: sent }])
   // A secret that is described is nothing that the server tells.
   expect(made.steps).toMatchObject([{ once: { clientId: "shop" } }])
   expect(JSON.stringify(made)).not.toContain("Chosen-")

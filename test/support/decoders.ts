@@ -140,6 +140,7 @@ export const decoders: readonly Decoder[] = [
       "oauth/client/proof.ts",
       "oauth/authorize/request/request-object.ts",
       "oauth/system-caller.ts",
+      "oauth/token/claims/kind.ts",
       "domain/key/jwe.ts",
       "domain/key/jws.ts",
     ],

@@ -86,7 +86,7 @@ describe("the console", () => {
   })
 
   /** An application has more settings than anything else. */
-  const limits: Readonly<Record<string, number>> = { "application-page": 44 }
+  const limits: Readonly<Record<string, number>> = { "application-page": 48 }
 
   const named = pages.map((file) => [nameOf(file), file] as const)
 

@@ -12,7 +12,7 @@ type Run = {
   readonly needs?: readonly Prerequisite[]
 }
 
-const long = (name: string) => ["scripts/reliability/run.ts", name]
+const long = (...names: readonly string[]) => ["scripts/reliability/run.ts", ...names]
 const tests = (...files: readonly string[]) => [
   ...["--bun", "vitest", "run", "--project", "reliability"],
   ...files.map((name) => `test/reliability/${name}.test.ts`),
@@ -59,8 +59,8 @@ const runs: readonly Run[] = [
   },
   {
     ids: ["R-17", "R-27"],
-    what: "ten rolling restarts of two nodes",
-    command: long("rolling"),
+    what: "twenty rolling restarts of two nodes",
+    command: long("rolling", "rolling-plain"),
     needs: ["postgres", "haproxy"],
   },
   {

@@ -57,14 +57,8 @@ const runs: Readonly<Record<string, (folder: string) => Promise<Outcome>>> = {
       await cluster.stop()
     }
   },
-  rolling: async (folder) => {
-    const { answered, refused, cut, lost, slowestStopMs } = await rollNodes(folder, { rounds: 10 })
-    const complaints = [
-      ...[...cut].map(([what, count]) => `${count} × ${what}`),
-      ...lost.map((id) => `project ${id} was acknowledged and is gone`),
-    ]
-    return { figures: { restarts: 20, answered, refused, slowestStopMs }, complaints }
-  },
+  rolling: (folder) => rolled(folder, "haproxy"),
+  "rolling-plain": (folder) => rolled(folder, "plain"),
   backup: (folder) => backUpUnderLoad(folder, 30),
   model: async () => {
     const steps = 200_000
@@ -90,6 +84,16 @@ const runs: Readonly<Record<string, (folder: string) => Promise<Outcome>>> = {
     const slow = rebuilt.ms < 60_000 ? [] : ["a rebuild of a million events takes a minute"]
     return { figures, complaints: [...audited.value, ...otherwise, ...slow] }
   },
+}
+
+async function rolled(folder: string, balancer: "haproxy" | "plain"): Promise<Outcome> {
+  const outcome = await rollNodes(folder, { rounds: 10, balancer })
+  const { answered, refused, cut, lost, slowestStopMs } = outcome
+  const complaints = [
+    ...[...cut].map(([what, count]) => `${count} × ${what}`),
+    ...lost.map((id) => `project ${id} was acknowledged and is gone`),
+  ]
+  return { figures: { restarts: 20, answered, refused, slowestStopMs }, complaints }
 }
 
 const randomMs = (from: number, to: number) => from + Math.random() * (to - from)

@@ -5,7 +5,8 @@ import { respondFault } from "../api/respond.ts"
 import type { Certificate } from "../boot/edge/certificate.ts"
 import { openSocketFile, socketError } from "../boot/edge/socket-file.ts"
 import { listenError, systemCode, systemReasons } from "../boot/start-error.ts"
-import type { Clock } from "../kernel/clock.ts"
+import { ignoreNewConnections } from "../boot/system/incoming.ts"
+import { type Clock, pause } from "../kernel/clock.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
 import {
@@ -30,6 +31,9 @@ export type Listener = {
 
 /** How long a listener that stops still answers, and tells whom it answers not to come again. */
 const partingMs = 300
+
+/** How long connections that have come are still accepted, and their first requests read. */
+const acceptMs = 100
 
 /** What stands where the listener stood, and passes on to it who is not for itself. */
 export type Front = {
@@ -98,7 +102,6 @@ export function listenHttp(
         if (isLeaving) return
         front?.stop()
         front = undefined
-        // Whoever was passed on just now has come by then.
         leaving.push(parted(clock).then(() => behind.server.stop()))
         untilDone(clock, listenAgain, lost)
       }
@@ -116,6 +119,7 @@ export function listenHttp(
     stop: async () => {
       isLeaving = true
       await parted(clock)
+      if (!isSocket) await acceptedAll(port)
       front?.stop()
       // Without force: what is in flight is answered.
       await Promise.all([...leaving, server.stop()])
@@ -124,6 +128,13 @@ export function listenHttp(
   }
 }
 
+/** Resolves when each connection that has opened is accepted, and no other opens any more. */
+async function acceptedAll(port: number): Promise<void> {
+  await ignoreNewConnections(port)
+  await pause(acceptMs)
+}
+
+/** Resolves when clients that were told to close, or were just passed on, are answered. */
 const parted = (clock: Clock) => new Promise<void>((done) => void clock.after(partingMs, done))
 
 /** RFC 9112 §9.6: a client that reads this sends nothing more on its connection. */
@@ -359,9 +370,10 @@ export function listenGrpc(app: Grpc, address: Address): Promise<Listener> {
   server.listen(address.port, address.host, () => {
     const bound = server.address()
     const port = typeof bound === "object" && bound ? bound.port : address.port
-    const stop = () => {
+    const stop = async () => {
       leaving.abort()
-      return closed(server, sessions)
+      await acceptedAll(port)
+      await closed(server, sessions)
     }
     resolve({ port, leave: () => announceClose(sessions), stop })
   })

@@ -10,10 +10,16 @@ type Kept = { answers: number; end: End }
 let answers = 0
 
 /** Asks again and again on one connection, until it is told to stop or the connection is gone. */
-function keepAsking(port: number, path: string, pauseMs: () => number): Promise<Kept> {
+function keepAsking(
+  port: number,
+  path: string,
+  pauseMs: () => number,
+  isOnce = false,
+): Promise<Kept> {
   const kept: Kept = { answers: 0, end: "refused" }
   const socket = connect(port, "127.0.0.1")
-  const ask = () => socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
+  const close = isOnce ? "Connection: close\r\n" : ""
+  const ask = () => socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${close}\r\n`)
   let rest = ""
   return new Promise((done) => {
     socket.on("connect", () => {
@@ -28,7 +34,7 @@ function keepAsking(port: number, path: string, pauseMs: () => number): Promise<
       rest = rest.slice(size)
       kept.answers++
       answers++
-      if (/^connection: close/im.test(head)) kept.end = "told to close"
+      if (isOnce || /^connection: close/im.test(head)) kept.end = "told to close"
       else void pause(pauseMs(), "the connections must not ask in step").then(ask)
     })
     socket.on("error", () => undefined)
@@ -73,3 +79,24 @@ test("connections that ask within the time of a drain are answered before they c
   expect(all.filter(({ end }) => end !== "told to close")).toEqual([])
   expect(await child.ended).toMatchObject({ code: 0 })
 })
+
+test("a connection that opens around a stop is answered, or never opens", async () => {
+  for (let stop = 0; stop < 3; stop++) {
+    const child = runProgram("leaver.ts", [])
+    const port = Number(await child.line())
+    const before = answers
+    const ends = new Map<End, number>()
+    const opening = async () => {
+      for (let last: End = "told to close"; last !== "refused"; ) {
+        last = (await keepAsking(port, "/published", () => 5, true)).end
+        ends.set(last, (ends.get(last) ?? 0) + 1)
+      }
+    }
+    const all = Array.from({ length: 30 }, opening)
+    await expect.poll(() => answers - before, { interval: 10 }).toBeGreaterThan(1000)
+    child.kill("SIGTERM")
+    await Promise.all(all)
+    expect(ends.get("lost")).toBe(undefined)
+    expect(await child.ended).toMatchObject({ code: 0 })
+  }
+}, 60_000)

@@ -1,22 +1,26 @@
-// A rolling restart of two nodes under load, behind a proxy that repeats no request.
+// Rolling restarts of two nodes under load, behind load balancers that repeat no request.
 import { describe, expect, test } from "vitest"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 import { rollNodes } from "./nodes/rolling.ts"
 
 describe.runIf(needs("postgres") && needs("haproxy"))("two nodes, restarted in turn", () => {
-  test("no call is cut in five rolling restarts, and nothing is lost", async () => {
-    const folder = temporaryFolder()
-    try {
-      const outcome = await rollNodes(folder.path, { rounds: 5 })
-      expect([...outcome.cut]).toEqual([])
-      expect(outcome.lost).toEqual([])
-      expect(outcome.answered).toBeGreaterThan(500)
-      expect(outcome.slowestStopMs).toBeGreaterThan(3000)
-      expect(outcome.slowestStopMs).toBeLessThan(10_000)
-      expect(outcome.output).toContain("because the server is stopping; it answers for 3 s")
-    } finally {
-      folder.remove()
-    }
-  }, 300_000)
+  test.each(["haproxy", "plain"] as const)(
+    "no call is cut in five rolling restarts behind %s, and nothing is lost",
+    async (balancer) => {
+      const folder = temporaryFolder()
+      try {
+        const outcome = await rollNodes(folder.path, { rounds: 5, balancer })
+        expect([...outcome.cut]).toEqual([])
+        expect(outcome.lost).toEqual([])
+        expect(outcome.answered).toBeGreaterThan(500)
+        expect(outcome.slowestStopMs).toBeGreaterThan(3000)
+        expect(outcome.slowestStopMs).toBeLessThan(10_000)
+        expect(outcome.output).toContain("because the server is stopping; it answers for 3 s")
+      } finally {
+        folder.remove()
+      }
+    },
+    300_000,
+  )
 })

@@ -16,8 +16,9 @@ export function roundRobin(port: number, { patienceMs = 60_000 } = {}): RoundRob
   const forward = async (request: Request): Promise<Response> => {
     const { pathname, search } = new URL(request.url)
     const body = await request.arrayBuffer()
-    for (const _ of ports) {
-      const next = ports[turn++ % ports.length]
+    const first = turn++
+    for (const each of ports.keys()) {
+      const next = ports[(first + each) % ports.length]
       try {
         return await fetch(`http://127.0.0.1:${next}${pathname}${search}`, {
           method: request.method,

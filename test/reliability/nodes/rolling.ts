@@ -1,11 +1,12 @@
-// Two nodes behind HAProxy that are restarted one after the other while clients go on.
-import { type ChildProcess, spawn } from "node:child_process"
+// Two nodes behind a load balancer that are restarted one after the other while clients go on.
+import { spawn } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { freePort, type Running, setUp, start } from "../../support/latchkey.ts"
 import { type Client, call, perform, type Reply, singleAssertion } from "../../support/load.ts"
 import { type Postgres, startPostgres } from "../../support/postgres.ts"
 import { needs } from "../../support/prerequisite.ts"
+import { roundRobin } from "../../support/round-robin.ts"
 import { pause, until } from "../../support/wait.ts"
 import { openClient } from "../house.ts"
 
@@ -25,22 +26,31 @@ export type RollingOutcome = {
 const writers = 12
 const readers = 12
 
+type Rolling = {
+  readonly rounds: number
+  /** HAProxy keeps connections and looks at readiness; the plain one only passes over refusals. */
+  readonly balancer: "haproxy" | "plain"
+  /** Another executable than the binary. */
+  readonly program?: string
+}
+
 /** Restarts both nodes, one after the other, so many times. */
 export async function rollNodes(
   folder: string,
-  { rounds, program }: { readonly rounds: number; readonly program?: string },
+  { rounds, balancer, program }: Rolling,
 ): Promise<RollingOutcome> {
   const postgres = startPostgres()
   const port = await freePort()
   const nodes = await nodesOn(folder, postgres, program)
-  let proxy: ChildProcess | undefined
+  let stopBalancer: (() => unknown) | undefined
   try {
     const url = `http://localhost:${port}`
     const key = await setUp(nodes.dataOf(0), url, program)
     for (const at of nodes.ports.keys()) await nodes.start(at)
-    proxy = await haproxy(folder, port, nodes.ports)
+    const open = balancer === "haproxy" ? haproxy : plain
+    stopBalancer = await open(folder, port, nodes.ports)
     const client = await openClient(url, key)
-    const crowd = startCrowd(client)
+    const crowd = startCrowd(client, balancer === "haproxy" ? 800 : 20)
     let slowestStopMs = 0
     for (let round = 0; round < rounds; round++) {
       for (const at of nodes.ports.keys()) {
@@ -63,7 +73,7 @@ export async function rollNodes(
       slowestStopMs,
     }
   } finally {
-    proxy?.kill("SIGKILL")
+    await stopBalancer?.()
     await nodes.end()
     postgres.remove()
   }
@@ -106,7 +116,7 @@ async function haproxy(
   folder: string,
   port: number,
   ports: readonly number[],
-): Promise<ChildProcess> {
+): Promise<() => unknown> {
   const servers = ports.map((each) => `  server node${each} 127.0.0.1:${each} check`)
   const file = join(folder, "haproxy.cfg")
   writeFileSync(
@@ -125,10 +135,17 @@ async function haproxy(
   child.stderr.on("data", (chunk) => (said += chunk))
   const isUp = async () => (await fetch(`http://127.0.0.1:${port}/healthz`)).ok
   await until(() => isUp().catch(() => false), { what: () => `HAProxy: ${said}` })
-  return child
+  return () => child.kill("SIGKILL")
 }
 
-function startCrowd(client: Client) {
+/** It opens a connection for each request, and sends what a node has accepted nowhere else. */
+async function plain(_: string, port: number, ports: readonly number[]): Promise<() => unknown> {
+  const { lead, stop } = roundRobin(port)
+  lead(ports)
+  return stop
+}
+
+function startCrowd(client: Client, pauseMsMax: number) {
   const cut = new Map<string, number>()
   const projects: string[] = []
   let [answered, refused, count, isOver] = [0, 0, 0, false]
@@ -160,7 +177,7 @@ function startCrowd(client: Client) {
   const loop = async (work: () => Promise<unknown>) => {
     while (!isOver) {
       await work()
-      await pause(Math.random() * 800, "connections to the nodes must be idle for some time")
+      await pause(Math.random() * pauseMsMax, "connections must be idle for some time")
     }
   }
   const working = [

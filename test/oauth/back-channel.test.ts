@@ -295,6 +295,31 @@ test("what was not delivered is counted for each application, until it arrives",
   expect(running.failed()).toEqual([])
 })
 
+test("the reason stays, also while an application is left alone", async () => {
+  await provider.addPerson("pat")
+  const client = await listening("bad")
+  const browser = browserOf(provider)
+  const { id_token } = await enter(browser, client)
+  await running.stop()
+  await leave(browser, id_token)
+  let calls = 0
+  const reactor = backChannelLogout(
+    (instance) => provider.cx({ instance }),
+    async () => {
+      calls++
+      return { status: 503, body: "" }
+    },
+  )
+  const [event] = (await provider.store.log.read(0, 10_000)).filter(
+    ({ type }) => type === "session.terminated",
+  )
+  if (!event) throw new Error("no session has ended")
+  const failure = async () => reactor.on[event.type]?.(event, "key")
+  const reason = `could not tell 1 of 1; ${client.id}: it answered with status 503`
+  for (let each = 0; each < 7; each++) await expect(failure()).rejects.toThrow(reason)
+  expect(calls).toBe(5)
+})
+
 test("the permission for a private network goes with its own address alone", async () => {
   await provider.addPerson("pat")
   const allowing = { backChannelLogoutUri: "http://nas.lan:5000/out", isBackChannelPrivate: true }

@@ -31,7 +31,11 @@ export function backChannelLogout(call: Calls, outbound: Outbound): Reactor {
     const key = `${cx.instance}/${jtiOf(notice)}`
     if (!client || told.get(key)) return
     const token = await logoutToken(cx, notice, client.clockSkewSeconds)
-    await breaker(cx, `${cx.instance}/${notice.clientId}`, () =>
+    const target = `${cx.instance}/${notice.clientId}`
+    // The page of the application shows why, also while it is left alone.
+    const rest = breaker.resting(cx, target)
+    if (rest) throw new Error(rest.error)
+    await breaker(cx, target, () =>
       send(outbound, token, {
         url: client.backChannelLogoutUri,
         isPrivate: isPrivateAllowed(cx, client),

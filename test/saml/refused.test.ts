@@ -4,9 +4,10 @@ import * as app from "../../src/domain/app/index.ts"
 import { readMetadata } from "../../src/domain/app/saml/metadata.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import type { Scope } from "../../src/kernel/context.ts"
-import { browserOf, type Provider } from "../oauth/provider.ts"
+import { browserOf, hiddenFields, type Provider } from "../oauth/provider.ts"
 import { authnRequest, redirectPath } from "./asking.ts"
 import {
+  acsUrl,
   addServiceProvider,
   createKey,
   messageIn,
@@ -53,6 +54,18 @@ test("so is one that is answered with why not", async () => {
 
 test("what a person decides, or a step on the way, is no mistake", async () => {
   await ask({ IsPassive: "true" })
+  expect(refusals()).toEqual([])
+})
+
+test("whoever cancels the sign-in goes back with RequestDenied, and no assertion", async () => {
+  const browser = browserOf(provider)
+  const at = await browser.go(redirectPath(authnRequest()))
+  expect(at.page).toContain('action="/ui/login/cancel"')
+  const body = new URLSearchParams(hiddenFields(at.page))
+  const { page: answered } = await browser.go("/ui/login/cancel", { method: "POST", body })
+  expect(answered).toContain(`action="${acsUrl}"`)
+  expect(messageIn(answered)).toContain("status:RequestDenied")
+  expect(messageIn(answered)).not.toContain("Assertion>")
   expect(refusals()).toEqual([])
 })
 

@@ -13,6 +13,7 @@ describe.runIf(present)("SimpleSAMLphp", () => {
   let service: Service
   let peer: SimpleSamlPhp
   let browser: Browser
+  let application = {}
 
   beforeAll(async () => {
     service = await openService(["--outbound-allow", "127.0.0.1,::1,localhost"])
@@ -37,9 +38,10 @@ describe.runIf(present)("SimpleSAMLphp", () => {
       name: "Intranet",
     })
     const metadataXml = Buffer.from(await textAt(peer.spMetadata)).toString("base64")
-    await service.get("CreateApplication", {
+    const { applicationId } = await service.get("CreateApplication", {
       ...{ projectId, name: "Intranet", samlConfiguration: { metadataXml } },
     })
+    application = { applicationId, projectId }
   })
   afterAll(async () => {
     await browser?.close()
@@ -96,6 +98,15 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     const page = await newPage()
     await signInHere(page)
     expect(await page.locator("pre").innerText()).toContain(owner.loginName)
+  })
+
+  test("as application maps the LDAP names of attributes by its own table", async () => {
+    const attributes = { names: "SAML_ATTRIBUTE_NAMES_OID" }
+    await service.get("UpdateApplication", { ...application, samlConfiguration: { attributes } })
+    const page = await newPage()
+    await signInHere(page)
+    const told = JSON.parse(await page.locator("pre").innerText())
+    expect(told).toMatchObject({ uid: [owner.loginName], givenName: ["ada"], sn: ["ada"] })
   })
 
   test("as application signs out of both, and comes back to its own page", async () => {

@@ -90,6 +90,7 @@ $config = [
   'technicalcontact_email' => 'admin@example.com', 'timezone' => 'UTC',
   'logging.handler' => 'file', 'logging.logfile' => 'simplesamlphp.log',
   'logging.level' => SimpleSAML\\Logger::WARNING,
+  'attributenamemapdir' => '/etc/simplesamlphp/attributemap/',
   'enable.saml20-idp' => true,
   'module.enable' => ['core' => true, 'saml' => true, 'exampleauth' => true],
   'store.type' => 'phpsession', 'session.phpsession.savepath' => '${folder}/session',
@@ -105,6 +106,7 @@ $config = [
   'application' => [
     'saml:SP', 'idp' => '${entityId}', 'privatekey' => 'own.pem', 'certificate' => 'own.crt',
     'sign.authnrequest' => true, 'sign.logout' => true, 'WantAssertionsSigned' => true,
+    'authproc' => [50 => ['class' => 'core:AttributeMap', 'oid2name']],
   ],
   'people' => [
     'exampleauth:UserPass',

@@ -80,6 +80,36 @@ test("an application of SAML is what its metadata says, to the byte", async () =
   ])
 })
 
+test("its attributes and what it enforces are shown as they were set, and stay", async () => {
+  await make(xml(named("https://sp.example.com")))
+  const settings = async () => {
+    const { enforceRequestedContext, attributes } = (await shown()).configuration.value
+    return { enforceRequestedContext, attributes }
+  }
+  expect(await settings()).toMatchObject({
+    enforceRequestedContext: false,
+    attributes: { names: 1, rolesAttribute: "", mappings: [] },
+  })
+  const mapping = (name: string, format: number, source: object) => ({ name, format, source })
+  const attributes = {
+    names: 2,
+    rolesAttribute: "groups",
+    mappings: [
+      mapping("uid", 1, { case: "userField", value: 3 }),
+      mapping("urn:badge", 2, { case: "metadataKey", value: "badge" }),
+      mapping("tier", 0, { case: "text", value: "gold" }),
+    ],
+  }
+  await change({ case: undefined }, {}, { attributes, enforceRequestedContext: true })
+  expect(await settings()).toMatchObject({ enforceRequestedContext: true, attributes })
+  await change(xml(named("urn:other")))
+  expect(await settings()).toMatchObject({ enforceRequestedContext: true, attributes })
+  const sourceless = { ...attributes, mappings: [mapping("x", 1, { case: undefined })] }
+  await refused(() => change({ case: undefined }, {}, { attributes: sourceless }), {
+    id: "app.saml_attributes_invalid",
+  })
+})
+
 test("it is found by its type and its entity id, and is no client", async () => {
   await make(xml(named("https://sp.example.com")))
   const found = async (filter: object) => {

@@ -14,6 +14,7 @@ import {
   deactivateUser,
   keysOf,
   reactivateUser,
+  relyingPartyOf,
   secondFactorsOf,
   user,
 } from "../../src/domain/user/index.ts"
@@ -471,6 +472,13 @@ test("a link registers a passkey and signs in, once", async () => {
   expect(again.response.status).not.toBe(200)
   const stranger = await browser.go("/ui/login/passkey/set?userId=nobody&codeId=1")
   expect((await browser.post(stranger, { code })).response.status).toBe(422)
+})
+
+test("the name of the instance makes the same keys with a final dot", () => {
+  const cx = provider.cx()
+  expect(relyingPartyOf(cx, "ID.example.com.")).toEqual(relyingPartyOf(cx))
+  expect(() => relyingPartyOf(cx, "id.example.com..")).toThrow(/not the instance's/)
+  expect(() => relyingPartyOf(cx, ".")).toThrow(/not the instance's/)
 })
 
 test("the pages under other domains of the instance are told to browsers", async () => {

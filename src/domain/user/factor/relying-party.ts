@@ -14,7 +14,8 @@ export type RelyingParty = { readonly id: string; readonly origins: readonly str
  */
 export function relyingPartyOf(cx: Cx, domain = ""): RelyingParty {
   const { hostname, names, origins } = known(requireInstance(cx))
-  const id = domain === "" ? hostname : domain.toLowerCase()
+  // RFC 3986 §3.2.2: a name with a final dot is the same.
+  const id = domain === "" ? hostname : domain.toLowerCase().replace(/\.$/, "")
   if (!names.includes(id)) {
     throw new Fault(
       "invalid_argument",

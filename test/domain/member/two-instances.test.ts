@@ -371,6 +371,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listProjectRoles", p1, "v1"],
   ["listApplications", {}],
   ["getApplication", { applicationId: "a1" }],
+  ["getBackChannelLogoutStatus", { projectId: "p1", applicationId: "a2" }],
   ["listClientSecrets", a1],
   ["listApplicationKeys", {}],
   ["getApplicationKey", { keyId: "k1" }],

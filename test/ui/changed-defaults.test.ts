@@ -54,6 +54,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
   "Users change their own": ["test/domain/user/self.test.ts", "can't be changed without a role"],
   "A login name left": ["test/domain/user/name.test.ts", "is reserved until it is released"],
+  "Idle HTTP connections": [
+    "test/reliability/keep-alive.test.ts",
+    "connections that were used outlive those of proxies",
+  ],
   "Stopping a node that": [
     "test/reliability/rolling-restart.test.ts",
     "no call is cut in five rolling restarts",

@@ -1,0 +1,50 @@
+// Which connections the server closes when they are idle; it takes as long as that takes.
+import { connect } from "node:net"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { type Running, temporaryFolder } from "../support/latchkey.ts"
+import { pause, until } from "../support/wait.ts"
+import { openHouse } from "./house.ts"
+
+const folder = temporaryFolder()
+let server: Running
+beforeAll(async () => {
+  server = await (await openHouse(folder.path)).start()
+})
+afterAll(async () => {
+  await server.stop()
+  folder.remove()
+})
+
+function connection() {
+  const { host, port } = new URL(server.url)
+  const socket = connect(Number(port), "127.0.0.1")
+  let [answers, isClosed] = [0, false]
+  socket.on("data", (chunk) => {
+    answers += `${chunk}`.split("HTTP/1.1 200").length - 1
+  })
+  socket.on("error", () => undefined)
+  socket.on("close", () => {
+    isClosed = true
+  })
+  return {
+    isClosed: () => isClosed,
+    ask: async (path: string) => {
+      const before = answers
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+      await until(() => answers > before || isClosed)
+      return answers > before
+    },
+    close: () => socket.destroy(),
+  }
+}
+
+test("connections that were used outlive those of proxies, others don't", async () => {
+  const paths = ["/oauth/v2/keys", "/debug/ready"]
+  const used = paths.map((path) => ({ path, ...connection() }))
+  const unused = connection()
+  for (const { ask, path } of used) expect(await ask(path)).toBe(true)
+  await pause(125_000, "Caddy keeps idle connections for two minutes, and nothing shortens that")
+  expect(unused.isClosed()).toBe(true)
+  for (const { ask, path } of used) expect([path, await ask(path)]).toEqual([path, true])
+  for (const { close } of used) close()
+}, 200_000)

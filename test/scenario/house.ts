@@ -161,6 +161,8 @@ async function listen(
   })
   const handle = apiHandler(entries)
   const server = Bun.serve({
+    // A connection that closes while idle may lose what a test sends on it just then.
+    idleTimeout: 0,
     hostname: "127.0.0.1",
     port: 0,
     fetch: async (request) =>

@@ -110,6 +110,12 @@ describe("signatures", () => {
     expect(await isBelieved(signedBy(request(), signing))).toBe(false)
   })
 
+  test("are refused with the name of an algorithm that is not accepted", async () => {
+    const algorithm = "http://www.w3.org/2000/09/xmldsig#rsa-sha1"
+    const { page } = await answerTo(signedBy(request(), { algorithm }))
+    expect(page).toContain(`must be RSA with SHA-256 or SHA-512, not ${algorithm}`)
+  })
+
   test("by a shared secret, which would be our public key of theirs, are none", async () => {
     const signed = signedBy(request())
     const confused = signed.replace(

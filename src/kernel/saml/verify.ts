@@ -128,7 +128,8 @@ function toldBy(of: Element, signature: Element, reading: Reading): Told {
   const hash = digestHashes.get(algorithmOf(one(reference, "DigestMethod")))
   if (!isSignatureAlgorithm(algorithm) || !hash) {
     const digest = algorithmOf(one(reference, "DigestMethod"))
-    throw refused(`must be RSA with SHA-256 or SHA-512, not ${algorithm} and ${digest}`)
+    const named = [algorithm, digest].map((name) => name.slice(0, namedMax) || "none")
+    throw refused(`must be RSA with SHA-256 or SHA-512, not ${named.join(" and ")}`)
   }
   const infoPrefixes = prefixesOf(method)
   const prefixes = transforms.flatMap(prefixesOf)
@@ -143,6 +144,9 @@ function toldBy(of: Element, signature: Element, reading: Reading): Told {
     digest: bytesIn(reference, "DigestValue"),
   }
 }
+
+/** Characters of what is repeated to its sender. */
+const namedMax = 100
 
 const algorithmOf = (of: Element): string => attributeOf(of, "Algorithm") ?? ""
 

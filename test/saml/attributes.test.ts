@@ -5,7 +5,7 @@ import { addAuthorization } from "../../src/domain/authorization/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { createOrganization } from "../../src/domain/org/index.ts"
 import { addRoles } from "../../src/domain/project/index.ts"
-import { setMetadata } from "../../src/domain/user/index.ts"
+import { deactivateUser, reactivateUser, setMetadata } from "../../src/domain/user/index.ts"
 import { takenNames } from "../../src/saml/response/attributes.ts"
 import { browserOf, type Provider } from "../oauth/provider.ts"
 import {
@@ -174,8 +174,13 @@ describe("a mapping", () => {
   })
 
   test("tells no metadata where its administrator may read nobody any more", async () => {
-    await set({ mappings: [badge] }, "nobody")
+    await set({ mappings: [badge] }, kimId)
+    await deactivateUser(provider.cx(), kimId)
     expect((await told()).attributes).not.toHaveProperty("badge")
+    await reactivateUser(provider.cx(), kimId)
+    expect((await told()).attributes).toHaveProperty("badge")
+    await set({ mappings: [mapped("pat", badge.source)] }, patId)
+    expect((await told()).attributes).not.toHaveProperty("pat")
   })
 
   test.each([

@@ -8,7 +8,7 @@ import {
   usualAttributes,
 } from "../../domain/app/index.ts"
 import { rolesHeld } from "../../domain/authorization/index.ts"
-import { permissionsOn, stateReader } from "../../domain/member/index.ts"
+import { isActive, permissionsOn, stateReader } from "../../domain/member/index.ts"
 import { org } from "../../domain/org/index.ts"
 import { heldMetadata, shownNames, type UserInfo, user } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -157,6 +157,9 @@ const homeOf = (cx: Cx, userId: string): string => cx.store.receipt(cx, user, us
 function mayTell(cx: Cx, { state, userId }: Described): boolean {
   const { attributesBy } = state.saml
   if (attributesBy === undefined) return false
+  // Whoever never was a user runs the server.
+  if (cx.store.state(cx, user, attributesBy).status === "absent") return true
+  if (!isActive(cx, attributesBy)) return false
   const read = { ...stateReader(cx), caller: cx.caller }
   const target = { level: "org", id: homeOf(cx, userId) } as const
   return permissionsOn(read, target, attributesBy).has("user.read")

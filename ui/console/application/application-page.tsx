@@ -15,7 +15,6 @@ import { Problems } from "./problems.tsx"
 import { authOf } from "./protocol.ts"
 import { ProxyRules } from "./proxy-rules.tsx"
 import { RefusedRequests } from "./refused.tsx"
-import { SamlAssertions } from "./saml-attributes.tsx"
 import { type Made, Secrets } from "./secrets.tsx"
 import { SignOut } from "./sign-out.tsx"
 import { Tokens } from "./tokens.tsx"
@@ -24,6 +23,7 @@ import { WaysBack } from "./ways-back.tsx"
 
 // What stands further down, or is seldom opened, is loaded once the page stands.
 const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")
+const SamlAssertions = lazyRouteComponent(() => import("./saml-attributes.tsx"), "SamlAssertions")
 
 const { getApplication, updateApplication, deleteApplication } = ApplicationService.method
 const { deactivateApplication, reactivateApplication } = ApplicationService.method
@@ -79,7 +79,9 @@ function Protocol(part: ApplicationPart) {
     return (
       <>
         {connect}
-        <SamlAssertions {...part} saml={configuration.value} />
+        <Part rows={5}>
+          <SamlAssertions {...part} saml={configuration.value} />
+        </Part>
       </>
     )
   }

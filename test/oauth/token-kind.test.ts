@@ -148,7 +148,9 @@ describe("each endpoint takes one kind of JWT", () => {
   test.each(["at+jwt", "JWT"] as const)("sign-out: id_token_hint with %s", async (typ) => {
     const at = async (kind: Kind) => {
       const hint = await tokenOf(typ, kind)
-      return (await provider.send(`/oidc/v1/endsession?id_token_hint=${hint}`)).status
+      const headers = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }
+      const path = `/oidc/v1/end_session?id_token_hint=${hint}`
+      return (await provider.send(path, { headers })).status
     }
     expect(await at("access_token")).toBe(400)
     expect(await at("id_token")).not.toBe(400)

@@ -159,7 +159,7 @@ export const samlResponse = fuzzTarget({
 const acs = "https://sp.example.com/acs"
 const found = {
   appId: "1",
-  state: {},
+  state: { saml: {} },
   provider: {
     entityId: "https://sp.example.com",
     consumers: [

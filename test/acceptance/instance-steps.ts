@@ -127,6 +127,7 @@ export const looks: readonly Step[] = [
   ["ListProjects", {}],
   ["GetApplication", { applicationId: "app" }],
   ["ListApplications", {}],
+  ["GetBackChannelLogoutStatus", app],
   ["ListClientSecrets", app],
   ["ListApplicationKeys", {}],
   [management("ListAppKeys"), older],

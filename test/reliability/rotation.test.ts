@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
 import { call } from "../support/load.ts"
 import { formIn, visit } from "../support/visitor.ts"
-import { pause } from "../support/wait.ts"
+import { pause, until } from "../support/wait.ts"
 import { openHouse } from "./house.ts"
 
 const rounds = 12
@@ -56,10 +56,11 @@ describe(`refreshed at ${rounds} kills (R-01)`, () => {
     }
     for (let round = 0; round < rounds; round++) {
       const working = chains.map((chain) => rotate(chain, refresh, complaints))
-      await pause(
-        50 + Math.random() * 450,
-        "the kill must come at any moment, which is what is tested",
-      )
+      const each = round + 2
+      await until(() => chains.every(({ tokens }) => tokens.length >= each), {
+        ...{ what: "a new token in each chain", limitMs: 30_000 },
+      })
+      await pause(Math.random() * 450, "the kill must come at any moment, which is what is tested")
       await server.stop("SIGKILL")
       await Promise.all(working)
       server = await house.start()

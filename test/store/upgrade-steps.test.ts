@@ -107,7 +107,9 @@ test("the command names each step with its number and its way back", async () =>
 
 test("the version before computes its own states and lists again", async () => {
   const later = {
-    aggregates: aggregates.map((kind) => (kind === user ? { ...user, revision: 99 } : kind)),
+    aggregates: aggregates.map((kind) =>
+      kind.stream === user.stream ? { ...kind, revision: 99 } : kind,
+    ),
     views: views.map((view) =>
       view === userView ? { ...userView, hash: "of a later version" } : view,
     ),

@@ -48,7 +48,8 @@ export const causes = {
   "hint.changed":
     "It was changed on its way, is no id_token, or the key that signed it is no longer published.",
   "hint.back_end_off":
-    "The application does not accept sign-out from its back end; its settings can turn that on.",
+    "The application does not accept sign-out from its back end. " +
+    "Turn it on under Signing out, in the application's settings.",
   "hint.no_session": "The session of the id_token is another user's.",
   "pushed.not_ours": "This is no request_uri of ours: is it cut off or encoded?",
   "pushed.other_client": "Another client has pushed it.",

@@ -56,10 +56,11 @@ async function activeAnswer(
   claims: Statement,
   { state }: AuthenticatedApp,
 ): Promise<object> {
-  const { userId, clientId, actor } = claims
+  const { userId, clientId, scopes, actor } = claims
   const told = introspectionClaims(cx, claims, state.projectId, hasGenericClaim(state))
+  const asked = { userId, clientId, scopes, actor, claims: told }
   return {
-    ...(await complemented(cx, { triggerType: 4, userId, clientId, actor, claims: told })),
+    ...(await complemented(cx, { ...asked, triggerType: 4 })),
     active: true,
     scope: claims.scopes.join(" "),
     client_id: clientId,

@@ -57,9 +57,9 @@ function claimsFor(cx: Cx, claims: Statement): object | Promise<object> {
     })
   }
   const requested = claimsAskedWith(cx, claims.grantId)?.userinfo
-  const { userId, clientId, actor } = claims
+  const { userId, clientId, scopes, actor } = claims
   const said = userinfoClaims(cx, { ...claims, requested })
-  return complemented(cx, { triggerType: 4, userId, clientId, actor, claims: said })
+  return complemented(cx, { triggerType: 4, userId, clientId, scopes, actor, claims: said })
 }
 
 /** RFC 6750 §2: a token comes in the header or in the form, never in both. */

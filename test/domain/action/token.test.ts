@@ -55,15 +55,16 @@ const claims = (body: string) => `function f0({ v1 }, api) { ${body} }`
 const set = (key: string, value: string) =>
   claims(`api.v1.claims.setClaim(${JSON.stringify(key)}, ${value})`)
 
-async function tokens(client: NewClient = jwt) {
-  const visited = await browserOf(provider).signIn(authorizePath(client.id), "pat")
+async function tokens(client: NewClient = jwt, scope?: string) {
+  const path = authorizePath(client.id, scope === undefined ? {} : { scope })
+  const visited = await browserOf(provider).signIn(path, "pat")
   const { code = "" } = answerOf(visited)
   return askToken(provider, codeFields(code), `${client.id}:${client.secret}`)
 }
 
 /** What each place tells, of one sign-in. */
-async function told(client: NewClient = jwt) {
-  const { answer } = await tokens(client)
+async function told(client: NewClient = jwt, scope?: string) {
+  const { answer } = await tokens(client, scope)
   const access = String(answer.access_token)
   const userinfo = await provider.send("/oidc/v1/userinfo", {
     headers: { authorization: `Bearer ${access}` },
@@ -227,6 +228,21 @@ test("nothing that is there is overwritten, and nothing of ours can be claimed",
   ])
 })
 
+test("scripts add no roles where the application requested those of its project", async () => {
+  const keys = ["groups", "Groups", "roles"]
+  await bound(4, [
+    claims(`for (const key of ${JSON.stringify(keys)}) api.v1.claims.setClaim(key, ["admin"])`),
+  ])
+  // Its ID tokens have no user claims, and so none of the server's own lists.
+  const { id_token, userinfo } = await told(jwt, "openid groups")
+  expect(id_token).toMatchObject({ roles: ["admin"] })
+  expect(userinfo).toMatchObject({ groups: ["editor"], roles: ["admin"] })
+  for (const each of [id_token, userinfo]) expect(each).not.toHaveProperty("Groups")
+  expect(id_token).not.toHaveProperty("groups")
+  expect(id_token[logKey]).toEqual(['key "groups" is reserved', 'key "Groups" is reserved'])
+  expect((await told(jwt, "openid")).id_token).toMatchObject({ groups: ["admin"] })
+})
+
 test("scripts add no email address or phone number, and targets do", async () => {
   const keys = ["email", "Email", "email_verified", "phone_number", "phone_number_verified"]
   await bound(5, [
@@ -276,7 +292,7 @@ describe("a script that fails", () => {
     const cx = provider.cx()
     const { consoleClientId: clientId } = provider.store.state(cx, instance, cx.instance)
     await bound(4, [refusing])
-    const asked = { triggerType: 4, userId: pat, claims: { sub: pat } } as const
+    const asked = { triggerType: 4, userId: pat, scopes: [], claims: { sub: pat } } as const
     expect(await complementClaims(cx, { ...asked, clientId })).toEqual({ sub: pat })
     await expect(complementClaims(cx, { ...asked, clientId: jwt.id })).rejects.toMatchObject({
       id: "action.refused",

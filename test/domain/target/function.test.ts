@@ -49,7 +49,10 @@ async function on(name: FunctionName, path: string, interruptOnError = true) {
 }
 
 const complement = (triggerType: 4 | 5, userId = pat, clientId = "client") =>
-  complementClaims(cx(), { triggerType, userId, clientId, claims: { sub: userId, name: "Pat" } })
+  complementClaims(cx(), {
+    ...{ triggerType, userId, clientId, scopes: ["openid"] },
+    claims: { sub: userId, name: "Pat" },
+  })
 
 test("claims are added to userinfo, logs beside them, and metadata is kept", async () => {
   receiver.answer(

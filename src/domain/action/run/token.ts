@@ -15,6 +15,8 @@ export type Complementing = {
   readonly triggerType: 4 | 5
   readonly userId: string
   readonly clientId: string
+  /** What the application requested and was granted. */
+  readonly scopes: readonly string[]
   readonly claims: Claims
   readonly actor?: unknown
 }
@@ -36,7 +38,7 @@ export function complementClaims(cx: Cx, asked: Complementing): Claims | Promise
 const functions = { 4: "preuserinfo", 5: "preaccesstoken" } as const
 
 async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise<Claims> {
-  const { userId, clientId, actor } = asked
+  const { userId, clientId, scopes, actor } = asked
   const claims: Record<string, unknown> = { ...asked.claims }
   const noted: Metadata[] = []
   await play(cx, moment, {
@@ -45,7 +47,7 @@ async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise
       data: { claims, clientId, actor, user: shownUser(cx, userId) },
     }),
     answers: answersAbout(cx, userId, moment.orgId),
-    take: (effect, script) => takeClaim(effect, { claims, script, noted, isOfOrg: true }),
+    take: (effect, script) => takeClaim(effect, { claims, script, noted, isOfOrg: true, scopes }),
     isLenient: () => isConsole(cx, clientId) || mayMend(cx, userId, moment.orgId),
   })
   const name = functions[asked.triggerType]
@@ -78,6 +80,8 @@ export type Taking = {
   readonly noted: Metadata[]
   /** Whether an organization's administrators wrote the script; targets are the instance's. */
   readonly isOfOrg: boolean
+  /** What the application was granted; absent where there is none. */
+  readonly scopes?: readonly string[]
 }
 
 /** Tokens travel in headers, which are short. */
@@ -86,14 +90,15 @@ const linesMax = 20
 const lineMax = 200
 
 /** Does to claims what a script asks for; a Fault where it can't have that. */
-export function takeClaim(effect: Effect, { claims, script, noted, isOfOrg }: Taking): void {
+export function takeClaim(effect: Effect, taking: Taking): void {
+  const { claims, script, noted, isOfOrg, scopes = [] } = taking
   const [kind, key, value] = effect
   if (kind === "metadata") noted.push(metadataIn(effect))
   else if (kind === "claimLog") log(claims, script, textIn(effect))
   else if (kind === "claim") {
     const name = textIn(effect)
-    const isContact = isOfOrg && isContactClaim(name)
-    const problem = problemOf(claims, name, value) ?? (isContact ? "is reserved" : undefined)
+    const isServers = isOfOrg && (isContactClaim(name) || isRoleClaim(name, scopes))
+    const problem = problemOf(claims, name, value) ?? (isServers ? "is reserved" : undefined)
     if (problem === undefined) claims[String(key)] = value
     else log(claims, script, `key "${key}" ${problem}`)
   } else throw effectError(`${kind} is nothing that can be done here`)
@@ -134,3 +139,14 @@ const isReserved = (key: string): boolean =>
  */
 const isContactClaim = (key: string): boolean =>
   /^(?:email|phone_number)(?:_verified)?$/.test(key.trim().toLowerCase())
+
+/**
+ * Claims by which applications decide what a user may do. Where one requested the scope of that
+ * name, the roles are those that its project grants: an organization's script can't add others
+ * where the server leaves them out, as in an ID token without user claims.
+ */
+const isRoleClaim = (key: string, scopes: readonly string[]): boolean => {
+  const name = key.trim().toLowerCase()
+  return roleScopes.has(name) && scopes.includes(name)
+}
+const roleScopes: ReadonlySet<string> = new Set(["groups", "roles"])

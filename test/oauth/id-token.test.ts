@@ -158,18 +158,21 @@ describe("aud of an ID token", () => {
   })
 
   test("of an exchange names projects to a new application only on request", async () => {
-    const exchanged = async (changes: Readonly<Record<string, string>>) => {
+    const exchanged = async (changes: Readonly<Record<string, string>>, client = fresh) => {
       const { access_token: token } = await signIn(fresh)
       const types = {
         subject_token_type: typeOf("access_token"),
         requested_token_type: typeOf("id_token"),
       }
       const asked = { grant_type: exchangeGrant, subject_token: String(token), ...types }
-      const basic = basicOf(fresh.id, fresh.secret)
+      const basic = basicOf(client.id, client.secret)
       const { answer } = await askToken(provider, { ...asked, ...changes }, basic)
       return decodeJwt(String(answer.access_token)).aud
     }
     expect(await exchanged({})).toBe(fresh.id)
+    // Clients that compare `aud` alone must not take the ID token of another one for theirs.
+    const gateway = await provider.addClient({ grantTypes: ["token_exchange"] })
+    expect(await exchanged({}, gateway)).toEqual([fresh.id, provider.projectId])
     const audience = `${fresh.id} ${provider.projectId}`
     expect(await exchanged({ audience })).toEqual([fresh.id, provider.projectId])
   })

@@ -1,4 +1,3 @@
-import { findClient, type OidcApp } from "../../domain/app/index.ts"
 import { addExchange, exchange } from "../../domain/grant/index.ts"
 import { about, because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -45,7 +44,7 @@ export const tokenExchange: Grant = {
     const wide = audienceFor(cx, appId, { subject, parameters })
     const narrowed = narrow({ audience: wide, clientId, userId })
     const isIdToken = type === tokenTypes.idToken
-    const audience = isIdToken ? idTokenAudience(cx, state, { narrowed, parameters }) : narrowed
+    const audience = isIdToken ? idTokenAudience(application, { narrowed, parameters }) : narrowed
     const notAfter = Math.min(subject.expires, actor?.expires ?? subject.expires)
     const step = await cx.store.transact(cx, (tx) =>
       addExchange(tx, {
@@ -205,16 +204,18 @@ type Of = { readonly subject: SubjectToken; readonly parameters: Parameters }
 
 type Narrowed = { readonly narrowed: readonly string[]; readonly parameters: Parameters }
 
-/** An ID token that is for its client alone names projects only where the request does. */
+/**
+ * An ID token that is for its client alone names others only where the request does. Where the
+ * exchanged token is not for the client, it names all of them: the ID of another client alone would
+ * make it pass for one that was issued to that client.
+ */
 function idTokenAudience(
-  cx: Cx,
-  { oidc }: OidcApp,
+  { clientId, state }: AuthenticatedApp,
   { narrowed, parameters }: Narrowed,
 ): readonly string[] {
   const isNamed = parameters.has("audience") || parameters.has("resource")
-  if (isNamed || !isForClientAlone(oidc)) return narrowed
-  const clients = narrowed.filter((id) => findClient(cx, id) !== undefined)
-  return clients.length > 0 ? clients : narrowed
+  const isAlone = !isNamed && state.kind === "oidc" && isForClientAlone(state.oidc)
+  return isAlone && narrowed.includes(clientId) ? [clientId] : narrowed
 }
 
 /** RFC 8693 §4.1: who acts now, and who acted before; that is never forgotten. */

@@ -101,7 +101,8 @@ export function isPrivateNetwork(address: string): boolean {
 export const isInternalAddress = (address: string): boolean =>
   isPrivateNetwork(address) ||
   isLoopback(address) ||
-  (isShared(address) && !isSharedMetadata(address))
+  // Only as IPv4: IPv6 that maps one is another spelling of what may be an address of our own.
+  (isIP(address) === 4 && isShared(address) && !isSharedMetadata(address))
 
 const isShared = within("100.64.0.0/10")
 const isSharedMetadata = within("100.100.100.200/32")

@@ -79,9 +79,12 @@ export function languageOf(text: string): string {
   return text
 }
 
-/** The template of a link that a mail carries: the address of a page, with places to fill in. */
+/**
+ * The template of a link that a mail carries: the address of a page, with places to fill in. To
+ * some programs a backslash is a slash, to others a part of the user name before the host.
+ */
 export function urlTemplateOf(text: string): string {
-  if (text !== "" && !/^https?:\/\/[^\s<>"]{1,200}$/.test(text)) {
+  if (text !== "" && !/^https?:\/\/[^\s<>"\\]{1,200}$/.test(text)) {
     throw refusedError("url_template", "must be an http or https address")
   }
   return text

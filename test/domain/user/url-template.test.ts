@@ -87,6 +87,34 @@ describe("a link of an administrator's in a message to an address that nobody ha
     await ways.createInviteCode?.(id, page)
   })
 
+  const escaping = [
+    "/oidc/v1/end_session?post_logout_redirect_uri=https://shop.test/&state={{.Code}}",
+    "/ui/../oauth/v2/authorize?prompt=none&state={{.Code}}",
+    "/ui/{{.Nothing}}../oidc/v1/end_session?state={{.Code}}",
+    "/ui/{{.DisplayName}}/oidc/v1/end_session?state={{.Code}}",
+    "/ui/../{{.UserID}}/v1/end_session?state={{.Code}}",
+    "/ui/%2E%2E/{{.UserID}}/v1/end_session?state={{.Code}}",
+    "/{{.UserID}}/v1/end_session?state={{.Code}}",
+    "/{{.DisplayName}}/v1/end_session?state={{.Code}}",
+    "/saml/v2/SLO?RelayState={{.Code}}",
+    "\\@shop.test/?c={{.Code}}",
+  ]
+  const addresses = escaping.map((path) => `https://id.example.com${path}`)
+  const inHost = ["https://{{.Code}}.example.com/ui/", "https://{{.UserID}}.example.com/ui/"]
+  test.each([...addresses, ...inHost])(
+    "is refused where it can lead elsewhere: %s",
+    async (url) => {
+      const asked = ways.createInviteCode?.(await guest(), url)
+      const id = /^user\.url_template_(?:unverified|invalid)$/
+      await expect(asked).rejects.toMatchObject({ id: expect.stringMatching(id) })
+    },
+  )
+
+  test("is sent with an ID and the code in the path", async () => {
+    const page = "https://id.example.com/ui/verify/{{.UserID}}/{{.Code}}?o={{.OrgID}}"
+    await ways.createInviteCode?.(await guest(), page)
+  })
+
   test("is sent for an administrator whose permission is on the instance", async () => {
     const userId = await guest()
     await estate.as("owner", "createInviteCode", { userId, verification: sendCode(page) })

@@ -124,6 +124,7 @@ describe("an address that an administrator calls verified", () => {
 
   const foreign = "https://evil.test/?u={{.UserID}}&c={{.Code}}"
   const redirecting = "https://id.example.com/oauth/v2/authorize?prompt=none&state={{.Code}}"
+  const leaving = "https://id.example.com/ui/{{.Nothing}}../oidc/v1/end_session?state={{.Code}}"
   const own = "https://id.example.com/ui/v2/login/verify?u={{.UserID}}&c={{.Code}}"
 
   test.each([
@@ -131,9 +132,13 @@ describe("an address that an administrator calls verified", () => {
     ["stranger", redirecting, false],
     ["stranger", "https://id.example.com:8443/ui/{{.Code}}", false],
     ["stranger", own, true],
+    ["stranger", "https://id.example.com/ui/verify/{{.Code}}", true],
+    ["stranger", leaving, false],
     ["owner", foreign, true],
   ] as const)("is no proof if the code is in a link of theirs: %s, %s", async (who, link, is) => {
     await proveDomain("org2", "evil.test")
+    // The administrator may send links to all hosts of a domain that the organization has proven.
+    await proveDomain("org2", "example.com")
     const verification = { case: "sendCode", value: { urlTemplate: link } }
     const { id } = await create(who, "org2", { email: { email, verification }, phone: undefined })
     const verificationCode = await sentCode(id, "email")

@@ -5,7 +5,13 @@ import { isKnownHost, requireInstance } from "../../instance/index.ts"
 import { newCode } from "../../policy/index.ts"
 import { urlTemplateOf } from "../field.ts"
 import { byUser, type Verifier, verifierFrom } from "../verifier.ts"
-import { mustLeadToTrustedPage, type Recipient, recipientOf } from "./url-template.ts"
+import {
+  isAtInstance,
+  mustLeadToTrustedPage,
+  pageOfTemplate,
+  type Recipient,
+  recipientOf,
+} from "./url-template.ts"
 
 /** A verification code, sealed for the mail that carries it, or also returned to the caller. */
 export type NewCode = {
@@ -93,7 +99,7 @@ const linkKeyLength = 22
 export function mustBeModest(cx: Cx, id: string, { returned, urlTemplate }: Wish): void {
   if (!isAmongCallers(cx, id)) return
   if (returned) throw returnedError()
-  if (urlTemplate === "" || cx.holds?.("user.write") || leadsHere(cx, urlTemplate)) return
+  if (urlTemplate === "" || cx.holds?.("user.write") || isAtInstance(cx, urlTemplate)) return
   throw new Fault(
     "permission_denied",
     "user.url_template_foreign",
@@ -103,19 +109,13 @@ export function mustBeModest(cx: Cx, id: string, { returned, urlTemplate }: Wish
 
 type Wish = Pick<NewCode, "returned" | "urlTemplate">
 
-/** Places to fill in have none in the host. */
-function leadsHere(cx: Cx, urlTemplate: string): boolean {
-  const url = URL.parse(urlTemplate)
-  return url !== null && isKnownHost(cx, url.hostname)
-}
-
 /**
  * Whether a link opens a page of the instance itself. A code in any other link reaches whoever runs
  * the page, so it doesn't prove that the user read the message. Protocol endpoints are excluded:
  * they redirect to clients and send parameters such as `state` there.
  */
 function isOwnPage(cx: Cx, urlTemplate: string): boolean {
-  const url = URL.parse(urlTemplate)
+  const url = pageOfTemplate(urlTemplate)
   if (!url?.pathname.startsWith("/ui/") || !isKnownHost(cx, url.hostname)) return false
   const own = new URL(requireInstance(cx).publicUrl)
   return url.hostname === own.hostname ? url.origin === own.origin : url.port === ""

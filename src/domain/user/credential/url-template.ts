@@ -22,6 +22,36 @@ export function recipientOf(cx: Cx, userId: string, channel: "email" | "sms" = "
   return { orgId, address: channel === "sms" ? (state.phone?.number ?? "") : state.email.address }
 }
 
+/**
+ * The page that a link template opens; undefined where values that are filled in can decide that.
+ * Administrators choose names and IDs: one that is empty or ".." in a path, or the first part of
+ * it, leads to another page.
+ */
+export function pageOfTemplate(urlTemplate: string): URL | undefined {
+  const [page = ""] = urlTemplate.split(/[?#]/)
+  const filled = page.replace(harmless, "id")
+  return /\{\{|\/(?:\.|%2e)/i.test(filled) ? undefined : (URL.parse(filled) ?? undefined)
+}
+
+/**
+ * In a path: a code, which the server made. Behind the first part of the path: IDs, which are never
+ * empty.
+ */
+const harmless =
+  /(?<=\/\/[^/]+\/.*)\{\{\.Code\}\}|(?<=\/\/[^/]+\/[^/]+\/.*)\{\{\.(?:UserID|OrgID)\}\}/g
+
+/**
+ * Protocol endpoints and callbacks of the instance: they redirect to clients and send parameters
+ * such as `state` there.
+ */
+const redirecting = /^\/(?:oauth|oidc|saml|idps|forward-auth)\//
+
+/** Whether a link template opens a page at a host of the instance, which leads nowhere else. */
+export function isAtInstance(cx: Cx, urlTemplate: string): boolean {
+  const page = pageOfTemplate(urlTemplate)
+  return page !== undefined && isKnownHost(cx, page.hostname) && !redirecting.test(page.pathname)
+}
+
 type Delivery = Recipient & { readonly urlTemplate: string }
 
 /**
@@ -35,7 +65,7 @@ export function mustLeadToTrustedPage(cx: Cx, userId: string, delivery: Delivery
   if (isAmongCallers(cx, userId) && !cx.holds?.("user.write")) return
   const { hostname = "" } = URL.parse(urlTemplate) ?? {}
   const isTrusted =
-    isKnownHost(cx, hostname) ||
+    isAtInstance(cx, urlTemplate) ||
     isInProvenDomain(cx, hostname, orgId) ||
     verifierFrom(cx).by === "instance" ||
     isOnlyOrg(cx) ||
@@ -44,7 +74,7 @@ export function mustLeadToTrustedPage(cx: Cx, userId: string, delivery: Delivery
   throw new Fault(
     "failed_precondition",
     "user.url_template_unverified",
-    "url_template must lead to a domain of this instance, or to one that the organization has " +
+    "url_template must lead to a page of this instance, or to a domain that the organization has " +
       "proven, because the address is not verified for the whole instance; verify the domain, or " +
       "have an instance administrator add it to the trusted domains",
   )

@@ -1,3 +1,4 @@
+import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Found, Page } from "../../kernel/page.ts"
 import {
@@ -92,7 +93,8 @@ function note(tx: Transaction, shown: Omit<UseEvent["data"], "projectId">): void
 
 /**
  * Notes that an application reads the claims of one of its users, at most once a week for all of
- * them, on the conditions of `noteUse`.
+ * them, on the conditions of `noteUse`. Where nothing can be saved, claims can still be read: the
+ * note is tried again later.
  */
 export async function noteClaimsRead(cx: Cx, userId: string, appId: string): Promise<void> {
   const known = lastReads(cx)
@@ -100,11 +102,18 @@ export async function noteClaimsRead(cx: Cx, userId: string, appId: string): Pro
   const last = known.get(appId) ?? cx.store.get(cx, lastRead, { appId })?.time ?? 0
   known.set(appId, last)
   if (now < last + week || !requireInstance(cx).oidc.tokenAudit.people) return
-  await cx.store.transact(cx, (tx) => note(tx, { userId, appId, claimsRead: true }))
+  // Before the step: of the requests that come meanwhile, none notes it once more.
   known.set(appId, now)
+  try {
+    await cx.store.transact(cx, (tx) => note(tx, { userId, appId, claimsRead: true }))
+  } catch (cause) {
+    known.set(appId, now - week + retryMs)
+    if (!(cause instanceof Fault && cause.code === "unavailable")) throw cause
+  }
 }
 
 const week = 7 * day
+const retryMs = 60_000
 
 /** By the id of the application, ms UTC; every request for claims asks. */
 const lastReads = ofInstance(() => lru<number>(4096))

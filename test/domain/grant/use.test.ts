@@ -1,11 +1,12 @@
 // Who has used which application, by the tokens that they got.
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { removeApplication } from "../../../src/domain/app/index.ts"
 import { shares } from "../../../src/domain/grant/api.ts"
 import { changeOidcSettings } from "../../../src/domain/instance/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import type { Scope } from "../../../src/kernel/context.ts"
+import { Fault } from "../../../src/kernel/fault.ts"
 import { post, signedIn, tokensOf, userinfo } from "../../oauth/must.ts"
 import { askToken, type NewClient, openProvider, type Provider } from "../../oauth/provider.ts"
 import { ask } from "../../support/ask.ts"
@@ -178,6 +179,28 @@ test("reading the claims is noted once a week for an application, and stopping s
   provider.clock.advance(15 * day)
   await signIn(asking, "openid profile")
   expect((await shown(asking)).isUnread).toBe(true)
+})
+
+test("requests for claims at the same moment note one reading", async () => {
+  const { access_token: token } = await signIn(client, "openid profile")
+  const before = await noted()
+  const answers = await Promise.all(Array.from({ length: 5 }, () => userinfo(provider, token)))
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  expect(await noted()).toBe(before + 1)
+})
+
+test("claims are read while nothing can be saved, and that is noted later", async () => {
+  const { access_token: token } = await signIn(client, "openid profile")
+  const before = await noted()
+  const full = new Fault("unavailable", "store.disk_full", "the disk is full")
+  const saving = vi.spyOn(provider.store, "transact").mockRejectedValue(full)
+  const whileFull = await userinfo(provider, token)
+  expect(saving).toHaveBeenCalled()
+  saving.mockRestore()
+  expect([whileFull.status, await noted()]).toEqual([200, before])
+  provider.clock.advance(60_000)
+  expect((await userinfo(provider, token)).status).toBe(200)
+  expect(await noted()).toBe(before + 1)
 })
 
 test("what uses show of an application is for those who may read it", async () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs"
+import { closeSync, existsSync, openSync, readSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { systemClock } from "../../kernel/clock.ts"
 import { type Code, Fault } from "../../kernel/fault.ts"
@@ -47,9 +47,9 @@ async function inProcess(
   })
   let exceeded: Fault | undefined
   const begun = performance.now()
+  const cost = costMeter(child.pid)
   const look = () => {
-    const cost = { ...costOf(child.pid), waitedMs: performance.now() - begun }
-    exceeded = excessOf(cost, budget)
+    exceeded = excessOf({ ...cost.now(), waitedMs: performance.now() - begun }, budget)
     if (exceeded) child.kill("SIGKILL")
     else timer = systemClock.after(lookMs, look)
   }
@@ -61,6 +61,7 @@ async function inProcess(
     throw code === refusedCode ? refusalIn(written) : unreadableError()
   } finally {
     timer.stop()
+    cost.close()
   }
 }
 
@@ -79,12 +80,36 @@ function excessOf(
 /** proc(5): clock ticks are a hundredth of a second everywhere on Linux, pages are 4 kB or more. */
 const [tickMs, pageBytes] = [10, 4096]
 
-/** What a process has cost; nothing once it has ended, or where the system doesn't say. */
-function costOf(pid: number): Cost {
+type CostMeter = {
+  /** What the process has cost; nothing once it has ended, or where the system doesn't say. */
+  readonly now: () => Cost
+  readonly close: () => void
+}
+
+const statBytes = 4096
+
+/** Opened once: where descriptors run out, none could be had to look with. */
+export function costMeter(pid: number): CostMeter {
   const file = `/proc/${pid}/stat`
-  if (!existsSync(file)) return {}
+  if (!existsSync(file)) return { now: () => ({}), close: () => undefined }
+  const descriptor = openSync(file, "r")
+  return { now: () => costIn(statOf(descriptor)), close: () => closeSync(descriptor) }
+}
+
+function statOf(descriptor: number): string {
+  const text = Buffer.alloc(statBytes)
+  try {
+    return text.toString("latin1", 0, readSync(descriptor, text, 0, statBytes, 0))
+  } catch (cause) {
+    if (Object(cause).code === "ESRCH") return ""
+    throw cause
+  }
+}
+
+function costIn(stat: string): Cost {
+  if (stat === "") return {}
   // The name of the program stands in brackets, and may have any characters.
-  const fields = readFileSync(file, "utf8").split(") ").at(-1)?.split(" ") ?? []
+  const fields = stat.split(") ").at(-1)?.split(" ") ?? []
   const [user, system, pages] = [fields[11], fields[12], fields[21]]
   return { workMs: (Number(user) + Number(system)) * tickMs, memory: Number(pages) * pageBytes }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { pictureApart } from "../../../src/domain/asset/picture.ts"
+import { costMeter, pictureApart } from "../../../src/domain/asset/picture.ts"
 import { svgApart } from "../../../src/domain/asset/svg-thread.ts"
 import { decodePicture } from "../../../src/kernel/picture/decode.ts"
 import { fitsWildcards } from "../../../src/kernel/text/wildcard.ts"
@@ -40,6 +40,16 @@ test.each([
   const ended = pictureApart(picture, avatar, "1/1", budget)
   await expect(ended).rejects.toMatchObject({ id: "asset.too_costly" })
   expect(await pictureApart(sent(onePixel), avatar, "1/1")).toMatchObject({ type: "webp" })
+})
+
+test("what a process costs is read while it runs, and is nothing once it has ended", async () => {
+  const child = Bun.spawn(["cat"], { stdin: "pipe" })
+  const cost = costMeter(child.pid)
+  expect(cost.now()).toMatchObject({ memory: expect.any(Number) })
+  await child.stdin.end()
+  await child.exited
+  expect(cost.now()).toEqual({})
+  cost.close()
 })
 
 /** Half of what a picture may cost. */

@@ -84,8 +84,10 @@ export function isExposed(application: Redirecting, uri: string, issuer: string)
 
 // Hosts as `URL` writes them: in small letters, IPv4 as four decimals, IPv6 shortened in brackets.
 
-/** RFC 8252 §7.3 and §8.3: the loopback interface, by address or by its usual name. */
-/** Whether a host of a URL is this machine. */
+/**
+ * Whether a host of a URL is this machine: the loopback interface, by address or by its usual name
+ * (RFC 8252 §7.3 and §8.3).
+ */
 export const isLoopback = (host: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(host)
 
 /**

@@ -13,9 +13,9 @@ export const logLevels = ["trace", "debug", "info", "warning", "error", "fatal"]
 export const logFormats = ["text", "json"] as const
 /** Where certificates come from that nobody has to look after. */
 export const tlsKinds = ["acme", "internal"] as const
-/** How an authority is shown that a name leads here. */
+/** Which ciphers of TLS 1.2 are accepted. */
 export const tlsCipherKinds = ["strict", "compatible"] as const
-
+/** How an authority is shown that a name leads here. */
 export const acmeChallenges = ["http-01", "tls-alpn-01"] as const
 
 /** Where each key may be given (every key in the environment), and what it means to the reader. */

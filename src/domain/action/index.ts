@@ -19,7 +19,7 @@ export {
   noteScripted,
   type Scene,
 } from "./run/sign-in.ts"
-export { type Complementing, complementClaims } from "./run/token.ts"
+export { type Complementing, complementClaims, type Replaceable } from "./run/token.ts"
 export { actionsOf } from "./view.ts"
 
 /** What this module is to the whole. */

@@ -57,10 +57,19 @@ async function activeAnswer(
   { state }: AuthenticatedApp,
 ): Promise<object> {
   const { userId, clientId, scopes, actor } = claims
-  const told = introspectionClaims(cx, claims, state.projectId, hasGenericClaim(state))
-  const asked = { userId, clientId, scopes, actor, claims: told }
+  const { projectId } = state
+  const told = introspectionClaims(cx, claims, projectId, hasGenericClaim(state))
+  const asked = {
+    triggerType: 4,
+    userId,
+    clientId,
+    scopes,
+    actor,
+    claims: told,
+    projectId,
+  } as const
   return {
-    ...(await complemented(cx, { ...asked, triggerType: 4 })),
+    ...(await complemented(cx, asked)),
     active: true,
     scope: claims.scopes.join(" "),
     client_id: clientId,

@@ -19,7 +19,18 @@ export type Complementing = {
   readonly scopes: readonly string[]
   readonly claims: Claims
   readonly actor?: unknown
+  /** Absent: nothing that is there can be set. */
+  readonly replaceable?: () => Replaceable
 }
+
+/** Claims that can be set once although they are there. */
+export type Replaceable = {
+  readonly names: readonly string[]
+  /** Whether scripts of the user's organization can do that; otherwise only targets. */
+  readonly byScripts: boolean
+}
+
+const nothing: Replaceable = { names: [], byScripts: false }
 
 /**
  * The claims with what the scripts of the user's organisation add, and then the targets of the
@@ -41,13 +52,16 @@ async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise
   const { userId, clientId, scopes, actor } = asked
   const claims: Record<string, unknown> = { ...asked.claims }
   const noted: Metadata[] = []
+  const { names, byScripts } = asked.replaceable?.() ?? nothing
+  const replaceable = new Set(names)
+  const ofScript = { noted, isOfOrg: true, ...(byScripts ? { replaceable } : { scopes }) }
   await play(cx, moment, {
     input: () => ({
       shape: "token",
       data: { claims, clientId, actor, user: shownUser(cx, userId) },
     }),
     answers: answersAbout(cx, userId, moment.orgId),
-    take: (effect, script) => takeClaim(effect, { claims, script, noted, isOfOrg: true, scopes }),
+    take: (effect, script) => takeClaim(effect, { claims, script, ...ofScript }),
     isLenient: () => isConsole(cx, clientId) || mayMend(cx, userId, moment.orgId),
   })
   const name = functions[asked.triggerType]
@@ -56,7 +70,7 @@ async function complement(cx: Cx, moment: Moment, asked: Complementing): Promise
     more: () => ({ userinfo: claims, application: { client_id: clientId }, actor }),
     take: (said) => {
       noted.push(...said.metadata)
-      const taking = { claims, script: { name }, noted, isOfOrg: false }
+      const taking = { claims, script: { name }, noted, isOfOrg: false, replaceable }
       for (const effect of effectsOf(said)) takeClaim(effect, taking)
     },
   })
@@ -80,8 +94,10 @@ export type Taking = {
   readonly noted: Metadata[]
   /** Whether an organization's administrators wrote the script; targets are the instance's. */
   readonly isOfOrg: boolean
-  /** What the application was granted; absent where there is none. */
+  /** What the application was granted, where none of its role claims can be set; else absent. */
   readonly scopes?: readonly string[]
+  /** Names of claims that can be set although they are there; one that is set is taken out. */
+  readonly replaceable?: Set<string>
 }
 
 /** Tokens travel in headers, which are short. */
@@ -98,16 +114,22 @@ export function takeClaim(effect: Effect, taking: Taking): void {
   else if (kind === "claim") {
     const name = textIn(effect)
     const isServers = isOfOrg && (isContactClaim(name) || isRoleClaim(name, scopes))
-    const problem = problemOf(claims, name, value) ?? (isServers ? "is reserved" : undefined)
-    if (problem === undefined) claims[String(key)] = value
-    else log(claims, script, `key "${key}" ${problem}`)
+    const problem = problemOf(taking, name, value) ?? (isServers ? "is reserved" : undefined)
+    if (problem === undefined) {
+      claims[String(key)] = value
+      taking.replaceable?.delete(name)
+    } else log(claims, script, `key "${key}" ${problem}`)
   } else throw effectError(`${kind} is nothing that can be done here`)
 }
 
 /** Why a claim can't be set; undefined where it can. */
-function problemOf(claims: Claims, key: string, value: unknown): string | undefined {
+function problemOf(
+  { claims, replaceable }: Taking,
+  key: string,
+  value: unknown,
+): string | undefined {
   if (isReserved(key)) return "is reserved"
-  if (Object.hasOwn(claims, key)) return "already exists"
+  if (Object.hasOwn(claims, key) && !replaceable?.has(key)) return "already exists"
   const json = JSON.stringify(value)
   if (json === undefined) return "has no value"
   return json.length > claimMax ? `has more than ${claimMax} characters` : undefined

@@ -1,0 +1,63 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
+import { createOrganization } from "../../src/domain/org/index.ts"
+import { changeProject, createProject } from "../../src/domain/project/index.ts"
+import { complemented } from "../../src/oauth/token/claims/complement.ts"
+import { bind } from "../domain/action/bound.ts"
+import { type NewClient, openProvider, type Provider } from "./provider.ts"
+
+let provider: Provider
+let client: NewClient
+let foreign: NewClient
+let pat: string
+beforeAll(async () => {
+  provider = await openProvider()
+  const cx = provider.cx()
+  await createOrganization(cx, "org2", { name: "Globex" })
+  await createProject(cx, "foreign", { orgId: "org2", name: "foreign" })
+  client = await provider.addClient()
+  foreign = await provider.addClient({}, "foreign")
+  pat = await provider.addPerson("pat")
+})
+afterAll(() => provider.close())
+
+let unbind: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const each of unbind.splice(0)) await each()
+})
+
+/** What becomes of the list of roles of a user whose organization's scripts set the claim. */
+async function told(clientId: string, values: readonly string[], projectId?: string) {
+  const scripts = values.map(
+    (value, at) =>
+      `function f${at}(ctx, api) { api.v1.claims.setClaim("groups", ${JSON.stringify([value])}) }`,
+  )
+  unbind.push(await bind(provider, { flowType: 2, triggerType: 4, scripts }))
+  const claims = { sub: pat, groups: ["editor"] }
+  const asked = { triggerType: 4, userId: pat, clientId, claims } as const
+  return complemented(provider.cx(), { ...asked, ...(projectId !== undefined && { projectId }) })
+}
+
+const log = (name: string) => ({
+  [`urn:core:iam:action:${name}:log`]: ['key "groups" already exists'],
+})
+
+test("a script of the project's organization sets the list that a scope returns, once", async () => {
+  expect(await told(client.id, ["wheel", "other"])).toEqual({
+    ...{ sub: pat, groups: ["wheel"] },
+    ...log("f1"),
+  })
+})
+
+test("a script gives no roles on a project of another organization", async () => {
+  const kept = { sub: pat, groups: ["editor"], ...log("f0") }
+  expect(await told(foreign.id, ["wheel"])).toEqual(kept)
+  // An API of that organization asks about a token of the first one's application.
+  await unbind.pop()?.()
+  expect(await told(client.id, ["wheel"], "foreign")).toEqual(kept)
+})
+
+test("a script does not replace the list that the project turns on", async () => {
+  const { projectId } = provider
+  await changeProject(provider.cx(), projectId, { groupsClaim: "groups" })
+  expect(await told(client.id, ["wheel"])).toMatchObject({ groups: ["editor"] })
+})

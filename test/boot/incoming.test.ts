@@ -42,7 +42,7 @@ describe.runIf(process.platform === "linux")("a port that is about to close", ()
       const [port, other] = [serve(host), serve(host)]
       const before = connection(port, host)
       await before.ask()
-      await ignoreNewConnections(port)
+      expect(await ignoreNewConnections(port)).toBe(true)
       const late = connection(port, host)
       const elsewhere = connection(other, host)
       await until(elsewhere.isOpen)
@@ -51,4 +51,12 @@ describe.runIf(process.platform === "linux")("a port that is about to close", ()
       await before.ask()
     },
   )
+
+  test("takes connections as before where the system library can't be loaded", async () => {
+    const port = serve("127.0.0.1")
+    expect(await ignoreNewConnections(port, () => "/nonexistent/libc.so")).toBe(false)
+    const late = connection(port, "127.0.0.1")
+    await until(late.isOpen)
+    await late.ask()
+  })
 })

@@ -7,14 +7,27 @@ import { systemLibrary } from "./library.ts"
  * closes resets connections that have come and that nobody has accepted yet, and their clients
  * can't know whether the request was read. After this none comes: clients try again by themselves,
  * and then find the port closed, or the next process. Connections that exist are not affected.
- * Where the kernel has no such filter the port closes as it would without this.
+ * Returns false where the system doesn't let this be done; the port then closes as it would without
+ * this, because no stop may fail for that.
  */
-export async function ignoreNewConnections(port: number): Promise<void> {
-  if (process.platform !== "linux") return
+export async function ignoreNewConnections(
+  port: number,
+  library: () => string = systemLibrary,
+): Promise<boolean> {
+  if (process.platform !== "linux") return false
+  try {
+    return await attachFilterAt(port, library)
+  } catch {
+    // No library, no folder of descriptors, or none left to list them with.
+    return false
+  }
+}
+
+async function attachFilterAt(port: number, library: () => string): Promise<boolean> {
   const listening = listenersAt(port)
-  if (listening.length === 0) return
+  if (listening.length === 0) return false
   const { dlopen, ptr } = await import("bun:ffi")
-  const { symbols, close } = dlopen(systemLibrary(), {
+  const { symbols, close } = dlopen(library(), {
     setsockopt: { args: ["int", "int", "int", "ptr", "u32"], returns: "int" },
   })
   // struct sock_fprog: the count, and where the instructions are.
@@ -22,10 +35,11 @@ export async function ignoreNewConnections(port: number): Promise<void> {
   program.writeUInt16LE(instructions.length, 0)
   const code = Buffer.concat(instructions)
   program.writeBigUInt64LE(BigInt(ptr(code)), 8)
-  for (const descriptor of listening) {
-    symbols.setsockopt(descriptor, socketLevel, attachFilter, ptr(program), program.length)
-  }
+  const results = listening.map((descriptor) =>
+    symbols.setsockopt(descriptor, socketLevel, attachFilter, ptr(program), program.length),
+  )
   close()
+  return results.every((result) => result === 0)
 }
 
 const socketLevel = 1

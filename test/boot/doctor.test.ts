@@ -67,7 +67,7 @@ describe("the public address", () => {
 
   test.each([
     ["expired", ["127.0.0.1.nip.io"], -2, /^wrong tls: the certificate has expired \(/],
-    ["of another host", ["mail.example.com"], 9, /^wrong tls: the certificate is of .*mail\.exam/],
+    ["of another host", ["mail.example.com"], 9, /^wrong tls: the certificate is for .*mail\.exam/],
     ["from a stranger", ["localhost"], 9, /^wrong tls: this machine does not trust the cert/],
   ])("has a certificate that is %s", async (_, names, days, expected) => {
     const folder = temporaryFolder()

@@ -85,8 +85,8 @@ function judged(socket: TLSSocket, host: string, now: number): Finding {
   const isOther = checkServerIdentity(host, certificate) !== undefined
   if (isOther) {
     const names = certificate.subjectaltname ?? certificate.subject?.CN ?? "no host"
-    const todo = `have the proxy use a certificate of ${host}`
-    return wrong("tls", `the certificate is of ${names}`, todo)
+    const todo = `have the proxy use a certificate for ${host}`
+    return wrong("tls", `the certificate is for ${names}`, todo)
   }
   if (!socket.authorized) {
     const because = String(socket.authorizationError ?? "unknown")

@@ -12,7 +12,7 @@ export function browserOf(send: Send, { token, origin }: { token: string; origin
   const cookies = new Map<string, string>()
 
   async function go(url: string, init: RequestInit = {}, hops = 0): Promise<Page> {
-    if (hops > hopsMax) throw new Error(`${url} redirects again and again`)
+    if (hops > hopsMax) throw new Error(`too many redirects, the last to ${url}`)
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ")
     const headers = {
       ...{ accept: "text/html", "accept-language": "en", origin, cookie },

@@ -89,7 +89,7 @@ async function signIn(
   const first = await browser.get(`${found.authorization_endpoint}?${query}`)
   const last = await throughPages(browser, first, { user, now, at })
   const back = new URL(last.url).searchParams
-  if (back.get("state") !== state) throw new Error("the state does not come back")
+  if (back.get("state") !== state) throw new Error("the answer has another state")
   const code = back.get("code")
   if (code === null) throw new Error(`${back.get("error")}: ${back.get("error_description")}`)
   at("the token endpoint")
@@ -109,7 +109,7 @@ async function signIn(
   const info = await request(found.userinfo_endpoint, userinfo, {
     authorization: `Bearer ${access_token}`,
   })
-  if (info.sub !== user.id) throw new Error("it answers for somebody else")
+  if (info.sub !== user.id) throw new Error("it returns another user")
   at("sign-out")
   await signOut(browser, { found, user, idToken: id_token })
   if ((await introspect()).active) throw new Error("the token is still active afterwards")
@@ -138,7 +138,7 @@ async function throughPages(browser: Browser, first: Page, { user, now, at }: Wa
       throw new Error(`${pathOf(page)} answers ${page.status} “${headingOf(page)}”`)
     page = await fillIn(browser, page, { user, now, at })
   }
-  throw new Error(`it goes on and on, at ${pathOf(page)}`)
+  throw new Error(`it does not end; the last page is ${pathOf(page)}`)
 }
 
 async function fillIn(browser: Browser, page: Page, { user, now, at }: Walk): Promise<Page> {
@@ -163,7 +163,7 @@ async function fillIn(browser: Browser, page: Page, { user, now, at }: Walk): Pr
     )
   }
   if (path === "/ui/login/consent") return browser.post(page, "answer", { answer: "allow" })
-  throw new Error(`it comes to ${path}, “${headingOf(page)}”`)
+  throw new Error(`an unexpected page is shown: ${path} “${headingOf(page)}”`)
 }
 
 /** RFC 6238, as authenticator apps do it. */
@@ -188,7 +188,7 @@ async function signOut(browser: Browser, { found, user, idToken }: Leaving): Pro
   })
   const page = await browser.get(`${found.end_session_endpoint}?${query}`)
   if (page.url.startsWith(user.redirectUri)) return
-  throw new Error(`it comes to ${pathOf(page)}, “${headingOf(page)}”`)
+  throw new Error(`an unexpected page is shown: ${pathOf(page)} “${headingOf(page)}”`)
 }
 
 type Form = Readonly<Record<string, string>>
@@ -215,7 +215,7 @@ const requestWith =
     const text = await response.text()
     if (!response.ok) throw new Error(`it answers ${response.status}: ${text.slice(0, 200)}`)
     const found = z.safeParse(schema, jsonIn(text))
-    if (!found.success) throw new Error("it answers with something else")
+    if (!found.success) throw new Error("the answer does not have the expected fields")
     return found.data
   }
 
@@ -246,7 +246,7 @@ async function verify(
     audience: user.clientId,
     clockTolerance: 10,
   })
-  if (payload.sub !== user.id) throw new Error("the ID token is somebody else's")
+  if (payload.sub !== user.id) throw new Error("the ID token is for another user")
   if (payload.nonce !== nonce) throw new Error("the ID token has another nonce")
 }
 

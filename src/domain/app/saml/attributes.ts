@@ -50,7 +50,7 @@ const textMax = 1000
 export function checkAttributes({ roles, mappings }: SamlAttributes): void {
   const names = [...(roles === "" ? [] : [roles]), ...mappings.map(({ name }) => name)]
   if (!names.every(isName)) {
-    throw refusedError(`name must have 1 to ${nameMax} characters, none of them a blank`)
+    throw refusedError(`name must have 1 to ${nameMax} characters, without spaces`)
   }
   if (mappings.length > mappingsMax) throw refusedError(`at most ${mappingsMax} can be mapped`)
   const twice = names.find((name, at) => names.indexOf(name) !== at)

@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => provider.close())
 
-let unbind: (() => Promise<void>)[] = []
+const unbind: (() => Promise<void>)[] = []
 afterEach(async () => {
   for (const each of unbind.splice(0)) await each()
 })

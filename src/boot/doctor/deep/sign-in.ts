@@ -163,8 +163,11 @@ async function fillIn(browser: Browser, page: Page, { user, now, at }: Walk): Pr
     )
   }
   if (path === "/ui/login/consent") return browser.post(page, "answer", { answer: "allow" })
-  throw new Error(`an unexpected page is shown: ${path} “${headingOf(page)}”`)
+  throw unexpectedError(page)
 }
+
+const unexpectedError = (page: Page) =>
+  new Error(`an unexpected page is shown: ${pathOf(page)} “${headingOf(page)}”`)
 
 /** RFC 6238, as authenticator apps do it. */
 export function totpOf(key: string, now: number): string {
@@ -188,7 +191,7 @@ async function signOut(browser: Browser, { found, user, idToken }: Leaving): Pro
   })
   const page = await browser.get(`${found.end_session_endpoint}?${query}`)
   if (page.url.startsWith(user.redirectUri)) return
-  throw new Error(`an unexpected page is shown: ${pathOf(page)} “${headingOf(page)}”`)
+  throw unexpectedError(page)
 }
 
 type Form = Readonly<Record<string, string>>

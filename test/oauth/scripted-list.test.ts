@@ -41,7 +41,7 @@ const log = (name: string) => ({
   [`urn:core:iam:action:${name}:log`]: ['key "groups" already exists'],
 })
 
-test("a script of the project's organization sets the list that a scope returns, once", async () => {
+test("a script of the organization of the project sets the list of a scope, once", async () => {
   expect(await told(client.id, ["wheel", "other"])).toEqual({
     ...{ sub: pat, groups: ["wheel"] },
     ...log("f1"),

@@ -204,10 +204,16 @@ async function changed(run: Run, kind: Kind, { present, wanted, ids, thing }: Ch
   const fields = namesOf(differs, shown)
   if (fields.length === 0) return id
   if (kind.fixed?.some((field) => fields.includes(field))) throw fixedError(thing)
-  const { method, request } = kind.update
+  const { method, request, completing = () => differs } = kind.update
   const { confirms = "" } = kind
   const confirmed = wanted[confirms] === undefined ? {} : { [confirms]: wanted[confirms] }
-  const given = request({ ...ids, [kind.id]: id }, { ...differs, ...confirmed })
+  const given = request(
+    { ...ids, [kind.id]: id },
+    {
+      ...completing(differs, wanted),
+      ...confirmed,
+    },
+  )
   if (!run.isPlan) await confirming(kind, run.call(method, given))
   run.steps.push({ action: "change", thing, fields, once: {} })
   return id

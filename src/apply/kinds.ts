@@ -46,7 +46,10 @@ export type Kind = {
     /** What is described of a new thing, with what else it starts with. */
     readonly starting?: (own: JsonObject) => JsonObject
   }
-  readonly update: Act
+  readonly update: Act & {
+    /** What differs, with what else of the described thing must be sent with it. */
+    readonly completing?: (differs: JsonObject, described: JsonObject) => JsonObject
+  }
   readonly parts: Readonly<Record<string, Kind>>
   /** Fields that stay as they were created, by their place in what is described. */
   readonly fixed?: readonly string[]
@@ -106,6 +109,7 @@ const application: Kind = {
       ...{ projectId, applicationId },
       ...changed,
     }),
+    completing: withPermission,
   },
   once: (answer) => {
     const configurations = ["oidcConfiguration", "apiConfiguration"]
@@ -124,6 +128,18 @@ function withProfile([name, value]: [string, JsonValue]): [string, JsonValue] {
   if (!oidcNames.includes(name) || !isObject(value)) return [name, value]
   const isStated = profile in value || "id_token_userinfo_assertion" in value
   return [name, isStated ? value : { ...value, [profile]: true }]
+}
+
+const configuration = "oidcConfiguration"
+const permission = "backChannelLogoutPrivateNetwork"
+
+/** The permission for a private network ends with the address that it was for. */
+function withPermission(differs: JsonObject, described: JsonObject): JsonObject {
+  const [changed, wanted] = [differs[configuration], described[configuration]]
+  if (!isObject(changed) || !isObject(wanted)) return differs
+  const permitted = wanted[permission]
+  if (!("backChannelLogoutUri" in changed) || permitted === undefined) return differs
+  return { ...differs, [configuration]: { ...changed, [permission]: permitted } }
 }
 
 const project: Kind = {

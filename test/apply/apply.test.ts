@@ -185,3 +185,37 @@ test("a new application has the profile in its ID tokens, unless the file states
     created("API", { apiConfiguration: {} }),
   ])
 })
+
+test("a new address of sign-out notices is sent with its permission", async () => {
+  const asked: JsonObject[] = []
+  const there = {
+    clientId: "shop",
+    backChannelLogoutUri: "http://nas.lan:5000/out",
+    backChannelLogoutPrivateNetwork: true,
+  }
+  const project = { projectId: "2", organizationId: "1", name: "Web" }
+  const call: CallApi = async ({ name }, request) => {
+    if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
+    if (name === "ListProjects") return { projects: [project] }
+    if (name === "UpdateApplication") asked.push(request)
+    const ids = { projectId: "2", applicationId: "3" }
+    return { applications: [{ ...ids, name: "Shop", oidcConfiguration: there }] }
+  }
+  const described = (oidcConfiguration: JsonObject) => {
+    const projects = [{ name: "Web", applications: [{ name: "Shop", oidcConfiguration }] }]
+    return [{ file: "a.yaml", content: { organizations: [{ name: "Acme", projects }] } }]
+  }
+  const moved = {
+    backChannelLogoutUri: "http://nas.lan:5001/out",
+    backChannelLogoutPrivateNetwork: true,
+  }
+  const { steps } = await apply(call, described(moved), { isPlan: false })
+  expect(steps).toMatchObject([{ fields: ["oidcConfiguration.backChannelLogoutUri"] }])
+  const ids = { projectId: "2", applicationId: "3" }
+  expect(asked).toEqual([{ ...ids, oidcConfiguration: moved }])
+  // What else changes needs no permission.
+  const renamed = { ...there, additionalOrigins: ["https://shop.example.com"] }
+  await apply(call, described(renamed), { isPlan: false })
+  const { additionalOrigins } = renamed
+  expect(asked.at(1)).toEqual({ ...ids, oidcConfiguration: { additionalOrigins } })
+})

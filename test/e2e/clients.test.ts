@@ -167,7 +167,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
   test("follows the defaults of its organization", async () => {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     await page.goto(`${service.url}/ui/console/organizations/${organizationId}`)
-    const defaults = section("Defaults of applications")
+    const defaults = section("Application defaults")
     await defaults.getByRole("button", { name: "Edit" }).click()
     await defaults.getByLabel("Require PKCE").check()
     await defaults.getByRole("button", { name: "Save" }).click()

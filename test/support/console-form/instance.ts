@@ -122,7 +122,7 @@ const settingForms: readonly FormCase[] = [
   {
     form: "organization/application-defaults.tsx 1",
     path: "/ui/console/organizations/$organizationId",
-    open: pressing("Edit: Defaults of applications"),
+    open: pressing("Edit: Application defaults"),
     theirs: ({ get, things: { organizationId } }) =>
       get("UpdateOrganization", { organizationId, oidcSettings: { refreshTokenGrace: "7s" } }),
     mine: { refreshTokenExpiration: "40" },

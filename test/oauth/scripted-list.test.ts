@@ -33,7 +33,8 @@ async function told(clientId: string, values: readonly string[], projectId?: str
   )
   unbind.push(await bind(provider, { flowType: 2, triggerType: 4, scripts }))
   const claims = { sub: pat, groups: ["editor"] }
-  const asked = { triggerType: 4, userId: pat, clientId, claims } as const
+  const scopes = ["openid", "groups"]
+  const asked = { triggerType: 4, userId: pat, clientId, scopes, claims } as const
   return complemented(provider.cx(), { ...asked, ...(projectId !== undefined && { projectId }) })
 }
 
@@ -49,7 +50,8 @@ test("a script of the organization of the project sets the list of a scope, once
 })
 
 test("a script gives no roles on a project of another organization", async () => {
-  const kept = { sub: pat, groups: ["editor"], ...log("f0") }
+  const said = ['key "groups" already exists']
+  const kept = { sub: pat, groups: ["editor"], "urn:core:iam:action:f0:log": said }
   expect(await told(foreign.id, ["wheel"])).toEqual(kept)
   // An API of that organization asks about a token of the first one's application.
   await unbind.pop()?.()
@@ -60,4 +62,16 @@ test("a script does not replace the list that the project turns on", async () =>
   const { projectId } = provider
   await changeProject(provider.cx(), projectId, { groupsClaim: "groups" })
   expect(await told(client.id, ["wheel"])).toMatchObject({ groups: ["editor"] })
+})
+
+test("a script adds no roles on a project of another organization in another spelling", async () => {
+  const script = 'function f0(ctx, api) { api.v1.claims.setClaim(" Groups", ["wheel"]) }'
+  unbind.push(await bind(provider, { flowType: 2, triggerType: 4, scripts: [script] }))
+  const asked = { triggerType: 4, userId: pat, claims: { sub: pat } } as const
+  const addedFor = async (clientId: string, scopes: readonly string[]) =>
+    Object.keys(await complemented(provider.cx(), { ...asked, clientId, scopes }))
+  // Its ID tokens have no user claims, and so none of the server's own lists.
+  expect(await addedFor(foreign.id, ["openid", "groups"])).not.toContain(" Groups")
+  expect(await addedFor(foreign.id, ["openid"])).toContain(" Groups")
+  expect(await addedFor(client.id, ["openid", "groups"])).toContain(" Groups")
 })

@@ -228,21 +228,6 @@ test("nothing that is there is overwritten, and nothing of ours can be claimed",
   ])
 })
 
-test("scripts add no roles where the application requested those of its project", async () => {
-  const keys = ["groups", "Groups", "roles"]
-  await bound(4, [
-    claims(`for (const key of ${JSON.stringify(keys)}) api.v1.claims.setClaim(key, ["admin"])`),
-  ])
-  // Its ID tokens have no user claims, and so none of the server's own lists.
-  const { id_token, userinfo } = await told(jwt, "openid groups")
-  expect(id_token).toMatchObject({ roles: ["admin"] })
-  expect(userinfo).toMatchObject({ groups: ["editor"], roles: ["admin"] })
-  for (const each of [id_token, userinfo]) expect(each).not.toHaveProperty("Groups")
-  expect(id_token).not.toHaveProperty("groups")
-  expect(id_token[logKey]).toEqual(['key "groups" is reserved', 'key "Groups" is reserved'])
-  expect((await told(jwt, "openid")).id_token).toMatchObject({ groups: ["admin"] })
-})
-
 test("scripts add no email address or phone number, and targets do", async () => {
   const keys = ["email", "Email", "email_verified", "phone_number", "phone_number_verified"]
   await bound(5, [

@@ -184,11 +184,9 @@ describe("a provider of OpenID Connect that lies", () => {
     refused(await browser.go(back.pathname + back.search))
   })
 
-  test("may have new keys, a minute after they were read", async () => {
+  test("may have new keys at any time", async () => {
     await signIn(at)
     await peer.say({ rotate: true })
-    refused(await signIn(at))
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 })
     expect(answerOf(await signIn(at))).toHaveProperty("code")
   })
 })

@@ -6,11 +6,29 @@ import { refusedError, shortText } from "./field.ts"
 import type { Options, Said, Settings } from "./model.ts"
 
 /** Refuses what nobody could sign in with, each with what is wanted instead. */
-export function checkIdp({ name, settings }: Said): void {
+export function checkIdp({ name, settings, options }: Said): void {
   shortText("name", name)
+  checkKind(settings, options)
   if (settings.kind === "ldap") checkDirectory(settings)
   else checks[settings.kind](settings)
 }
+
+/** Rejects options that have no effect for a kind of provider, so that nobody relies on them. */
+function checkKind({ kind }: Settings, options: Options): void {
+  for (const [name, field, kinds] of kindOptions) {
+    if (options[name] && !kinds.includes(kind)) {
+      const expected = `can only be set for a provider of kind ${kinds.join(" or ")}`
+      throw fieldError("idp.option_of_other_kind", `provider_options.${field}`, expected)
+    }
+  }
+}
+
+const kindOptions: readonly (readonly [keyof Options, string, readonly Settings["kind"][]])[] = [
+  ["acceptMissingNonce", "accept_missing_nonce", ["oidc"]],
+  ["acceptOtherAudiences", "accept_other_audiences", ["oidc"]],
+  ["encryptAssertions", "encrypt_assertions", ["saml"]],
+  ["trustDirectoryAddresses", "trust_directory_addresses", ["ldap"]],
+]
 
 /** The options as they are stored; rejects those that can't be set at this place. */
 export function acceptedOptions(orgId: string | undefined, options: Options): Options {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util"
 import { Fault } from "../../kernel/fault.ts"
 import { directoryServerOf } from "../../kernel/net/directory.ts"
 import {
@@ -145,8 +146,17 @@ const isTakenOver = ({ caller }: Transaction, place: Place, { authors }: Idp): b
 
 /** What is left out of an update stays as it is; what is off is left out of what is stored. */
 function withTrust(given: Said, before: Idp): Said {
-  const { isTrustedForAddresses = before.options.isTrustedForAddresses, ...rest } = given.options
-  return { ...given, options: { ...rest, ...(isTrustedForAddresses && { isTrustedForAddresses }) } }
+  const { options } = before
+  const { isTrustedForAddresses = options.isTrustedForAddresses, ...others } = given.options
+  const { encryptAssertions = options.encryptAssertions, ...rest } = others
+  return {
+    ...given,
+    options: {
+      ...rest,
+      ...(isTrustedForAddresses && { isTrustedForAddresses }),
+      ...(encryptAssertions !== undefined && { encryptAssertions }),
+    },
+  }
 }
 
 /** Replaces what a provider knows us by, which must be one that speaks SAML. */
@@ -445,8 +455,7 @@ function idpIn({ all }: Idps, id: string, kind?: IdpKind): Idp {
 }
 
 const isSame = ({ name, settings, options }: Said, said: Said): boolean =>
-  JSON.stringify([name, settings, options]) ===
-  JSON.stringify([said.name, said.settings, said.options])
+  isDeepStrictEqual([name, settings, options], [said.name, said.settings, said.options])
 
 /** Where a secret goes, and as whose: everything but what is asked for there. */
 function destinationOf(settings: Settings): string {

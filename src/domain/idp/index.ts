@@ -64,6 +64,7 @@ export {
   type UpstreamSession,
   unscripted,
 } from "./upstream/identity.ts"
+export { type AnswerRule, answerFindingOf } from "./upstream/refused.ts"
 export { type SignInTimes, signInTimesOf } from "./upstream/sign-in-time.ts"
 export { callbackPath, redirectUriOf } from "./upstream/start.ts"
 export { tokenPath, tokenState } from "./upstream/token.ts"

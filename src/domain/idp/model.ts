@@ -135,6 +135,17 @@ export type Options = {
    * means any domain, and none has to be verified.
    */
   readonly allowedDomains?: readonly string[]
+  /** Whether an ID token without a nonce is accepted; absent means no. */
+  readonly acceptMissingNonce?: boolean
+  /** Whether an ID token for several audiences is accepted without an azp; absent means no. */
+  readonly acceptOtherAudiences?: boolean
+  /**
+   * Whether our SAML metadata contain an encryption key. Absent means yes: providers from before it
+   * was stored published one.
+   */
+  readonly encryptAssertions?: boolean
+  /** Whether the addresses of a directory count as verified; absent means no. */
+  readonly trustDirectoryAddresses?: boolean
 }
 
 /** What is said of a provider, but for its secret. */

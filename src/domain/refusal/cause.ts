@@ -92,6 +92,34 @@ export const causes = {
     "allowed domains.",
   "provider.unverified":
     "The identity provider sent no verified email address, and its allowed domains require one.",
+  "provider.alg":
+    "The provider signs with an algorithm that is not accepted, or that its discovery " +
+    "document does not list.",
+  "provider.at_hash": "The ID token was issued with another access token.",
+  "provider.aud":
+    "The token was issued to another client: compare the client ID with the one at the " +
+    "provider.",
+  "provider.azp":
+    "The token was issued to another client, although it lists this one: compare the client " +
+    "ID with the one at the provider.",
+  "provider.exp":
+    "The token has expired or is not valid yet: compare the clocks of the provider and of " +
+    "this server.",
+  "provider.iss":
+    "The token names another issuer: compare the issuer of the provider character by " +
+    "character.",
+  "provider.nonce": "The token belongs to another sign-in: does the provider reuse tokens?",
+  "provider.nonce_missing":
+    "The provider returns no nonce. If it doesn't support it, turn on “Accept ID tokens " +
+    "without a nonce”.",
+  "provider.other_aud":
+    "The token is also for other audiences and names no authorized party (azp). If you trust " +
+    "them, turn on “Accept ID tokens for several audiences”.",
+  "provider.signature":
+    "None of the keys that the provider publishes has signed the token, also after they were " +
+    "read again.",
+  "provider.sub": "The provider sent no usable user ID.",
+  "provider.userinfo_sub": "The profile is about another user than the ID token.",
   "address.none": "The application has no {$subject} registered.",
   "address.space": "A space at the beginning or the end is too much.",
   "address.slash":

@@ -27,6 +27,7 @@ import { domainRefusalOf, recordDomainRefusal } from "./allowed-domain.ts"
 import { enterLinked, enterLinking, enterNew } from "./enter.ts"
 import { linkings, offeredIdp, options } from "./offer.ts"
 import { judged, type Newcomer, newcomerOf } from "./person.ts"
+import { failureText, recordRefusedAnswer } from "./refused-answer.ts"
 
 /** GET: sends the browser to a provider that the page has offered. */
 export async function startExternal(loginContext: LoginContext): Promise<Response> {
@@ -96,6 +97,7 @@ export async function takeCallback(pageContext: PageContext): Promise<Response> 
   } catch (cause) {
     const error = reasonOf(cause)
     await failIntent(cx, open.id, error)
+    recordRefusedAnswer(cx, found.idp, { endpoint: url.pathname, cause })
     return isOurs ? failed(pageContext, cause) : tellElsewhere(cx, open, { error })
   }
 }
@@ -181,7 +183,7 @@ export const showFailed = (
 export function problemOf(cx: Cx, cause: unknown): ProviderProblem {
   const problem = cause instanceof Fault ? problems[cause.id] : undefined
   if (!(cause instanceof Fault) || !problem) throw cause
-  if (cause.cause) cx.warn(`an identity provider failed: ${String(cause.cause)}`)
+  if (cause.cause) cx.warn(`an identity provider failed: ${failureText(cause.cause)}`)
   return problem
 }
 

@@ -181,11 +181,15 @@ export function personOf(
 
 /**
  * Who verifies the addresses that somebody comes with: a provider of the instance; else the
- * organization whose provider it is, or whose script has changed what the provider said.
+ * organization whose provider it is, or whose script has changed what the provider said. Of a
+ * directory whose addresses are trusted it is always the organization: the directory states them,
+ * and has not asked whether the person receives what is sent there.
  */
 function verifiersOf({ found, identity, intent }: Newcomer) {
   const byProvider: Verifier =
-    found.place === undefined ? { by: "provider", idpId: found.idp.id } : { by: "organization" }
+    found.place === undefined && !found.idp.options.trustDirectoryAddresses
+      ? { by: "provider", idpId: found.idp.id }
+      : { by: "organization" }
   const { email, emailVerified, phone, phoneVerified } = unscripted(intent.answered).identity
   const isOwnEmail = emailVerified && isSameEmail(email, identity.email)
   const isOwnPhone = phoneVerified && isSamePhone(phone, identity.phone)

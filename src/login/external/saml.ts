@@ -26,6 +26,7 @@ import {
   showFailed,
   tellElsewhere,
 } from "./callback.ts"
+import { recordRefusedAnswer } from "./refused-answer.ts"
 
 /** A message in base64 is a third larger than it is; some signs of that are written as three. */
 const formMax = { bytes: 360_000, parameters: 20 }
@@ -113,6 +114,7 @@ async function take(pageContext: PageContext, id: string): Promise<Response> {
   } catch (cause) {
     const error = reasonOf(cause)
     await failIntent(cx, open.id, error)
+    recordRefusedAnswer(cx, found.idp, { endpoint: pathname, cause })
     const problem = problemOf(cx, cause)
     if (open.agentId === "") return tellElsewhere(cx, open, { error })
     return goTo(`${pathname}?trouble=${problem}`)

@@ -80,5 +80,7 @@ export type Choice<Name extends ChoiceName> = (typeof choices)[Name][number]
 export const optionNames = [
   ...(["isCreationAllowed", "isAutoCreation", "isLinkingAllowed", "isAutoUpdate"] as const),
   ...(["forwardAcrValues", "acceptAsFresh", "isTrustedForAddresses"] as const),
+  ...(["acceptMissingNonce", "acceptOtherAudiences"] as const),
+  ...(["encryptAssertions", "trustDirectoryAddresses"] as const),
 ] as const
 export type OptionName = (typeof optionNames)[number]

@@ -22,9 +22,8 @@ import {
   type FieldName,
   fieldOf,
   type OptionName,
-  optionNames,
 } from "./field.ts"
-import { type KindName, kindNames, kindOf, type Place } from "./kind.ts"
+import { type KindName, kindNames, kindOf, optionsOf, type Place } from "./kind.ts"
 import { creationWarningOf } from "./reach.ts"
 import { SecretField } from "./secret.tsx"
 import { autoLinkings, requestOf, type Values, valuesOf } from "./value.ts"
@@ -183,7 +182,9 @@ type OptionsProps = { readonly form: Form<Values>; readonly place: Place }
 function Options({ form, place }: OptionsProps) {
   const { values, change } = form
   const linkings = autoLinkings.map((value) => ({ value, label: t(`idps.auto_linking.${value}`) }))
-  const shown = optionNames.filter((name) => place === undefined || !instanceOptions.has(name))
+  const shown = optionsOf(values.kind).filter(
+    (name) => place === undefined || !instanceOptions.has(name),
+  )
   return (
     <fieldset className="checks">
       <legend className="field-label choice-legend">{t("idps.options")}</legend>

@@ -3,7 +3,13 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import type { Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { namesIn } from "../form/index.ts"
-import type { CheckName, ChoiceName, FieldName } from "./field.ts"
+import {
+  type CheckName,
+  type ChoiceName,
+  type FieldName,
+  type OptionName,
+  optionNames,
+} from "./field.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -119,6 +125,18 @@ export const kinds = {
 } as const satisfies Readonly<Record<string, Kind>>
 
 export type KindName = keyof typeof kinds
+
+/** Options that have an effect for one kind of provider only. */
+const kindOfOption: Partial<Readonly<Record<OptionName, KindName>>> = {
+  acceptMissingNonce: "oidc",
+  acceptOtherAudiences: "oidc",
+  encryptAssertions: "saml",
+  trustDirectoryAddresses: "ldap",
+}
+
+/** The options of a kind of provider. */
+export const optionsOf = (kind: KindName): readonly OptionName[] =>
+  optionNames.filter((name) => (kindOfOption[name] ?? kind) === kind)
 
 export const kindNames = namesIn(kinds)
 

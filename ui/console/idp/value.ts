@@ -13,9 +13,8 @@ import {
   choices,
   type FieldName,
   type OptionName,
-  optionNames,
 } from "./field.ts"
-import { type KindName, kindNameOf, kindOf } from "./kind.ts"
+import { type KindName, kindNameOf, kindOf, optionsOf } from "./kind.ts"
 
 export const autoLinkings = ["off", "username", "email"] as const
 export type AutoLinking = (typeof autoLinkings)[number]
@@ -67,6 +66,8 @@ const fresh = {
   ...{ usePkce: true, isIdTokenMapping: false, emailVerified: false, startTls: false },
   ...{ withSignedRequest: true, federatedLogoutEnabled: false },
   ...{ forwardAcrValues: false, acceptAsFresh: false, isTrustedForAddresses: false },
+  ...{ acceptMissingNonce: false, acceptOtherAudiences: false },
+  ...{ encryptAssertions: false, trustDirectoryAddresses: false },
 } as const
 
 const usual: Partial<Readonly<Record<FieldName, string>>> = {
@@ -101,6 +102,11 @@ export function valuesOf(provider: Provider | undefined): Values {
     forwardAcrValues: is(options, "forwardAcrValues"),
     acceptAsFresh: is(options, "acceptAsFresh"),
     isTrustedForAddresses: is(options, "isTrustedForAddresses"),
+    acceptMissingNonce: is(options, "acceptMissingNonce"),
+    acceptOtherAudiences: is(options, "acceptOtherAudiences"),
+    // A provider from before this was stored publishes an encryption key.
+    encryptAssertions: options ? (options.encryptAssertions ?? true) : fresh.encryptAssertions,
+    trustDirectoryAddresses: is(options, "trustDirectoryAddresses"),
     autoLinking: autoLinkings.find((name) => autoLinkingNumbers[name] === number) ?? "off",
     allowedDomains: (options?.allowedDomains ?? []).join("\n"),
   }
@@ -197,7 +203,7 @@ export function requestOf(values: Values, before: Provider | undefined) {
     ...(own?.timeout && { timeout: own.timeout }),
     attributes: { ...own?.attributes, ...attributesOf(values) },
     providerOptions: {
-      ...Object.fromEntries(optionNames.map((name) => [name, values[name]])),
+      ...Object.fromEntries(optionsOf(values.kind).map((name) => [name, values[name]])),
       autoLinking: autoLinkingNumbers[values.autoLinking],
       allowedDomains: linesOf(values.allowedDomains),
     },

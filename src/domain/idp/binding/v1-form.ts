@@ -101,7 +101,8 @@ export function optionsOf(given: OptionsMessage | undefined): Options {
   const { isLinkingAllowed = false, isCreationAllowed = false } = given ?? {}
   const { isAutoCreation = false, isAutoUpdate = false, autoLinking = 0 } = given ?? {}
   const { acceptAsFresh = false, forwardAcrValues = false, isTrustedForAddresses } = given ?? {}
-  const { allowedDomains = [] } = given ?? {}
+  const { allowedDomains = [], encryptAssertions } = given ?? {}
+  const { acceptMissingNonce, acceptOtherAudiences, trustDirectoryAddresses } = given ?? {}
   return {
     ...{ isLinkingAllowed, isCreationAllowed, isAutoCreation, isAutoUpdate },
     autoLinking: meaning(autoLinkings, autoLinking),
@@ -110,6 +111,10 @@ export function optionsOf(given: OptionsMessage | undefined): Options {
     ...(forwardAcrValues && { forwardAcrValues }),
     ...(isTrustedForAddresses !== undefined && { isTrustedForAddresses }),
     ...(allowedDomains.length > 0 && { allowedDomains }),
+    ...(acceptMissingNonce && { acceptMissingNonce }),
+    ...(acceptOtherAudiences && { acceptOtherAudiences }),
+    ...(encryptAssertions !== undefined && { encryptAssertions }),
+    ...(trustDirectoryAddresses && { trustDirectoryAddresses }),
   }
 }
 

@@ -26,7 +26,9 @@ export type SamlFields = Omit<AddSAMLProviderRequest, "$typeName" | "$unknown">
 /** A new provider; it gets a key pair of its own, which nobody else has. */
 export async function newSaml(req: SamlFields, cx: Cx): Promise<Wish> {
   const source = await sourceOf(cx, req)
-  return { ...(await wishFor(cx, req, { source })), secret: await newPairs(cx) }
+  const wish = await wishFor(cx, req, { source })
+  const options = { encryptAssertions: false, ...wish.options }
+  return { ...wish, options, secret: await newPairs(cx) }
 }
 
 /**

@@ -47,6 +47,8 @@ const encryptionMethods = [
 export async function samlMetadata(cx: Cx, found: Found): Promise<string> {
   const { entityId, acs, slo } = samlSelf(cx, found.idp.id)
   const settings = samlOf(found)
+  // AD FS and others encrypt for every key that is published for it.
+  const { encryptAssertions: isEncrypted = true } = found.idp.options
   const { wantsSigned } = await keptProvider(cx, found)
   const key = keyInfo(certificateOf(cx, found))
   const methods = encryptionMethods.map((Algorithm) =>
@@ -66,7 +68,7 @@ export async function samlMetadata(cx: Cx, found: Found): Promise<string> {
         WantAssertionsSigned: "true",
       },
       element("md:KeyDescriptor", { use: "signing" }, key),
-      element("md:KeyDescriptor", { use: "encryption" }, key, ...methods),
+      ...(isEncrypted ? [element("md:KeyDescriptor", { use: "encryption" }, key, ...methods)] : []),
       ...(settings.federatedLogout ? logout : []),
       element("md:NameIDFormat", {}, nameIdFormats[settings.nameIdFormat]),
       element("md:AssertionConsumerService", {

@@ -1,4 +1,4 @@
-import type { DirectoryAttributes } from "../model.ts"
+import type { DirectoryAttributes, Options } from "../model.ts"
 import { type Identity, upstreamError } from "./identity.ts"
 
 export type Raw = Readonly<Record<string, unknown>>
@@ -7,20 +7,16 @@ export type Raw = Readonly<Record<string, unknown>>
 export type ReadProfile = (raw: Raw) => Identity
 
 /** OpenID Connect Core §5.1, standard claims. */
-export const oidcProfile: ReadProfile = (raw) => identityOf(raw, text(raw, "sub"))
+export const oidcProfile: ReadProfile = (raw) => withParts(identityOf(raw, text(raw, "sub")))
 
 /** What is nearest to OpenID Connect's names, with the field that the provider is known by. */
 export const oauthProfile =
   (idAttribute: string): ReadProfile =>
   (raw) =>
-    identityOf(raw, text(raw, idAttribute))
+    withParts(identityOf(raw, text(raw, idAttribute)))
 
-/**
- * docs.gitlab.com/integration/openid_connect_provider: there is one name, where others have its
- * parts, too.
- */
-export const gitlabProfile: ReadProfile = (raw) => {
-  const identity = oidcProfile(raw)
+/** Some providers, such as GitLab, send one name, where others send its parts, too. */
+function withParts(identity: Identity): Identity {
   const isWhole = identity.givenName !== "" || identity.familyName !== ""
   return isWhole ? identity : { ...identity, ...partsOf(identity.displayName) }
 }
@@ -82,10 +78,11 @@ export const directoryIds = ({ id }: DirectoryAttributes): readonly string[] =>
 
 /**
  * An entry of a directory, by the attributes that were named for it; of several values the first
- * counts. Only "TRUE" says that something is verified (RFC 4517 §3.3.3).
+ * counts. Only "TRUE" says that something is verified (RFC 4517 §3.3.3), unless every address of the
+ * directory is.
  */
 export const directoryProfile =
-  (attributes: DirectoryAttributes) =>
+  (attributes: DirectoryAttributes, { trustDirectoryAddresses: isTrusted = false }: Options) =>
   (values: Readonly<Record<string, readonly string[]>>): Identity => {
     const first = (name: string) => values[name.toLowerCase()]?.[0]
     const isSaid = (name: string) => first(name)?.toLowerCase() === "true"
@@ -100,9 +97,9 @@ export const directoryProfile =
       name: first(attributes.displayName),
       nickname: first(attributes.nickName),
       email: first(attributes.email),
-      email_verified: isSaid(attributes.emailVerified),
+      email_verified: isTrusted || isSaid(attributes.emailVerified),
       phone_number: first(attributes.phone),
-      phone_number_verified: isSaid(attributes.phoneVerified),
+      phone_number_verified: isTrusted || isSaid(attributes.phoneVerified),
       locale: first(attributes.preferredLanguage),
     }
     return oidcProfile(raw)

@@ -35,7 +35,7 @@ export async function findInDirectory(
   const entry = await cx.outside.directories.find(asked).catch(unreachable)
   if (!entry) return undefined
   const [bindName = ""] = isDn(userBase) ? [entry.dn] : (entry.values[userBase.toLowerCase()] ?? [])
-  const identity = directoryProfile(settings.attributes)(entry.values)
+  const identity = directoryProfile(settings.attributes, idp.options)(entry.values)
   return { identity, raw: entry.values, bindName }
 }
 

@@ -7,8 +7,11 @@ import type { Kept } from "../intent/kept.ts"
 import type { Settings } from "../model.ts"
 import { appleSecret } from "./apple.ts"
 import { type Raw, rawOf } from "./dialect.ts"
+import { mustBeUserInfoOf, subjectOfIdToken } from "./id-token.ts"
 import { type Answer, type Answered, upstreamError } from "./identity.ts"
-import { loadOauth, outgoing, serverOf, waysOut } from "./server.ts"
+import { type KeySource, verifiedClaims } from "./keys.ts"
+import { RefusedAnswer, shownClaim } from "./refused.ts"
+import { loadOauth, outgoing, serverAgain, serverOf, waysOut } from "./server.ts"
 import { statedIn } from "./sign-in-time.ts"
 import { redirectUriOf } from "./start.ts"
 import { tokenAnswer } from "./token.ts"
@@ -50,7 +53,7 @@ async function answerOf(cx: Cx, found: Found, returned: Returned): Promise<Answe
   if (!upstream) throw upstreamError("answer_refused")
   const exchange = await exchanged(cx, found, returned)
   return upstream.protocol === "oidc"
-    ? oidcAnswer(cx, exchange, { upstream, returned })
+    ? oidcAnswer(cx, exchange, { found, upstream, returned })
     : oauthAnswer(cx, exchange, upstream)
 }
 
@@ -118,36 +121,48 @@ async function authOf(
   return wantsBasic ? oauth.ClientSecretBasic(secret) : oauth.ClientSecretPost(secret)
 }
 
-type OidcAsked = { readonly upstream: OidcUpstream; readonly returned: Returned }
+type OidcAsked = {
+  readonly found: Found
+  readonly upstream: OidcUpstream
+  readonly returned: Returned
+}
 
 /** OpenID Connect Core §3.1.3.7: the id_token, with the keys of the issuer; then the profile. */
 async function oidcAnswer(
   cx: Cx,
   { oauth, server, client, response }: Exchange,
-  { upstream, returned }: OidcAsked,
+  { found, upstream, returned }: OidcAsked,
 ): Promise<Answer> {
-  const tokens = await oauth.processAuthorizationCodeResponse(server, client, response, {
-    expectedNonce: returned.kept.nonce,
-    requireIdToken: true,
-  })
-  await oauth.validateApplicationLevelSignature(server, response, waysOut(cx, oauth))
-  const claims = oauth.getValidatedIdTokenClaims(tokens)
-  if (!claims) throw upstreamError("answer_refused")
-  // OpenID Connect Core §2: what was issued to another client is no proof for this one.
-  if (claims.azp !== undefined && claims.azp !== upstream.clientId) {
-    throw new Error("the id_token was issued to another client")
-  }
-  mustBeTogether(tokens.id_token, tokens.access_token, claims.at_hash)
+  const { answer, idToken } = await tokensIn(response)
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer)
+  if (idToken === "") throw new Error("the token response has no id_token")
+  const { access_token: accessToken } = tokens
+  const source = keySourceOf(cx, upstream, server)
+  const stated = server.id_token_signing_alg_values_supported
+  const claims = await verifiedClaims(cx, idToken, { source, subject: "ID token", stated })
+  const { clientId } = upstream
+  const { options } = found.idp
+  const expected = { issuer: server.issuer, clientId, nonce: returned.kept.nonce, options }
+  const sub = subjectOfIdToken(claims, expected)
+  mustBeTogether(idToken, accessToken, claims.at_hash)
   const told = upstream.isIdTokenOnly || !server.userinfo_endpoint
   const asked = told
     ? nameOf(returned.parameters)
-    : await userinfo(cx, { oauth, server, client, response }, [tokens.access_token, claims.sub])
+    : await userInfo(cx, { oauth, server, client, response }, { accessToken, sub, source })
   // What is signed for us counts before what a bearer is told.
-  const raw = { ...asked, ...claims }
-  const { access_token: accessToken, id_token: idToken = "" } = tokens
+  const raw = { ...asked, ...claims, sub }
   const identity = upstream.profile(raw)
   return { identity, raw, accessToken, idToken, ...statedIn(claims) }
 }
+
+/** The keys of an issuer, at the address that its discovery document states. */
+const keySourceOf = (cx: Cx, upstream: OidcUpstream, server: AuthorizationServer): KeySource => ({
+  name: `oidc ${upstream.issuer}`,
+  url: async (isAgain) => {
+    const { jwks_uri } = isAgain ? await serverAgain(cx, upstream) : server
+    return jwks_uri ?? ""
+  },
+})
 
 /**
  * OpenID Connect Core §3.1.3.8: an id_token that names an access token comes with that one. The
@@ -161,17 +176,38 @@ function mustBeTogether(idToken = "", accessToken: string, atHash: unknown): voi
   const bits = /(256|384|512)$/.exec(String(alg))?.[1] ?? "512"
   const digest = createHash(`sha${bits}`).update(accessToken).digest()
   if (atHash === digest.subarray(0, digest.length / 2).toString("base64url")) return
-  throw new Error("the id_token came with another access token than it says")
+  const received = shownClaim(atHash)
+  throw new RefusedAnswer({ rule: "at_hash", subject: "at_hash", received, expected: [] })
 }
 
-async function userinfo(
+type UserInfoOptions = {
+  readonly accessToken: string
+  readonly sub: string
+  readonly source: KeySource
+}
+
+/** OpenID Connect Core §5.3: the profile, as JSON or as a JWT that the provider has signed. */
+async function userInfo(
   cx: Cx,
   { oauth, server, client }: Exchange,
-  [accessToken, sub]: readonly [accessToken: string, sub: string],
+  { accessToken, sub, source }: UserInfoOptions,
 ): Promise<Raw> {
   const response = await oauth.userInfoRequest(server, client, accessToken, waysOut(cx, oauth))
-  return rawOf(await oauth.processUserInfoResponse(server, client, sub, response))
+  if (!response.ok) throw new Error(`the UserInfo endpoint answered with status ${response.status}`)
+  const body = (await response.text()).trim()
+  // JSON begins with a brace, which no JWT has.
+  const isSigned = !body.startsWith("{")
+  const stated = statedAlgorithms(server)
+  const claims = isSigned
+    ? await verifiedClaims(cx, body, { source, subject: "UserInfo", stated })
+    : rawOf(JSON.parse(body))
+  mustBeUserInfoOf(claims, { sub, issuer: server.issuer, clientId: client.client_id, isSigned })
+  return claims
 }
+
+/** OpenID Connect Discovery §3, `userinfo_signing_alg_values_supported`. */
+const statedAlgorithms = (server: AuthorizationServer): readonly string[] | undefined =>
+  server.userinfo_signing_alg_values_supported
 
 /** Apple tells the name once, beside the code; nobody signed it, so it is no more than a name. */
 function nameOf(parameters: URLSearchParams): Raw {
@@ -188,30 +224,49 @@ async function oauthAnswer(
   { oauth, server, client, response }: Exchange,
   upstream: OauthUpstream,
 ): Promise<Answer> {
-  const tokens = await oauth.processAuthorizationCodeResponse(
-    server,
-    client,
-    await withoutIdToken(response),
-  )
+  // Nobody could check an id_token without an issuer, and nothing of it is used.
+  const { answer } = await tokensIn(response)
+  const tokens = await oauth.processAuthorizationCodeResponse(server, client, answer)
   const { access_token: accessToken } = tokens
   const { userEndpoint, emailsEndpoint } = upstream
-  const profile = rawOf(await read(cx, userEndpoint, accessToken))
-  const emails = emailsEndpoint && (await read(cx, emailsEndpoint, accessToken))
+  const profile = rawOf(await profileAt(cx, userEndpoint, accessToken))
+  const emails = emailsEndpoint && (await emailsAt(cx, emailsEndpoint, accessToken))
   const raw = { ...profile, ...(emails !== undefined && { emails }) }
   return { identity: upstream.profile(raw), raw, accessToken, idToken: "" }
 }
 
-/** Nobody could check it without an issuer, and nothing of it is used. */
-async function withoutIdToken(response: Response): Promise<Response> {
-  if (!response.ok) return response
-  const { id_token: _, ...rest } = rawOf(await response.json())
-  return Response.json(rest)
+/**
+ * A token response as the library reads it, and the id_token, which is verified here. Some
+ * providers list the scopes, where RFC 6749 §5.1 has one text of them.
+ */
+async function tokensIn(response: Response): Promise<{ answer: Response; idToken: string }> {
+  if (!response.ok) return { answer: response, idToken: "" }
+  const { id_token: idToken, scope, ...rest } = rawOf(await response.json())
+  const isList = Array.isArray(scope) && scope.every((each) => typeof each === "string")
+  const scopes = isList ? scope.join(" ") : scope
+  const answer = Response.json({ ...rest, ...(scopes !== undefined && { scope: scopes }) })
+  return { answer, idToken: typeof idToken === "string" ? idToken : "" }
+}
+
+async function profileAt(cx: Cx, url: string, accessToken: string): Promise<unknown> {
+  const response = await read(cx, url, accessToken)
+  if (!response.ok) throw new Error(`the profile was answered with status ${response.status}`)
+  return response.json()
+}
+
+/**
+ * docs.github.com/rest/users/emails: an app without the permission to read addresses gets 403 or
+ * 404. Its users sign in without a verified address.
+ */
+async function emailsAt(cx: Cx, url: string, accessToken: string): Promise<unknown> {
+  const response = await read(cx, url, accessToken)
+  if (response.status === 403 || response.status === 404) return undefined
+  if (!response.ok) throw new Error(`the addresses were answered with status ${response.status}`)
+  return response.json()
 }
 
 /** RFC 6750 §2.1 */
-async function read(cx: Cx, url: string, accessToken: string): Promise<unknown> {
+function read(cx: Cx, url: string, accessToken: string): Promise<Response> {
   const headers = { authorization: `Bearer ${accessToken}`, accept: "application/json" }
-  const response = await outgoing(cx, url, { method: "GET", headers })
-  if (!response.ok) throw new Error(`the profile was answered with status ${response.status}`)
-  return response.json()
+  return outgoing(cx, url, { method: "GET", headers })
 }

@@ -4,7 +4,7 @@ import { type Lru, lru } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
 import { ofInstance } from "../../../store/index.ts"
 import { upstreamError } from "./identity.ts"
-import type { Upstream } from "./vendor.ts"
+import type { OidcUpstream, Upstream } from "./vendor.ts"
 
 /** Loaded with the first sign-in that goes to a provider. */
 export const loadOauth = lazily(() => import("oauth4webapi"))
@@ -24,12 +24,18 @@ export async function serverOf(cx: Cx, upstream: Upstream): Promise<Authorizatio
       token_endpoint: upstream.tokenEndpoint,
     }
   }
-  const known = knownOf(cx)
-  const { issuer } = upstream
-  const found = known.get(issuer)
+  const found = knownOf(cx).get(upstream.issuer)
   if (found && cx.clock.now() < found.until) return found.server
+  return serverAgain(cx, upstream)
+}
+
+/** The same, read now. */
+export async function serverAgain(
+  cx: Cx,
+  { issuer }: Pick<OidcUpstream, "issuer">,
+): Promise<AuthorizationServer> {
   const server = await discovered(cx, issuer)
-  known.set(issuer, { server, until: cx.clock.now() + freshMs })
+  knownOf(cx).set(issuer, { server, until: cx.clock.now() + freshMs })
   return server
 }
 

@@ -2,7 +2,6 @@ import type { Settings } from "../model.ts"
 import {
   azureProfile,
   githubProfile,
-  gitlabProfile,
   googleProfile,
   oauthProfile,
   oidcProfile,
@@ -63,9 +62,9 @@ export function upstreamOf(settings: Settings): Upstream | undefined {
     case "google":
       return { ...oidc(settings, "https://accounts.google.com"), profile: googleProfile }
     case "gitlab":
-      return { ...oidc(settings, "https://gitlab.com"), profile: gitlabProfile }
+      return oidc(settings, "https://gitlab.com")
     case "gitlab_self_hosted":
-      return { ...oidc(settings, settings.issuer), profile: gitlabProfile }
+      return oidc(settings, settings.issuer)
     case "apple":
       return apple(settings)
     case "azure":

@@ -65,6 +65,43 @@ describe("a response", () => {
     expect(answerOf(back)).toHaveProperty("code")
   })
 
+  const xs = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
+  const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string"'
+  test.each<[string, number, (at: number) => string]>([
+    [
+      "190 names of a directory",
+      190,
+      (at) =>
+        `<saml:AttributeValue>CN=G${at},OU=Groups,OU=Corp,OU=Berlin,OU=DE,DC=emea,DC=ad,DC=example,DC=com` +
+        "</saml:AttributeValue>",
+    ],
+    [
+      "350 names that declare their type",
+      350,
+      (at) => `<saml:AttributeValue ${xs} ${xsi}>Group ${at}</saml:AttributeValue>`,
+    ],
+    [
+      "the 1,015 that Active Directory permits, each with its type",
+      1015,
+      (at) =>
+        `<saml:AttributeValue ${xs} ${xsi}>CN=Group &amp; ${at},OU=Groups,DC=ad,DC=example` +
+        "</saml:AttributeValue>",
+    ],
+  ])("may list the groups of a user: %s", async (_, count, make) => {
+    const browser = newBrowser(provider)
+    const asked = await askedFor(browser, client.id)
+    const groups = Array.from({ length: count }, (_, at) => make(at)).join("")
+    const end = "</saml:AttributeStatement>"
+    const plain = assertionFor(asked, now(), person())
+    const whole = plain.replace(
+      end,
+      `<saml:Attribute Name="http://schemas.xmlsoap.org/claims/Group">${groups}</saml:Attribute>${end}`,
+    )
+    expect(whole).not.toBe(plain)
+    const xml = responseFor(asked, now(), signedXml(whole, { by: key }))
+    expect(answerOf(await bring(provider, browser, { xml, asked }))).toHaveProperty("code")
+  })
+
   test("may be signed as a whole, and both ways", async () => {
     for (const isBoth of [false, true]) {
       const browser = newBrowser(provider)

@@ -8,8 +8,8 @@ export type XmlReading = {
   /** "the metadata". */
   readonly name: string
   readonly bytesMax: number
-  /** Signs, how often each may stand there, and what they are signs of. */
-  readonly bounds: readonly (readonly [sign: string, most: number, what: string])[]
+  /** Signs, how often each may stand there, and what they are signs of; a pattern is global. */
+  readonly bounds: readonly (readonly [sign: string | RegExp, most: number, what: string])[]
   readonly refusedError: (message: string) => Error
 }
 
@@ -69,7 +69,8 @@ function hasIllegalCharacter(text: string): boolean {
   return false
 }
 
-function holdsMore(text: string, sign: string, most: number): boolean {
+function holdsMore(text: string, sign: string | RegExp, most: number): boolean {
+  if (sign instanceof RegExp) return text.matchAll(sign).drop(most).next().done === false
   let at = text.indexOf(sign)
   for (let count = 0; at >= 0 && count < most; count++) at = text.indexOf(sign, at + sign.length)
   return at >= 0

@@ -29,7 +29,7 @@ import {
 import { recordRefusedAnswer } from "./refused-answer.ts"
 
 /** A message in base64 is a third larger than it is; some signs of that are written as three. */
-const formMax = { bytes: 360_000, parameters: 20 }
+const formMax = { bytes: 720_000, parameters: 20 }
 
 /** What others may keep without asking again. */
 const keptSeconds = 3600

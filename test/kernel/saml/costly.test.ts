@@ -19,23 +19,23 @@ const inclusive = Array.from({ length: 20 }, (_, at) => `p${at}`)
 const computedMax = 50
 
 test.each<[string, string]>([
-  ["1,190 elements", `<a>${"<b/>".repeat(1190)}</a>`],
-  ["the deepest stacks", `<a>${("<b>".repeat(38) + "</b>".repeat(38)).repeat(15)}</a>`],
+  ["2,390 elements", `<a>${"<b/>".repeat(2390)}</a>`],
+  ["the deepest stacks", `<a>${("<b>".repeat(38) + "</b>".repeat(38)).repeat(31)}</a>`],
   [
     "the most attributes",
-    `<a>${`<b ${listOf(60, (at) => `a${at}="${"y".repeat(100)}"`, " ")}/>`.repeat(24)}</a>`,
+    `<a>${`<b ${listOf(60, (at) => `a${at}="${"y".repeat(100)}"`, " ")}/>`.repeat(50)}</a>`,
   ],
-  ["a namespace for each", `<a ${namespaces(50)}>${'<p1:b p1:q="1"/>'.repeat(1150)}</a>`],
-  ["a namespace in each", `<a>${listOf(590, (at) => `<p:b xmlns:p="${uri}${at}"/>`)}</a>`],
+  ["a namespace for each", `<a ${namespaces(50)}>${'<p1:b p1:q="1"/>'.repeat(2340)}</a>`],
+  ["a namespace in each", `<a>${listOf(2300, (at) => `<p:b xmlns:p="${uri}${at}"/>`)}</a>`],
   [
     "inclusive namespaces around each",
     `<a ${namespaces(20)}>${listOf(
-      28,
-      (at) => `<b ${namespaces(20, `_${at}`)}>${"<c/>".repeat(39)}</b>`,
+      100,
+      (at) => `<b ${namespaces(20, `_${at}`)}>${"<c/>".repeat(20)}</b>`,
     )}</a>`,
   ],
-  ["what must be escaped", `<a b="${"&#9;".repeat(900)}">${">".repeat(190_000)}</a>`],
-  ["carriage returns", `<a>${"\r".repeat(19_900)}${"y".repeat(170_000)}</a>`],
+  ["what must be escaped", `<a b="${"&#9;".repeat(3900)}">${">".repeat(370_000)}</a>`],
+  ["carriage returns", `<a>${"\r".repeat(19_900)}${"y".repeat(370_000)}</a>`],
 ])("a message of %s is read and canonicalized while nobody waits", async (_, xml) => {
   const costs: number[] = []
   for (let count = 0; count < 4; count++) {

@@ -24,12 +24,16 @@ let provider: Provider
 let client: NewClient
 /** What answers at which address; what answers nowhere is down. */
 let places: Record<string, Answer>
+/** The errors of addresses that answer with one. */
+let statuses: Record<string, number>
 let asked: OutboundRequest[]
 const outside: Outside = {
   ...nowhere,
   send: async (request) => {
     asked.push(request)
     const answer = await places[request.url]?.(request)
+    const status = statuses[request.url]
+    if (status !== undefined) return { status, body: '{"message":"not accessible by integration"}' }
     if (answer === undefined) return { status: 404, body: "" }
     return { status: 200, body: typeof answer === "string" ? answer : JSON.stringify(answer) }
   },
@@ -45,6 +49,7 @@ beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
   places = {}
+  statuses = {}
   asked = []
 })
 afterEach(() => provider.close())
@@ -225,6 +230,20 @@ describe.each([
       ...{ givenName: "Mona", familyName: "Lisa Octocat", email: "octo@example.com" },
       emailVerified: true,
     })
+  })
+
+  test.each([403, 404])("may forbid its apps to read addresses, with %i", async (status) => {
+    statuses[`${api}/user/emails`] = status
+    const end = await signIn()
+    // The account is created without an address as soon as the person has entered one.
+    expect(end.response.status).toBe(200)
+    expect(end.page).toContain("octocat")
+    expect(end.page).not.toContain("made a mistake")
+  })
+
+  test("is refused where its list of addresses fails otherwise", async () => {
+    statuses[`${api}/user/emails`] = 500
+    expect((await signIn()).response.status).toBe(400)
   })
 
   test("may have addresses that nobody has verified", async () => {

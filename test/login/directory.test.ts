@@ -144,6 +144,59 @@ describe("the page of a directory", () => {
   })
 })
 
+describe("a directory whose addresses are trusted", () => {
+  const emailOf = () => {
+    const state = stateOf("ada")
+    return "email" in state ? state.email : undefined
+  }
+  const { mailverified: _, ...unsaid } = ada
+  beforeEach(() => {
+    directory.people.ada = unsaid
+  })
+  const trust = (trustDirectoryAddresses: boolean) =>
+    changeIdp(provider.cx(), undefined, idpId, {
+      ...wish,
+      options: { ...options, trustDirectoryAddresses, isAutoUpdate: true },
+    })
+
+  test("has changed addresses followed, as the word of the user's organization", async () => {
+    await trust(true)
+    await signIn("ada", ada.password)
+    const verifier = { by: "organization" }
+    expect(emailOf()).toMatchObject({ address: ada.mail, verified: true, verifier })
+    directory.people.ada = { ...unsaid, mail: "countess@example.com" }
+    await signIn("ada", ada.password)
+    expect(emailOf()).toMatchObject({ address: "countess@example.com", verified: true, verifier })
+  })
+
+  test("does not have them followed without that", async () => {
+    await signIn("ada", ada.password)
+    expect(emailOf()).toMatchObject({ address: ada.mail, verified: false })
+    directory.people.ada = { ...unsaid, mail: "countess@example.com" }
+    await signIn("ada", ada.password)
+    expect(emailOf()).toMatchObject({ address: ada.mail, verified: false })
+  })
+
+  test("links nobody of another organization by them", async () => {
+    await provider.addPerson("pat")
+    await trust(true)
+    directory.people.eve = {
+      ...{ password: "Eve-secret-1", givenname: "Eve", sn: "Evil", mail: "pat@example.org" },
+    }
+    expect((await signIn("eve", "Eve-secret-1")).page).toContain("I have an account here")
+    expect(linksOf(stateOf("pat"))).toHaveLength(0)
+  })
+
+  test("is one of LDAP alone", async () => {
+    await expect(
+      addIdp(provider.cx(), undefined, {
+        ...{ name: "GitHub", settings: { kind: "github", clientId: "c", scopes: [] } },
+        options: { ...options, trustDirectoryAddresses: true },
+      }),
+    ).rejects.toMatchObject({ id: "idp.option_of_other_kind" })
+  })
+})
+
 describe("guesses at the passwords of a directory", () => {
   test("are slowed down after five, whatever the spelling", async () => {
     for (const name of ["ada", "ADA", "Ada", " ada", "aDa"]) await signIn(name, "Wrong")

@@ -1,6 +1,7 @@
 // Identity providers that speak SAML: how they are set up, and what their metadata do.
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { authorityOfIdp, idpById, secretOf } from "../../../src/domain/idp/index.ts"
+import { addIdp } from "../../../src/domain/idp/commands.ts"
+import { authorityOfIdp, idpById, samlMetadata, secretOf } from "../../../src/domain/idp/index.ts"
 import {
   keptProvider,
   providerNow,
@@ -85,6 +86,35 @@ describe("a provider that speaks SAML", () => {
     expect(secretOf(cx(), id)).toContain(before)
     await asOwner("regenerateSAMLProviderCertificate", { id })
     expect(secretOf(cx(), id)).not.toContain(before)
+  })
+
+  test("gets an encryption key only where encryption is requested", async () => {
+    const id = await add(xml(served))
+    const isEncrypted = async () =>
+      (await samlMetadata(cx(), foundOf(id))).includes('use="encryption"')
+    const shown = async () =>
+      (await asOwner("getProviderByID", { id })).idp.config.options.encryptAssertions
+    expect([await isEncrypted(), await shown()]).toEqual([false, false])
+    await update(id, { ...xml(served), providerOptions: { encryptAssertions: true } })
+    expect([await isEncrypted(), await shown()]).toEqual([true, true])
+    // An update that leaves it out keeps it.
+    await update(id, { ...xml(served), providerOptions: { isAutoUpdate: true } })
+    expect([await isEncrypted(), await shown()]).toEqual([true, true])
+  })
+
+  test("from before it was stored keeps its encryption key, also when it is changed", async () => {
+    const id = await add(xml(served))
+    const { name, settings, options } = foundOf(id).idp
+    const { encryptAssertions: _, ...before } = options
+    const secret = secretOf(cx(), id)
+    const old = await addIdp(cx(), undefined, {
+      ...{ name, settings, options: before, secret, metadata: served },
+    })
+    const isEncrypted = async () =>
+      (await samlMetadata(cx(), foundOf(old.id))).includes('use="encryption"')
+    expect(await isEncrypted()).toBe(true)
+    await update(old.id, { ...xml(served), providerOptions: { isAutoUpdate: true } })
+    expect(await isEncrypted()).toBe(true)
   })
 
   test("is gone with all that it had", async () => {

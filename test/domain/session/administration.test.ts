@@ -82,6 +82,10 @@ test("a session that is ended is worth nothing, is gone from lists, and ends onc
   expect(details.resourceOwner).toBe("org1")
   expect(sessionNow(estate.cx(), "manager")).toBeUndefined()
   expect(await ids("owner")).toEqual(["owner", "stranger"])
+  for (const who of ["owner", "manager"] as const) {
+    const read = estate.as(who, "getSession", { sessionId: "manager" })
+    await expect(read).rejects.toMatchObject({ code: "not_found", id: "session.missing" })
+  }
   const before = estate.store.log.durable()
   await estate.as("owner", "deleteSession", { sessionId: "manager" })
   expect(estate.store.log.durable()).toBe(before)

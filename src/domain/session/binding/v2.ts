@@ -1,4 +1,5 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
+import { absentError } from "../../../api/access.ts"
 import { share } from "../../../api/method.ts"
 import { type SearchQuery, SessionFieldName } from "../../../gen/core/session/v2/session_pb.ts"
 import {
@@ -19,7 +20,11 @@ import { toSession } from "./v2-session.ts"
 
 export const v2 = share<Cx>()(SessionService, {
   listSessions: (req, cx) => list(cx, req),
-  getSession: ({ sessionId }, cx) => ({ session: toSession(cx, sessionId) }),
+  getSession: ({ sessionId }, cx) => {
+    const { status } = cx.store.state(cx, session, sessionId)
+    if (status !== "active") throw absentError("session")
+    return { session: toSession(cx, sessionId) }
+  },
   createSession: (req, cx) => check.create(cx, req),
   setSession: (req, cx) => check.set(cx, req),
   deleteSession: async ({ sessionId }, cx) => {

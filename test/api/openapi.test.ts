@@ -101,6 +101,7 @@ test.each(tableOf("test/contract/bare-paths.tsv"))(
 test.each<[string, string, readonly string[], string | undefined]>([
   ["get", "/", ["instance.id", "instance.domain"], undefined],
   ["post", "/", ["instance.id", "instance.domain"], "WebKey, required"],
+  ["delete", "/actions/{id}", ["id"], "DeleteActionRequest, required"],
   ["post", "/domains/_search", [...page, "sortingColumn"], undefined],
   ["post", "/domains/{domain}/_exists", ["domain"], "ExistsDomainRequest"],
   ["put", "/features/login_default_org", [], undefined],

@@ -166,6 +166,13 @@ describe("a request", () => {
     expect(request).toMatchObject({ id: "p1", name: "n" })
   })
 
+  test("takes the body of a DELETE, and does without", async () => {
+    for (const init of [{}, json({}), json({ id: "s1" })]) {
+      const { request } = await reached("/actions/s1", { ...init, method: "DELETE" })
+      expect(request).toMatchObject({ id: "s1" })
+    }
+  })
+
   test("may leave its body out", async () => {
     const path = "/management/v1/projects/p1/_deactivate"
     expect((await reached(path, { method: "POST" })).request).toMatchObject({ id: "p1" })

@@ -93,6 +93,7 @@ const roles: Readonly<Record<string, readonly string[]>> = {
     "org.member.read",
     "org.member.write",
     "project.member.read",
+    "org.action.delete",
   ],
   USERS: ["user.read", "user.write"],
   PROJECT: ["project.read", "project.write", "project.app.write", "project.member.read"],

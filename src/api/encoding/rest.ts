@@ -214,8 +214,9 @@ function setBody(message: Message, field: DescField, body: Uint8Array): void {
   Reflect.set(message, field.localName, value)
 }
 
-/** A body that is a list, or the one thing of it that the interface names. */
+/** A body that is a list, or the one item of it that the interface names; {} is an empty list. */
 function listIn({ parent, name, localName, message }: DescField, body: Uint8Array): unknown {
+  if (isEmptyObject(body)) return []
   const isList = body.find((byte) => !isBlank(byte)) === "[".charCodeAt(0)
   if (!isList) return message ? [decodeJson(message, body)] : []
   // As a part of its message; of what else such a body may say nothing is taken.

@@ -27,7 +27,7 @@ export function openApiOf(entries: readonly Entry[]) {
   const paths: Record<string, Json> = {}
   for (const { path, verb, body, entry, count } of bound) {
     const spelled = spelledPath(path)
-    const operation = operationOf(schemas, entry.method, { path, body, count })
+    const operation = operationOf(schemas, entry.method, { path, verb, body, count })
     paths[spelled] = { ...paths[spelled], [verb]: operation }
   }
   const tags = [...new Set(bound.map(({ entry }) => entry.method.parent.name))].sort()
@@ -113,7 +113,7 @@ const camel = (path: string) => path.replace(/_(\w)/g, (_, letter: string) => le
 function operationOf(
   schemas: Schemas,
   method: DescMethod,
-  { path, body, count }: { readonly path: string; readonly body: string; readonly count: number },
+  { path, verb, body, count }: Omit<Binding, "isBare">,
 ): Json {
   const { input, output, parent, name } = method
   const id = `${parent.name}_${name}`
@@ -130,7 +130,7 @@ function operationOf(
     tags: [parent.name],
     ...explained(method, rule),
     parameters: [...captured.map((each) => inPath(schemas, input, each)), ...inQuery, ...inHeader],
-    ...bodyOf(schemas, input, body),
+    ...bodyOf(schemas, input, { body, verb }),
     responses: {
       200: {
         description: "Done.",
@@ -151,12 +151,17 @@ function inPath(schemas: Schemas, input: DescMessage, path: string): Json {
   return { name: camel(path), in: "path", required: true, schema }
 }
 
-function bodyOf(schemas: Schemas, input: DescMessage, body: string): Json {
+function bodyOf(
+  schemas: Schemas,
+  input: DescMessage,
+  { body, verb }: Pick<Binding, "body" | "verb">,
+): Json {
   if (body === "") return {}
   const message = body === "*" ? input : input.fields.find(({ name }) => name === body)?.message
   if (!message) return {}
   // Of a whole request every field may be left out; what is but a part of it is what it is about.
-  const required = body === "*" ? {} : { required: true }
+  // The interface requires a body wherever DELETE has one.
+  const required = body === "*" && verb !== "delete" ? {} : { required: true }
   const sent = message === FileSchema ? form : content(schemas.refTo(message))
   return { requestBody: { ...required, ...sent } }
 }

@@ -34,6 +34,7 @@ test.each([
   ["another one", isEvent, 0],
   ["a list of them", [isFunction, isEvent], 0],
   ["an empty list", [], 1],
+  ["an empty object", {}, 1],
 ])("a search takes %s", async (_, body, count) => {
   const { result = [] } = await send("POST", "/executions/_search", body)
   expect(result).toHaveLength(count)

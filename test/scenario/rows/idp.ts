@@ -71,6 +71,14 @@ const levelRows = ({ service, as, level }: Level): readonly Row[] => {
     },
     {
       call: call("MigrateGenericOIDCProvider"),
+      name: "a provider of neither kind",
+      as,
+      body: { id: idp },
+      code: "invalid_argument",
+      id: "idp.template_missing",
+    },
+    {
+      call: call("MigrateGenericOIDCProvider"),
       as,
       body: { id: idp, google: vendorBody },
       events: [`${level}.idp.oidc.migrated.google`, secret],

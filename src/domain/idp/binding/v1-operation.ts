@@ -2,6 +2,7 @@ import { type IDPNameQuery, IDPType } from "../../../gen/core/idp/v1/idp_pb.ts"
 import { TextQueryMethod } from "../../../gen/core/v1/object_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
 import { type MaskedRequest, mergedWith } from "../../../kernel/edit/mask.ts"
+import { fieldError } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { foldName } from "../../../kernel/text/name.ts"
 import { type Cx, type Receipt, windowOf } from "../../../store/index.ts"
@@ -164,7 +165,7 @@ type Migrating = Named & {
 function migratedOf({ template }: Migrating): Wish {
   if (template.case === "azure") return wishOf.azure(template.value)
   if (template.case === "google") return wishOf.google(template.value)
-  throw filterMissingError()
+  throw fieldError("idp.template_missing", "template", "requires one of azure, google")
 }
 
 type NamedLink = { readonly idpId: string }

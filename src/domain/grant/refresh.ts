@@ -1,7 +1,7 @@
 import type { Cx, Draft, Transaction } from "../../store/index.ts"
 import { vouchesFor } from "../idp/index.ts"
 import { session, soleVoucherOf } from "../session/index.ts"
-import { passwordVersion } from "../user/index.ts"
+import { isSignInCurrent, passwordVersion, readerOf } from "../user/index.ts"
 import { endGrant } from "./commands.ts"
 import { noteIssued } from "./issuance.ts"
 import { type Grant, type GrantEvent, grant, offlineUntil } from "./model.ts"
@@ -29,11 +29,23 @@ export type Renewal = {
  */
 export function outlivesSession(cx: Cx, userId: string, given: Grant): boolean {
   if (given.status === "absent" || !given.offline) return false
-  if (given.offline.passwordVersion !== passwordVersion(cx, userId)) return false
+  if (!isOfflineCurrent(cx, userId, given)) return false
   // Grants of older versions do not name the provider; their session does while it is stored.
   const before = soleVoucherOf(cx.store.state(cx, session, given.sessionId))
   const voucher = given.offline.voucher ?? before
   return voucher === undefined || vouchesFor(cx, userId, voucher)
+}
+
+/** Whether nothing has ended what the user of a grant signed in under. */
+export function isOfflineCurrent(
+  cx: Cx,
+  userId: string,
+  { sessionId, offline }: Pick<Exclude<Grant, { status: "absent" }>, "sessionId" | "offline">,
+): boolean {
+  if (!offline) return false
+  const { passwordVersion: version } = offline
+  if (version === passwordVersion(cx, userId)) return true
+  return isSignInCurrent(readerOf(cx), userId, { sessionId, passwordVersion: version })
 }
 
 /** Why a grant gives nothing more: it has ended, now or before, or wants the key it is bound to. */

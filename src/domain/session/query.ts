@@ -1,7 +1,14 @@
 import type { Cx, Decision } from "../../store/index.ts"
 import { vouchesFor } from "../idp/index.ts"
 import type { Reading } from "../policy/index.ts"
-import { isStandIn, readerOf, signInVersion, user, userChain } from "../user/index.ts"
+import {
+  isSignInCurrent,
+  isStandIn,
+  readerOf,
+  signInVersion,
+  user,
+  userChain,
+} from "../user/index.ts"
 import { type Session, session } from "./model.ts"
 
 /** Whether a session is still good at `now`, and that of `userId` where one is given. */
@@ -22,9 +29,17 @@ export const usableSession = (tx: Decision, sessionId: string): Session | undefi
 function usableBy(read: Reader, ranks: Reading, sessionId: string): Session | undefined {
   const state = read.state(session, sessionId)
   if (!isLive(state, read.now) || state.authTime === 0) return undefined
-  const version = passwordVersionOf(read, state.userId)
-  return version === state.passwordVersion && isVouchedFor(ranks, state) ? state : undefined
+  return isCurrent(read, sessionId, state) && isVouchedFor(ranks, state) ? state : undefined
 }
+
+/** Whether the user of a session is active, and nothing has ended what they signed in under. */
+export const isCurrent = (
+  read: Pick<Decision, "state" | "owner">,
+  sessionId: string,
+  { userId, passwordVersion }: Pick<Session, "userId" | "passwordVersion">,
+): boolean =>
+  read.state(user, userId).status === "active" &&
+  isSignInCurrent(read, userId, { sessionId, passwordVersion })
 
 /** A provider that a sign-in depends on; `idpOrg` is empty for one of the instance. */
 export type Voucher = { readonly idpId: string; readonly idpOrg: string }

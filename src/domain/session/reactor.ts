@@ -4,7 +4,7 @@ import type { OrgEvent } from "../org/index.ts"
 import { type UserEvent, user } from "../user/index.ts"
 import { endSession } from "./commands.ts"
 import { session } from "./model.ts"
-import { isVouchedFor, passwordVersionOf } from "./query.ts"
+import { isCurrent, isVouchedFor } from "./query.ts"
 import { sessionsIn, sessionsOf, sessionsVouchedBy, sessionVouchers } from "./view.ts"
 
 type AnyRecorded = Pick<Recorded<UserEvent | OrgEvent>, "id" | "instance">
@@ -83,8 +83,8 @@ export function sessionEnds(call: Calls): Reactor {
 const endIfOver = (cx: Cx, sessionId: string): Promise<unknown> =>
   cx.store.transact(cx, (tx) => {
     const state = tx.state(session, sessionId)
-    const { userId, authTime, passwordVersion } = state
-    const isPresent = passwordVersion === passwordVersionOf(tx, userId)
+    const { userId, authTime } = state
+    const isPresent = isCurrent(tx, sessionId, state)
     // Within a step only some of a user's roles count.
     const isProved = isPresent && isVouchedFor(tx, state) && isVouchedFor(cx, state)
     // Who has proved nothing yet may have chosen the new password just now, to go on with.

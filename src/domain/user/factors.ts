@@ -15,18 +15,18 @@ import {
 export type FactorEvent =
   | Event<"user.human.mfa.otp.added", Record<never, never>, { readonly sealed: string }>
   | Event<"user.human.mfa.otp.verified">
-  | Event<"user.human.mfa.otp.removed">
+  | Event<"user.human.mfa.otp.removed", Removal>
   | Event<"user.human.mfa.otp.email.added">
-  | Event<"user.human.mfa.otp.email.removed">
+  | Event<"user.human.mfa.otp.email.removed", Removal>
   | Event<"user.human.mfa.otp.sms.added">
-  | Event<"user.human.mfa.otp.sms.removed">
+  | Event<"user.human.mfa.otp.sms.removed", Removal>
   | Event<
       "user.human.mfa.recoverycode.added",
       { readonly count: number },
       { readonly hashes: readonly string[] }
     >
   | Event<"user.human.mfa.recoverycode.used", { readonly at: number }>
-  | Event<"user.human.mfa.recoverycode.removed">
+  | Event<"user.human.mfa.recoverycode.removed", Removal>
   | Event<"user.human.mfa.init.skipped">
   | KeyEvent<"user.human.mfa.u2f.token">
   | KeyEvent<"user.human.passwordless.token">
@@ -46,6 +46,9 @@ export type FactorEvent =
       { readonly sealed: string }
     >
   | Event<"user.human.passwordless.initialization.code.used", { readonly codeId: string }>
+
+/** The session of the person who removed the factor, which goes on; absent where all end. */
+type Removal = { readonly keeps?: string }
 
 type KeyEvent<Stem extends string> =
   | Event<
@@ -69,7 +72,7 @@ type KeyEvent<Stem extends string> =
       },
       KeySecret
     >
-  | Event<`${Stem}.removed`, { readonly tokenId: string }>
+  | Event<`${Stem}.removed`, Removal & { readonly tokenId: string }>
   | Event<`${Stem}.signcount.changed`, { readonly tokenId: string; readonly signCount: number }>
 
 /** What tells one key from all others; ids and the public key (COSE) are base64url. */
@@ -124,6 +127,8 @@ export type Factors = {
     | undefined
   /** Version of the stream when one was last taken away; what signed in before is over. */
   readonly removedIn: number
+  /** The session that took it away, and `removedIn` as it still applies to that session. */
+  readonly kept?: { readonly sessionId: string; readonly removedIn: number } | undefined
 }
 
 /** What somebody has who never set anything up. */
@@ -159,17 +164,17 @@ export const factorFolds: Folds = {
   "user.human.mfa.otp.verified": (state, event) =>
     changed(state, event, ({ totp }) => ({ totp: totp && { ...totp, verified: true } })),
   "user.human.mfa.otp.removed": (state, event) =>
-    changed(state, event, ({ totp, removedIn }) => ({
+    changed(state, event, (factors) => ({
       totp: undefined,
-      removedIn: totp?.verified ? event.version : removedIn,
+      ...(factors.totp?.verified && removal(factors, event)),
     })),
   "user.human.mfa.otp.email.added": (state, event) =>
     changed(state, event, () => ({ otpEmail: true })),
   "user.human.mfa.otp.email.removed": (state, event) =>
-    changed(state, event, () => ({ otpEmail: false, removedIn: event.version })),
+    changed(state, event, (factors) => ({ otpEmail: false, ...removal(factors, event) })),
   "user.human.mfa.otp.sms.added": (state, event) => changed(state, event, () => ({ otpSms: true })),
   "user.human.mfa.otp.sms.removed": (state, event) =>
-    changed(state, event, () => ({ otpSms: false, removedIn: event.version })),
+    changed(state, event, (factors) => ({ otpSms: false, ...removal(factors, event) })),
   "user.human.mfa.recoverycode.added": (state, event) =>
     changed(state, event, () => ({ recoveryCodes: event.private?.hashes ?? [] })),
   "user.human.mfa.recoverycode.used": (state, event) =>
@@ -177,7 +182,7 @@ export const factorFolds: Folds = {
       recoveryCodes: recoveryCodes.map((hash, at) => (at === event.data.at ? "" : hash)),
     })),
   "user.human.mfa.recoverycode.removed": (state, event) =>
-    changed(state, event, () => ({ recoveryCodes: [], removedIn: event.version })),
+    changed(state, event, (factors) => ({ recoveryCodes: [], ...removal(factors, event) })),
   "user.human.mfa.init.skipped": (state, event) =>
     changed(state, event, () => ({ skipped: event.time })),
   "user.human.mfa.u2f.token.added": (state, event) => keyAdded(state, event, "u2f"),
@@ -210,6 +215,16 @@ export const factorFolds: Folds = {
       "passkey_code",
       {},
     ),
+}
+
+/** Ends what signed in before, except the session that the user removed the factor with. */
+function removal(
+  { removedIn, kept }: Factors,
+  { version, data: { keeps } }: { readonly version: number; readonly data: Removal },
+): Pick<Factors, "removedIn" | "kept"> {
+  if (keeps === undefined) return { removedIn: version, kept: undefined }
+  const before = kept?.sessionId === keeps ? kept.removedIn : removedIn
+  return { removedIn: version, kept: { sessionId: keeps, removedIn: before } }
 }
 
 function changed(
@@ -294,9 +309,9 @@ const keyReady = (state: User, event: Verified): User =>
 function keyRemoved(state: User, event: Removed): User {
   const { tokenId: id } = event.data
   const key = isPerson(state) ? factorsOf(state).keys[id] : undefined
-  const next = changed(state, event, ({ keys, removedIn }) => {
-    const { [id]: gone, ...others } = keys
-    return { keys: others, removedIn: gone?.state === "ready" ? event.version : removedIn }
+  const next = changed(state, event, (factors) => {
+    const { [id]: gone, ...others } = factors.keys
+    return { keys: others, ...(gone?.state === "ready" && removal(factors, event)) }
   })
   return key ? withOrigin(next, kindOfKey(key.kind), { id }) : next
 }

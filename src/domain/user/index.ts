@@ -211,6 +211,7 @@ export {
   findMachineByName,
   findUser,
   hasOwnWay,
+  isSignInCurrent,
   isUserActive,
   passwordVersion,
   profile,

@@ -142,24 +142,44 @@ export const isUserActive = (cx: Cx, id: string): boolean =>
 /**
  * What a user signs in under: it is raised with every new password, with every factor that is taken
  * away, and when they or their organisation are stopped. Whatever signed in while it was lower is
- * over, and stays so when they come back. Undefined for a person with no way to sign in.
+ * over, and stays so when they come back. A session is not affected by the factors that were
+ * removed with it. Undefined for a person with no way to sign in.
  */
 export function signInVersion(
   read: Pick<Decision, "state" | "owner">,
   id: string,
+  sessionId?: string,
 ): number | undefined {
   const state = read.state(user, id)
   if (hasLeft(state)) return undefined
-  const version = state.kind === "human" ? credentialVersion(state) : 0
+  const version = state.kind === "human" ? credentialVersion(state, sessionId) : 0
   if (version === undefined) return undefined
   return Math.max(version, state.stoppedIn ?? 0) + orgStops(read, read.owner(user, id))
 }
 
-function credentialVersion(person: Human): number | undefined {
+/**
+ * Whether what a user signed in under still applies to a session. Who removes a factor with it, and
+ * proves themselves again in it, has a version between that before the removal and the newest one.
+ */
+export function isSignInCurrent(
+  read: Pick<Decision, "state" | "owner">,
+  id: string,
+  { sessionId, passwordVersion }: { readonly sessionId: string; readonly passwordVersion: number },
+): boolean {
+  const newest = signInVersion(read, id)
+  const kept = signInVersion(read, id, sessionId)
+  if (newest === undefined || kept === undefined) return false
+  return kept <= passwordVersion && passwordVersion <= newest
+}
+
+function credentialVersion(person: Human, sessionId?: string): number | undefined {
   // Who has an address may be mailed a link that signs in.
   const hasWay = hasPasskey(person) || linksOf(person).length > 0 || person.email.address !== ""
   const first = person.password?.version ?? (hasWay ? 0 : undefined)
-  return first === undefined ? undefined : Math.max(first, factorsOf(person).removedIn)
+  if (first === undefined) return undefined
+  const { removedIn, kept } = factorsOf(person)
+  const isKept = sessionId !== undefined && kept?.sessionId === sessionId
+  return Math.max(first, isKept ? kept.removedIn : removedIn)
 }
 
 /** Whether somebody has what they can have signed in by, beside their mailbox. */

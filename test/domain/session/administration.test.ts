@@ -1,8 +1,16 @@
 // Sessions as whoever looks after people sees and ends them.
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { grant, outlivesSession } from "../../../src/domain/grant/index.ts"
 import { lifetimes, session, sessionNow } from "../../../src/domain/session/index.ts"
-import { passwordVersion, removeUser } from "../../../src/domain/user/index.ts"
+import { setPassword } from "../../../src/domain/user/credential/credential.ts"
+import { removeOtp } from "../../../src/domain/user/factor/otp.ts"
+import {
+  createPassword,
+  passwordVersion,
+  removeUser,
+  user,
+} from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -105,6 +113,79 @@ test("a session of others is as if it were not there, and of those above stays",
   await expect(end("nobody", "absent")).rejects.toMatchObject({ id: "session.missing" })
   await end("stranger", "stranger")
   expect(await ids("owner")).toEqual(["owner", "manager"])
+})
+
+describe("a second factor that its user removes", () => {
+  const own = { kind: "user", userId: "nobody", orgId: "org1", clientId: "" } as const
+  const add = (sessionId: string) =>
+    estate.step((tx) => {
+      const data = { userId: "nobody", agentId: sessionId }
+      tx.append(session, sessionId, [{ type: "session.added", data }], "org1")
+      const version = { passwordVersion: passwordVersion(estate.cx(), "nobody") }
+      tx.append(session, sessionId, [{ type: "session.password.checked", data: version }])
+      const given = {
+        ...{ userId: "nobody", clientId: "app", appId: "app", scopes: [], audience: [] },
+        ...{ sessionId, methods: [] },
+      }
+      const times = { lifetimeSeconds: 3600, idleLifetimeSeconds: 3600 }
+      tx.append(grant, sessionId, [
+        { type: "oidc_session.added", data: given },
+        { type: "oidc_session.refresh_token.added", data: { ...version, ...times } },
+      ])
+    })
+  const addFactor = () =>
+    estate.step((tx) =>
+      tx.append(user, "nobody", [{ type: "user.human.mfa.otp.email.added", data: {} }]),
+    )
+  const remove = async (sessionId?: string) => {
+    await addFactor()
+    const caller = sessionId === undefined ? own : { ...own, sessionId }
+    await removeOtp(estate.cx({ caller }), "nobody", "email")
+  }
+  const current = (...sessionIds: readonly string[]) =>
+    sessionIds.filter((id) => {
+      const goesOn = sessionNow(estate.cx(), id) !== undefined
+      const given = estate.store.state(estate.cx(), grant, id)
+      expect([id, outlivesSession(estate.cx(), "nobody", given)]).toEqual([id, goesOn])
+      return goesOn
+    })
+
+  test("ends their other sessions, not the one that it was removed with", async () => {
+    for (const id of ["one", "two", "three"]) await add(id)
+    await remove("one")
+    expect(current("one", "two", "three")).toEqual(["one"])
+    await add("four")
+    await remove("one")
+    expect(current("one", "four")).toEqual(["one"])
+    await add("five")
+    await remove("five")
+    expect(current("one", "five")).toEqual(["five"])
+    await remove()
+    expect(current("five")).toEqual([])
+  })
+
+  test("ends no session that its user has since signed in with again", async () => {
+    await add("one")
+    await remove("one")
+    const version = { passwordVersion: passwordVersion(estate.cx(), "nobody") }
+    await estate.step((tx) =>
+      tx.append(session, "one", [{ type: "session.password.checked", data: version }]),
+    )
+    await remove("one")
+    expect(sessionNow(estate.cx(), "one")).toBeDefined()
+  })
+
+  test("ends them all where somebody else removes it, or the password changes", async () => {
+    await add("one")
+    await addFactor()
+    await estate.as("owner", "removeOTPEmail", { userId: "nobody" })
+    expect(current("one")).toEqual([])
+    await add("two")
+    await remove("two")
+    const password = await createPassword("Correct-Horse-7", { names: [] })
+    await setPassword(estate.cx(), "nobody", password)
+    expect(current("two")).toEqual([])
+  })
 })
 
 test("of a person who is gone a session is gone", async () => {

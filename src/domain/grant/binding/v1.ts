@@ -6,9 +6,10 @@ import { at, details } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { callerOf } from "../../user/api.ts"
-import { findUser, passwordVersion } from "../../user/index.ts"
+import { findUser } from "../../user/index.ts"
 import { endGrant } from "../commands.ts"
-import { grant, type Offline, offlineUntil } from "../model.ts"
+import { grant, offlineUntil } from "../model.ts"
+import { isOfflineCurrent } from "../refresh.ts"
 import { grantsOf } from "../view.ts"
 
 /** The caller's refresh tokens. Each is named by the grant that it renews, which ends with it. */
@@ -46,18 +47,13 @@ export const auth = share<Cx>()(AuthService, {
 function usable(cx: Cx): readonly string[] {
   const userId = callerOf(cx)
   const now = cx.clock.now()
-  const version = passwordVersion(cx, userId)
   return grantsOf(cx, userId)
     .filter((id) => {
-      const offline = offlineOf(cx, id)
-      return offline && now < offlineUntil(offline) && offline.passwordVersion === version
+      const state = cx.store.state(cx, grant, id)
+      if (state.status !== "active" || !state.offline) return false
+      return now < offlineUntil(state.offline) && isOfflineCurrent(cx, userId, state)
     })
     .toReversed()
-}
-
-function offlineOf(cx: Cx, id: string): Offline | undefined {
-  const state = cx.store.state(cx, grant, id)
-  return state.status === "active" ? state.offline : undefined
 }
 
 function isRefreshable(tx: Transaction, id: string, userId: string): boolean {

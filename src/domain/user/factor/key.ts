@@ -7,7 +7,7 @@ import { optionalTextOf } from "../field.ts"
 import { type Human, type UserEvent, user } from "../model.ts"
 import { makerOf } from "./aaguid.ts"
 import { linkWrongError, type PasskeyLink, showsLink } from "./link.ts"
-import { keysOf, personIn } from "./ready.ts"
+import { keptSession, keysOf, personIn } from "./ready.ts"
 import { relyingPartyOf } from "./relying-party.ts"
 import { ceremonyMs, creationOptions, type NewKey, newChallenge, readNewKey } from "./webauthn.ts"
 
@@ -195,7 +195,7 @@ export const removeKey = user.command<{ readonly kind: KeyKind; readonly tokenId
     keepAnOwner(cx, id, { ...person, factors: { ...factors, keys } })
     const removed: Draft<UserEvent> = {
       type: `${stems[kind]}.removed`,
-      data: { tokenId },
+      data: { tokenId, ...keptSession(cx, id) },
       claims: key.state === "ready" ? [releaseCredential(key.credentialId)] : [],
     }
     return [removed]

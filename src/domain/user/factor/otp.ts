@@ -5,7 +5,7 @@ import { factorsOf } from "../factors.ts"
 import { type Human, user } from "../model.ts"
 import type { Challenge, Check } from "./check.ts"
 import { countRight, countWrong, isUsed, mayTryFactor } from "./check-count.ts"
-import { personIn, secondFactorsOf } from "./ready.ts"
+import { keptSession, personIn, secondFactorsOf } from "./ready.ts"
 
 /** Where a one-time code is sent. */
 export type OtpChannel = "email" | "sms"
@@ -46,11 +46,11 @@ export const addOtp = user.command<OtpChannel>((state, channel) => {
 })
 
 /** Has none sent any more; refuses where none are. */
-export const removeOtp = user.command<OtpChannel>((state, channel) => {
+export const removeOtp = user.command<OtpChannel>((state, channel, cx, id) => {
   if (!channels[channel].has(personIn(state))) {
     throw new Fault("not_found", `user.otp_${channel}_missing`, "no codes are sent there")
   }
-  return [{ type: `user.human.mfa.otp.${channel}.removed`, data: {} }]
+  return [{ type: `user.human.mfa.otp.${channel}.removed`, data: keptSession(cx, id) }]
 })
 
 /** Makes a one-time code: in the plain for its message, and what it will be known by. */

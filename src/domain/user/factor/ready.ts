@@ -1,3 +1,4 @@
+import type { Call } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { SecondFactor } from "../../policy/index.ts"
 import { factorsOf, type KeyKind, type ReadyKey } from "../factors.ts"
@@ -35,6 +36,15 @@ export function secondFactorsOf(state: User): readonly SecondFactor[] {
 const kinds: readonly SecondFactor[] = ["u2f", "otp", "otp_email", "otp_sms", "recovery_codes"]
 
 export const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
+
+/** The session with which users remove a factor of their own: that one goes on. */
+export const keptSession = (
+  { caller }: Pick<Call, "caller">,
+  userId: string,
+): { readonly keeps?: string } =>
+  caller.kind === "user" && caller.userId === userId && caller.sessionId !== undefined
+    ? { keeps: caller.sessionId }
+    : {}
 
 /** The person that a user is; refuses a service user, and who is not there. */
 export function personIn(state: User): Human {

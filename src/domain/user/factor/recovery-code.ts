@@ -4,7 +4,7 @@ import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
 import type { Check } from "./check.ts"
 import { countRight, countWrong, mayTryFactor } from "./check-count.ts"
-import { isPerson, personIn } from "./ready.ts"
+import { isPerson, keptSession, personIn } from "./ready.ts"
 
 const standardCount = 10
 const countMax = 50
@@ -59,13 +59,13 @@ const countError = () =>
   new Fault("invalid_argument", "user.recovery_code_count", `count must be 1 to ${countMax}`)
 
 /** Takes all that are left away; refuses where there are none. */
-export const removeRecoveryCodes = user.command((state) => {
+export const removeRecoveryCodes = user.command((state, _: undefined, cx, id) => {
   if (factorsOf(personIn(state)).recoveryCodes.length === 0) {
     throw new Fault("not_found", "user.recovery_codes_missing", "there are no recovery codes")
   }
   const removed: Draft<UserEvent> = {
     type: "user.human.mfa.recoverycode.removed",
-    data: {},
+    data: keptSession(cx, id),
     erase: { types: [added] },
   }
   return [removed]

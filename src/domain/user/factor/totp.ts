@@ -5,7 +5,7 @@ import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
 import type { AdmitFactor, Check } from "./check.ts"
 import { countRight, countWrong, isStepTaken, mayTryFactor, stepWindow } from "./check-count.ts"
-import { isPerson, personIn } from "./ready.ts"
+import { isPerson, keptSession, personIn } from "./ready.ts"
 
 const loadOtp = lazily(() => import("otpauth"))
 
@@ -126,11 +126,11 @@ export async function verifyTotp(cx: Cx, userId: string, code: string): Promise<
 }
 
 /** Takes an authenticator app away; refuses where there is none. */
-export const removeTotp = user.command((state) => {
+export const removeTotp = user.command((state, _: undefined, cx, id) => {
   if (!factorsOf(personIn(state)).totp) throw missingError()
   const removed: Draft<UserEvent> = {
     type: "user.human.mfa.otp.removed",
-    data: {},
+    data: keptSession(cx, id),
     erase: { types: [added] },
   }
   return [removed]

@@ -5,7 +5,13 @@ import {
   changeAuthorization,
   deactivateAuthorization,
 } from "../../src/domain/authorization/index.ts"
-import { createOrganization, deactivateOrganization, org } from "../../src/domain/org/index.ts"
+import {
+  addDomain,
+  createOrganization,
+  deactivateOrganization,
+  org,
+  setPrimaryDomain,
+} from "../../src/domain/org/index.ts"
 import {
   addRoles,
   changeProject,
@@ -312,6 +318,20 @@ describe("the user's organisation", () => {
     expect(inPlace(place, [`urn:core:iam:org:domain:primary:${domainOf(home)}`])).toEqual({
       "urn:core:iam:org:domain:primary": domainOf(home),
     })
+  })
+
+  test("is told by a domain that is proven, not by one that was taken on trust", async () => {
+    const proven = domainOf(home)
+    const cx = provider.cx()
+    await addDomain(cx, home, { domain: "trusted.example", isUsed: () => false })
+    await setPrimaryDomain(cx, home, "trusted.example")
+    expect(domainOf(home)).toBe("trusted.example")
+    const byDomain = (domain: string) => `urn:core:iam:org:domain:primary:${domain}`
+    for (const place of everywhere) {
+      expect(inPlace(place, [owner])).toEqual({ ...whole(), [`${owner}:primary_domain`]: proven })
+      expect(inPlace(place, [byDomain("trusted.example")])).toEqual({})
+    }
+    await setPrimaryDomain(cx, home, proven)
   })
 
   test("is never said to be another", () => {

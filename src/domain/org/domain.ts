@@ -150,11 +150,15 @@ export const removeDomain = org.command<string>((state, text) => {
   return [{ type: "org.domain.removed", data, claims }]
 })
 
-/** Makes a proven domain the one that the organisation is known by. */
+/**
+ * Makes a domain the one that the organization is known by. One that was taken on trust is enough:
+ * outside the organization only a proven domain stands for it, see `provenDomainOf`.
+ */
 export const setPrimaryDomain = org.command<string>((state, text) => {
   mustExist(state)
   const domain = domainOf(text)
-  if (!requireDomain(state, domain).verified) throw unprovenError("prove the domain first")
+  const { verified: isProven, held } = requireDomain(state, domain)
+  if (!isProven && !held) throw unprovenError("prove the domain first")
   return domain === state.primaryDomain
     ? []
     : [{ type: "org.domain.primary.set", data: { domain } }]

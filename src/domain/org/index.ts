@@ -2,7 +2,7 @@ import type { Cx, Decision } from "../../store/index.ts"
 import { domainOf } from "./domain.ts"
 import { orgMetadataView } from "./metadata-view.ts"
 import { isThere, org } from "./model.ts"
-import { orgOfDomain, orgView } from "./view.ts"
+import { orgOfProvenDomain, orgView } from "./view.ts"
 
 export { contextOrg } from "../../kernel/context.ts"
 export {
@@ -38,6 +38,7 @@ export {
   type OrgOidcSettings,
   type OrgStatus,
   org,
+  provenDomainOf,
 } from "./model.ts"
 export { findProof } from "./proof.ts"
 export {
@@ -56,9 +57,12 @@ export {
 export const isOrgThere = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>
   isThere(cx.store.state(cx, org, id))
 
-/** The organisation whose primary domain this is; undefined where it is nobody's. */
+/**
+ * The organization whose primary domain this is; undefined where it is nobody's, or not proven:
+ * applications restrict sign-in to an organization by it.
+ */
 export function orgWithDomain(cx: Cx, text: string): string | undefined {
-  const id = orgOfDomain(cx, text)
+  const id = orgOfProvenDomain(cx, text)
   if (id === undefined) return undefined
   return cx.store.state(cx, org, id).primaryDomain === domainOf(text) ? id : undefined
 }

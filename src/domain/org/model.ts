@@ -146,6 +146,14 @@ export const isThere = ({ status }: Pick<Org, "status">): boolean =>
 export const domainIn = ({ domains }: Pick<Org, "domains">, name: string): Domain | undefined =>
   Object.hasOwn(domains, name) ? domains[name] : undefined
 
+/** The domain that stands for an organization to others: proven, the primary one first. */
+export function provenDomainOf(state: Pick<Org, "primaryDomain" | "domains">): string {
+  const isProven = (name: string) => domainIn(state, name)?.verified === true
+  const { primaryDomain } = state
+  if (isProven(primaryDomain)) return primaryDomain
+  return Object.keys(state.domains).find(isProven) ?? ""
+}
+
 /** The domains that login names may end in; the primary one first. */
 export const heldDomains = ({
   primaryDomain,

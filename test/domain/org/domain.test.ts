@@ -4,7 +4,9 @@ import {
   challengeDomain,
   org,
   orgOfDomain,
+  orgOfProvenDomain,
   orgWithDomain,
+  provenDomainOf,
   verifyDomain,
 } from "../../../src/domain/org/index.ts"
 import { claimNames, domainClaims } from "../../../src/domain/org-cascade/index.ts"
@@ -16,6 +18,7 @@ import {
   userNameOf,
 } from "../../../src/domain/user/index.ts"
 import type { Outside } from "../../../src/kernel/net/outbound.ts"
+import { orgRestriction } from "../../../src/oauth/token/scope.ts"
 import { runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"
@@ -376,7 +379,7 @@ describe("a domain that somebody has on trust", () => {
     },
   )
 
-  test("of old, when it was called verified, is not", async () => {
+  test("of old, when it was called verified, is not proven by that", async () => {
     await estate.step((tx) =>
       tx.append(org, "org1", [
         { type: "org.domain.added", data: { domain: "old.example" } },
@@ -384,8 +387,8 @@ describe("a domain that somebody has on trust", () => {
       ]),
     )
     expect((await listed())[1]).toMatchObject({ domain: "old.example", isVerified: false })
-    const primary = estate.as("manager", "setPrimaryOrgDomain", { domain: "old.example" })
-    await expect(primary).rejects.toMatchObject({ id: "org.domain_unproven" })
+    await estate.as("manager", "setPrimaryOrgDomain", { domain: "old.example" })
+    expect(orgWithDomain(estate.cx(), "old.example")).toBeUndefined()
   })
 })
 
@@ -449,7 +452,28 @@ test("what is claimed is left alone once the domain is given up", async () => {
 })
 
 describe("the primary domain", () => {
+  test("may be one that was taken on trust, which stands for nobody outside", async () => {
+    await add("example.org")
+    await estate.as("manager", "setPrimaryOrgDomain", { domain: "example.org" })
+    expect((await estate.as("manager", "getMyOrg")).org.primaryDomain).toBe("example.org")
+    expect((await listed()).find(({ isPrimary }: any) => isPrimary)).toMatchObject({
+      ...{ domain: "example.org", isVerified: false },
+    })
+    const { user } = await estate.as("manager", "getUserByID", { userId: "manager" })
+    expect(user.loginNames).toContain("manager@example.org")
+    const cx = estate.cx()
+    expect(orgWithDomain(cx, "example.org")).toBeUndefined()
+    expect(orgOfProvenDomain(cx, "example.org")).toBeUndefined()
+    expect(provenDomainOf(estate.store.state(cx, org, "org1"))).toBe("acme.id.example.com")
+    expect(orgRestriction(cx, ["urn:core:iam:org:domain:primary:example.org"])).toBe("")
+    await add("example.org", "stranger", "org2")
+    await prove("example.org", "stranger", "org2")
+    expect((await estate.as("manager", "getMyOrg")).org.primaryDomain).toBe("acme.id.example.com")
+    expect(orgRestriction(cx, ["urn:core:iam:org:domain:primary:acme.id.example.com"])).toBe("org1")
+  })
+
   test("is any that is proven, and shows at once where it is asked for", async () => {
+    await estate.as("owner", "addCustomDomainPolicy", { orgId: "org1", validateOrgDomains: true })
     await add("example.org")
     const unproven = estate.as("manager", "setPrimaryOrgDomain", { domain: "example.org" })
     await expect(unproven).rejects.toMatchObject({ id: "org.domain_unproven" })

@@ -1,5 +1,5 @@
 import type { Claims } from "../../../domain/key/index.ts"
-import { org } from "../../../domain/org/index.ts"
+import { org, provenDomainOf } from "../../../domain/org/index.ts"
 import { heldMetadata, profileFor, type UserInfo, user } from "../../../domain/user/index.ts"
 import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
@@ -190,12 +190,13 @@ function homeClaims(cx: Cx, { userId, scopes }: Told): Claims {
   const isAsked = ids.length > 0 || scopes.includes(reserved.resourceOwner)
   if (!isAsked && domains.length === 0) return {}
   const id = cx.store.receipt(cx, user, userId)?.owner ?? ""
-  const { name, primaryDomain } = cx.store.state(cx, org, id)
+  const home = cx.store.state(cx, org, id)
+  const primaryDomain = provenDomainOf(home)
   const owner = reserved.resourceOwner
   return {
     ...(isAsked && {
       [`${owner}:id`]: id,
-      [`${owner}:name`]: name,
+      [`${owner}:name`]: home.name,
       [`${owner}:primary_domain`]: primaryDomain,
     }),
     ...(ids.includes(id) && { "urn:core:iam:org:id": id }),

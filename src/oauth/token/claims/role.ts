@@ -1,7 +1,7 @@
 import { type ApiApp, findClient, type OidcApp } from "../../../domain/app/index.ts"
 import { type Held, rolesHeld } from "../../../domain/authorization/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
-import { org } from "../../../domain/org/index.ts"
+import { org, provenDomainOf } from "../../../domain/org/index.ts"
 import {
   isProjectActive,
   isProjectThere,
@@ -138,7 +138,7 @@ function projectsOf(
 function rolesOn(cx: Cx, told: Told, projectId: string, { isWanted }: Wanted): Claims {
   const roles = new Map<string, Record<string, string>>()
   for (const { orgId, keys } of heldOn(cx, told, projectId)) {
-    const { primaryDomain } = cx.store.state(cx, org, orgId)
+    const primaryDomain = provenDomainOf(cx.store.state(cx, org, orgId))
     for (const key of keys.filter(isWanted)) {
       roles.set(key, { ...roles.get(key), [orgId]: primaryDomain })
     }

@@ -16,6 +16,7 @@ import {
 import { Client, credentials, status } from "@grpc/grpc-js"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { book } from "../../src/api/book.ts"
+import { detailSchemas } from "../../src/api/encoding/detail.ts"
 import { grpcServer } from "../../src/api/encoding/grpc.ts"
 import { Health } from "../../src/gen/grpc/health/v1/health_pb.ts"
 import { ServerReflection } from "../../src/gen/grpc/reflection/v1/reflection_pb.ts"
@@ -92,6 +93,14 @@ describe.each([
   ["v1", ServerReflection],
   ["v1alpha", Older],
 ] as const)("reflection %s", (_, service) => {
+  test.each(detailSchemas)("knows $typeName, which errors carry", async ({ typeName }) => {
+    const [answer] = await ask([symbol(typeName)], service)
+    const declared = filesIn(answer).flatMap(({ package: within, messageType }: any) =>
+      messageType.map(({ name }: { name: string }) => `${within}.${name}`),
+    )
+    expect(declared).toContain(typeName)
+  })
+
   test("lists every service of the book, and those of gRPC", async () => {
     const [answer] = await ask([listServices], service)
     const names = answer.value.service.map(({ name }: { name: string }) => name)

@@ -7,12 +7,14 @@ import {
 import type { Fault } from "../../kernel/fault.ts"
 import { detailsOf } from "../faults.ts"
 
-const schemas = new Map<string, DescMessage>(
-  [ErrorDetailSchema, BadRequestSchema, PreconditionFailureSchema].map((each) => [
-    each.typeName,
-    each,
-  ]),
-)
+/** All messages that a failure can carry. */
+export const detailSchemas: readonly DescMessage[] = [
+  ErrorDetailSchema,
+  BadRequestSchema,
+  PreconditionFailureSchema,
+]
+
+const schemas = new Map(detailSchemas.map((each) => [each.typeName, each]))
 
 type DetailMessage = { readonly desc: DescMessage; readonly value: Message }
 

@@ -10,6 +10,7 @@ import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt"
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect"
 import { ServerReflection } from "../../gen/grpc/reflection/v1/reflection_pb.ts"
 import { ServerReflection as OlderReflection } from "../../gen/grpc/reflection/v1alpha/reflection_pb.ts"
+import { detailSchemas } from "./detail.ts"
 import { over } from "./stream.ts"
 
 /** What a tool asks; the two versions of the protocol differ in their names alone. */
@@ -143,7 +144,9 @@ function bytesOf(file: DescFile): Uint8Array<ArrayBuffer> {
 }
 
 function catalogueOf(services: readonly DescService[]): Catalogue {
-  const files = new Set(services.flatMap(({ file }) => [file, ...importsOf(file)]))
+  // No service imports what only errors carry.
+  const roots = [...services, ...detailSchemas]
+  const files = new Set(roots.flatMap(({ file }) => [file, ...importsOf(file)]))
   const symbols = new Map<string, DescFile>()
   const extensions: DescExtension[] = []
   for (const file of files) {

@@ -9,6 +9,7 @@ import { type Cause, type Kind, message } from "./model.ts"
 import { maxPauseMs } from "./retry.ts"
 import { type Sender, senderOf } from "./send.ts"
 import { delayingInstances, dueMessages, messagesTo, waitingFor } from "./view.ts"
+import { causes, writerName } from "./written.ts"
 
 type Recordedly = Recorded<AnyEvent>
 
@@ -18,7 +19,7 @@ type Recordedly = Recorded<AnyEvent>
  * stands in the log, so that no try writes a second one.
  */
 export function messageReactor(call: Calls): Reactor {
-  const name = "messages"
+  const name = writerName
   const sender = senderOf()
   const write = (kind: Kind) => async (event: Recordedly) => {
     const cx = call(event.instance, name)
@@ -63,15 +64,8 @@ export function messageReactor(call: Calls): Reactor {
       run: go,
     },
     on: {
-      ...Object.fromEntries(Object.entries(changesTold).map(([type, kind]) => [type, write(kind)])),
+      ...Object.fromEntries(Object.entries(causes).map(([type, kind]) => [type, write(kind)])),
       "user.human.email.changed": tellBefore,
-      "user.human.email.code.added": write("verify_email"),
-      "user.human.phone.code.added": write("verify_phone"),
-      "user.human.invite.code.added": write("invite_user"),
-      "user.human.password.code.added": write("password_reset"),
-      "user.human.password.changed": write("password_change"),
-      "user.human.passwordless.initialization.code.added": write("passwordless_registration"),
-      "user.domain.claimed": write("domain_claimed"),
       "user.recovery.started": tellOwners,
       "registration.requested": async (event) => tellRegistrant(call(event.instance, name), event),
       "user.removed": async ({ instance, id }) => eraseAll(call(instance, name), id),
@@ -107,26 +101,6 @@ function dueNow(store: Store, { now, sender, cxOf }: DueInput) {
     return ids.map((id) => ({ instance, id }))
   })
 }
-
-/** Changes of how somebody signs in, and by what they are told of them. */
-const changesTold = {
-  "user.human.mfa.otp.verified": "factor_added",
-  "user.human.mfa.otp.email.added": "factor_added",
-  "user.human.mfa.otp.sms.added": "factor_added",
-  "user.human.mfa.u2f.token.verified": "factor_added",
-  "user.human.passwordless.token.verified": "factor_added",
-  "user.human.mfa.recoverycode.added": "factor_added",
-  "user.human.externalidp.added": "factor_added",
-  "user.human.mfa.otp.removed": "factor_removed",
-  "user.human.mfa.otp.email.removed": "factor_removed",
-  "user.human.mfa.otp.sms.removed": "factor_removed",
-  "user.human.mfa.u2f.token.removed": "factor_removed",
-  "user.human.passwordless.token.removed": "factor_removed",
-  "user.human.mfa.recoverycode.removed": "factor_removed",
-  "user.human.externalidp.removed": "factor_removed",
-  "user.human.phone.changed": "phone_changed",
-  "user.human.phone.removed": "phone_changed",
-} as const satisfies Readonly<Record<string, Kind>>
 
 /** Of a message by mail that holds no code. */
 const plainly = { channel: "email", codeExpires: 0, urlTemplate: "" } as const

@@ -7,11 +7,13 @@ import { searchMessages, sendAgain, viewMessage } from "./commands.ts"
 import { message } from "./model.ts"
 import { plainOf } from "./send.ts"
 import type { MessageRow } from "./view.ts"
+import { messagesWritten } from "./written.ts"
 
 export const v2 = share<Cx>()(MessageService, {
   listMessages: async (req, cx) => {
     const { userId, organizationId: orgId } = req
     const { is: status } = meaning(asked, req.status)
+    await messagesWritten(cx)
     const found = await searchMessages(cx, { page: pageOf(req.pagination), userId, orgId, status })
     return {
       pagination: pagination(found),

@@ -257,6 +257,27 @@ describe("the outbox", () => {
     await expect(looked("nobody")).rejects.toMatchObject({ code: "permission_denied" })
   })
 
+  test("shows at once what was written for a call that has just ended", async () => {
+    running({})
+    await addEva()
+    const shown = inOutbox()
+    const ticking = driveClock(shown, () => estate.clock.advance(25))
+    expect(await ticking).toMatchObject([{ kind: "verify_email" }])
+    const started = estate.clock.now()
+    expect(await inOutbox()).toHaveLength(1)
+    expect(estate.clock.now()).toBe(started)
+  })
+
+  test("waits two seconds at most for what writes it", async () => {
+    await addEva()
+    const started = estate.clock.now()
+    const shown = await driveClock(inOutbox(), () => estate.clock.advance(25))
+    expect(shown).toEqual([])
+    const waited = estate.clock.now() - started
+    expect(waited).toBeGreaterThanOrEqual(2000)
+    expect(waited).toBeLessThan(4000)
+  })
+
   test("notes on the user whose code was shown, and of what", async () => {
     const reactors = running({})
     await addEva()

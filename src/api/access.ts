@@ -1,7 +1,7 @@
 import { type DescMethod, getOption, hasOption, type Message } from "@bufbuild/protobuf"
 import { type Access as AccessOption, access as accessOption } from "../gen/core/options_pb.ts"
 import type { Call, Scope } from "../kernel/context.ts"
-import { Fault } from "../kernel/fault.ts"
+import { Fault, fieldError } from "../kernel/fault.ts"
 import { fieldsOf, type Reader, readerOf } from "./field.ts"
 import { freshOf, mustBeFresh } from "./fresh.ts"
 import { nameOf } from "./method.ts"
@@ -162,7 +162,9 @@ function eitherOf(
   const searches = options.filter((option) => option.search).length
   if (searches === options.length) return { kind: "searches", rules }
   if (searches > 0) throw refuse("either all rules search or none does")
-  const named = rules.every(({ id }) => typeof id === "object")
+  const named = rules.every(
+    ({ id }, at) => typeof id === "object" || (id === "home" && at > 0 && at === rules.length - 1),
+  )
   if (!named) throw refuse("each rule of either needs an id, which decides between them")
   return { kind: "either", rules }
 }
@@ -346,17 +348,27 @@ const isOneself = ({ caller }: Call, { id }: Rule, { user }: Chain): boolean =>
 export const isNamed = ({ id }: Rule, request: Message): boolean =>
   typeof id === "object" && Boolean(id.read(request))
 
-/** The rule whose resource the request names. */
+/**
+ * The rule whose resource the request names, or that of the caller's own organization where the
+ * request has none of the fields. A field without a value is refused: its caller meant to name one.
+ */
 export function chosenOf(rules: readonly Rule[], request: Message): Rule {
   const chosen = rules.find((rule) => isNamed(rule, request))
   if (chosen) return chosen
-  const fields = rules.map(({ id }) => (typeof id === "object" ? id.field : "")).join(", ")
+  const fields = rules.flatMap(({ id }) => (typeof id === "object" ? [id] : []))
+  const empty = fields.find(({ read }) => read(request) !== undefined)
+  const home = rules.find(({ id }) => id === "home")
+  if (home && empty) throw fieldError(resourceMissingId, empty.field, "is empty")
+  if (home) return home
+  const names = fields.map(({ field }) => field).join(", ")
   throw new Fault(
     "invalid_argument",
-    "request.resource_missing",
-    `say what this is about with one of: ${fields}`,
+    resourceMissingId,
+    `say what this is about with one of: ${names}`,
   )
 }
+
+const resourceMissingId = "request.resource_missing"
 
 type Door = Pick<Entrance, "holder" | "request"> & Pick<Access, "changes"> & { readonly rule: Rule }
 
@@ -413,11 +425,8 @@ function isThisInstance(cx: Call, { id }: Rule, request: Message): boolean {
 function given(from: Rule["parent"], request: Message): string | undefined {
   const value = from?.read(request)
   if (typeof value === "string" && value !== "") return value
-  throw new Fault(
-    "invalid_argument",
-    "request.id_missing",
-    `${from?.field} is missing; it says what this is about`,
-  )
+  const field = from?.field ?? ""
+  throw fieldError("request.id_missing", field, "is missing; it says what this is about")
 }
 
 /** A membership reaches everything below the thing that it is on. */

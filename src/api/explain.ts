@@ -80,7 +80,8 @@ function askedOf<C>(
   if (!access) throw operationError(subject.name)
   if (access.kind === "public" || access.kind === "authenticated") return undefined
   if (access.kind === "system") throw operationError(subject.name)
-  const all = "rules" in access ? access.rules : [access.rule]
+  // The caller's own organization is a default: the question names one, too.
+  const all = "rules" in access ? access.rules.filter(({ id }) => id !== "home") : [access.rule]
   const fitting = all.filter((each) => resource === "" || each.resource === resource)
   const [first] = fitting
   if (!first || fitting.length > 1) throw resourceError(question)

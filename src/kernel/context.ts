@@ -193,6 +193,23 @@ export const contextOrg = ({ orgId, caller }: Pick<Call, "orgId" | "caller">): s
 export const homeOrg = ({ caller }: Pick<Call, "caller">): string =>
   caller.kind === "user" ? caller.orgId : ""
 
+type NamedPlace =
+  | { readonly case: "orgId"; readonly value: string }
+  | { readonly case: "instance"; readonly value: boolean }
+  | { readonly case: undefined; readonly value?: undefined }
+
+/**
+ * The organization that a request of version 2 is about; undefined for the instance. One that names
+ * neither is about the caller's own organization.
+ */
+export function namedOrganization(
+  cx: Pick<Call, "caller">,
+  named: NamedPlace | undefined,
+): string | undefined {
+  if (named?.case === "orgId") return named.value
+  return named?.case === "instance" && named.value ? undefined : homeOrg(cx)
+}
+
 /** A call as the author of a target would make it, in the organization of the caller. */
 export const asAuthor = <C extends Pick<Call, "caller" | "authors">>(cx: C, userId: string): C => ({
   ...cx,

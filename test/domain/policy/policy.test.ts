@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { pageLanguages } from "../../../src/kernel/text/language.ts"
-import { type Estate, openEstate } from "../../support/estate.ts"
+import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 import {
   callsOf,
   jsonOf,
@@ -254,5 +254,39 @@ test("the general settings name the default organisation and the languages", asy
     defaultLanguage: "de",
     supportedLanguages: pageLanguages,
     allowedLanguages: ["de", ...pageLanguages.filter((each) => each !== "de")],
+  })
+})
+
+describe("the settings of version 2", () => {
+  const settings = policyRows.flatMap((row) => row.settings ?? [])
+  const read = async (who: Person, call: string, ctx?: object) =>
+    estate.as(who, call, ctx && { ctx: { resourceOwner: ctx } })
+  const attempts = async (who: Person, ctx?: object) =>
+    (await read(who, "getLockoutSettings", ctx)).settings.maxPasswordAttempts
+
+  test.each([...settings, "getActiveIdentityProviders"])(
+    "%s of the instance, or without a place, needs no role on the instance",
+    async (call) => {
+      for (const ctx of [inInstance, { case: undefined }, undefined, inOrg]) {
+        await read("manager", call, ctx)
+        const refused = { code: "permission_denied", id: "access.denied" }
+        await expect(read("nobody", call, ctx)).rejects.toMatchObject(refused)
+      }
+      await expect(read("stranger", call, inOrg)).rejects.toMatchObject({ id: "org.missing" })
+      await expect(read("manager", call, { case: "orgId", value: "" })).rejects.toMatchObject({
+        ...{ code: "invalid_argument", id: "request.resource_missing" },
+        violation: { field: "ctx.org_id", description: "is empty" },
+      })
+    },
+  )
+
+  test("are those of the caller's organization where the request names none", async () => {
+    const own = { maxPasswordAttempts: 7 }
+    await estate.as("manager", "addCustomLockoutPolicy", own, { of: "management.v1" })
+    await estate.as("owner", "updateLockoutPolicy", { maxPasswordAttempts: 9 }, { of: "admin.v1" })
+    expect(await attempts("manager")).toBe(7n)
+    expect(await attempts("manager", { case: "instance", value: false })).toBe(7n)
+    expect(await attempts("manager", inInstance)).toBe(9n)
+    expect(await attempts("stranger")).toBe(9n)
   })
 })

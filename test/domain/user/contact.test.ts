@@ -339,6 +339,19 @@ describe("a person is added the older way", () => {
     await as("manager", "verifyEmail", { userId: "new", verificationCode: emailCode })
   })
 
+  test("into the caller's own organization where the request names none", async () => {
+    for (const [who, organization, home] of [
+      ["manager", undefined, "org1"],
+      ["stranger", { org: { case: undefined } }, "org2"],
+    ] as const) {
+      const userId = `new-${who}`
+      const { details } = await added({ userId, username: userId, organization }, who)
+      expect(details.resourceOwner).toBe(home)
+    }
+    const unpermitted = added({ organization: undefined }, "nobody")
+    await expect(unpermitted).rejects.toMatchObject({ code: "permission_denied" })
+  })
+
   test("the organisation also by its primary domain, in any case", async () => {
     const domain = (value: string) => ({ organization: { org: { case: "orgDomain", value } } })
     const { details } = await added(domain("ACME.id.example.com"))
@@ -351,7 +364,11 @@ describe("a person is added the older way", () => {
   })
 
   test.each<[string, object, string]>([
-    ["no organisation", { organization: undefined }, "request.resource_missing"],
+    [
+      "an organization without an id",
+      { organization: { org: { case: "orgId", value: "" } } },
+      "request.resource_missing",
+    ],
     ["no profile", { profile: undefined }, "user.profile_missing"],
     ["no address", { email: undefined }, "user.email_missing"],
     ["links to providers", { idpLinks: [{ idpId: "1" }] }, "idp.missing"],

@@ -6,6 +6,7 @@ import {
   SettingsService,
 } from "../../../gen/core/settings/v2/settings_service_pb.ts"
 import { at } from "../../../kernel/answer.ts"
+import { namedOrganization } from "../../../kernel/context.ts"
 import type { Cx } from "../../../store/index.ts"
 import { activeIdps, idpById, missingError } from "../commands.ts"
 import type { IdpKind, Options } from "../model.ts"
@@ -23,8 +24,7 @@ export const v2 = share<Cx>()(IdentityProviderService, {
 /** What the login pages of an organisation offer. */
 export const settings = share<Cx>()(SettingsService, {
   getActiveIdentityProviders: (req, cx) => {
-    const named = req.ctx?.resourceOwner
-    const orgId = named?.case === "orgId" ? named.value : undefined
+    const orgId = namedOrganization(cx, req.ctx?.resourceOwner)
     const found = activeIdps(cx, orgId).filter(({ idp }) => isWanted(req, idp.options))
     return {
       details: {

@@ -9,6 +9,7 @@ import {
 } from "../../../gen/core/settings/v2/settings_pb.ts"
 import { SettingsService } from "../../../gen/core/settings/v2/settings_service_pb.ts"
 import { details } from "../../../kernel/answer.ts"
+import { namedOrganization } from "../../../kernel/context.ts"
 import { pageLanguages } from "../../../kernel/text/language.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
@@ -111,8 +112,7 @@ function settingsOf<V extends Values, Shown>(
   show: (values: V, addressOf: (file: string) => string) => Shown,
 ) {
   return ({ ctx }: { readonly ctx?: RequestContext | undefined }, cx: Cx) => {
-    const named = ctx?.resourceOwner
-    const place = named?.case === "orgId" ? named.value : undefined
+    const place = namedOrganization(cx, ctx?.resourceOwner)
     const { values, isDefault, stand } = findPolicy(cx, place, policy)
     const resourceOwnerType = isDefault ? ResourceOwnerType.INSTANCE : ResourceOwnerType.ORG
     const shown = show(values, (file) => lookAddress(cx, stand.owner, file))

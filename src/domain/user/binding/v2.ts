@@ -18,6 +18,7 @@ import {
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { at, details, meaning } from "../../../kernel/answer.ts"
+import { homeOrg } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx } from "../../../store/index.ts"
@@ -92,7 +93,7 @@ async function create(cx: Cx, id: string, req: CreateUserRequest) {
 
 async function addHuman(cx: Cx, id: string, req: AddHumanUserRequest) {
   const { username: userName, organization } = req
-  const { case: by, value = "" } = organization?.org ?? {}
+  const { case: by, value = homeOrg(cx) } = organization?.org ?? {}
   const orgId = by === "orgDomain" ? (orgWithDomain(cx, value) ?? "") : value
   const input: NewHuman = { orgId, userName, ...(await newHuman(cx, id, req, { orgId, userName })) }
   const receipt = await createUser(cx, id, input, { isMade: !req.userId })

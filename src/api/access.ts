@@ -2,9 +2,10 @@ import { type DescMethod, getOption, hasOption, type Message } from "@bufbuild/p
 import { type Access as AccessOption, access as accessOption } from "../gen/core/options_pb.ts"
 import type { Call, Scope } from "../kernel/context.ts"
 import { Fault, fieldError } from "../kernel/fault.ts"
+import { absentError, deniedError, tokenMissingError } from "./faults.ts"
 import { fieldsOf, type Reader, readerOf } from "./field.ts"
 import { freshOf, mustBeFresh } from "./fresh.ts"
-import { nameOf } from "./method.ts"
+import { hasContext, nameOf } from "./method.ts"
 import {
   instanceTooHighError,
   isChange,
@@ -88,6 +89,8 @@ export type Access = Kind & {
   readonly system?: SystemRule | undefined
   /** Whether the method changes something. */
   readonly changes: boolean
+  /** Whether x-core-orgid names the organization that a call is made for: in version 1. */
+  readonly hasContext: boolean
   readonly rank: Rank | undefined
   /** Whether one's own sign-in must be recent to do it to oneself. */
   readonly fresh: boolean
@@ -111,6 +114,7 @@ export function accessOf(method: DescMethod, resources: ReadonlySet<string>): Ac
     ...kind,
     system: option.system ? systemRuleOf(method, option) : undefined,
     changes: isChange(method),
+    hasContext: hasContext(method),
     rank,
     fresh: freshOf(method, option),
     or: or && { rule: ruleOf(method, or, resources), rank: rankOf(method, or) },
@@ -218,6 +222,7 @@ export function authorise<C extends Call>(
   if (caller.kind === "anonymous") throw tokenMissingError()
   if (caller.kind === "system") return asSystem(authority, access.system, cx, request)
   if (access.kind === "system") throw deniedError(access.system?.permission ?? "of the system")
+  if (access.hasContext && !isContextOpen(authority, cx, caller)) throw absentError("org")
   const outranks = (userId: string, reach: "anywhere" | "home" = "anywhere") =>
     authority.outranks(cx, userId, reach)
   const outranksInstance = () => authority.outranksInstance(cx)
@@ -243,6 +248,25 @@ export function authorise<C extends Call>(
   if (access.kind === "searches") return { ...placed, scope: scopesOf(holder, access.rules) }
   const { holds, fallback } = admit(authority, placed, { access, holder, request })
   return fallback ? { ...placed, holds, fallback } : { ...placed, holds }
+}
+
+/** Whether the organization of the context is the caller's, or holds what they administer. */
+function isContextOpen<C extends Call>(
+  { resources, memberships }: Authority<C>,
+  cx: C,
+  { userId, orgId: home }: Extract<Call["caller"], { readonly kind: "user" }>,
+): boolean {
+  const { orgId } = cx
+  if (!orgId || orgId === home) return true
+  const chain = resources.org?.(cx, orgId, undefined)
+  if (!chain) return false
+  return memberships(cx, userId).some((each) => {
+    const { level, id } = each
+    if (level === "project") return resources.project?.(cx, id, undefined)?.org === orgId
+    if (level !== "grant") return covers(each, chain)
+    const grant = resources.grant_id?.(cx, id, undefined)
+    return resources.held_project?.(cx, orgId, grant?.project)?.grant === id
+  })
 }
 
 /** Whether a user holds a permission on the whole instance. */
@@ -472,34 +496,3 @@ function scopesOf(holder: Holder, rules: readonly Rule[]): Scope {
 
 const mayMatch = ({ all, orgs, projects, grants, self }: Scope): boolean =>
   all || self !== undefined || orgs.length + projects.length + grants.length > 0
-
-export const tokenMissingError = () =>
-  new Fault(
-    "unauthenticated",
-    "access.token_missing",
-    "this needs a token; send it in the Authorization header as Bearer",
-  )
-
-const deniedError = (permission: string) =>
-  new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)
-
-/** One text for what is not there and for what is somebody else's. */
-export function absentError(resource: string): Fault {
-  const kind = sameAs[resource] ?? resource
-  return new Fault("not_found", `${kind}.missing`, `there is no such ${names[kind] ?? kind}`)
-}
-
-/** Kinds that differ only in how they are named, or in who reaches them. */
-const sameAs: Readonly<Record<string, string>> = {
-  grant_id: "grant",
-  held_project: "project",
-  org_domain: "org",
-  shared_project: "project",
-}
-
-const names: Readonly<Record<string, string>> = {
-  app: "application",
-  app_key: "key",
-  grant: "project grant",
-  org: "organisation",
-}

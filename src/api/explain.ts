@@ -7,7 +7,6 @@ import { Fault } from "../kernel/fault.ts"
 import {
   type Access,
   type Authority,
-  absentError,
   admit,
   type Chain,
   chainOf,
@@ -16,6 +15,7 @@ import {
   holderOf,
   type Rule,
 } from "./access.ts"
+import { absentError } from "./faults.ts"
 
 /** Access rules by the full names of operations; undefined where there is none. */
 export type Rules = (operation: string) => Access | undefined
@@ -73,7 +73,13 @@ function askedOf<C>(
       throw resourceError(question)
     const rule = { permission: subject.name, resource, id: undefined, parent: undefined }
     const about = aboutIt({ ...rule, self: "", key: undefined }, question)
-    const free = { system: undefined, changes: false, rank: undefined, fresh: false }
+    const free = {
+      system: undefined,
+      changes: false,
+      hasContext: false,
+      rank: undefined,
+      fresh: false,
+    }
     return { access: { ...free, kind: "resource", rule: about }, rule: about }
   }
   const access = rules(subject.name)
@@ -91,7 +97,7 @@ function askedOf<C>(
     or && or.rule.resource === rule.resource
       ? { ...or, rule: aboutIt(or.rule, question) }
       : undefined
-  const kept = { system, changes, rank, fresh: false, or: beside }
+  const kept = { system, changes, hasContext: false, rank, fresh: false, or: beside }
   return { access: { ...kept, kind: "resource", rule }, rule }
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf"
-import type { Code, Fault, LaterChange } from "../kernel/fault.ts"
+import { type Code, Fault, type LaterChange } from "../kernel/fault.ts"
 
 /** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
 const travel = {
@@ -66,3 +66,34 @@ export const statusOf = (fault: Fault): object => ({
 
 /** What an unknown path answers, word for word as clients of such services know it. */
 export const nothingHere = { code: grpcNumber("not_found"), message: "Not Found", details: [] }
+
+export const tokenMissingError = () =>
+  new Fault(
+    "unauthenticated",
+    "access.token_missing",
+    "this needs a token; send it in the Authorization header as Bearer",
+  )
+
+export const deniedError = (permission: string) =>
+  new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)
+
+/** One text for what is not there and for what is somebody else's. */
+export function absentError(resource: string): Fault {
+  const kind = sameAs[resource] ?? resource
+  return new Fault("not_found", `${kind}.missing`, `there is no such ${names[kind] ?? kind}`)
+}
+
+/** Kinds that differ only in how they are named, or in who reaches them. */
+const sameAs: Readonly<Record<string, string>> = {
+  grant_id: "grant",
+  held_project: "project",
+  org_domain: "org",
+  shared_project: "project",
+}
+
+const names: Readonly<Record<string, string>> = {
+  app: "application",
+  app_key: "key",
+  grant: "project grant",
+  org: "organisation",
+}

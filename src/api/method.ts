@@ -127,3 +127,9 @@ export const askerOf =
 
 /** How a method reads in paths, logs and messages: "core.user.v2.UserService/CreateUser". */
 export const nameOf = (method: DescMethod): string => `${method.parent.typeName}/${method.name}`
+
+/** Whether x-core-orgid names the organization that a call is made for: in version 1. */
+export const hasContext = ({ parent }: DescMethod): boolean =>
+  contextPackages.has(parent.file.proto.package)
+
+const contextPackages = new Set(["core.admin.v1", "core.auth.v1", "core.management.v1"])

@@ -1,6 +1,7 @@
 import { create, type DescMethod, type MessageInitShape } from "@bufbuild/protobuf"
 import { describe, expect, test } from "vitest"
 import { accessOf, authorise } from "../../src/api/access.ts"
+import { AdminService } from "../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { ApplicationService } from "../../src/gen/core/application/v2/application_service_pb.ts"
 import { AuthService } from "../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { InstanceService } from "../../src/gen/core/instance/v2/instance_service_pb.ts"
@@ -153,6 +154,39 @@ describe("the organisation of the context", () => {
 
   test("must be one on which the caller holds the permission", () => {
     expect(tryAs("manager1", addProject, {}, { orgId: "o2" })).toMatch(/^not_found: /)
+  })
+
+  test("answers the same in every family where the caller has nothing to do with it", () => {
+    const methods = [
+      ManagementService.method.getMyOrg,
+      ManagementService.method.getProjectByID,
+      ManagementService.method.listProjects,
+      AuthService.method.getMyUser,
+      AuthService.method.listMyMemberships,
+      AdminService.method.listInstanceDomains,
+      AdminService.method.getLoginPolicy,
+    ]
+    const noOrg = "not_found: there is no such organisation (org.missing)"
+    for (const method of methods) {
+      for (const orgId of ["o2", "o404"]) {
+        expect([method.name, tryAs("manager1", method, {}, { orgId })]).toEqual([
+          method.name,
+          noOrg,
+        ])
+      }
+      expect(tryAs("owner", method, {}, { orgId: "o404" })).toBe(noOrg)
+      expect(tryAs("owner", method, {}, { orgId: "o2" })).not.toBe(noOrg)
+      expect(tryAs("manager1", method, {}, { orgId: "o1" })).not.toBe(noOrg)
+    }
+    expect(tryAs("manager1", getUserByID, { userId: "u1" }, { orgId: "o2" })).toBe("ok")
+  })
+
+  test("is also that of a project, or of the holder of a grant, that the caller administers", () => {
+    const { getMyUser } = AuthService.method
+    const noOrg = "not_found: there is no such organisation (org.missing)"
+    expect(tryAs("project1", getMyUser, {}, { orgId: "o2" })).toBe(noOrg)
+    expect(tryAs("visitor", getMyUser, {}, { orgId: "o1" })).toBe("ok")
+    expect(tryAs("holder", getMyUser, {}, { orgId: "o2" })).toBe("ok")
     expect(tryAs("nobody", addProject, {})).toMatch(/^permission_denied: .*project\.create/)
   })
 })

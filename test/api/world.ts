@@ -111,6 +111,8 @@ export const people: Readonly<Record<string, { org: string; memberships: Members
   project1: { org: "o1", memberships: [{ level: "project", id: "p1", roles: ["PROJECT"] }] },
   orgmembers: { org: "o1", memberships: [{ level: "instance", id: "i1", roles: ["ORG_MEMBERS"] }] },
   grant1: { org: "o2", memberships: [{ level: "grant", id: "g1", roles: ["GRANT"] }] },
+  visitor: { org: "o2", memberships: [{ level: "project", id: "p1", roles: ["PROJECT"] }] },
+  holder: { org: "o3", memberships: [{ level: "grant", id: "g1", roles: ["GRANT"] }] },
   u1: { org: "o1", memberships: [{ level: "org", id: "o1", roles: ["SELF"] }] },
   u2: { org: "o2", memberships: [] },
   nobody: { org: "o1", memberships: [] },

@@ -45,10 +45,8 @@ describe("granted projects", () => {
     const { result: none } = await estate.by("third", "org3", "listGrantedProjects")
     expect(none).toEqual([])
     const elsewhere = { cx: { caller: callerOf("third", "org3"), orgId: "org2" } }
-    expect(await estate.as("nobody", "listGrantedProjects", {}, elsewhere)).toMatchObject({
-      result: [],
-      details: { totalResult: 0n },
-    })
+    const foreign = async () => estate.as("nobody", "listGrantedProjects", {}, elsewhere)
+    await expect(foreign()).rejects.toMatchObject({ code: "not_found", id: "org.missing" })
   })
 
   test("are narrowed by name and owner", async () => {

@@ -1,3 +1,4 @@
+import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { type Difference, isSame } from "../difference.ts"
@@ -20,7 +21,7 @@ export async function tryUndo(cx: Cx, place: Place, version: number): Promise<Tr
   const { asked, now, wanted } = plan
   const events: Omit<Happening, "position">[] = []
   const store = cx.store.rehearse((step) => events.push(...step))
-  const call = { store, orgId: plan.owner, written: undefined }
+  const call = { store, orgId: contextOf(plan), written: undefined }
   const refusal = await refusalOf(
     operateOf(cx)(asked.operation, asked.request, { call, isTrial: true }),
   )
@@ -34,6 +35,10 @@ export async function tryUndo(cx: Cx, place: Place, version: number): Promise<Tr
   const types = [...new Set(events.map(({ type }) => type))]
   return { plan, differences: between(place, now, after), types }
 }
+
+/** Only the management service acts on the organization of its context. */
+const contextOf = ({ asked, owner }: Plan): string =>
+  asked.operation.startsWith(`${ManagementService.typeName}/`) ? owner : ""
 
 /** A map of one field, or of none. */
 const keyed = <T>(key: string, field: T | undefined): ReadonlyMap<string, T> =>
@@ -54,7 +59,7 @@ export async function undo(
   if (last !== undefined && last !== plan.last) throw movedError()
   const { operation, request } = plan.asked
   const store = cx.store.checking((tx) => mustStand(cx, tx, plan))
-  await operateOf(cx)(operation, request, { call: { store, orgId: plan.owner } })
+  await operateOf(cx)(operation, request, { call: { store, orgId: contextOf(plan) } })
   return { operation, version: cx.store.receipt(cx, place.kind, place.id)?.version ?? plan.last }
 }
 

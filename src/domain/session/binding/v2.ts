@@ -1,5 +1,5 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { absentError } from "../../../api/access.ts"
+import { absentError } from "../../../api/faults.ts"
 import { share } from "../../../api/method.ts"
 import { type SearchQuery, SessionFieldName } from "../../../gen/core/session/v2/session_pb.ts"
 import {

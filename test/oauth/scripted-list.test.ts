@@ -64,7 +64,7 @@ test("a script does not replace the list that the project turns on", async () =>
   expect(await told(client.id, ["wheel"])).toMatchObject({ groups: ["editor"] })
 })
 
-test("a script adds no roles on a project of another organization in another spelling", async () => {
+test("a script adds no roles on a project of others in another spelling", async () => {
   const script = 'function f0(ctx, api) { api.v1.claims.setClaim(" Groups", ["wheel"]) }'
   unbind.push(await bind(provider, { flowType: 2, triggerType: 4, scripts: [script] }))
   const asked = { triggerType: 4, userId: pat, claims: { sub: pat } } as const

@@ -227,7 +227,7 @@ export {
   usersOf,
 } from "./query.ts"
 export {
-  isTemporaryId,
+  isTemporary,
   isTemporaryOf,
   newTemporaryId,
   temporaryEmail,

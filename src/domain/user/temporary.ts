@@ -32,8 +32,9 @@ export const temporaryUsers = (cx: Cx): readonly string[] =>
     .map(({ id }) => id)
     .filter((id) => isTemporary(cx, id))
 
-/** Ids like these could be chosen once: only what a self-check has made is removed. */
-function isTemporary(cx: Cx, id: string): boolean {
+/** Whether a self-check made a user: ids like theirs could be chosen once, and say little alone. */
+export function isTemporary(cx: Cx, id: string): boolean {
+  if (!isTemporaryId(id)) return false
   const state = cx.store.state(cx, user, id)
   if (hasLeft(state) || state.kind !== "human") return false
   return state.userName === id && state.email.address === temporaryEmail(id)

@@ -1,14 +1,21 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { clientClaim } from "../../../src/domain/instance/index.ts"
 import { shares } from "../../../src/domain/user/api.ts"
 import {
   hashPassword,
   passwordLoad,
   verifyPassword,
 } from "../../../src/domain/user/credential/password.ts"
-import { profile, user } from "../../../src/domain/user/index.ts"
+import {
+  addOwnUser,
+  isTemporary,
+  profile,
+  temporaryEmail,
+  user,
+} from "../../../src/domain/user/index.ts"
 import { ask } from "../../support/ask.ts"
 import type { World } from "../../support/world.ts"
-import { openHousehold } from "./household.ts"
+import { openHousehold, human as person } from "./household.ts"
 
 let world: World
 beforeEach(async () => {
@@ -122,6 +129,19 @@ test("nobody gives an id that the server acts by", async () => {
   expect(await make({ ...human(), userId: "described-by-anna" })).toMatchObject({
     id: "described-by-anna",
   })
+})
+
+test("an id that could be chosen once makes nobody the user of a self-check", async () => {
+  const [own, earlier] = ["latchkey-doctor-1-a", "latchkey-doctor-1-b"]
+  const cx = world.cx()
+  await world.store.transact(cx, (tx) => {
+    const email = { value: temporaryEmail(own), verified: true }
+    addOwnUser(tx, own, person({ userName: own, email }))
+    addOwnUser(tx, earlier, person({ userName: "bea" }))
+  })
+  expect([own, earlier].map((id) => isTemporary(cx, id))).toEqual([true, false])
+  const holder = await world.store.transact(cx, (tx) => tx.holder(clientClaim, own))
+  expect(holder.value).toBeUndefined()
 })
 
 test("who signs in waits for one password that an organisation gives, not for all", async () => {

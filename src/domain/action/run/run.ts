@@ -1,7 +1,7 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { type Cx, cached } from "../../../store/index.ts"
 import { appliesTo } from "../../policy/index.ts"
-import { isTemporaryId } from "../../user/index.ts"
+import { isTemporary } from "../../user/index.ts"
 import type { FlowType, Trigger } from "../flow-kind.ts"
 import { type Action, action, flow, flowId } from "../model.ts"
 import { newPool } from "../script/pool.ts"
@@ -31,7 +31,7 @@ export type Script = Pick<Action, "name" | "script" | "timeoutMs" | "allowedToFa
  */
 export function scriptsAt(cx: Cx, moment: Moment): readonly Script[] {
   const { userId } = moment
-  if (userId !== undefined && isTemporaryId(userId)) return []
+  if (userId !== undefined && isTemporary(cx, userId)) return []
   const all = scriptsOfAll(cx, moment)
   if (all.length === 0 || userId === undefined) return all
   return all.filter(({ authors }) => appliesTo(cx, userId, authors))

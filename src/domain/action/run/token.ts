@@ -1,6 +1,6 @@
 import type { Cx } from "../../../store/index.ts"
 import { instance } from "../../instance/index.ts"
-import { isTemporaryId, type Metadata, setMetadata, user } from "../../user/index.ts"
+import { isTemporary, type Metadata, setMetadata, user } from "../../user/index.ts"
 import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"
 import { answersAbout, mayMend, shownUser } from "./person.ts"
@@ -40,7 +40,7 @@ const nothing: Replaceable = { names: [], byScripts: false }
 export function complementClaims(cx: Cx, asked: Complementing): Claims | Promise<Claims> {
   const orgId = cx.store.receipt(cx, user, asked.userId)?.owner ?? ""
   const { triggerType, userId } = asked
-  if (isTemporaryId(userId)) return asked.claims
+  if (isTemporary(cx, userId)) return asked.claims
   const moment = { orgId, userId, flowType: 2, triggerType } as const
   const isAlone = scriptsAt(cx, moment).length === 0 && !hasSay(cx, functions[asked.triggerType])
   return isAlone ? asked.claims : complement(cx, moment, asked)

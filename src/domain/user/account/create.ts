@@ -278,7 +278,9 @@ function clientIdClaims(cx: Decision, id: string): readonly ClaimChange[] {
   if (cx.holder(clientClaim, id)) {
     throw new Fault("already_exists", idIsClient.id, idIsClient.message)
   }
-  return /[A-Za-z]/.test(id) ? [{ take: clientClaim, key: id, taken: idIsClient }] : []
+  // Nobody chooses what a self-check makes, each time anew.
+  const isChosen = /[A-Za-z]/.test(id) && !isTemporaryId(id)
+  return isChosen ? [{ take: clientClaim, key: id, taken: idIsClient }] : []
 }
 
 /**

@@ -216,7 +216,24 @@ describe("the URI of an API (RFC 8707 §2)", () => {
     await addApi(["https://a.example.com/"])
   })
 
+  test("is taken with and without the slash of an empty path", async () => {
+    const taken = { code: "already_exists", id: "app.resource_taken" }
+    await addApi(["https://bare.example.com"])
+    await expect(addApi(["https://bare.example.com/"], other)).rejects.toMatchObject(taken)
+    const { appId: id } = await addApi(["https://slash.example.com/"])
+    const bare = "https://slash.example.com"
+    await expect(addApi([bare], other)).rejects.toMatchObject(taken)
+    await changeApplication(provider.cx(), id, { api: { resources: [bare, `${bare}/`] } })
+    await changeApplication(provider.cx(), id, { api: { resources: [bare] } })
+  })
+
   test.each([
+    "https://API.example.com/mcp",
+    "HTTPS://api.example.com/mcp",
+    "https://api.example.com:443/mcp",
+    "https://api.example.com./mcp",
+    "https://api.example.com/x/../mcp",
+    "https://api.example.com/%2e/mcp",
     "http://api.example.com/",
     "https://api.example.com/#x",
     "https://id.example.com/api",

@@ -246,7 +246,7 @@ function apiChanges(
   const next = { ...api, ...input }
   if (Object.keys(changesOf(api, input)).length === 0) return []
   const resources = resourcesOf(next)
-  checkResources(cx, resources)
+  checkResources(cx, resources, resourcesOf(api))
   const type = "project.application.config.api.changed"
   const claims = resourceClaims(resourcesOf(api), resources)
   return hasSecret(next.authMethod)

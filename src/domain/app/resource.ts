@@ -1,4 +1,4 @@
-import { fieldError } from "../../kernel/fault.ts"
+import { Fault, fieldError } from "../../kernel/fault.ts"
 import { plainHost } from "../../kernel/net/host.ts"
 import { type ClaimChange, type Cx, cached, type Decision } from "../../store/index.ts"
 import { clientClaim, instance } from "../instance/index.ts"
@@ -15,9 +15,14 @@ const lengthMax = 500
 
 /**
  * RFC 8707 §2: absolute URIs without a fragment. By https, or by http on this machine; never at our
- * own address, which tokens for ourselves are for. One spelling only, as they are compared.
+ * own address, which tokens for ourselves are for. One spelling only, as they are compared; those
+ * of `before` may have others.
  */
-export function checkResources(cx: Decision, uris: readonly string[]): void {
+export function checkResources(
+  cx: Decision,
+  uris: readonly string[],
+  before: readonly string[] = [],
+): void {
   if (uris.length > urisMax) throw resourceError(`must not be more than ${urisMax}`)
   const { publicUrl } = cx.state(instance, cx.instance)
   for (const uri of uris) {
@@ -30,7 +35,30 @@ export function checkResources(cx: Decision, uris: readonly string[]): void {
     if (cx.holder(clientClaim, uri)) throw resourceError("must not be the id of a client")
     if (plainHost(url.host, url.protocol) === new URL(publicUrl).host)
       throw resourceError("must not be this server's own")
+    if (before.includes(uri)) continue
+    if (!isUsual(uri, url)) {
+      const usual = `${url.protocol}//${plainHost(url.host, url.protocol)}${url.pathname}${url.search}`
+      throw resourceError(`must be written as ${usual}`)
+    }
+    const same = withOrWithoutPath(uri)
+    const isOwn = uris.includes(same) || before.includes(same)
+    if (same !== uri && !isOwn && cx.holder(resourceClaim, same)) throw takenError()
   }
+}
+
+/**
+ * Whether a URI is in its normal form (RFC 3986 §6.2). APIs may compare the audience of a token in
+ * that form, so that another spelling would stand for the same API.
+ */
+function isUsual(uri: string, url: URL): boolean {
+  const isPlainHost = plainHost(url.host, url.protocol) === url.host
+  return isPlainHost && (uri === url.href || withOrWithoutPath(uri) === url.href)
+}
+
+/** §6.2.3: an empty path is "/", and some libraries write it so. The URI itself with any other. */
+const withOrWithoutPath = (uri: string): string => {
+  if (/^https?:\/\/[^/?]+$/.test(uri)) return `${uri}/`
+  return /^https?:\/\/[^/?]+\/$/.test(uri) ? uri.slice(0, -1) : uri
 }
 
 /** What takes the URIs that are new, and lets go of those that are no longer there. */
@@ -50,6 +78,8 @@ const taken = {
   id: "app.resource_taken",
   message: "another API, or a client, goes by this URI; it stands for one of them",
 }
+
+const takenError = () => new Fault("already_exists", taken.id, taken.message)
 
 /** What keeps the address of a client from standing for an API as well. */
 export const takeAddress = (key: string, refused: typeof taken): ClaimChange => ({

@@ -13,6 +13,14 @@ const upgraded = "test/acceptance/upgrade-users.test.ts"
 const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "An address verified by an administrator": [upgraded, "an address that B alone verified"],
   "The same, as seen by": [verifier, "is verified for the applications of their organization"],
+  "`groups` and `roles` that a script": [
+    "test/domain/action/token.test.ts",
+    "scripts add no roles where the application requested those of its project",
+  ],
+  "Resource URIs that are added": [
+    "test/oauth/resource.test.ts",
+    "is taken with and without the slash of an empty path",
+  ],
   "The same, in the ID token": [
     "test/oauth/address-claims.test.ts",
     "an address that an organization verified is verified for its own applications: %s",

@@ -1,5 +1,5 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { plainHost } from "../../kernel/net/host.ts"
+import { plainHost, plainOrigin } from "../../kernel/net/host.ts"
 import { type ClaimChange, type Cx, cached, type Decision } from "../../store/index.ts"
 import { clientClaim, instance } from "../instance/index.ts"
 import { type ApiConfig, app, isGone } from "./model.ts"
@@ -37,7 +37,7 @@ export function checkResources(
       throw resourceError("must not be this server's own")
     if (before.includes(uri)) continue
     if (!isUsual(uri, url)) {
-      const usual = `${url.protocol}//${plainHost(url.host, url.protocol)}${url.pathname}${url.search}`
+      const usual = `${plainOrigin(uri) ?? ""}${url.pathname}${url.search}`
       throw resourceError(`must be written as ${usual}`)
     }
     const same = withOrWithoutPath(uri)

@@ -124,16 +124,21 @@ const lastRead = statement<{ time: number | null }>(
 const lastProfile = statement<{ time: number | null }>(
   "SELECT max(profile) AS time FROM app_uses WHERE instance = $instance AND app = $appId",
 )
+const lastSignIn = statement<{ time: number | null }>(
+  "SELECT max(signed_in) AS time FROM app_uses WHERE instance = $instance AND app = $appId",
+)
 const latestDropped = statement<{ dropped: string }>(
-  `SELECT coalesce(dropped, '') AS dropped FROM app_uses WHERE instance = $instance AND app = $appId
-   ORDER BY last DESC LIMIT 100`,
+  `SELECT dropped FROM app_uses WHERE instance = $instance AND app = $appId AND signed_in > $since
+   ORDER BY signed_in DESC LIMIT 100`,
 )
 
 /** What the latest sign-ins show of an application. */
 export function usageOf(cx: Cx, appId: string) {
   const read = cx.store.get(cx, lastRead, { appId })?.time ?? 0
   const profile = cx.store.get(cx, lastProfile, { appId })?.time ?? 0
-  const rows = cx.store.all(cx, latestDropped, { appId })
+  // Earlier ones may be from before the application was corrected.
+  const since = (cx.store.get(cx, lastSignIn, { appId })?.time ?? 0) - day
+  const rows = cx.store.all(cx, latestDropped, { appId, since })
   return {
     /** Scopes that it requested and that were not granted. */
     dropped: [...new Set(rows.flatMap(({ dropped }) => dropped.split(" ").filter(Boolean)))],
@@ -151,11 +156,12 @@ export type UseRow = {
 
 const used = statement(
   `INSERT INTO app_uses (instance, id, user_id, app, project, org, last, profile, claims_read,
-     dropped)
+     signed_in, dropped)
    VALUES ($instance, $id, $userId, $appId, $projectId, $owner, $time, $profile, $claimsRead,
-     coalesce($dropped, ''))
+     $signedIn, coalesce($dropped, ''))
    ON CONFLICT DO UPDATE SET last = excluded.last, profile = max(profile, excluded.profile),
-     claims_read = max(claims_read, excluded.claims_read), dropped = coalesce($dropped, dropped)`,
+     claims_read = max(claims_read, excluded.claims_read),
+     signed_in = max(signed_in, excluded.signed_in), dropped = coalesce($dropped, dropped)`,
 )
 const remove = statement("DELETE FROM app_uses WHERE instance = $instance AND id = $id")
 const removeApp = statement("DELETE FROM app_uses WHERE instance = $instance AND app = $id")
@@ -169,7 +175,8 @@ export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | User
     app_uses: {
       columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, app TEXT NOT NULL,
         project TEXT NOT NULL, org TEXT NOT NULL, last INTEGER NOT NULL,
-        profile INTEGER NOT NULL, claims_read INTEGER NOT NULL, dropped TEXT NOT NULL`,
+        profile INTEGER NOT NULL, claims_read INTEGER NOT NULL,
+        signed_in INTEGER NOT NULL, dropped TEXT NOT NULL`,
       key: "id",
       indexes: {
         user: "user_id",
@@ -179,6 +186,7 @@ export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | User
         last: "last",
         profile: "app, profile",
         claims_read: "app, claims_read",
+        signed_in: "app, signed_in",
       },
     },
   },
@@ -188,6 +196,7 @@ export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | User
         ...{ userId, appId, projectId },
         profile: signIn?.profile ? time : 0,
         claimsRead: claimsRead ? time : 0,
+        signedIn: signIn ? time : 0,
         dropped: signIn?.dropped.join(" ") ?? null,
       }),
     "project.application.removed": (db) => db.run(removeApp),

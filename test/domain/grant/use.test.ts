@@ -3,6 +3,7 @@ import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { removeApplication } from "../../../src/domain/app/index.ts"
 import { shares } from "../../../src/domain/grant/api.ts"
+import { noteUse } from "../../../src/domain/grant/use.ts"
 import { changeOidcSettings } from "../../../src/domain/instance/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
 import type { Scope } from "../../../src/kernel/context.ts"
@@ -121,6 +122,23 @@ test("dropped scopes are noted again only where they differ, and gone where none
     [[], 2],
     [[], 2],
   ])
+})
+
+test("dropped scopes of sign-ins from before the last day are not listed any more", async () => {
+  const { appId } = client
+  const used = (userId: string, dropped: readonly string[] = []) =>
+    provider.store.transact(provider.cx(), (tx) =>
+      noteUse(tx, userId, appId, { profile: false, dropped }),
+    )
+  await used("early", ["admin"])
+  provider.clock.advance(day / 2)
+  await used("later")
+  expect((await shown(client)).dropped).toEqual(["admin"])
+  provider.clock.advance(day)
+  // A refresh is no sign-in: it shows nothing of what an application requests now.
+  await provider.store.transact(provider.cx(), (tx) => noteUse(tx, "early", appId))
+  await used("last")
+  expect((await shown(client)).dropped).toEqual([])
 })
 
 test("few and short scopes are kept of those that anybody makes up", async () => {

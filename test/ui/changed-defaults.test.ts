@@ -14,8 +14,8 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "An address verified by an administrator": [upgraded, "an address that B alone verified"],
   "The same, as seen by": [verifier, "is verified for the applications of their organization"],
   "`groups` and `roles` that a script": [
-    "test/domain/action/token.test.ts",
-    "scripts add no roles where the application requested those of its project",
+    "test/oauth/scripted-list.test.ts",
+    "a script adds no roles on a project of others in another spelling",
   ],
   "Resource URIs that are added": [
     "test/oauth/resource.test.ts",

@@ -1,4 +1,4 @@
-// What providers send beside the letter of OpenID Connect, as bug reports of other products show it.
+// What providers send beside the letter of OpenID Connect, as bug reports of other products show.
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
@@ -232,6 +232,17 @@ test("a name without its parts is divided, so that the account can be created", 
   userInfo = () => ({ sub: "ada-1", name: "Ada King Lovelace", email: "ada@example.com" })
   await signedIn()
   expect(known("ada@example.com")).toMatchObject({ givenName: "Ada", familyName: "King Lovelace" })
+})
+
+test("a name that is divided does not replace what the profile has", async () => {
+  await change({ isAutoUpdate: true })
+  userInfo = () => ({ sub: "ada-1", ...ada, name: "Ada Lovelace" })
+  await signedIn()
+  userInfo = () => ({ sub: "ada-1", name: "Countess of Lovelace", email: "ada@example.com" })
+  await signedIn()
+  expect(known("ada@example.com")).toMatchObject({
+    ...{ givenName: "Ada", familyName: "Lovelace", name: "Countess of Lovelace" },
+  })
 })
 
 describe("an ID token for two audiences", () => {

@@ -234,7 +234,8 @@ export function follow(
   const isAdministrator = memberships(cx, userId).length > 0
   const { identity } = isAdministrator ? unscripted(intent.answered) : intent.answered
   const { givenName, familyName, nickName, displayName, preferredLanguage } = identity
-  const told = { givenName, familyName, nickName, displayName, preferredLanguage }
+  const names = identity.isNameDivided ? {} : { givenName, familyName }
+  const told = { ...names, nickName, displayName, preferredLanguage }
   const profile = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== ""))
   const { email, emailVerified, phone, phoneVerified } = identity
   // Where codes go to it the number is a factor of its own, which no provider replaces.

@@ -90,9 +90,13 @@ export async function afterExternal(
   return { ...answered, identity: told, scripted: { orgId, userId, said: identity, metadata } }
 }
 
-/** Another address or number is verified only where the script says that, too. */
+/**
+ * Another address or number is verified only where the script says that, too. Names that it sets
+ * are no guess.
+ */
 const toldOtherwise = (told: Identity, change: Partial<Identity>): Identity => ({
   ...told,
+  ...((change.givenName ?? change.familyName) !== undefined && { isNameDivided: false }),
   ...(isOtherEmail(change.email, told.email) && { emailVerified: false }),
   ...(isOtherPhone(change.phone, told.phone) && { phoneVerified: false }),
   ...change,

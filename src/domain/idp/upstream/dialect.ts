@@ -15,10 +15,20 @@ export const oauthProfile =
   (raw) =>
     withParts(identityOf(raw, text(raw, idAttribute)))
 
-/** Some providers, such as GitLab, send one name, where others send its parts, too. */
+/**
+ * Some providers send one name, where others send its parts, too. The parts are a guess: an account
+ * is created with them, and what its user enters afterwards stays.
+ */
 function withParts(identity: Identity): Identity {
-  const isWhole = identity.givenName !== "" || identity.familyName !== ""
-  return isWhole ? identity : { ...identity, ...partsOf(identity.displayName) }
+  const { givenName, familyName, displayName } = identity
+  const isWhole = givenName !== "" || familyName !== "" || displayName === ""
+  return isWhole ? identity : { ...identity, ...partsOf(displayName), isNameDivided: true }
+}
+
+/** docs.gitlab.com/integration/openid_connect_provider: the profile has one name. */
+export const gitlabProfile: ReadProfile = (raw) => {
+  const { isNameDivided: _, ...identity } = oidcProfile(raw)
+  return identity
 }
 
 /**
@@ -78,8 +88,8 @@ export const directoryIds = ({ id }: DirectoryAttributes): readonly string[] =>
 
 /**
  * An entry of a directory, by the attributes that were named for it; of several values the first
- * counts. Only "TRUE" says that something is verified (RFC 4517 §3.3.3), unless every address of the
- * directory is.
+ * counts. Only "TRUE" says that something is verified (RFC 4517 §3.3.3), unless all addresses of
+ * the directory are.
  */
 export const directoryProfile =
   (attributes: DirectoryAttributes, { trustDirectoryAddresses: isTrusted = false }: Options) =>

@@ -10,7 +10,7 @@ import { type Raw, rawOf } from "./dialect.ts"
 import { mustBeUserInfoOf, subjectOfIdToken } from "./id-token.ts"
 import { type Answer, type Answered, upstreamError } from "./identity.ts"
 import { type KeySource, verifiedClaims } from "./keys.ts"
-import { RefusedAnswer, shownClaim } from "./refused.ts"
+import { refusedAnswer, shownClaim } from "./refused.ts"
 import { loadOauth, outgoing, serverAgain, serverOf, waysOut } from "./server.ts"
 import { statedIn } from "./sign-in-time.ts"
 import { redirectUriOf } from "./start.ts"
@@ -177,7 +177,7 @@ function mustBeTogether(idToken = "", accessToken: string, atHash: unknown): voi
   const digest = createHash(`sha${bits}`).update(accessToken).digest()
   if (atHash === digest.subarray(0, digest.length / 2).toString("base64url")) return
   const received = shownClaim(atHash)
-  throw new RefusedAnswer({ rule: "at_hash", subject: "at_hash", received, expected: [] })
+  throw refusedAnswer({ rule: "at_hash", subject: "at_hash", received, expected: [] })
 }
 
 type UserInfoOptions = {

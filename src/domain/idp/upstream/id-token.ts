@@ -1,6 +1,6 @@
 import type { Options } from "../model.ts"
 import type { Raw } from "./dialect.ts"
-import { type AnswerRule, RefusedAnswer, shownClaim } from "./refused.ts"
+import { type AnswerRule, refusedAnswer, shownClaim } from "./refused.ts"
 
 /** Whom an ID token must come from, and what it must answer. */
 export type ExpectedIdToken = {
@@ -45,7 +45,7 @@ export function subjectIn({ sub }: Raw, of: string): string {
   if (typeof sub === "string" && sub !== "") return sub
   if (typeof sub === "number" && Number.isSafeInteger(sub)) return String(sub)
   const expected = ["text, or a whole number up to 9007199254740991"]
-  throw new RefusedAnswer({
+  throw refusedAnswer({
     rule: "sub",
     subject: `sub of the ${of}`,
     received: shownClaim(sub),
@@ -64,7 +64,7 @@ export function mustBeUserInfoOf(
   const received = subjectIn(claims, "UserInfo")
   if (received !== sub) {
     const subject = "sub of the UserInfo"
-    throw new RefusedAnswer({ rule: "userinfo_sub", subject, received, expected: [sub] })
+    throw refusedAnswer({ rule: "userinfo_sub", subject, received, expected: [sub] })
   }
   if (!isSigned) return
   const { iss, aud } = claims
@@ -90,4 +90,4 @@ const refused = (
   subject: string,
   received: unknown,
   expected: readonly string[],
-) => new RefusedAnswer({ rule, subject, received: shownClaim(received), expected })
+) => refusedAnswer({ rule, subject, received: shownClaim(received), expected })

@@ -7,6 +7,8 @@ export type Identity = {
   readonly userName: string
   readonly givenName: string
   readonly familyName: string
+  /** Whether these two are guessed from the display name, and must not replace any others. */
+  readonly isNameDivided?: boolean
   readonly displayName: string
   readonly nickName: string
   readonly email: string

@@ -6,7 +6,7 @@ import { type Lru, lru } from "../../../kernel/lru.ts"
 import { type Cx, ofInstance } from "../../../store/index.ts"
 import { rawOf } from "./dialect.ts"
 import { upstreamError } from "./identity.ts"
-import { RefusedAnswer } from "./refused.ts"
+import { refusedAnswer } from "./refused.ts"
 import { outgoing } from "./server.ts"
 
 /** Where the keys of a provider are published. */
@@ -86,16 +86,13 @@ async function verified(
     if (cause instanceof errors.JOSEAlgNotAllowed) {
       const { alg = "" } = decodeProtectedHeader(token)
       const finding = { rule: "alg", subject: `alg of the ${subject}`, received: alg } as const
-      throw new RefusedAnswer({ ...finding, expected: accepted }, { cause })
+      throw refusedAnswer({ ...finding, expected: accepted }, { cause })
     }
     if (cause instanceof errors.JWTExpired || cause instanceof errors.JWTClaimValidationFailed) {
       const received = String(cause.payload[cause.claim] ?? "")
       const now = String(Math.floor(cx.clock.now() / 1000))
       const subjectOf = `${cause.claim} of the ${subject}`
-      throw new RefusedAnswer(
-        { rule: "exp", subject: subjectOf, received, expected: [now] },
-        { cause },
-      )
+      throw refusedAnswer({ rule: "exp", subject: subjectOf, received, expected: [now] }, { cause })
     }
     const isOtherKey =
       cause instanceof errors.JWKSNoMatchingKey ||
@@ -103,7 +100,7 @@ async function verified(
     if (!isOtherKey) throw cause
     const { kid = "" } = decodeProtectedHeader(token)
     const finding = { rule: "signature", subject: `signature of the ${subject}` } as const
-    return { failure: new RefusedAnswer({ ...finding, received: kid, expected: [] }, { cause }) }
+    return { failure: refusedAnswer({ ...finding, received: kid, expected: [] }, { cause }) }
   }
 }
 

@@ -22,18 +22,18 @@ export type AnswerFinding = {
   readonly expected: readonly string[]
 }
 
-/** An answer that breaks a rule of its protocol. */
-export class RefusedAnswer extends Error {
-  override readonly name = "RefusedAnswer"
-  readonly finding: AnswerFinding
+type RefusedAnswer = Error & { readonly finding: AnswerFinding }
 
-  constructor(finding: AnswerFinding, options?: ErrorOptions) {
-    const { subject, received, expected } = finding
-    const wanted = expected.length > 0 ? `, expected ${expected.join(" or ")}` : ""
-    super(`${subject} is not accepted: received ${received || "nothing"}${wanted}`, options)
-    this.finding = finding
-  }
+/** An answer that breaks a rule of its protocol. */
+export function refusedAnswer(finding: AnswerFinding, options?: ErrorOptions): RefusedAnswer {
+  const { subject, received, expected } = finding
+  const wanted = expected.length > 0 ? `, expected ${expected.join(" or ")}` : ""
+  const message = `${subject} is not accepted: received ${received || "nothing"}${wanted}`
+  return Object.assign(new Error(message, options), { finding })
 }
+
+const isRefusedAnswer = (cause: unknown): cause is RefusedAnswer =>
+  cause instanceof Error && "finding" in cause
 
 /** A value of a claim as it is shown. */
 export const shownClaim = (value: unknown): string =>
@@ -41,6 +41,6 @@ export const shownClaim = (value: unknown): string =>
 
 /** What an answer was refused for; undefined where nothing recorded it. */
 export function answerFindingOf(cause: unknown): AnswerFinding | undefined {
-  if (cause instanceof RefusedAnswer) return cause.finding
+  if (isRefusedAnswer(cause)) return cause.finding
   return cause instanceof Error && cause.cause ? answerFindingOf(cause.cause) : undefined
 }

@@ -5,7 +5,7 @@ import type { Settings } from "../model.ts"
 import { oidcProfile } from "./dialect.ts"
 import { type Answer, upstreamError } from "./identity.ts"
 import { verifiedClaims } from "./keys.ts"
-import { RefusedAnswer, shownClaim } from "./refused.ts"
+import { refusedAnswer, shownClaim } from "./refused.ts"
 import { statedIn } from "./sign-in-time.ts"
 
 type Signing = Extract<Settings, { kind: "jwt" }>
@@ -48,7 +48,7 @@ export async function tokenAnswer(cx: Cx, settings: Signing, headers: Headers): 
   if (names.length > 0 && !names.includes(requireInstance(cx).publicUrl)) {
     const { publicUrl } = requireInstance(cx)
     const received = shownClaim(aud)
-    throw new RefusedAnswer({ rule: "aud", subject: "aud", received, expected: [publicUrl] })
+    throw refusedAnswer({ rule: "aud", subject: "aud", received, expected: [publicUrl] })
   }
   const identity = oidcProfile(payload)
   return { identity, raw: payload, accessToken: "", idToken: token, ...statedIn(payload) }
@@ -58,8 +58,8 @@ export async function tokenAnswer(cx: Cx, settings: Signing, headers: Headers): 
 function mustBeIssued({ iss, exp }: JWTPayload, issuer: string): void {
   if (iss !== issuer) {
     const received = shownClaim(iss)
-    throw new RefusedAnswer({ rule: "iss", subject: "iss", received, expected: [issuer] })
+    throw refusedAnswer({ rule: "iss", subject: "iss", received, expected: [issuer] })
   }
   if (exp !== undefined) return
-  throw new RefusedAnswer({ rule: "exp", subject: "exp", received: "", expected: ["a number"] })
+  throw refusedAnswer({ rule: "exp", subject: "exp", received: "", expected: ["a number"] })
 }

@@ -2,6 +2,7 @@ import type { Settings } from "../model.ts"
 import {
   azureProfile,
   githubProfile,
+  gitlabProfile,
   googleProfile,
   oauthProfile,
   oidcProfile,
@@ -62,9 +63,9 @@ export function upstreamOf(settings: Settings): Upstream | undefined {
     case "google":
       return { ...oidc(settings, "https://accounts.google.com"), profile: googleProfile }
     case "gitlab":
-      return oidc(settings, "https://gitlab.com")
+      return { ...oidc(settings, "https://gitlab.com"), profile: gitlabProfile }
     case "gitlab_self_hosted":
-      return oidc(settings, settings.issuer)
+      return { ...oidc(settings, settings.issuer), profile: gitlabProfile }
     case "apple":
       return apple(settings)
     case "azure":

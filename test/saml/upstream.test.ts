@@ -72,8 +72,8 @@ describe("a response", () => {
       "190 names of a directory",
       190,
       (at) =>
-        `<saml:AttributeValue>CN=G${at},OU=Groups,OU=Corp,OU=Berlin,OU=DE,DC=emea,DC=ad,DC=example,DC=com` +
-        "</saml:AttributeValue>",
+        `<saml:AttributeValue>CN=G${at},OU=Groups,OU=Corp,OU=Berlin,OU=DE,` +
+        "DC=emea,DC=ad,DC=example,DC=com</saml:AttributeValue>",
     ],
     [
       "350 names that declare their type",
@@ -92,10 +92,11 @@ describe("a response", () => {
     const asked = await askedFor(browser, client.id)
     const groups = Array.from({ length: count }, (_, at) => make(at)).join("")
     const end = "</saml:AttributeStatement>"
+    const name = "http://schemas.xmlsoap.org/claims/Group"
     const plain = assertionFor(asked, now(), person())
     const whole = plain.replace(
       end,
-      `<saml:Attribute Name="http://schemas.xmlsoap.org/claims/Group">${groups}</saml:Attribute>${end}`,
+      `<saml:Attribute Name="${name}">${groups}</saml:Attribute>${end}`,
     )
     expect(whole).not.toBe(plain)
     const xml = responseFor(asked, now(), signedXml(whole, { by: key }))

@@ -32,6 +32,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "`auth_time` after": [fresh, "is the time that the provider states, and amr says"],
   "`amr` after": [fresh, "is the time that the provider states, and amr says"],
   "Account changes within 15 minutes": [fresh, "our own rule of a quarter of an hour"],
+  "Encryption key in the metadata": [
+    "test/domain/idp/saml.test.ts",
+    "gets an encryption key only where encryption is requested",
+  ],
   "`acr_values` of an application": [fresh, "acr_values as they were sent, where that is"],
   "A sign-in through a form": [
     "test/login/double-click.test.ts",

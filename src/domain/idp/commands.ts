@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util"
 import { Fault } from "../../kernel/fault.ts"
-import { directoryServerOf } from "../../kernel/net/directory.ts"
 import {
   type ClaimChange,
   type Cx,
@@ -17,6 +16,7 @@ import {
   login,
   policyFor,
 } from "../policy/index.ts"
+import { authorityOf } from "./authority.ts"
 import { acceptedOptions, checkIdp, checkSecret, mustHaveSecret } from "./check.ts"
 import {
   type Idp,
@@ -31,9 +31,8 @@ import {
 } from "./model.ts"
 import { forgetMetadata, keepMetadata } from "./saml/keep.ts"
 import { type Answer, type Answered, upstreamError } from "./upstream/identity.ts"
+import { issuerOf, mustStateIssuer } from "./upstream/issuer.ts"
 import { timeByNow } from "./upstream/sign-in-time.ts"
-
-type Of<Kind extends IdpKind> = Extract<Settings, { kind: Kind }>
 
 /** Whose a provider is: an organisation's; undefined: the instance's, for everybody. */
 export type Place = string | undefined
@@ -65,6 +64,7 @@ export async function addIdp(cx: Cx, place: Place, wish: Wish & { readonly id?: 
   const said = { ...given, options: acceptedOptions(place, given.options) }
   checkSecret(said.settings, secret)
   mustHaveSecret(said.settings, secret)
+  await mustStateIssuer(cx, said.settings)
   return step(cx, place, id, (tx, { all }) => {
     if (Object.hasOwn(all, id)) throw new Fault("already_exists", idTaken.id, idTaken.message)
     if (Object.keys(all).length >= idpsMax) {
@@ -91,8 +91,9 @@ export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish | I
   const isPartial = "say" in wish
   const merge = isPartial ? wish : mergeTo(acceptedWish(place, wish))
   const { kind } = merge
+  await mustStateNewIssuer(cx, idpsOf(cx, place).all[id], merge)
   return step(cx, place, id, (tx, state) => {
-    const before = idpIn(state, id, kind)
+    const before = ownIdpIn(tx, place, { state, id, kind })
     const { secret, metadata, ...given } = acceptedWish(place, merge.say(before))
     const said = withTrust(given, before)
     const isKnown = metadata === tx.state(idpMetadata, id).metadata
@@ -105,6 +106,17 @@ export async function changeIdp(cx: Cx, place: Place, id: string, wish: Wish | I
     const data = { id, ...said, ...authorOf(tx), ...(isPartial && { isPartial }) }
     return [{ type: `${levelOf(place)}.idp.${kind}.changed`, data }]
   })
+}
+
+/** Checks an issuer that a change sets; one that stays is left alone. */
+async function mustStateNewIssuer(
+  cx: Cx,
+  before: Idp | undefined,
+  { kind, say }: IdpMerge,
+): Promise<void> {
+  if (before?.settings.kind !== kind) return
+  const { settings } = say(before)
+  if (issuerOf(settings) !== issuerOf(before.settings)) await mustStateIssuer(cx, settings)
 }
 
 const mergeTo = (wish: Wish): IdpMerge => ({ kind: wish.settings.kind, say: () => wish })
@@ -125,7 +137,8 @@ export async function migrateIdp(cx: Cx, place: Place, id: string, wish: Wish) {
   checkIdp(given)
   const options = acceptedOptions(place, given.options)
   return step(cx, place, id, (tx, state) => {
-    const said = withTrust({ ...given, options }, idpIn(state, id, "oidc"))
+    const before = ownIdpIn(tx, place, { state, id, kind: "oidc" })
+    const said = withTrust({ ...given, options }, before)
     if (secret === "") forgetSecret(tx, id)
     else keepSecret(tx, id, secret)
     const data = { id, ...said, ...authorOf(tx) }
@@ -162,7 +175,7 @@ function withTrust(given: Said, before: Idp): Said {
 /** Replaces what a provider knows us by, which must be one that speaks SAML. */
 export const replacePairs = (cx: Cx, place: Place, id: string, pairs: string): Promise<Receipt> =>
   step(cx, place, id, (tx, state) => {
-    const { name, settings, options } = idpIn(state, id, "saml")
+    const { name, settings, options } = ownIdpIn(tx, place, { state, id, kind: "saml" })
     keepSecret(tx, id, pairs)
     const data = { id, name, settings, options, ...authorOf(tx), isPartial: true } as const
     return [{ type: `${levelOf(place)}.idp.saml.changed`, data }]
@@ -171,7 +184,7 @@ export const replacePairs = (cx: Cx, place: Place, id: string, pairs: string): P
 /** Removes a provider and its secret; nobody signs in with it any more. */
 export const removeIdp = (cx: Cx, place: Place, id: string): Promise<Receipt> =>
   step(cx, place, id, (tx, state) => {
-    idpIn(state, id)
+    ownIdpIn(tx, place, { state, id })
     return removal(tx, place, { id, isLinked: state.links.includes(id) })
   })
 
@@ -341,47 +354,6 @@ export function authorsWithin(tx: Pick<Transaction, "holder" | "state">, id: str
   return tx.state(idps, holder.id).all[id]?.authors ?? []
 }
 
-function authorityOf(settings: Settings): string {
-  switch (settings.kind) {
-    case "oauth":
-    case "github_enterprise": {
-      const { tokenEndpoint, userEndpoint } = settings
-      const id = settings.kind === "oauth" ? settings.idAttribute : "id"
-      return JSON.stringify([tokenEndpoint, userEndpoint, id])
-    }
-    case "jwt":
-      return JSON.stringify([settings.issuer, settings.keysEndpoint])
-    case "ldap":
-      return directoryAuthority(settings)
-    case "saml":
-      return samlAuthority(settings)
-    case "oidc":
-    case "gitlab_self_hosted":
-      return settings.issuer
-    case "azure":
-      return azureIssuer(settings.tenant)
-    case "google":
-      return googleIssuer
-    default:
-      return settings.kind
-  }
-}
-
-/** What says who somebody is belongs to it, where the name does not. */
-function samlAuthority({ entityId, anchor, transientAttribute }: Of<"saml">): string {
-  return JSON.stringify([entityId, anchor, ...(transientAttribute ? [transientAttribute] : [])])
-}
-
-/** The hosts, in whatever order and however they are reached, and what an id is there. */
-function directoryAuthority({ servers, baseDn, attributes }: Of<"ldap">): string {
-  const hosts = servers.map((each) => directoryServerOf(each)?.host ?? each)
-  return JSON.stringify([[...new Set(hosts)].sort(), baseDn, attributes.id])
-}
-
-// As they are named where one of them was set up as a generic provider before.
-const googleIssuer = "https://accounts.google.com"
-const azureIssuer = (tenant: string) => `https://login.microsoftonline.com/${tenant}/v2.0`
-
 /** One of a place, by its id; of this kind, where one is said. */
 export const findIdp = (cx: Cx, place: Place, id: string, kind?: IdpKind): Idp =>
   idpIn(idpsOf(cx, place), id, kind)
@@ -447,6 +419,15 @@ async function step(cx: Cx, place: Place, id: string, decide: Decide): Promise<R
   return { ...made.receipt(idps, placeId(place)), id }
 }
 
+type OwnIdp = { readonly state: Idps; readonly id: string; readonly kind?: IdpKind }
+
+/** A provider that is changed at its place; an organization sees those of the instance, too. */
+function ownIdpIn(tx: Transaction, place: Place, { state, id, kind }: OwnIdp): Idp {
+  const isOwn = place === undefined || Object.hasOwn(state.all, id)
+  if (!isOwn && Object.hasOwn(tx.state(idps, placeId(undefined)).all, id)) throw ofInstanceError()
+  return idpIn(state, id, kind)
+}
+
 function idpIn({ all }: Idps, id: string, kind?: IdpKind): Idp {
   const found = Object.hasOwn(all, id) ? all[id] : undefined
   if (!found) throw missingError()
@@ -488,6 +469,14 @@ const idTaken = { id: "idp.exists", message: "there is a provider with this id" 
 
 export const missingError = () =>
   new Fault("not_found", "idp.missing", "there is no such identity provider; list them first")
+
+const ofInstanceError = () =>
+  new Fault(
+    "failed_precondition",
+    "idp.of_instance",
+    "this identity provider belongs to the instance: change it with the operation of the " +
+      "instance, below /admin/v1; for GitLab that is POST, where organizations have PUT",
+  )
 
 const wrongKindError = () =>
   new Fault(

@@ -2,8 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { activeIdps, idpById, secretOf } from "../../../src/domain/idp/index.ts"
 import { removeOrganizationWithAll } from "../../../src/domain/org-cascade/index.ts"
+import type { Outside } from "../../../src/kernel/net/outbound.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { type IdpForm, idpForms } from "../../support/idps.ts"
+import { nowhere } from "../../support/outside.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -33,6 +35,73 @@ function bodyOf({ name, body }: IdpForm): object {
   const metadata = { case: "metadataXml", value: bytes("metadataXml") }
   return { ...body, metadataXml: undefined, metadata }
 }
+
+describe("an issuer", () => {
+  const stating = (body: string, status = 200): { outside: Outside; asked: string[] } => {
+    const asked: string[] = []
+    const send: Outside["send"] = async ({ url }) => {
+      asked.push(url)
+      return { status, body }
+    }
+    return { asked, outside: { ...nowhere, send } }
+  }
+  const document = (issuer: unknown) => stating(JSON.stringify({ issuer }))
+
+  test.each([
+    ["https://idp.example.com/", "https://idp.example.com"],
+    ["https://idp.example.com/realms/a", "https://idp.example.com/realms/a/"],
+  ])("that is %s is not saved where it calls itself %s", async (issuer, stated) => {
+    const { outside, asked } = document(stated)
+    for (const name of ["addGenericOIDCProvider", "addGitLabSelfHostedProvider"]) {
+      await expect(asOwner(name, { ...oidc, issuer }, { outside })).rejects.toMatchObject({
+        id: "idp.issuer_differs",
+        message: expect.stringContaining(`must be ${stated}, as`),
+      })
+    }
+    expect(asked[0]).toBe(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`)
+  })
+
+  test("that is changed is checked again, also in part; one that stays is not", async () => {
+    const id = await addOidc()
+    const { outside, asked } = document("https://other.example.com/")
+    const { clientSecret: _, ...rest } = oidc
+    await asOwner("updateGenericOIDCProvider", { ...rest, id, name: "Renamed" }, { outside })
+    expect(asked).toEqual([])
+    const issuer = "https://other.example.com"
+    const changes = [
+      { ...rest, id, issuer },
+      { id, issuer, updateMask: { paths: ["issuer"] } },
+    ]
+    for (const change of changes) {
+      await expect(asOwner("updateGenericOIDCProvider", change, { outside })).rejects.toMatchObject(
+        { id: "idp.issuer_differs" },
+      )
+    }
+  })
+
+  test.each<[string, () => { outside: Outside }]>([
+    ["can't be reached yet", () => ({ outside: nowhere })],
+    ["answers with an error", () => stating("{}", 503)],
+    ["answers with a page", () => stating("<html>")],
+    ["states no issuer", () => document(undefined)],
+    ["states the same", () => document(oidc.issuer)],
+  ])("that %s is saved", async (_, at) => {
+    const { id } = await asOwner("addGenericOIDCProvider", oidc, { outside: at().outside })
+    expect(idpById(estate.cx(), id)?.idp.name).toBe("Acme")
+  })
+})
+
+test("a provider of the instance is not changed by an organization, but says how", async () => {
+  const body = { name: "GitLab", clientId: "client", clientSecret: "s3cret" }
+  const { id } = await asOwner("addGitLabProvider", body)
+  const message = expect.stringContaining("POST, where organizations have PUT")
+  const refused = { id: "idp.of_instance", message }
+  await expect(asManager("updateGitLabProvider", { ...body, id })).rejects.toMatchObject(refused)
+  await expect(asManager("deleteProvider", { id })).rejects.toMatchObject(refused)
+  await expect(asManager("deleteProvider", { id: "none" })).rejects.toMatchObject({
+    id: "idp.missing",
+  })
+})
 
 describe("a secret", () => {
   test("never comes back, and is kept sealed", async () => {
@@ -78,8 +147,11 @@ describe("who may see and change one", () => {
     const { id: theirs } = await asManager("addGoogleProvider", { clientId: "t" }, "stranger")
     const { result } = await asManager("listProviders")
     expect(result.map(({ id }: { id: string }) => id).toSorted()).toEqual([ours, own].toSorted())
-    for (const id of [ours, theirs]) {
-      await expect(asManager("deleteProvider", { id })).rejects.toMatchObject({ id: "idp.missing" })
+    for (const [id, error] of [
+      [ours, "idp.of_instance"],
+      [theirs, "idp.missing"],
+    ]) {
+      await expect(asManager("deleteProvider", { id })).rejects.toMatchObject({ id: error })
     }
     await expect(asManager("getProviderByID", { id: theirs })).rejects.toMatchObject({
       id: "idp.missing",

@@ -43,6 +43,9 @@ let keysPath: string
 let signing: { readonly kid: string; readonly key: CryptoKey }
 let idToken: () => Json
 let tokenResponse: Json
+/** What the log has. */
+let warned: string[]
+const warn = (message: string) => void warned.push(message)
 let userInfo: () => Promise<unknown> | unknown
 let discovery: Json
 
@@ -107,6 +110,7 @@ beforeEach(async () => {
   provider = await openProvider()
   client = await provider.addClient()
   asked = []
+  warned = []
   nonces = new Map()
   published = [await jwkOf(first, "k1")]
   keysPath = "/keys"
@@ -127,7 +131,7 @@ const change = (more: Partial<Options>, given: Settings = settings) =>
   })
 
 async function signIn(): Promise<Visited> {
-  const browser = browserOf({ send: (path, init) => provider.send(path, init, { outside }) })
+  const browser = browserOf({ send: (path, init) => provider.send(path, init, { outside, warn }) })
   const page = await browser.go(authorizePath(client.id))
   const href = /href="([^"]*externalidp[^"]*)"/.exec(page.page)?.[1] ?? ""
   const { searchParams } = new URL((await browser.go(href.replaceAll("&amp;", "&"))).path)
@@ -199,6 +203,18 @@ test.each([{ scope: [1] }, { scope: { openid: true } }])(
     expect((await signIn()).response.status).toBe(400)
   },
 )
+
+test("the log has what is wrong without names of classes, which a build shortens", async () => {
+  tokenResponse = { access_token: 1 }
+  expect(await refusal()).toBeUndefined()
+  tokenResponse = {}
+  idToken = () => ({ sub: 1.5 })
+  await refusal()
+  expect(warned).toEqual([
+    'an identity provider failed: "response" body "access_token" property must be a string',
+    expect.stringMatching(/^an identity provider failed: sub of the ID token is not accepted: /),
+  ])
+})
 
 describe("a user ID that is a number", () => {
   test("is read where it is exact, also beside the same number in the profile", async () => {

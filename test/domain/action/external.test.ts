@@ -68,6 +68,13 @@ test("a script says otherwise what a provider says, sees it, and notes what it w
   expect(noted("older")).toEqual({ n: 1 })
 })
 
+test("names that a script sets follow a sign-in, though the provider sends one name", async () => {
+  await signIn()
+  await bound(1, 'api.setFirstName("Augusta")')
+  await signIn({ ...ada, given_name: undefined, family_name: undefined, name: "Ada Lovelace" })
+  expect(profile(provider.cx(), here())).toMatchObject({ givenName: "Augusta" })
+})
+
 const elsewhere = `api.setEmail("king@example.com"); api.setPhone("+41791234567")`
 const proved = `api.setEmailVerified(true); api.setPhoneVerified(true)`
 

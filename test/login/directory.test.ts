@@ -177,9 +177,13 @@ describe("a directory whose addresses are trusted", () => {
     expect(emailOf()).toMatchObject({ address: ada.mail, verified: false })
   })
 
-  test("links nobody of another organization by them", async () => {
+  test("links nobody by them, though the provider is trusted for addresses", async () => {
     await provider.addPerson("pat")
-    await trust(true)
+    const trusting = { trustDirectoryAddresses: true, isTrustedForAddresses: true }
+    await changeIdp(provider.cx(), undefined, idpId, {
+      ...wish,
+      options: { ...options, ...trusting },
+    })
     directory.people.eve = {
       ...{ password: "Eve-secret-1", givenname: "Eve", sn: "Evil", mail: "pat@example.org" },
     }

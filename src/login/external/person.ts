@@ -82,10 +82,12 @@ export function judged(loginContext: LoginContext, newcomer: Newcomer): Verdict 
 
 /**
  * Whether a provider's word for an address links an account: an organization's provider lets in its
- * own people alone, and one of the instance reaches the people of every organization.
+ * own people alone, and one of the instance reaches the people of every organization. The word of
+ * an organization, as which the addresses of a trusted directory count, must not reach so far.
  */
-const mayLinkByEmail = ({ idp, place }: Found): boolean =>
-  place !== undefined || idp.options.isTrustedForAddresses === true
+const mayLinkByEmail = ({ idp: { options }, place }: Found): boolean =>
+  place !== undefined ||
+  (options.isTrustedForAddresses === true && !options.trustDirectoryAddresses)
 
 /** Who else it may be; of somebody who is linked nobody asks. */
 const candidatesNow = (

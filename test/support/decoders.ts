@@ -50,7 +50,7 @@ export const decoders: readonly Decoder[] = [
     input: "requests and responses, in an address or a form",
     sender: "anybody",
     bound:
-      "64 kB inflated, 200 kB from a provider; 300 or 1200 tags, 40 levels, 20 inclusive " +
+      "64 kB inflated, 400 kB from a provider; 300 or 2400 tags, 40 levels, 20 inclusive " +
       "prefixes; the signature is checked before the message is canonicalized",
     tests: {
       worst: ["SAML message"],
@@ -216,8 +216,9 @@ export const decoders: readonly Decoder[] = [
     name: "answers of identity providers",
     files: [
       "domain/idp/upstream/finish.ts",
+      "domain/idp/upstream/issuer.ts",
+      "domain/idp/upstream/keys.ts",
       "domain/idp/upstream/server.ts",
-      "domain/idp/upstream/token.ts",
       "notify/ldap.ts",
     ],
     input: "JSON, JWTs and LDAP",

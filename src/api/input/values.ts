@@ -15,7 +15,7 @@ import { isTooLong, tooLong } from "./bounds.ts"
  * costs to be read, so that far fewer are allowed than a body may have parts. Where the book allows
  * a list less, each of its elements counts for as much more.
  */
-const itemsMax = 1000
+export const itemsMax = 1000
 
 /** What is wrong with a value, and where. */
 type Misfit = { readonly id: string; readonly path: string; readonly why: string }
@@ -59,7 +59,8 @@ function partOf(field: DescField): Search | undefined {
     const most = getOption(field, maxItems) || itemsMax
     return (message, count) => {
       const items = Object.values(Object(get(message)))
-      count.items += items.length * (itemsMax / most)
+      // In this order: of the largest list that is allowed the quotient is whole.
+      count.items += (items.length * itemsMax) / most
       if (count.items > itemsMax) return tooMany(field.name, most)
       return look && first(items, (item) => look(item, count))
     }

@@ -1,9 +1,10 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
+import { writeComments } from "./comments.ts"
 import { filesBelow, fingerprint, isFresh, root, run } from "./step.ts"
 
 const mark = "src/gen/.made-from"
-const inputs = ["proto", "package-lock.json"]
+const inputs = ["proto", "package-lock.json", "scripts/comments.ts"]
 
 /** Everything that type checks and tests need: generated code and bundled pages. */
 export async function prepare(): Promise<void> {
@@ -19,6 +20,7 @@ async function generate(): Promise<void> {
   const ended = await run(["buf", "generate"], { cwd: join(root, "proto") })
   if (!ended.ok) throw new Error(`buf generate failed:\n${ended.output}`)
   removeOrphans()
+  writeComments()
   writeFileSync(join(root, mark), made)
 }
 

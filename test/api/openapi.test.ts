@@ -1,5 +1,7 @@
+import { create } from "@bufbuild/protobuf"
 import { Validator } from "@seriousme/openapi-schema-validator"
 import { expect, test, vi } from "vitest"
+import { checkValues } from "../../src/api/input/values.ts"
 import { openApiOf } from "../../src/api/openapi/document.ts"
 import { openApiPages } from "../../src/server/openapi.ts"
 import { tableOf } from "../contract/table.ts"
@@ -34,6 +36,8 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 const operations: any[] = Object.values<object>(described.paths).flatMap((verbs) =>
   Object.values(verbs),
 )
+
+const byId = Object.fromEntries(operations.map((each) => [each.operationId, each]))
 
 const granted = "/granted_projects/{projectId}/grants/{grantId}"
 const page = ["query.offset", "query.limit", "query.asc"]
@@ -137,7 +141,7 @@ test("the paths of a family stand there as well", () => {
     name: "id",
     in: "path",
     required: true,
-    schema: { type: "string" },
+    schema: { type: "string", maxLength: 10_000 },
   })
 })
 
@@ -146,8 +150,9 @@ test("what is asked in the address is dotted, in the types of the interface", ()
   const { parameters, deprecated, description } = described.paths[path].get
   const typeOf = (name: string) =>
     parameters.find((each: { name: string }) => each.name === name)?.schema
-  expect(typeOf("query.limit")).toEqual({ type: "integer", format: "uint32" })
-  expect(typeOf("query.offset")).toEqual({ type: "string", format: "uint64" })
+  const whole = { type: "integer", format: "uint32", minimum: 0, maximum: 4_294_967_295 }
+  expect(typeOf("query.limit")).toEqual(whole)
+  expect(typeOf("query.offset")).toMatchObject({ type: "string", format: "uint64" })
   expect(typeOf("query.asc")).toEqual({ type: "boolean" })
   expect(deprecated).toBe(true)
   expect(description).toMatch(/^Use core\.project\.v2\.ProjectService\//)
@@ -162,6 +167,66 @@ test("a body and an answer are named by their messages, a failure is a Status", 
   expect(put.responses[200].content).toEqual(named("UpdateProjectResponse"))
   expect(put.responses.default.content).toEqual(named("Status"))
   expect(put.description).toContain("Needs the permission project.write.")
+})
+
+test("every operation says what it does, what it needs, and which resource it is about", () => {
+  const services = new Set(entries.map(({ method }) => method.parent.name))
+  for (const { operationId, summary, description, tags, security } of operations) {
+    expect(summary, operationId).toMatch(/^[A-Z][^.]{3,}$/)
+    const needs = security ? "Needs no token." : /Needs (a token, and no|the) permission/
+    expect(description, operationId).toMatch(needs)
+    expect(description.length, operationId).toBeGreaterThan(summary.length)
+    expect(tags, operationId).toHaveLength(1)
+    expect(services, operationId).not.toContain(tags[0])
+  }
+  const named = described.tags.map(({ name }: { name: string }) => name)
+  expect(named.toSorted()).toEqual([...new Set(operations.flatMap(({ tags }) => tags))].toSorted())
+  expect(described.paths["/actions/{id}"].delete).toMatchObject({
+    operationId: "ManagementService_DeleteAction",
+    tags: ["Actions"],
+  })
+})
+
+test("an operation stands there once, under its plain name, and names its other paths", () => {
+  const ids = operations.map(({ operationId }) => operationId)
+  expect(ids.filter((id) => !/^[A-Za-z]+_[A-Za-z0-9]+$/.test(id) || /_\d+$/.test(id))).toEqual([])
+  expect(described.paths["/management/v1/actions/{id}"]).toBeUndefined()
+  expect(described.paths["/actions/{id}"].delete.description).toContain(
+    "Also at DELETE /management/v1/actions/{id}.",
+  )
+})
+
+test("a request carries the limits that the server applies to it, an answer none", () => {
+  const { schemas } = described.components
+  expect(schemas.CreateActionRequest.properties.name).toMatchObject({ maxLength: 10_000 })
+  expect(schemas.SetTriggerActionsRequest.properties.actionIds).toMatchObject({ maxItems: 20 })
+  const texts = Object.values<any>(schemas.CreateActionResponse.properties)
+  expect(texts.filter(({ maxLength }) => maxLength !== undefined)).toEqual([])
+})
+
+test("the server refuses one element and one letter more than a request may have", () => {
+  const bound = entries.filter(({ method }) => `${method.parent.name}_${method.name}` in byId)
+  let tried = 0
+  for (const { method } of bound) {
+    const { requestBody } = byId[`${method.parent.name}_${method.name}`]
+    const name = requestBody?.content["application/json"]?.schema.$ref?.split("/").at(-1)
+    if (name !== method.input.name) continue
+    for (const field of method.input.fields) {
+      const { maxItems, maxLength } = described.components.schemas[name].properties[field.jsonName]
+      if (maxItems === undefined && (maxLength === undefined || field.oneof)) continue
+      const item = field.message ? create(field.message) : field.scalar === 9 ? "x" : 0
+      const value = (more: number) =>
+        maxItems === undefined
+          ? "x".repeat(maxLength + more)
+          : Array.from({ length: maxItems + more }, () => item)
+      const check = (more: number) =>
+        checkValues(method.input, { ...create(method.input), [field.localName]: value(more) })
+      expect(() => check(0), `${name}.${field.name}`).not.toThrow()
+      expect(() => check(1), `${name}.${field.name}`).toThrow(/may have at most/)
+      tried++
+    }
+  }
+  expect(tried).toBeGreaterThan(300)
 })
 
 test("an update says what it changes by a text, and what its caller has read by a number", () => {

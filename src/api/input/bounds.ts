@@ -18,7 +18,7 @@ export const strangerBytesMax = 4096
 export const partsMax = 10_000
 
 /** Letters of one text: to fold, compare and quote it must stay quick. */
-const lettersMax = 10_000
+export const lettersMax = 10_000
 
 export const isTooLong = ({ scalar }: DescField, value: unknown): boolean =>
   scalar === ScalarType.STRING && typeof value === "string" && value.length > lettersMax

@@ -1,4 +1,5 @@
 import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf"
+import { comments } from "../../gen/comments.ts"
 import { FileSchema } from "../../gen/core/asset/v1/asset_service_pb.ts"
 import { type Access, access, successor } from "../../gen/core/options_pb.ts"
 import type { Entry } from "../dispatch.ts"
@@ -15,22 +16,23 @@ type Json = Readonly<Record<string, unknown>>
  * operation. The interface wants its version to be 0.0.1 and its title to be empty.
  */
 export function openApiOf(entries: readonly Entry[]) {
-  const bound = entries.flatMap((entry) => bindingsIn(entry).map((at) => ({ ...at, entry })))
-  const messagesOf = ({ entry: { method } }: (typeof bound)[number]) => [
-    method.input,
-    method.output,
-  ]
-  const schemas = schemasOf(
-    bound.flatMap(messagesOf),
-    new Set(bound.filter(({ isBare }) => isBare).flatMap(messagesOf)),
-  )
+  const bound = entries.flatMap((entry) => bindingsIn(entry).slice(0, 1))
+  const schemas = schemasOf({
+    requests: new Set(bound.map(({ entry }) => entry.method.input)),
+    answers: bound.map(({ entry }) => entry.method.output),
+    plain: new Set(
+      bound
+        .filter(({ isBare }) => isBare)
+        .flatMap(({ entry: { method } }) => [method.input, method.output]),
+    ),
+  })
   const paths: Record<string, Json> = {}
-  for (const { path, verb, body, entry, count } of bound) {
-    const spelled = spelledPath(path)
-    const operation = operationOf(schemas, entry.method, { path, verb, body, count })
-    paths[spelled] = { ...paths[spelled], [verb]: operation }
+  for (const binding of bound) {
+    const spelled = spelledPath(binding.path)
+    const operation = operationOf(schemas, binding)
+    paths[spelled] = { ...paths[spelled], [binding.verb]: operation }
   }
-  const tags = [...new Set(bound.map(({ entry }) => entry.method.parent.name))].sort()
+  const tags = [...new Set(bound.map(tagOf))].sort()
   return {
     info: { title: "", version: "0.0.1", description },
     tags: tags.map((name) => ({ name })),
@@ -79,25 +81,64 @@ const Status = {
 }
 
 type Binding = {
+  readonly entry: Entry
   readonly verb: string
   readonly path: string
+  /** Its path without the prefix of its family. */
+  readonly rule: string
   readonly body: string
   /** A row of the interface, whose names are plain. */
   readonly isBare: boolean
-  /** How many of its operation stand before it. */
-  readonly count: number
+  /** The other paths of the operation, each with its verb. */
+  readonly aliases: readonly string[]
 }
 
-/** Where an operation answers: first the path that the interface names, which has its plain id. */
-function bindingsIn({ method, name }: Entry): readonly Binding[] {
-  const all = bindingsOf(method)
+/** Where an operation answers: first the path that the interface names. */
+function bindingsIn(entry: Entry): readonly Binding[] {
+  const all = bindingsOf(entry.method)
   const bare = all.filter(({ verb, rule }) =>
-    barePaths.some((row) => row.method === name && row.verb === verb && row.path === rule),
+    barePaths.some((row) => row.method === entry.name && row.verb === verb && row.path === rule),
   )
-  const named = bare.map(({ verb, rule, body }) => ({ verb, path: rule, body }))
-  return [...named, ...all].map(({ verb, path, body }, count) => {
-    return { verb: verb.toLowerCase(), path, body, count, isBare: count < named.length }
+  const named = bare.map((each) => ({ ...each, path: each.rule }))
+  const ways = [...named, ...all]
+  const aliases = ways.slice(1).map(({ verb, path }) => `${verb} ${spelledPath(path)}`)
+  return ways.map(({ verb, path, rule, body }, at) => {
+    const isBare = at < named.length
+    return { entry, verb: verb.toLowerCase(), path, rule, body, isBare, aliases }
   })
+}
+
+/** The fields that a path fills. */
+const capturedIn = (path: string): readonly string[] =>
+  (templateOf(path) ?? []).flatMap((part) => (part.kind === "literal" ? [] : [part.field]))
+
+/** The resource that an operation is about, by the first part of its path. */
+function tagOf({ rule }: Pick<Binding, "rule">): string {
+  const [, first = "", second = ""] = rule.split("/")
+  const part = first === "global" ? second : first
+  if (part === "" || part.startsWith("{")) return "Web keys"
+  const name = resourceNames[part] ?? part.replaceAll("_", " ")
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
+}
+
+/** Of paths whose first part is no name of a resource. */
+const resourceNames: Readonly<Record<string, string>> = {
+  aggregates: "events",
+  core: "instances",
+  failedevents: "failed events",
+  healthz: "health",
+  iam: "instances",
+  idps: "identity providers",
+  instance: "instances",
+  email: "email providers",
+  notification: "notification providers",
+  org: "organizations",
+  orgs: "organizations",
+  projectorgs: "organizations",
+  secretgenerators: "secret generators",
+  sms: "SMS providers",
+  smtp: "email providers",
+  text: "texts",
 }
 
 /** "/projects/{project_id}/roles/{role_key=**}" as OpenAPI spells it. */
@@ -110,33 +151,31 @@ function spelledPath(path: string): string {
 
 const camel = (path: string) => path.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-function operationOf(
-  schemas: Schemas,
-  method: DescMethod,
-  { path, verb, body, count }: Omit<Binding, "isBare">,
-): Json {
+function operationOf(schemas: Schemas, binding: Binding): Json {
+  const { entry, path, body } = binding
+  const { method } = entry
   const { input, output, parent, name } = method
-  const id = `${parent.name}_${name}`
-  const captured = (templateOf(path) ?? []).flatMap((part) =>
-    part.kind === "literal" ? [] : [part.field],
-  )
+  const captured = capturedIn(path)
   const inQuery = body === "*" ? [] : parametersOf(schemas, input, [...captured, body])
   const inHeader = isOfOrganization(method)
     ? [{ $ref: "#/components/parameters/Organization" }]
     : []
   const rule = getOption(method, access)
   return {
-    operationId: count === 0 ? id : `${id}_${count + 1}`,
-    tags: [parent.name],
-    ...explained(method, rule),
+    operationId: `${parent.name}_${name}`,
+    tags: [tagOf(binding)],
+    ...explained(binding, rule),
     parameters: [...captured.map((each) => inPath(schemas, input, each)), ...inQuery, ...inHeader],
-    ...bodyOf(schemas, input, { body, verb }),
+    ...bodyOf(schemas, input, binding),
     responses: {
       200: {
-        description: "Done.",
+        description: "The call succeeded.",
         ...(output === FileSchema ? file : content(schemas.refTo(output))),
       },
-      default: { description: "It failed.", ...content({ $ref: "#/components/schemas/Status" }) },
+      default: {
+        description: "The call failed.",
+        ...content({ $ref: "#/components/schemas/Status" }),
+      },
     },
     ...(rule.public ? { security: [] } : {}),
   }
@@ -151,11 +190,7 @@ function inPath(schemas: Schemas, input: DescMessage, path: string): Json {
   return { name: camel(path), in: "path", required: true, schema }
 }
 
-function bodyOf(
-  schemas: Schemas,
-  input: DescMessage,
-  { body, verb }: Pick<Binding, "body" | "verb">,
-): Json {
+function bodyOf(schemas: Schemas, input: DescMessage, { body, verb }: Binding): Json {
   if (body === "") return {}
   const message = body === "*" ? input : input.fields.find(({ name }) => name === body)?.message
   if (!message) return {}
@@ -179,21 +214,27 @@ const form = {
 
 const content = (schema: Json) => ({ content: { "application/json": { schema } } })
 
-/** Whom it is open to, and what to use instead of what is deprecated. */
-function explained(method: DescMethod, rule: Access): Json {
+/** What it does, which permission it needs, and what to use instead of what is deprecated. */
+function explained({ entry, aliases }: Binding, rule: Access): Json {
+  const { method, name } = entry
+  const comment = comments[name] ?? ""
   const next = method.deprecated ? getOption(method, successor) : undefined
-  const instead = next ? `Use ${next.method} instead: ${next.how}` : ""
-  const words = [instead, whoMay(rule)].filter((each) => each !== "").join("\n\n")
+  const instead = next ? `Use ${next.method} instead: ${next.how}.` : ""
+  const also = aliases.length > 0 ? `Also at ${aliases.join(", ")}.` : ""
   return {
-    ...(words ? { description: words } : {}),
+    summary: summaryOf(comment),
+    description: [instead, comment, whoMay(rule), also].filter(Boolean).join("\n\n"),
     ...(method.deprecated ? { deprecated: true } : {}),
   }
 }
 
+/** The first sentence, or what is before its first colon or semicolon, without its last dot. */
+const summaryOf = (comment: string): string => /^.*?(?=[:;]|\.( |$)|$)/.exec(comment)?.[0] ?? ""
+
 function whoMay(rule: Access): string {
-  if (rule.public) return "Open to everybody."
-  if (rule.authenticated) return "Open to every caller with a token."
+  if (rule.public) return "Needs no token."
+  if (rule.authenticated) return "Needs a token, and no permission."
   const permissions = [rule, ...rule.either].map(({ permission }) => permission).filter(Boolean)
   if (permissions.length > 0) return `Needs the permission ${permissions.join(" or ")}.`
-  return rule.system ? `Needs ${rule.system}, as a caller of the system.` : ""
+  return rule.system ? `Needs the permission ${rule.system} of a system user.` : ""
 }

@@ -1,4 +1,13 @@
-import { type DescEnum, type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf"
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  getOption,
+  ScalarType,
+} from "@bufbuild/protobuf"
+import { max_items as maxItems } from "../../gen/core/options_pb.ts"
+import { lettersMax } from "../input/bounds.ts"
+import { itemsMax } from "../input/values.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -10,28 +19,42 @@ export type Schemas = {
   readonly all: () => Json
 }
 
-/** Describes these messages, and all that lies within them; those of `plain` keep a plain name. */
-export function schemasOf(roots: readonly DescMessage[], plain: ReadonlySet<DescMessage>): Schemas {
-  const reached = new Set<DescMessage>()
-  const reach = (message: DescMessage) => {
-    if (wellKnown[message.typeName] || reached.has(message)) return
-    reached.add(message)
-    for (const field of message.fields) if (field.message) reach(field.message)
-  }
-  for (const root of roots) reach(root)
+/** The messages of operations. */
+export type Roots = {
+  readonly requests: ReadonlySet<DescMessage>
+  readonly answers: readonly DescMessage[]
+  /** Those that keep a plain name. */
+  readonly plain: ReadonlySet<DescMessage>
+}
+
+/**
+ * Describes these messages, and all that lies within them. Requests, and what only they contain,
+ * carry the limits that the server applies to them.
+ */
+export function schemasOf({ requests, answers, plain }: Roots): Schemas {
+  const answered = reachedFrom(answers)
+  const reached = new Set([...answered, ...reachedFrom([...requests])])
   const names = namesOf([...reached], plain)
   const refTo = (message: DescMessage): Json =>
     wellKnown[message.typeName] ?? { $ref: `#/components/schemas/${names.get(message)}` }
   const typeOf = (field: DescField) => valueSchema(field, refTo)
-  const objectOf = (message: DescMessage): Json => ({
-    type: "object",
-    properties: Object.fromEntries(
-      message.fields.map((field) => [field.jsonName, fieldSchema(field, typeOf)]),
-    ),
-  })
+  const limitedOf = (field: DescField) => limited(field, typeOf(field))
+  const objectOf = (message: DescMessage): Json => {
+    const isSent = requests.has(message) || !answered.has(message)
+    const propertyOf = (field: DescField): Json =>
+      isSent
+        ? { ...fieldSchema(field, limitedOf), ...countLimit(field) }
+        : fieldSchema(field, typeOf)
+    return {
+      type: "object",
+      properties: Object.fromEntries(
+        message.fields.map((field) => [field.jsonName, propertyOf(field)]),
+      ),
+    }
+  }
   return {
     refTo,
-    typeOf,
+    typeOf: limitedOf,
     all: () =>
       Object.fromEntries(
         [...reached]
@@ -39,6 +62,48 @@ export function schemasOf(roots: readonly DescMessage[], plain: ReadonlySet<Desc
           .sort(([a], [b]) => (a < b ? -1 : 1)),
       ),
   }
+}
+
+function reachedFrom(roots: readonly DescMessage[]): ReadonlySet<DescMessage> {
+  const reached = new Set<DescMessage>()
+  const reach = (message: DescMessage) => {
+    if (wellKnown[message.typeName] || reached.has(message)) return
+    reached.add(message)
+    for (const field of message.fields) if (field.message) reach(field.message)
+  }
+  for (const root of roots) reach(root)
+  return reached
+}
+
+/** What every request is checked for: the letters of a text, and the digits of a number. */
+function limited({ scalar }: DescField, schema: Json): Json {
+  return scalar === undefined ? schema : { ...schema, ...limits[scalar] }
+}
+
+const int32 = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }
+const uint32 = { minimum: 0, maximum: 2 ** 32 - 1 }
+const int64 = { pattern: "^-?\\d{1,19}$" }
+const uint64 = { pattern: "^\\d{1,20}$" }
+
+const limits: Readonly<Record<number, Json>> = {
+  [ScalarType.STRING]: { maxLength: lettersMax },
+  [ScalarType.BYTES]: { pattern: "^[\\w+/-]*={0,2}$" },
+  [ScalarType.INT32]: int32,
+  [ScalarType.SINT32]: int32,
+  [ScalarType.SFIXED32]: int32,
+  [ScalarType.UINT32]: uint32,
+  [ScalarType.FIXED32]: uint32,
+  [ScalarType.INT64]: int64,
+  [ScalarType.SINT64]: int64,
+  [ScalarType.SFIXED64]: int64,
+  [ScalarType.UINT64]: uint64,
+  [ScalarType.FIXED64]: uint64,
+}
+
+/** How many elements a list of a request may have. */
+function countLimit(field: DescField): Json {
+  if (field.fieldKind === "list") return { maxItems: getOption(field, maxItems) || itemsMax }
+  return field.fieldKind === "map" ? { maxProperties: itemsMax } : {}
 }
 
 /** The plain name of each, or the full one where another has it. */
@@ -97,8 +162,16 @@ const scalars: Readonly<Record<number, Json>> = {
 /** Those that JSON does not write field by field. */
 const wellKnown: Readonly<Record<string, Json>> = {
   "google.protobuf.Timestamp": text("date-time"),
-  "google.protobuf.Duration": { type: "string", example: "3.5s" },
-  "google.protobuf.FieldMask": { type: "string", example: "forceMfa,allowRegister" },
+  "google.protobuf.Duration": {
+    type: "string",
+    pattern: "^-?\\d+(\\.\\d{1,9})?s$",
+    example: "3.5s",
+  },
+  "google.protobuf.FieldMask": {
+    type: "string",
+    pattern: "^[^_]*$",
+    example: "forceMfa,allowRegister",
+  },
   "google.protobuf.Struct": { type: "object", additionalProperties: true },
   "google.protobuf.Value": {},
   "google.protobuf.Empty": { type: "object" },
@@ -134,7 +207,10 @@ export function parametersOf(
 const inQuery = (schemas: Schemas, field: DescField) => ({
   in: "query",
   ...(field.enum && { description: namesIn(field.enum) }),
-  schema: fieldSchema(field, (each) => numbersOf(each) ?? schemas.typeOf(each)),
+  schema: {
+    ...fieldSchema(field, (each) => numbersOf(each) ?? schemas.typeOf(each)),
+    ...countLimit(field),
+  },
 })
 
 const numbersOf = (field: DescField): Json | undefined =>

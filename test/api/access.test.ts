@@ -181,7 +181,7 @@ describe("the organisation of the context", () => {
     expect(tryAs("manager1", getUserByID, { userId: "u1" }, { orgId: "o2" })).toBe("ok")
   })
 
-  test("is also that of a project, or of the holder of a grant, that the caller administers", () => {
+  test("may be that of a project or a grant that the caller administers", () => {
     const { getMyUser } = AuthService.method
     const noOrg = "not_found: there is no such organisation (org.missing)"
     expect(tryAs("project1", getMyUser, {}, { orgId: "o2" })).toBe(noOrg)

@@ -42,6 +42,22 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "at once leads to the application both times, by one code",
   ],
   "Targets and executions": ["test/domain/target/author.test.ts", "is judged by what its authors"],
+  "Sessions of a user who removes": [
+    "test/domain/session/administration.test.ts",
+    "ends their other sessions, not the one that it was removed with",
+  ],
+  "`x-core-orgid` with an organization": [
+    "test/api/access.test.ts",
+    "answers the same in every family where the caller has nothing to do with it",
+  ],
+  "A domain that was added without": [
+    "test/domain/org/primary-domain.test.ts",
+    "may be one that was taken on trust, which stands for nobody outside",
+  ],
+  "Paths of an operation in": [
+    "test/api/openapi.test.ts",
+    "an operation stands there once, under its plain name, and names its other paths",
+  ],
   "Organization settings whose author": [applies, "applies to those who have no more permissions"],
   "New passwords of users": [applies, "choose none that is weaker than the instance requires"],
   "Updates of some values": [

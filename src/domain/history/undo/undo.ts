@@ -1,4 +1,3 @@
-import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { type Difference, isSame } from "../difference.ts"
@@ -38,7 +37,7 @@ export async function tryUndo(cx: Cx, place: Place, version: number): Promise<Tr
 
 /** Only the management service acts on the organization of its context. */
 const contextOf = ({ asked, owner }: Plan): string =>
-  asked.operation.startsWith(`${ManagementService.typeName}/`) ? owner : ""
+  asked.operation.startsWith("core.management.v1.ManagementService/") ? owner : ""
 
 /** A map of one field, or of none. */
 const keyed = <T>(key: string, field: T | undefined): ReadonlyMap<string, T> =>

@@ -1,5 +1,4 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { absentError } from "../../../api/faults.ts"
 import { share } from "../../../api/method.ts"
 import { type SearchQuery, SessionFieldName } from "../../../gen/core/session/v2/session_pb.ts"
 import {
@@ -8,6 +7,7 @@ import {
 } from "../../../gen/core/session/v2/session_service_pb.ts"
 import { TimestampQueryMethod } from "../../../gen/core/v1/time_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, search } from "../../../store/index.ts"
 import { callerOf } from "../../user/api.ts"
@@ -22,7 +22,7 @@ export const v2 = share<Cx>()(SessionService, {
   listSessions: (req, cx) => list(cx, req),
   getSession: ({ sessionId }, cx) => {
     const { status } = cx.store.state(cx, session, sessionId)
-    if (status !== "active") throw absentError("session")
+    if (status !== "active") throw missingError()
     return { session: toSession(cx, sessionId) }
   },
   createSession: (req, cx) => check.create(cx, req),
@@ -34,6 +34,8 @@ export const v2 = share<Cx>()(SessionService, {
     return { details: details({ ...step.receipt(session, sessionId), owner }) }
   },
 })
+
+const missingError = () => new Fault("not_found", "session.missing", "there is no such session")
 
 async function list(cx: Cx, req: ListSessionsRequest) {
   const found = await search<SessionRow>(cx, sessions, {

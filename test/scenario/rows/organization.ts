@@ -131,10 +131,9 @@ export const organizationRows: readonly Row[] = [
   },
   {
     call: "management.v1.ManagementService/SetPrimaryOrgDomain",
-    name: "to one that is not proven",
+    name: "to one that was taken on trust",
     body: { domain: "$domain" },
-    code: "failed_precondition",
-    id: "org.domain_unproven",
+    events: ["org.domain.primary.set"],
   },
   { call: "management.v1.ManagementService/ListOrgMemberRoles" },
   {

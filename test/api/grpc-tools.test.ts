@@ -99,6 +99,9 @@ describe.each([
       messageType.map(({ name }: { name: string }) => `${within}.${name}`),
     )
     expect(declared).toContain(typeName)
+    // grpcurl shows no details of an error where this is refused.
+    const [extensions] = await ask([numbers(typeName)], service)
+    expect(extensions.value).toMatchObject({ baseTypeName: typeName, extensionNumber: [] })
   })
 
   test("lists every service of the book, and those of gRPC", async () => {

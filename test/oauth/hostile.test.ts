@@ -315,7 +315,7 @@ const usualBytes = 65_536
 const largerBytes: Readonly<Record<string, number>> = {
   [samlPaths.sso]: 120_000,
   [samlPaths.slo]: 120_000,
-  "/idps/1/saml/acs": 400_000,
+  "/idps/1/saml/acs": 720_000,
   "/idps/1/saml/slo": 120_000,
 }
 

@@ -130,7 +130,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     // Else the key goes on offering itself wherever a name is typed.
     await keys.send("WebAuthn.clearCredentials", { authenticatorId })
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
-    await signIn()
+    // The session that removes it goes on.
     await section("Passkeys").getByText("No passkey yet.").waitFor()
   })
 

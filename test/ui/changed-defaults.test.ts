@@ -88,7 +88,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
   "Stopping a node that": [
     "test/reliability/rolling-restart.test.ts",
-    "no call is cut in five rolling restarts",
+    "no call is cut in three rolling restarts",
   ],
   "Renaming a user who": ["test/domain/user/name.test.ts", "is one of few: nobody reserves names"],
   "Headers for protected programs": [

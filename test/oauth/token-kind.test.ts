@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process"
-import { existsSync } from "node:fs"
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import {
@@ -10,6 +9,7 @@ import {
   signer,
 } from "../../src/domain/key/index.ts"
 import { kindOf } from "../../src/oauth/token/claims/kind.ts"
+import { needs } from "../support/prerequisite.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"
 import { type Browser, claimsOf, signedIn, userinfo } from "./must.ts"
 import {
@@ -192,10 +192,8 @@ describe("resource servers", () => {
     expect(decodeProtectedHeader(other)).toMatchObject({ typ: "at+jwt", alg: "ES256" })
   })
 
-  test.runIf(existsSync("/usr/lib/python3/dist-packages/jwt/__init__.py"))(
-    'PyJWT with algorithms=["RS256"]',
-    async () => {
-      const program = `
+  test.runIf(needs("pyjwt"))('PyJWT with algorithms=["RS256"]', async () => {
+    const program = `
 import json, sys, jwt
 given = json.load(sys.stdin)
 keys = jwt.PyJWKSet.from_dict(given["jwks"])
@@ -204,17 +202,16 @@ key = next(k for k in keys.keys if k.key_id == kid)
 options = {"verify_exp": False, "verify_iat": False, "verify_nbf": False}
 print(jwt.decode(given["token"], key.key, algorithms=["RS256"], audience=given["aud"],
   issuer=given["iss"], options=options)["sub"])`
-      const input = JSON.stringify({
-        ...{
-          token: await tokenOf("JWT", "access_token"),
-          jwks: { keys: publicKeys(provider.cx()) },
-        },
-        ...{ aud: clients.JWT.id, iss: issuer },
-      })
-      const printed = execFileSync("/usr/bin/python3", ["-c", program], { input }).toString()
-      expect(printed.trim()).toBe(provider.setup.ownerId)
-    },
-  )
+    const input = JSON.stringify({
+      ...{
+        token: await tokenOf("JWT", "access_token"),
+        jwks: { keys: publicKeys(provider.cx()) },
+      },
+      ...{ aud: clients.JWT.id, iss: issuer },
+    })
+    const printed = execFileSync("/usr/bin/python3", ["-c", program], { input }).toString()
+    expect(printed.trim()).toBe(provider.setup.ownerId)
+  })
 
   test("a service account has a format of its own", async () => {
     const format = { jwtType: "JWT", jwtAlgorithm: "RS256" } as const

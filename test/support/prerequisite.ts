@@ -80,6 +80,12 @@ export const prerequisites = {
     why: "the tests of how WSGI programs read headers",
     remedy: "apt-get install python3",
   },
+  pyjwt: {
+    names: ["python3"],
+    beside: "/usr/lib/python3/dist-packages/jwt/__init__.py",
+    why: "the test with PyJWT on the other side",
+    remedy: "apt-get install python3-jwt",
+  },
   php: {
     names: ["php"],
     why: "the tests of how PHP programs read headers",

@@ -253,12 +253,29 @@ const line = (id: string, name: string, active: boolean) => `${id} ${name} ${act
 
 type Listed = { readonly rows: string[]; readonly total: number }
 
-const pagination = { limit: 1000 }
+/** What the server gives at most at once. */
+const pageSize = 1000
 const totalOf = (answer: any) =>
   Number(answer.pagination?.totalResult ?? answer.details?.totalResult ?? 0)
 const isActive = ({ state }: { readonly state: string }) => /_ACTIVE$/.test(state)
 
-async function listed({ ask, label }: Caller, kind: Kind, within: string): Promise<Listed> {
+/** All of it, page by page. */
+async function listed(caller: Caller, kind: Kind, within: string): Promise<Listed> {
+  const rows: string[] = []
+  for (;;) {
+    const page = await pageOf(caller, kind, within, rows.length)
+    rows.push(...page.rows)
+    if (page.rows.length < pageSize) return { rows, total: page.total }
+  }
+}
+
+async function pageOf(
+  { ask, label }: Caller,
+  kind: Kind,
+  within: string,
+  offset: number,
+): Promise<Listed> {
+  const pagination = { offset, limit: pageSize }
   switch (kind) {
     case "org": {
       const name = `${label}-`

@@ -193,7 +193,7 @@ export const contextOrg = ({ orgId, caller }: Pick<Call, "orgId" | "caller">): s
 export const homeOrg = ({ caller }: Pick<Call, "caller">): string =>
   caller.kind === "user" ? caller.orgId : ""
 
-type NamedPlace =
+type RequestedOwner =
   | { readonly case: "orgId"; readonly value: string }
   | { readonly case: "instance"; readonly value: boolean }
   | { readonly case: undefined; readonly value?: undefined }
@@ -204,7 +204,7 @@ type NamedPlace =
  */
 export function namedOrganization(
   cx: Pick<Call, "caller">,
-  named: NamedPlace | undefined,
+  named: RequestedOwner | undefined,
 ): string | undefined {
   if (named?.case === "orgId") return named.value
   return named?.case === "instance" && named.value ? undefined : homeOrg(cx)

@@ -123,7 +123,7 @@ export type SamlConfig = {
 }
 
 /** `attributesBy`: the administrator who set the attributes last. */
-type KeptSaml = SamlConfig & { readonly attributesBy?: string }
+type StoredSamlConfig = SamlConfig & { readonly attributesBy?: string }
 
 /**
  * Keyed hashes; a secret itself is shown once and never kept. Each event carries those of all that
@@ -216,7 +216,7 @@ export type AppSecret = {
 export type OidcApp = Base & { readonly kind: "oidc"; readonly oidc: OidcConfig }
 export type ApiApp = Base & { readonly kind: "api"; readonly api: ApiConfig }
 
-export type SamlApp = Base & { readonly kind: "saml"; readonly saml: KeptSaml }
+export type SamlApp = Base & { readonly kind: "saml"; readonly saml: StoredSamlConfig }
 
 /** An application between its first event and its configuration, which are one step. */
 type Bare = Base & { readonly kind: "none" }

@@ -11,7 +11,7 @@ import type { Cx } from "../../store/index.ts"
 import { reading, refusedError } from "../error.ts"
 import { selfOf } from "../path.ts"
 import type { Back } from "./back.ts"
-import { mfaContext, needsPassword, type WantedContexts, wantedContexts } from "./context.ts"
+import { mfaContext, needsPassword, type RequestedContexts, wantedContexts } from "./context.ts"
 import type { Opened } from "./receive.ts"
 
 /** Why a service provider gets no sign-in; it is told so. */
@@ -143,7 +143,7 @@ type Wishes = {
   readonly back: Back
   readonly nameIdFormat: NameIdFormat
   readonly prompts: readonly Prompt[]
-  readonly wanted?: WantedContexts | undefined
+  readonly wanted?: RequestedContexts | undefined
   /** Whether the application has contexts enforced that ask for no more than a password. */
   readonly isEnforced?: boolean
 }

@@ -55,7 +55,7 @@ export function mismatchOf(wanted: readonly string[], { methods, secure }: Prove
   return `the user signed in ${causes.join(" and ")}; the request accepts only ${wanted.join(", ")}`
 }
 
-export type WantedContexts = {
+export type RequestedContexts = {
   /** The classes that will do, weakest first; empty where none of ours does. */
   readonly contexts: readonly string[]
   /** Whether all that are named ask for no more than a password; see `SamlConfig`. */
@@ -65,7 +65,7 @@ export type WantedContexts = {
 }
 
 /** SAML Core §3.3.2.2.1: what a request wants of the sign-in; undefined where any will do. */
-export function wantedContexts(request: Element): WantedContexts | undefined {
+export function wantedContexts(request: Element): RequestedContexts | undefined {
   const asked = childOf(request, ["samlp", "RequestedAuthnContext"], reading)
   if (!asked) return undefined
   const names = childrenOf(asked, "saml", "AuthnContextClassRef").map((each) =>

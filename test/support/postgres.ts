@@ -40,6 +40,9 @@ export type Postgres = {
   readonly remove: () => void
 }
 
+/** Commands wait for locks, and for servers to start; it ends those that would wait forever. */
+const commandLimitMs = 60_000
+
 /** It refuses to run as root. */
 const nobody = 65_534
 
@@ -91,11 +94,14 @@ function placeOf(parent?: string): Place {
     const command = [join(dirname(realpathSync(initdb)), program), ...rest]
     const prefix = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"]
     const [name = "", ...given] = isRoot ? [...prefix, ...command] : command
-    const { status, stdout, stderr } = spawnSync(name, given, {
+    const { status, signal, stdout, stderr } = spawnSync(name, given, {
       encoding: "utf8",
       cwd: folder.path,
+      timeout: commandLimitMs,
     })
-    if (status !== 0) throw new Error(`${program}: ${stdout}${stderr}`)
+    if (status === 0) return
+    const ended = signal ? ` ended by ${signal} after at most ${commandLimitMs} ms` : ""
+    throw new Error(`${command.join(" ")}${ended}: ${stdout}${stderr}`)
   }
   return { data: join(folder.path, "data"), run, folder }
 }
@@ -159,7 +165,9 @@ function serverIn(place: Place, settings: Readonly<Record<string, string>>): Pos
       const there = ["-h", run, "-U", "latchkey"]
       place.run("pg_dump", ...there, "-n", "latchkey", "-f", file, name)
       return () => {
-        const drop = ["-c", "SET client_min_messages = error; DROP SCHEMA latchkey CASCADE"]
+        // Of two that wait for each other, a node is refused: it tries again, and psql does not.
+        const quiet = "SET client_min_messages = error; SET deadlock_timeout = '50s'"
+        const drop = ["-c", `${quiet}; DROP SCHEMA latchkey CASCADE`]
         const stop = ["-q", "-v", "ON_ERROR_STOP=1", "-1"]
         place.run("psql", ...there, ...stop, ...drop, "-f", file, name)
       }

@@ -138,6 +138,15 @@ export const groups: readonly Group[] = [
   },
 ]
 
+/** How long one wait of a test lasts at most, in ms: a machine with much to do is no failure. */
+const pollLimitMs = 60_000
+
+/**
+ * When a test or a hook that hangs is ended, in ms. Each wait in it has a limit of its own, which is
+ * shorter and names what did not come.
+ */
+export const testLimitMs = 180_000
+
 const memory = "/dev/shm"
 const bytesNeeded = 1_000_000_000
 
@@ -171,10 +180,9 @@ export default defineConfig({
     pool: "threads",
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
-    // A machine with much to do is no reason to fail: what is waited for comes, or it does not.
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: testLimitMs,
+    hookTimeout: testLimitMs,
+    expect: { poll: { timeout: pollLimitMs } },
     projects: groups.map(
       ({
         name,

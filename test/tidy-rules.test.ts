@@ -157,6 +157,26 @@ await new Promise((done) => setTimeout(done, 50))`,
     bad: "await pause(20)",
     good: "const sharing = { sleep: pause }",
   },
+  "a limit that ends a test before its waits": {
+    rule: words.limits,
+    path: "test/room/thing.test.ts",
+    bad: 'test("a", async () => {}, 180_000)',
+    good: `test("a", async () => {}, 180_001)
+test("b", () => f(60_000))
+expect(a, { timeout: 60_000 }).toBe(b)`,
+  },
+  "a limit of a hook": {
+    rule: words.limits,
+    path: "test/room/thing.test.ts",
+    bad: "beforeAll(open, 60_000)",
+    good: "beforeAll(open)",
+  },
+  "a limit among the options of a table": {
+    rule: words.limits,
+    path: "test/room/thing.test.ts",
+    bad: 'test.each([[() => 1]])("%s", { timeout: 20_000 }, f)',
+    good: 'test.each([1_000, 2_000])("%i", { timeout: 240_000 }, f)',
+  },
   "the environment": {
     rule: words.bannedCalls,
     bad: "const home = process.env.HOME",

@@ -29,6 +29,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "libraries stay where they are listed": libraries,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
   "tests wait for conditions, not for durations": words.durations,
+  "no test has a limit that ends it before its waits": words.limits,
   "nothing is left unfinished or skipped": words.unfinished,
   "nothing names the machine it was written on": words.machineTraces,
   "no comment waives the compiler or a wall": words.waivers,

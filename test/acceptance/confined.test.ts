@@ -136,7 +136,7 @@ describe.runIf(isAble)("as the unit has it", () => {
       expect(await ran(room, "restore", join(data, "saved"), "--drill")).toMatchObject({ code: 0 })
     })
     expect(output).not.toMatch(/a bug|ERR|FTL/)
-  }, 60_000)
+  })
 
   test("a filter that forbids to step back stops nothing either", async () => {
     const stricter = stateFolder()
@@ -203,5 +203,5 @@ describe.runIf(mayMount)("as the container has it", () => {
     expect(output).not.toMatch(/a bug|"level":"(ERROR|FATAL)"/)
     expect((await ran(room, check)).code).not.toBe(0)
     expect(readFileSync(join(data, "latchkey.db")).length).toBeGreaterThan(0)
-  }, 60_000)
+  })
 })

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const token = await serviceToken(server.url, key)
   tokens = [token, await serviceToken(server.url, key, "openid")]
   clientId = await addClient(token)
-}, 120_000)
+})
 afterAll(async () => {
   await server.stop()
   folder.remove()
@@ -62,7 +62,7 @@ test("hostile requests meet no accident, learn nothing, and lead nowhere", async
   await Promise.all(Array.from({ length: atOnce }, worker))
   expect(findings).toEqual([])
   expect(secrets().filter((secret) => server.output().includes(secret))).toEqual([])
-}, 120_000)
+})
 
 async function tried({ path, init }: Hostile): Promise<readonly string[]> {
   const response = await fetch(server.url + path, { ...init, redirect: "manual" })

@@ -86,5 +86,5 @@ describe("the link for a new password", () => {
     const password = ready[won.indexOf(true)]?.fields.password ?? ""
     const end = await browser.post(named, { loginName: "eva", password })
     expect(end.url).toBe(`${service.url}/ui/login/signedin`)
-  }, 60_000)
+  })
 })

@@ -271,7 +271,7 @@ describe("two workers", () => {
     })
     expect(new Set(told)).toEqual(new Set(["200 close"]))
     expect(await stopped).toBe(0)
-  }, 60_000)
+  })
 
   test("close what they have when they are stopped, though one of them hangs", async () => {
     server = await serve()
@@ -281,7 +281,7 @@ describe("two workers", () => {
     // Whoever closes the store leaves nothing that the next start must see to.
     const left = statSync(`${data}/latchkey.db-wal`, { throwIfNoEntry: false })
     expect(left?.size ?? 0).toBe(0)
-  }, 60_000)
+  })
 })
 
 async function expectReady(): Promise<void> {

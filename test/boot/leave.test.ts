@@ -99,4 +99,4 @@ test("a connection that opens around a stop is answered, or never opens", async 
     expect(ends.get("lost")).toBe(undefined)
     expect(await child.ended).toMatchObject({ code: 0 })
   }
-}, 60_000)
+})

@@ -187,7 +187,6 @@ describe("set-up that is killed", () => {
       expect(readFileSync(keyFile, "utf8")).toBe(kept)
       expect(existsSync(part())).toBe(false)
     },
-    120_000,
   )
 
   it("is refused by an instance that somebody else has set up, and leaves no key", async () => {
@@ -196,7 +195,7 @@ describe("set-up that is killed", () => {
     expect(await run("never")).toMatchObject({ code: 1, output: "set-up has been done already\n" })
     expect(existsSync(part())).toBe(false)
     expect(existsSync(keyFile)).toBe(false)
-  }, 120_000)
+  })
 })
 
 const publicHalf = (text: string) =>

@@ -29,7 +29,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     await page.fill('[name="password"]', owner.password)
     await page.click('button[type="submit"]')
     await page.locator("main.content h1").waitFor()
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await service?.close()

@@ -171,7 +171,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await drive(page, { loginName, password }, isBack(page))
       await page.goBack()
       await page.context().close()
-    }, 60_000)
+    })
 
     test("by a password and an authenticator app", async () => {
       const loginName = `otto-${of}`
@@ -184,7 +184,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.goto(address)
       await drive(page, { loginName, password, code: async () => code() }, isBack(page))
       await page.context().close()
-    }, 60_000)
+    })
 
     test("by a password and a code that comes by mail", async () => {
       const loginName = `eve-${of}`
@@ -194,7 +194,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.goto(address)
       await drive(page, { loginName, password, code }, isBack(page))
       await page.context().close()
-    }, 60_000)
+    })
 
     test("by a recovery code in place of the app", async () => {
       const loginName = `rob-${of}`
@@ -210,7 +210,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.getByRole("link", { name: "Recovery code" }).click()
       await drive(page, { code: recoveryCodes[0] }, isBack(page))
       await page.context().close()
-    }, 60_000)
+    })
 
     test("by a password that has to be changed", async () => {
       const loginName = `cora-${of}`
@@ -221,7 +221,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await step(page, { password })
       await drive(page, { password: fresh, repeat: fresh }, isBack(page))
       await page.context().close()
-    }, 60_000)
+    })
 
     test("by an invitation", async () => {
       const userId = await add(`ines-${of}`, {})
@@ -232,7 +232,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       const known = { code: inviteCode, password, repeat: password }
       await drive(page, known, isAt(page, "/ui/login/signedin"))
       await page.context().close()
-    }, 60_000)
+    })
 
     test("by a password that was forgotten, from the application and back", async () => {
       const loginName = `fred-${of}`
@@ -249,7 +249,7 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       await page.getByRole("link", { name: "Sign in" }).click()
       await drive(page, { loginName, password: fresh }, isBack(page))
       await page.context().close()
-    }, 60_000)
+    })
 
     test("by an account that they make", async () => {
       const name = `rita-${of}`
@@ -262,6 +262,6 @@ describe.runIf(needs("chromium"))("a driver that fills in what it sees gets in",
       }
       await drive(page, known, isBack(page))
       await page.context().close()
-    }, 60_000)
+    })
   })
 })

@@ -94,7 +94,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     await page.getByRole("button", { name: "Sign in" }).click()
     await arrived(page)
     await page.context().close()
-  }, 60_000)
+  })
 
   test("opens it on another device, which shows the code to be typed", async () => {
     const page = await opened()
@@ -118,7 +118,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     await page.keyboard.press("Enter")
     await arrived(page)
     await page.context().close()
-  }, 60_000)
+  })
 
   test("does so in German and without JavaScript", async () => {
     const page = await opened({ locale: "de", javaScriptEnabled: false })
@@ -132,5 +132,5 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     await page.keyboard.press("Enter")
     await arrived(page)
     await page.context().close()
-  }, 60_000)
+  })
 })

@@ -36,7 +36,7 @@ describe.runIf(needs("chromium") && needs("postgres"))("two nodes, in the consol
     proxy.lead(nodes.map((node) => Number(new URL(node.url).port)))
     browser = await openBrowser()
     page = await signedInAt(await browser.newContext({ locale: "en" }), `${url}/ui/console/nodes`)
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser?.close()
     await Promise.all(nodes.map((node) => node.stop("SIGKILL")))
@@ -70,5 +70,5 @@ describe.runIf(needs("chromium") && needs("postgres"))("two nodes, in the consol
     const row = async (at: number) => (await rows())[at]
     await expect.poll(() => row(gone), { timeout: 60_000 }).toMatch(/Nothing for a while/)
     await expect.poll(() => row(left)).toMatch(works)
-  }, 120_000)
+  })
 })

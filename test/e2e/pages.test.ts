@@ -87,7 +87,6 @@ describe.runIf(needs("chromium"))("every page", () => {
       await context.close()
       expect(found).toEqual([])
     },
-    60_000,
   )
 
   const authorizePath = (changes: Readonly<Record<string, string>>) => {

@@ -54,7 +54,7 @@ beforeAll(async () => {
     const samlConfiguration = { metadataXml }
     await service.get("CreateApplication", { projectId, name: "Wiki", samlConfiguration })
   }
-}, 60_000)
+})
 afterAll(async () => {
   app?.close()
   await service?.close()
@@ -149,7 +149,7 @@ describe.each<Engine>(["chromium", "firefox"])("what a form leads to, in %s", (e
     const violations: string[] = []
     beforeAll(async () => {
       browser = await openEngine(engine)
-    }, 90_000)
+    })
     afterAll(() => browser?.close())
 
     /** A page of a browser context of its own. Firefox can't turn scripts off: none is loaded. */

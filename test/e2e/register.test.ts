@@ -131,7 +131,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     expect(userinfo).toMatchObject({ email: "rita@example.net", email_verified: true })
     expect(claims.amr).toContain("pwd")
     await page.context().close()
-  }, 60_000)
+  })
 
   test("takes a passkey instead of a password, and comes in by it alone", async () => {
     const page = await opened()
@@ -158,7 +158,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     expect(claims.amr).toEqual(["pop", "user", "mfa"])
     expect(userinfo).toMatchObject({ email: "pia@example.net", email_verified: true })
     await page.context().close()
-  }, 60_000)
+  })
 
   test("does so by the mail's link, without JavaScript, in German and in the dark", async () => {
     const page = await opened({ javaScriptEnabled: false, locale: "de", colorScheme: "dark" })
@@ -177,7 +177,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.press('[name="repeat"]', "Enter")
     await heading(page, "Du bist angemeldet")
     await page.context().close()
-  }, 60_000)
+  })
 
   test("but has one is told so by mail, and by no page", async () => {
     const page = await opened()

@@ -148,7 +148,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await heading(page, "Forgot your password?")
     await page.context().close()
     await linkIn("Your password has been changed")
-  }, 60_000)
+  })
 
   test("does so without JavaScript, and is signed out where they were", async () => {
     const before = await opened()

@@ -58,7 +58,7 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
     proxy = roundRobin(await freePort())
     key = await setUp(dataOf(0), `http://localhost:${proxy.port}`)
     for (const at of ports.keys()) nodes.push(await startNode(at))
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await Promise.all(nodes.map((node) => node.stop("SIGKILL")))
@@ -138,5 +138,5 @@ describe.runIf(needs("postgres"))("what happens on two nodes", () => {
     // Whoever exported is written down by that.
     expect(theirs).toEqual(ours.slice(0, theirs.length))
     expect(ours.length - theirs.length).toBeLessThan(5)
-  }, 120_000)
+  })
 })

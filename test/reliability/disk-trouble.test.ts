@@ -16,7 +16,7 @@ describe.runIf(needs("prlimit"))("a disk that refuses for a while", () => {
     house = await openHouse(folder.path)
     server = await house.start()
     client = await house.client()
-  }, 60_000)
+  })
   afterAll(async () => {
     await server?.stop()
     folder.remove()

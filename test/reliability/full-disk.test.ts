@@ -67,7 +67,7 @@ describe.runIf(isMounted)("a full disk", () => {
     house = await openHouse(disk)
     server = await house.start()
     client = await house.client()
-  }, 60_000)
+  })
   afterAll(() => server?.stop())
 
   const create = async (name: string) => {
@@ -105,7 +105,7 @@ describe.runIf(isMounted)("a full disk", () => {
     expect((await create("after")).status).toBe(200)
     await allThere()
     expect(server.output()).not.toMatch(/a bug/)
-  }, 60_000)
+  })
 
   test("ends no server that is killed on it: the next start has everything", async () => {
     fill()
@@ -115,7 +115,7 @@ describe.runIf(isMounted)("a full disk", () => {
     server = await house.start()
     await allThere()
     expect((await create("again")).status).toBe(200)
-  }, 60_000)
+  })
 
   test("a start without room says so, and the next one with room has everything", async () => {
     await server.stop("SIGKILL")
@@ -137,7 +137,7 @@ describe.runIf(isMounted)("a full disk", () => {
     clear()
     server = await house.start()
     await allThere()
-  }, 60_000)
+  })
 
   test("no room for a backup is said, before or in the middle, and leaves nothing", async () => {
     const to = join(disk, "saved")
@@ -151,7 +151,7 @@ describe.runIf(isMounted)("a full disk", () => {
     clear()
     expect(await saving("--work-folder", folder.path)).toMatchObject({ code: 0 })
     expect(await run(["restore", to, "--check"])).toMatchObject({ code: 0 })
-  }, 60_000)
+  })
 
   test("no room to restore to leaves nothing, and with room all is there", async () => {
     const to = join(folder.path, "saved")
@@ -164,7 +164,7 @@ describe.runIf(isMounted)("a full disk", () => {
     expect(existsSync(data)).toBe(false)
     clear()
     expect(await run(["restore", to, "--data", data])).toMatchObject({ code: 0 })
-  }, 60_000)
+  })
 
   test("an upgrade without room changes nothing, and is made when there is room", async () => {
     const data = join(disk, "earlier")
@@ -190,5 +190,5 @@ describe.runIf(isMounted)("a full disk", () => {
     const upgraded = await start({ data, port, args })
     expect(await upgraded.stop()).toBe(0)
     expect(inSnapshot(database).schema).toBe(newestSchema)
-  }, 60_000)
+  })
 })

@@ -47,4 +47,4 @@ test("connections that were used outlive those of proxies, others don't", async 
   expect(unused.isClosed()).toBe(true)
   for (const { ask, path } of used) expect([path, await ask(path)]).toEqual([path, true])
   for (const { close } of used) close()
-}, 150_000)
+})

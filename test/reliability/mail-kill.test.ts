@@ -74,4 +74,4 @@ test("killed while it sends: no mail is lost, and what comes twice says so", asy
   expect(several).toEqual([])
   // No id stands for two mails: what a receiver drops as a repetition is one.
   expect(new Set([...ids.values()].flatMap((known) => [...known])).size).toBe(ids.size)
-}, 180_000)
+})

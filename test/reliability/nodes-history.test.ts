@@ -14,7 +14,7 @@ describe.runIf(needs("postgres"))("three nodes behind a proxy", () => {
   let cluster: Cluster
   beforeAll(async () => {
     cluster = await openCluster(folder.path)
-  }, 60_000)
+  })
   afterAll(async () => {
     await cluster.stop()
     folder.remove()
@@ -31,7 +31,7 @@ describe.runIf(needs("postgres"))("three nodes behind a proxy", () => {
     expect(figures.writes).toBeGreaterThan(20)
     expect(figures.reads).toBeGreaterThan(40)
     expect(figures.tries).toBeGreaterThan(20)
-  }, 120_000)
+  })
 
   test("answer nothing when they have what the database lost, until they are emptied", async () => {
     const { client, nodes } = cluster
@@ -63,5 +63,5 @@ describe.runIf(needs("postgres"))("three nodes behind a proxy", () => {
       expect((await call(client, "project.GetProject", { projectId: kept })).status).toBe(200)
       expect((await call(client, "project.GetProject", { projectId: lost })).status).toBe(404)
     }
-  }, 60_000)
+  })
 })

@@ -53,7 +53,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     proxy.lead(ports)
     client = await openClient(url, key)
     families = await openFamilies(client)
-  }, 120_000)
+  })
 
   afterAll(async () => {
     await Promise.all(nodes.map((node) => node.stop()))
@@ -312,7 +312,7 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     postgres.start()
     await expect.poll(() => userinfo(ports[0], token), { timeout: 60_000 }).toBe(200)
     await expect.poll(() => userinfo(ports[1], token), { timeout: 60_000 }).toBe(200)
-  }, 60_000)
+  })
 
   test("answer nothing once the database was restored and others have written since", async () => {
     const restore = postgres.dump(database)
@@ -336,5 +336,5 @@ describe.runIf(needs("postgres"))("two nodes that share a log", () => {
     const { output } = await run(["doctor", "--data", dataOf(0)])
     expect(output).toMatch(/another history than this data folder, from position \d+ on/)
     expect(output).toMatch(/start every node that differs from it with an empty data folder/)
-  }, 60_000)
+  })
 })

@@ -72,7 +72,7 @@ describe.runIf(isMounted)("PostgreSQL without room", () => {
     const service = await setUp(data, `http://localhost:${port}`)
     node = await start({ data, port })
     client = await openClient(node.url, service)
-  }, 60_000)
+  })
   afterAll(async () => {
     await node.stop("SIGKILL")
     postgres.remove()
@@ -100,5 +100,5 @@ describe.runIf(isMounted)("PostgreSQL without room", () => {
       const { status } = await call(client, "project.GetProject", { projectId })
       expect([projectId, status]).toEqual([projectId, 200])
     }
-  }, 90_000)
+  })
 })

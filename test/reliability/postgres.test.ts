@@ -33,7 +33,7 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
       outcome = await killLoop(join(folder.path, "killed"), rounds, {
         ...{ settings: await settings(), losesFolder },
       })
-    }, 180_000)
+    })
 
     test("was under load", () => {
       // How many depends on what else the machine does.
@@ -77,7 +77,7 @@ describe.runIf(needs("postgres"))("with its log in PostgreSQL", () => {
     await again.stop()
     const gone = await run(["serve", "--data", house.data, "--database", url])
     expect(gone.code).toBe(1)
-  }, 60_000)
+  })
 
   test("says in plain words what keeps it from starting", async () => {
     const data = join(folder.path, "third")

@@ -127,4 +127,4 @@ test("a store levels off, and is empty of visits when nobody comes any more", as
   expect(left.events - quiet.events).toBeLessThan(5)
   expect(left.claims - quiet.claims).toBeLessThan(5)
   expect(world.store.log.durable()).toBeGreaterThan(written)
-}, 60_000)
+})

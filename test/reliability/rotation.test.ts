@@ -66,7 +66,7 @@ describe(`refreshed at ${rounds} kills (R-01)`, () => {
       server = await house.start()
     }
     stop = async () => void (await server.stop())
-  }, 180_000)
+  })
   afterAll(async () => {
     await stop?.()
     folder.remove()

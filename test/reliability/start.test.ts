@@ -40,7 +40,7 @@ describe("on the folder of a server that was killed under load", () => {
     await server.stop("SIGKILL")
     await load.ended
     data = house.data
-  }, 120_000)
+  })
 
   /** The folder, in another place. */
   const copied = () => {
@@ -157,7 +157,7 @@ describe.runIf(mayMount)("on a full disk", () => {
     await expect.poll(() => asked("/debug/ready"), { timeout: 60_000 }).toEqual([200, "ok\n"])
     expect(await written("In time")).toEqual([200, true])
     expect((await server.kill("SIGTERM")).code).toBe(0)
-  }, 60_000)
+  })
 })
 
 const isLinuxWithCompiler = process.platform === "linux" && needs("gcc")

@@ -87,7 +87,7 @@ describe("with a new master key after the upgrade", () => {
     }
     expect(ended).toContain(null)
     await expectWhole()
-  }, 180_000)
+  })
 })
 
 test("a start that is killed at any moment loses nothing", async () => {

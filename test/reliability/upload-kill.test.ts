@@ -76,4 +76,4 @@ test("killed in uploads: what is shown is whole, and nothing confirmed is lost",
   const { policy } = await ask("GetLabelPolicy")
   expect((await fetch(policy.logoUrl)).status).toBe(200)
   await server.stop()
-}, 60_000)
+})

@@ -294,7 +294,7 @@ async function tryAll(seed: number): Promise<void> {
 }
 
 describe("a search of a long table answers what a plain filter does", () => {
-  test.each([1, 2])("while rows come, change and go (%i)", tryAll, 60_000)
+  test.each([1, 2])("while rows come, change and go (%i)", tryAll)
 })
 
 describe("so does one by an index of texts", () => {
@@ -308,7 +308,7 @@ describe("so does one by an index of texts", () => {
     world = other
   })
 
-  test.each([3, 4])("while rows come, change and go (%i)", tryAll, 60_000)
+  test.each([3, 4])("while rows come, change and go (%i)", tryAll)
 })
 
 const sorts = ["rank", "name_folded", "mail_folded", "state", "nick_folded", "org", "id", "name"]

@@ -152,5 +152,5 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
     expect(before.length).toBeGreaterThan(3)
     expect(new Set(before)).toEqual(new Set([early]))
     expect(new Set(after)).toEqual(new Set(["nothing"]))
-  }, 60_000)
+  })
 })

@@ -4,11 +4,15 @@ import {
   isImportDeclaration,
   isNewExpression,
   isNoSubstitutionTemplateLiteral,
+  isNumericLiteral,
+  isObjectLiteralExpression,
   isPropertyAccessExpression,
+  isPropertyAssignment,
   isStringLiteral,
   type Node,
   SyntaxKind,
 } from "typescript/unstable/ast"
+import { testLimitMs } from "../../vitest.config.ts"
 import { type Finding, findingAt, nodesOf, type Rule, type Source } from "./tidy-source.ts"
 
 /** What reaches outside the process, with what to use instead: it comes in as an argument. */
@@ -104,6 +108,33 @@ function hasWords(argument: Node | undefined): boolean {
   if (!isStringLiteral(argument) && !isNoSubstitutionTemplateLiteral(argument)) return true
   return /\S+\s+\S+\s+\S/.test(argument.text)
 }
+
+/**
+ * A limit ends a test that hangs. One that is no longer than what every test has would end it
+ * before the waits in it, and hide which of them it was.
+ */
+export const limits: Rule = (source) => {
+  if (!source.path.startsWith("test/")) return []
+  return nodesOf(source).flatMap((node) => {
+    if (!isCallExpression(node) || !limited.test(node.expression.getText())) return []
+    const limit = node.arguments.flatMap(limitsIn).find((each) => msOf(each) <= testLimitMs)
+    const message = `a limit is longer than ${testLimitMs} ms, which every test has, or left out`
+    return limit ? [findingAt(source, limit, message)] : []
+  })
+}
+
+const limited = /^(test|it|describe|(before|after)(All|Each))\b/
+
+/** Where an argument of a test or a hook is its limit, or has it: the number. */
+function limitsIn(argument: Node): readonly Node[] {
+  if (isNumericLiteral(argument)) return [argument]
+  if (!isObjectLiteralExpression(argument)) return []
+  return argument.properties.flatMap((each) =>
+    isPropertyAssignment(each) && each.name.getText() === "timeout" ? [each.initializer] : [],
+  )
+}
+
+const msOf = (node: Node): number => Number(node.getText().replaceAll("_", ""))
 
 /** Work that is not finished belongs in the tracker, and a test runs or does not exist. */
 export const unfinished: Rule = (source) => {

@@ -104,7 +104,7 @@ describe("what others send is decoded within a fraction of its budget:", () => {
       undefined,
     ],
   ]
-  test.each(rows)("%s", { timeout: 20_000 }, async (_, decode, id) => {
+  test.each(rows)("%s", async (_, decode, id) => {
     const before = process.cpuUsage()
     const work = decode()
     if (id === undefined) await work

@@ -118,7 +118,7 @@ const mails = [
 ] as const
 
 describe.each(["en", "de", "fr"])("each kind arrives at a real server, in %s", (language) => {
-  test("as mails that somebody else's parser reads, and as SMS", { timeout: 60_000 }, async () => {
+  test("as mails that somebody else's parser reads, and as SMS", async () => {
     await sending(...causes(language))
     const { events } = await estate.store.log.find(0, 1000, ["message.added"])
     const outbox = events.map(({ id }) => estate.store.state(estate.cx(), message, id))

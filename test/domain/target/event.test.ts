@@ -76,7 +76,7 @@ test("again where one fails, only that one, until it is a failed event", async (
   expect(stage.receiver.at("/ok")).toHaveLength(1)
   expect(stage.receiver.at("/whole")).toHaveLength(1)
   expect(failedEvents(store, instance)).toEqual([])
-}, 120_000)
+})
 
 test("every try of one event has the same key, and no other has it", async () => {
   stage.receiver.answer("/first-fails", (response) => {

@@ -25,7 +25,7 @@ beforeAll(async () => {
     ...{ store, clock, ids: estate.cx().ids },
     call: (instance, name) => estate.cx({ instance, caller: { kind: "system", name } }),
   })
-}, 60_000)
+})
 afterAll(async () => {
   rmSync(folder, { recursive: true })
   await estate.close()

@@ -48,7 +48,7 @@ beforeAll(async () => {
   const lines: string[] = []
   for (const orgId of asked) lines.push(...(await told("source", [orgId])))
   file = lines.map((line) => `${line}\n`).join("")
-}, 60_000)
+})
 afterAll(async () => {
   rmSync(folder, { recursive: true })
   await estate.close()

@@ -19,7 +19,7 @@ beforeAll(async () => {
   estate = await openEstate(["i1", "i2", "i3"])
   const data = { case: "dataOrgs", value: { orgs: everything } }
   await estate.as("owner", "importData", { data })
-}, 60_000)
+})
 afterAll(async () => {
   rmSync(folder, { recursive: true })
   await estate.close()

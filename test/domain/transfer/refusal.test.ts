@@ -9,7 +9,7 @@ import { type Estate, openEstate, person } from "../../support/estate.ts"
 let estate: Estate
 beforeAll(async () => {
   estate = await openEstate()
-}, 60_000)
+})
 afterAll(() => estate.close())
 
 type Refused = { readonly type: string; readonly id: string; readonly message: string }
@@ -244,7 +244,7 @@ test("what is more than a body is refused with what to do", async () => {
     id: "transfer.too_large",
     message: expect.stringMatching(/org_ids.*latchkey export/),
   })
-}, 120_000)
+})
 
 test("a body has so many bytes, however few letters they are", async () => {
   const name = "長".repeat(190)
@@ -253,7 +253,7 @@ test("a body has so many bytes, however few letters they are", async () => {
   await take({ orgId: "long", org: { name: "Long" }, humanUsers: people })
   const asked = estate.as("owner", "exportData", { orgIds: ["long"] })
   await expect(asked).rejects.toMatchObject({ id: "transfer.too_large" })
-}, 120_000)
+})
 
 test.for([
   ["exportData", { gcsOutput: {} }, "transfer.no_bucket"],

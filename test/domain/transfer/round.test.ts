@@ -10,7 +10,7 @@ import { everything, hash, totp } from "./everything.ts"
 let estate: Estate
 beforeAll(async () => {
   estate = await openEstate(["i1", "i2", "i3"])
-}, 60_000)
+})
 afterAll(() => estate.close())
 
 const at = (instance: string) => ({ cx: { instance } })

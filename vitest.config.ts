@@ -21,7 +21,10 @@ export type Group = {
   readonly inMemory?: boolean
   /** Whether it runs beside the groups that come after it: it mostly waits. */
   readonly isBeside?: boolean
-  /** Whether files that failed run once more; what passes then is listed as flaky. */
+  /**
+   * Whether files that failed run once more, alone, when all groups have ended; what passes then is
+   * listed as flaky. For tests of several processes, whose timing nobody here controls.
+   */
   readonly retriesFailedFiles?: boolean
   /** Whether its files replace modules (`vi.mock`), which only Vite's own loader can do. */
   readonly mocksModules?: boolean
@@ -72,6 +75,7 @@ export const groups: readonly Group[] = [
     exclude: [],
     isParallel: false,
     isBeside: true,
+    retriesFailedFiles: true,
   },
   // Against the binary, too: half of the time it waits for one to start, or for what comes in time.
   {
@@ -82,6 +86,7 @@ export const groups: readonly Group[] = [
     isBeside: true,
     inMemory: true,
     first: ["test/acceptance/documentation.test.ts", "test/acceptance/acme.test.ts"],
+    retriesFailedFiles: true,
   },
   {
     name: "unit",
@@ -133,7 +138,6 @@ export const groups: readonly Group[] = [
     isParallel: true,
     inMemory: true,
     first: ["test/e2e/roles.test.ts", "test/e2e/keyboard.test.ts", "test/e2e/pages.test.ts"],
-    // A browser is the one part whose timing nobody here controls.
     retriesFailedFiles: true,
   },
 ]

@@ -8,14 +8,12 @@ import { compareWithBaseline } from "./baseline.ts"
 import { compileAll } from "./build.ts"
 import { changedFiles, testsFor } from "./changed.ts"
 import { prepare } from "./gen.ts"
+import { flakyMax, retryFailed } from "./retry.ts"
 import { run } from "./step.ts"
 import { add, nothing, slowest, summary, type Tally } from "./tally.ts"
-import { runGroup } from "./vitest.ts"
+import { type GroupRun, runGroup, tallyOfRun } from "./vitest.ts"
 
 const failure: Tally = { ...nothing, failed: 1 }
-
-/** More flaky browser tests than this fail the check. */
-const flakyMax = 2
 
 type Step = { readonly name: string; readonly work: () => Promise<void> }
 
@@ -37,9 +35,8 @@ async function check(): Promise<number> {
   for (const list of steps) {
     for (const tally of await Promise.all(list.map(runStep))) total = add(total, tally)
   }
-  const results = await testGroups()
-  for (const { tally } of results) total = add(total, tally)
-  const flaky = results.flatMap((result) => result.flaky)
+  const { runs, flaky } = await retryFailed(await testGroups(), runGroup)
+  for (const each of runs) total = add(total, tallyOfRun(each))
   total = add(total, reportMissing())
   if (total.passed + total.failed === 0) {
     console.log("FAILED  no test ran, so nothing was checked")
@@ -91,7 +88,7 @@ async function checkChanged(since: string | undefined): Promise<number> {
   while (rest.length > 0 && performance.now() - started < changedBudgetMs) {
     const files = rest.splice(0, filesAtOnce)
     for (const group of groups.filter(({ name }) => name === "unit")) {
-      total = add(total, (await runGroup(group, files)).tally)
+      total = add(total, tallyOfRun(await runGroup(group, files)))
     }
   }
   const left = [...rest, ...others]
@@ -120,30 +117,26 @@ async function runStep({ name, work }: Step): Promise<Tally> {
   }
 }
 
-type Result = Pick<GroupOutcome, "tally" | "flaky">
-
 /** Runs each group when the one before has ended, or beside those that come after it. */
-async function testGroups(): Promise<readonly Result[]> {
-  const results: Promise<Result>[] = []
+async function testGroups(): Promise<readonly GroupRun[]> {
+  const runs: Promise<GroupRun>[] = []
   for (const group of groups) {
-    const result = testGroup(group)
-    results.push(result)
-    if (!group.isBeside) await result
+    if (group.prerequisite && !needs(group.prerequisite)) continue
+    const testing = testGroup(group)
+    runs.push(testing)
+    if (!group.isBeside) await testing
   }
-  return Promise.all(results)
+  return Promise.all(runs)
 }
 
-async function testGroup(group: Group): Promise<Result> {
-  if (group.prerequisite && !needs(group.prerequisite)) return { tally: nothing, flaky: [] }
+async function testGroup(group: Group): Promise<GroupRun> {
   console.log(`\n${group.name}${group.isBeside ? ", beside those that follow" : ""}`)
   const started = performance.now()
-  const { tally, flaky, report } = await runGroup(group, group.checked ?? [])
+  const ended = await runGroup(group, group.checked ?? [])
   console.log(`${group.name}: ${seconds(started)}; the slowest files:`)
-  if (report) console.log(slowest(report, 8).join("\n"))
-  return { tally, flaky }
+  if (ended.report) console.log(slowest(ended.report, 8).join("\n"))
+  return ended
 }
-
-type GroupOutcome = Awaited<ReturnType<typeof runGroup>>
 
 /** Names the programs for lack of which tests were skipped. In CI there must be none. */
 function reportMissing(): Tally {

@@ -15,6 +15,8 @@ export type Group = {
   /** What it can't run without. */
   readonly prerequisite?: Prerequisite
   readonly globalSetup?: string[]
+  /** Whether its files talk to servers of their own, whose output belongs to a failure. */
+  readonly testsServers?: boolean
   /** The files that the check runs, where those are not all. */
   readonly checked?: readonly string[]
   /** Whether its temporary files can be in memory: nothing in it is about the disk. */
@@ -75,6 +77,7 @@ export const groups: readonly Group[] = [
     exclude: [],
     isParallel: false,
     isBeside: true,
+    testsServers: true,
     retriesFailedFiles: true,
   },
   // Against the binary, too: half of the time it waits for one to start, or for what comes in time.
@@ -86,6 +89,7 @@ export const groups: readonly Group[] = [
     isBeside: true,
     inMemory: true,
     first: ["test/acceptance/documentation.test.ts", "test/acceptance/acme.test.ts"],
+    testsServers: true,
     retriesFailedFiles: true,
   },
   {
@@ -138,6 +142,7 @@ export const groups: readonly Group[] = [
     isParallel: true,
     inMemory: true,
     first: ["test/e2e/roles.test.ts", "test/e2e/keyboard.test.ts", "test/e2e/pages.test.ts"],
+    testsServers: true,
     retriesFailedFiles: true,
   },
 ]
@@ -196,6 +201,7 @@ export default defineConfig({
         sharesModules = false,
         mocksModules = false,
         inMemory = false,
+        testsServers = false,
         globalSetup = [],
       }) => ({
         extends: true as const,
@@ -209,7 +215,10 @@ export default defineConfig({
           isolate: !sharesModules,
           // Bun loads TypeScript itself. Vite's transformation took as long as the tests.
           experimental: { viteModuleRunner: mocksModules, nodeLoader: false },
-          setupFiles: mocksModules ? [] : ["test/support/cheap-hash.ts"],
+          setupFiles: [
+            ...(mocksModules ? [] : ["test/support/cheap-hash.ts"]),
+            ...(testsServers ? ["test/support/server-setup.ts"] : []),
+          ],
         },
       }),
     ),

@@ -5,6 +5,7 @@ import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { SignJWT } from "jose"
+import { type ServerEnd, startedServers } from "./server-report.ts"
 import { until } from "./wait.ts"
 
 /** The compiled binary; `npm test` builds it before anything here runs. */
@@ -105,18 +106,23 @@ export async function start(options: {
 }): Promise<Running> {
   const { data, port, program = binary } = options
   const grpcPort = await freePort()
-  const child = spawn(
-    program,
-    [
-      ...["serve", "--data", data, "--listen", `127.0.0.1:${port}`],
-      ...["--grpc-listen", `127.0.0.1:${grpcPort}`, ...(options.args ?? [])],
-    ],
-    { env: { ...options.env } },
-  )
+  const args = [
+    ...["serve", "--data", data, "--listen", `127.0.0.1:${port}`],
+    ...["--grpc-listen", `127.0.0.1:${grpcPort}`, ...(options.args ?? [])],
+  ]
+  const child = spawn(program, args, { env: { ...options.env } })
   let output = ""
   child.stdout.on("data", (chunk) => (output += chunk))
   child.stderr.on("data", (chunk) => (output += chunk))
-  const ended = new Promise<number | null>((done) => child.once("exit", (code) => done(code)))
+  const sent = new Set<NodeJS.Signals | null>()
+  let end: ServerEnd | undefined
+  const ended = new Promise<number | null>((done) =>
+    child.once("exit", (code, signal) => {
+      end = { code, signal, isStopped: sent.has(signal) }
+      done(code)
+    }),
+  )
+  startedServers.push({ command: args.join(" "), output: () => output, ended: () => end })
   const url = `http://localhost:${port}`
   await answering(`http://127.0.0.1:${port}/healthz`, ended, () => output)
   return {
@@ -126,6 +132,7 @@ export async function start(options: {
     process: child,
     output: () => output,
     stop: (signal = "SIGTERM") => {
+      sent.add(signal)
       child.kill(signal)
       return ended
     },

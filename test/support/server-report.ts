@@ -1,0 +1,45 @@
+/** A server that a test file started, for the report of a test that fails. */
+export type StartedServer = {
+  /** Its arguments, as they were given. */
+  readonly command: string
+  /** Everything printed so far, both streams. */
+  readonly output: () => string
+  /** How it ended; undefined while it runs. */
+  readonly ended: () => ServerEnd | undefined
+}
+
+export type ServerEnd = {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** Whether the test itself ended it with that signal. */
+  readonly isStopped: boolean
+}
+
+/** Those of this file: each test file has its own modules. */
+export const startedServers: StartedServer[] = []
+
+const linesMax = 40
+
+/**
+ * The last lines of the servers that run or ended with an error, and with `withStopped` of all;
+ * empty where there are none.
+ */
+export function serverReport(
+  servers: readonly StartedServer[],
+  { withStopped = false } = {},
+): string {
+  return servers
+    .filter(({ ended }) => withStopped || !isStopped(ended()))
+    .map(reportOf)
+    .join("\n\n")
+}
+
+const isStopped = (end?: ServerEnd) => end !== undefined && (end.isStopped || end.code === 0)
+
+function reportOf({ command, output, ended }: StartedServer): string {
+  const end = ended()
+  const state = end ? `ended with ${end.signal ?? end.code}` : "is running"
+  const lines = output().trimEnd().split("\n")
+  const rest = lines.length > linesMax ? [`… ${lines.length - linesMax} lines before`] : []
+  return [`latchkey ${command} ${state}:`, ...rest, ...lines.slice(-linesMax)].join("\n")
+}

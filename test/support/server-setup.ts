@@ -1,0 +1,27 @@
+// Loaded before each file that tests servers: what hangs or fails there is explained by its report.
+import { afterAll, afterEach, type RunnerTestSuite as Suite } from "vitest"
+import { limitedFetch } from "./fetch-limit.ts"
+import { serverReport, startedServers } from "./server-report.ts"
+
+/** Not longer than a test waits for a condition: then the condition's last error names the request. */
+const answerLimitMs = 60_000
+
+globalThis.fetch = limitedFetch(globalThis.fetch, answerLimitMs)
+
+const show = (options = {}) => {
+  const report = serverReport(startedServers, options)
+  if (report !== "") console.error(report)
+}
+
+afterEach(({ task }) => {
+  if (task.result?.state === "fail") show()
+})
+
+// A hook that failed is no test. By now the servers of its file are stopped, so all of them count.
+// biome-ignore lint/correctness/noEmptyPattern: vitest reads from it that no fixture is needed.
+afterAll(({}, file) => {
+  const hasFailed = ({ result }: Pick<Suite, "result">) => (result?.errors?.length ?? 0) > 0
+  const suites = file.tasks.filter((task) => task.type === "suite")
+  if (![file, ...suites].some(hasFailed)) return
+  show({ withStopped: true })
+})

@@ -37,7 +37,7 @@ export async function completeSignIn<Refusal extends object = never>(
   let isAnswered = false
   // A double click has posted the form twice, and the other one was faster.
   let wasAnswered = false
-  const entered = await enterBrowser<Refusal>(cx, browserContext.browser.id, {
+  const entered = await enterBrowser<Refusal>(cx, browserContext.browser, {
     userId,
     secure: browserContext.secure,
     first,

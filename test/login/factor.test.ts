@@ -373,12 +373,9 @@ test.each([
   const [sessionId = ""] = sessionsOf(cx, id)
   const { agentId } = provider.store.state(cx, session, sessionId)
   const shown = { ...proof, methods: [] }
-  await enterBrowser<never>(cx, agentId, {
-    userId: id,
-    secure: true,
-    proof: () => shown,
-    also: () => undefined,
-  }).then((line) => browser.setCookie(line.split(";")[0] ?? ""))
+  const entrance = { userId: id, secure: true, proof: () => shown, also: () => undefined }
+  const line = await enterBrowser<never>(cx, { id: agentId, hash: "" }, entrance)
+  browser.setCookie(line.split(";")[0] ?? "")
   provider.clock.advance(60_000)
   expect(answerOf(await browser.go(path({ prompt: "none" })))).toHaveProperty("code")
   provider.clock.advance(1000)

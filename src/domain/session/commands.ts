@@ -1,3 +1,4 @@
+import { isOpenWindow } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
 import { type CheckKind, user } from "../user/index.ts"
@@ -32,6 +33,8 @@ export type SignIn = {
   readonly userId: string
   /** Keyed hash of the secret that the browser's cookie has from now on. */
   readonly hash: string
+  /** The browser's hash when the form was posted. */
+  readonly former?: string | undefined
   readonly proof?: Proof | undefined
   /** What is known of the browser. */
   readonly userAgent: UserAgent
@@ -45,6 +48,7 @@ export type SignIn = {
  */
 export function signIn(tx: Transaction, signing: SignIn): string {
   const { agentId, userId, hash, proof, userAgent } = signing
+  const twin = twinOf(tx, signing)
   const theirs = tx
     .state(browser, agentId)
     .sessions.filter((id) => isLive(tx.state(session, id), tx.now, userId))
@@ -68,7 +72,7 @@ export function signIn(tx: Transaction, signing: SignIn): string {
   const entered: Draft<BrowserEvent> = {
     type: "user_agent.signed.in",
     data: { sessionId },
-    private: { hash },
+    private: { hash, ...(twin !== undefined && { twin }) },
     erase: { types: ["user_agent.signed.in"] },
   }
   tx.append(browser, agentId, [entered])
@@ -76,6 +80,27 @@ export function signIn(tx: Transaction, signing: SignIn): string {
   for (const id of surplus) endSession(tx, id)
   return sessionId
 }
+
+/**
+ * The hash that stays valid beside the new one. Of a form that was posted twice, the browser gets
+ * one answer, and nobody knows which: both sign-ins were under way at the same time, so either may
+ * be the last one to be stored. Undefined unless both are the same person's, who has proved both
+ * times who they are: a secret of anybody else opens nothing.
+ */
+function twinOf(
+  tx: Transaction,
+  { agentId, userId, former }: Pick<SignIn, "agentId" | "userId" | "former">,
+): string | undefined {
+  const { hash, signedIn, sessions } = tx.state(browser, agentId)
+  if (former === undefined || hash === "" || hash === former) return undefined
+  const [only, ...others] = sessions
+  const isTheirs = only !== undefined && tx.state(session, only).userId === userId
+  const isJustNow = isOpenWindow(signedIn, twinMs, tx.now)
+  return isTheirs && others.length === 0 && isJustNow ? hash : undefined
+}
+
+/** How long a sign-in may be under way. */
+const twinMs = 60_000
 
 /** A second factor alone begins nothing: a session that it is the first of can't be used. */
 function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {

@@ -11,11 +11,13 @@ export type KnownBrowser = {
   readonly id: string
   /** Value of its cookie; form tokens hang from it. */
   readonly cookie: string
+  /** Of the secret that was valid when the cookie was read; empty where nobody has signed in. */
+  readonly hash: string
   readonly sessions: readonly string[]
   /** A Set-Cookie line that the answer must carry. */
   readonly setCookie?: string
   /** The one that it was until somebody signed in to it, if that is what its cookie still says. */
-  readonly former?: Pick<KnownBrowser, "id" | "cookie" | "sessions">
+  readonly former?: Pick<KnownBrowser, "id" | "cookie" | "hash" | "sessions">
 }
 
 /**
@@ -31,12 +33,13 @@ export async function readBrowser(
   const [id, secret] = partsOf(cookie)
   const state = cx.store.state(cx, browser, id)
   if (state.status === "absent") {
-    if (cx.secrets.matches(secret, id, unsignedAbout(cx))) return { id, cookie, sessions: [] }
+    if (cx.secrets.matches(secret, id, unsignedAbout(cx)))
+      return { id, cookie, hash: "", sessions: [] }
     return newBrowser(cx, secure)
   }
   const lucia = luciaOf(cx, secure)
   const { session } = await lucia.validateSession(cookie)
-  const known = { id, cookie, sessions: state.sessions }
+  const known = { id, cookie, hash: state.hash, sessions: state.sessions }
   if (!session) {
     const isFormer = cx.secrets.matches(secret, id, unsignedAbout(cx))
     return { ...newBrowser(cx, secure), ...(isFormer && { former: known }) }
@@ -62,7 +65,7 @@ export type Entrance<Refusal extends object> = {
  */
 export async function enterBrowser<Refusal extends object = never>(
   cx: Cx,
-  agentId: string,
+  { id: agentId, hash: former }: Pick<KnownBrowser, "id" | "hash">,
   { userId, secure, first, proof, also }: Entrance<Refusal>,
 ): Promise<string | Refusal> {
   let refusal: Refusal | undefined
@@ -72,7 +75,8 @@ export async function enterBrowser<Refusal extends object = never>(
     const userAgent = seenUserAgent(cx)
     await cx.store.transact(cx, (tx) => {
       refusal = first?.(tx)
-      if (!refusal) also(tx, signIn(tx, { agentId, userId, hash, proof: proof?.(), userAgent }))
+      if (refusal) return
+      also(tx, signIn(tx, { agentId, userId, hash, former, proof: proof?.(), userAgent }))
     })
   })
   const sessionId = `${agentId}.${randomToken(cx.random)}`
@@ -110,7 +114,7 @@ function newBrowser(cx: Cx, secure: boolean): KnownBrowser {
   const sameSite = `SameSite=${sameSiteOf(cx, secure)}`
   const attributes = ["HttpOnly", "Path=/", sameSite, ...(secure ? ["Secure"] : [])]
   const setCookie = [`${nameOf(secure)}=${cookie}`, ...attributes].join("; ")
-  return { id, cookie, sessions: [], setCookie }
+  return { id, cookie, hash: "", sessions: [], setCookie }
 }
 
 /**
@@ -184,8 +188,10 @@ function adapterOf(cx: Cx, setSession: Adapter["setSession"]): Adapter {
   const read = (cookie: string) => {
     const [id, secret] = partsOf(cookie)
     const state = cx.store.state(cx, browser, id)
-    const mine = cx.secrets.matches(state.hash, secret, hashAbout(cx, id))
-    return mine && cx.clock.now() < state.expires ? { id, state } : undefined
+    const about = hashAbout(cx, id)
+    const hashes = [state.hash, state.twin ?? ""]
+    const isMine = hashes.some((hash) => cx.secrets.matches(hash, secret, about))
+    return isMine && cx.clock.now() < state.expires ? { id, state } : undefined
   }
   return {
     setSession,

@@ -24,14 +24,22 @@ export const lifetimes = {
 export const accountsMax = 10
 
 export type BrowserEvent =
-  | Event<"user_agent.signed.in", { readonly sessionId: string }, { readonly hash: string }>
+  | Event<"user_agent.signed.in", { readonly sessionId: string }, SecretHashes>
   | Event<"user_agent.renewed">
   | Event<"user_agent.signed.out", { readonly sessionId: string }>
+
+type SecretHashes = {
+  readonly hash: string
+  /** Of a sign-in of the same person that this one has overtaken, or was overtaken by. */
+  readonly twin?: string
+}
 
 export type Browser = {
   readonly status: "absent" | "active"
   /** Keyed hash of the secret in the cookie; empty where it was erased. */
   readonly hash: string
+  /** Of the secret of another answer, which the browser may have got instead. */
+  readonly twin?: string | undefined
   readonly signedIn: number
   readonly renewed: number
   readonly expires: number
@@ -49,6 +57,7 @@ export const browser = aggregate<BrowserEvent, Browser>({
     "user_agent.signed.in": (state, { data, private: secret, time }) => ({
       status: "active",
       hash: secret?.hash ?? "",
+      twin: secret?.twin,
       signedIn: time,
       renewed: time,
       expires: time + lifetimes.browserIdle,

@@ -104,7 +104,7 @@ function overviewPages(parts: Parts): Readonly<Record<string, Pages>> {
         ({ loginName }) => findByLoginName(cx, loginName) === form.get("user"),
       )
       if (!person || !csrfMatches(cx, known, form.get("csrf") ?? "")) return goTo("/dev")
-      const cookie = await enterBrowser<never>(cx, known.id, {
+      const cookie = await enterBrowser<never>(cx, known, {
         ...{ userId: form.get("user") ?? "", secure: false, also: () => undefined },
         // One at a time: nobody is asked which of those they have been.
         first: (tx) => {

@@ -99,7 +99,7 @@ async function enter(
     const secure = publicUrl.startsWith("https:")
     const browser = await readBrowser(cx, secure, request.headers.get("cookie"))
     const entrance = { userId: ownerId, secure, also: () => undefined }
-    headers.set("set-cookie", await enterBrowser<never>(cx, browser.id, entrance))
+    headers.set("set-cookie", await enterBrowser<never>(cx, browser, entrance))
     headers.set("location", "/ui/console/")
   }
   return new Response(null, { status: 303, headers })

@@ -18,7 +18,7 @@ let cookie = ""
 beforeEach(async () => {
   provider = await openProvider()
   const stranger = await read("")
-  const line = await enterBrowser(provider.cx(), stranger.id, {
+  const line = await enterBrowser(provider.cx(), stranger, {
     userId: provider.setup.ownerId,
     secure: true,
     also: () => undefined,
@@ -42,9 +42,8 @@ describe("a browser's session", () => {
   })
 
   test("is kept as a hash only, and the hash it replaced is erased", async () => {
-    const { id } = await read(cookie)
     const entrance = { userId: provider.setup.ownerId, secure: true, also: () => undefined }
-    await enterBrowser(provider.cx(), id, entrance)
+    await enterBrowser(provider.cx(), await read(cookie), entrance)
     const [, value = ""] = cookie.split("=")
     const dump = JSON.stringify(provider.store.database.query("SELECT * FROM event").all())
     expect(dump).not.toContain(value.split(".")[1])
@@ -57,7 +56,7 @@ describe("a browser's session", () => {
     const seen = async (from: { readonly address: string; readonly userAgent: string }) => {
       const stranger = await read("")
       const entrance = { userId: provider.setup.ownerId, secure: true, also: () => undefined }
-      const line = await enterBrowser({ ...provider.cx(), from }, stranger.id, entrance)
+      const line = await enterBrowser({ ...provider.cx(), from }, stranger, entrance)
       const [id = ""] = (await read(line.split(";")[0] ?? "")).sessions
       return provider.store.state(provider.cx(), session, id).userAgent
     }
@@ -74,10 +73,7 @@ describe("a browser's session", () => {
   test("is found by its organisation, all of them page by page, of one moment or not", async () => {
     const { ownerId, orgId } = provider.setup
     const entrance = { userId: ownerId, secure: true, also: () => undefined }
-    const here = async () => {
-      const { id } = await read("")
-      return enterBrowser(provider.cx(), id, entrance)
-    }
+    const here = async () => enterBrowser(provider.cx(), await read(""), entrance)
     for (let at = 0; at < 4; at++) {
       provider.clock.advance(1000)
       await Promise.all(Array.from({ length: 55 }, here))
@@ -138,7 +134,11 @@ describe("a browser's session", () => {
   test("keeps one session for one person, and lets the oldest of too many go", async () => {
     const { id } = await read(cookie)
     const enter = (userId: string) =>
-      enterBrowser(provider.cx(), id, { userId, secure: true, also: () => undefined })
+      enterBrowser(
+        provider.cx(),
+        { id, hash: state().hash },
+        { userId, secure: true, also: () => undefined },
+      )
     const state = () => provider.store.state(provider.cx(), browser, id)
     const [first] = state().sessions
     await enter(provider.setup.ownerId)
@@ -158,7 +158,7 @@ describe("a browser's session", () => {
 
   test("is not begun when a part of the same step fails", async () => {
     const stranger = await read("")
-    const failed = enterBrowser(provider.cx(), stranger.id, {
+    const failed = enterBrowser(provider.cx(), stranger, {
       userId: provider.setup.ownerId,
       secure: true,
       also: () => {

@@ -32,7 +32,7 @@ import { notify } from "./boot/readiness.ts"
 import { recoveredText, recoverOwner } from "./boot/recovery.ts"
 import type { Running, Start } from "./boot/running.ts"
 import { readConfig, readSettings, settingsText } from "./boot/settings.ts"
-import { passwordIn, setUp } from "./boot/setup.ts"
+import { passwordIn, passwordRuleSets, passwordRulesIn, setUp } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
 import { failureJson, failureText, startError } from "./boot/start-error.ts"
 import { untilStopped } from "./boot/stop.ts"
@@ -55,6 +55,10 @@ const setupFlags = {
   "--owner": { hint: "LOGIN", help: "Login name of the owner", required: true },
   "--owner-email": { hint: "ADDRESS", help: "The owner's e-mail address", required: true },
   "--owner-password-file": { hint: "FILE", help: "File with the password", required: true },
+  "--password-rules": {
+    hint: passwordRuleSets.join("|"),
+    help: "What passwords must have: at least 15 characters, or 8 with four kinds of them",
+  },
   "--service-key-file": {
     hint: "OUT.json",
     help: "Also make a service user who owns the instance, and write its key here",
@@ -220,6 +224,7 @@ async function setup(flags: Flags): Promise<Outcome> {
       owner: flags["--owner"] ?? "",
       ownerEmail: flags["--owner-email"] ?? "",
       ownerPassword: passwordIn(flags["--owner-password-file"] ?? ""),
+      passwordRules: passwordRulesIn(flags["--password-rules"]),
     },
     here: async ({ folder, master }, request) => {
       const server = await import("./server/index.ts")

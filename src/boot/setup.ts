@@ -4,11 +4,19 @@ import type { Config } from "../kernel/config.ts"
 import type { Random } from "../kernel/crypto/random.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
+import { usageError } from "./command-line.ts"
 import { ask } from "./control.ts"
 import { type Claim, claimFolder, isRunning } from "./folder/claim.ts"
 import { folderAt } from "./folder/folder.ts"
 import { type KeyFile, keyFileAt, registeredKey } from "./folder/key-file.ts"
 import { startError, systemCode } from "./start-error.ts"
+
+/**
+ * What passwords of the new instance must have. `length`, the default: at least 15 characters.
+ * `composition`: at least 8, with a capital, a small letter, a digit and a symbol.
+ */
+export const passwordRuleSets = ["length", "composition"] as const
+export type PasswordRuleSet = (typeof passwordRuleSets)[number]
 
 /** What set-up without a person is asked for; also what comes in through the control socket. */
 export const setupRequest = z.lazy(() =>
@@ -18,6 +26,7 @@ export const setupRequest = z.lazy(() =>
     owner: z.string(),
     ownerEmail: z.string(),
     ownerPassword: z.string(),
+    passwordRules: z.optional(z.enum(passwordRuleSets)),
     /** The key of a service user who shall own the instance, too. */
     serviceKey: z.optional(registeredKey),
   }),
@@ -71,6 +80,13 @@ async function setUpHere({ config, random, here }: Options, request: SetupReques
   } finally {
     claim.release()
   }
+}
+
+/** The rules with that name; the default where none is given. */
+export function passwordRulesIn(name: string | undefined): PasswordRuleSet {
+  const found = passwordRuleSets.find((each) => each === (name ?? "length"))
+  if (found) return found
+  throw usageError(`--password-rules is one of ${passwordRuleSets.join(", ")}`)
 }
 
 /** Reads a password from a file; the line break that editors leave at its end does not count. */

@@ -239,7 +239,7 @@ const sameRoles = (left: readonly string[], right: readonly string[]) =>
   left.length === right.length && left.every((role) => right.includes(role))
 
 /** An origin and nothing else: the issuer is compared character by character. */
-function originOf(text: string): string {
+export function originOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const isWeb = url?.protocol === "https:" || url?.protocol === "http:"
   const bare = url && !url.username && !url.password && url.pathname === "/"

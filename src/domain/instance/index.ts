@@ -13,6 +13,7 @@ export {
   isLastOwner,
   keepOwner,
   mustStayOwned,
+  originOf as publicOriginOf,
   removeInstanceMember,
   renameInstance,
   requireInstance,

@@ -26,14 +26,22 @@ export async function addPolicy<V extends Values>(
   { policy, say, also }: Saying<V> & { readonly also?: (tx: Transaction) => void },
 ): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
-    append(tx, place, (before) => {
-      if (before[policy.kind]) throw alreadyThereError()
-      return [added(place, policy, say(policy.standard))]
-    })
+    addPolicyIn(tx, place, { policy, say })
     also?.(tx)
   })
   return step.receipt(policies, idOf(place))
 }
+
+/** The same, in a step that does more. Faults where the place has stated it. */
+export const addPolicyIn = <V extends Values>(
+  tx: Transaction,
+  place: Place,
+  { policy, say }: Saying<V>,
+): void =>
+  append(tx, place, (before) => {
+    if (before[policy.kind]) throw alreadyThereError()
+    return [added(place, policy, say(policy.standard))]
+  })
 
 /** Changes what holds at a place. An organisation must have said something before. */
 export const changePolicy = <V extends Values>(

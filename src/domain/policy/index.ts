@@ -10,6 +10,7 @@ export {
 } from "./applies.ts"
 export {
   addPolicy,
+  addPolicyIn,
   dropLook,
   findLookFile,
   findPolicy,
@@ -36,7 +37,13 @@ export { type Login, login, type SecondFactor } from "./login.ts"
 export { lookAddress, lookPath, lookPaths } from "./look.ts"
 export { type Policies, type PolicyEvent, policies } from "./model.ts"
 export { type Label, type LookFiles, label, labelPreview, type Privacy, privacy } from "./page.ts"
-export { lockout, type PasswordComplexity, passwordAge, passwordComplexity } from "./password.ts"
+export {
+  lengthOnly,
+  lockout,
+  type PasswordComplexity,
+  passwordAge,
+  passwordComplexity,
+} from "./password.ts"
 
 /** What this module is to the whole; the forms of its messages are read with its operations. */
 export const module = {

@@ -38,6 +38,19 @@ export const passwordComplexity = policy<PasswordComplexity>({
   }),
 })
 
+/**
+ * What set-up states for a new instance: length and a list of common passwords, no composition
+ * (NIST SP 800-63B-4 §3.1.1.2). The standard above is the API's, for instances without a policy.
+ */
+export const lengthOnly: PasswordComplexity = {
+  minLength: 15,
+  hasUppercase: false,
+  hasLowercase: false,
+  hasNumber: false,
+  hasSymbol: false,
+  reuseCount: 0,
+}
+
 export type Lockout = {
   /** 0: nobody is locked. */
   readonly maxPasswordAttempts: number

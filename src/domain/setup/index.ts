@@ -1,6 +1,7 @@
 import { never } from "../../kernel/crypto/signing-key.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { SealedPair } from "../key/index.ts"
+import { addPolicyIn, type PasswordComplexity, passwordComplexity } from "../policy/index.ts"
 import { addServiceKey, addUser, createPassword } from "../user/index.ts"
 import { own, provision } from "./provision.ts"
 
@@ -17,6 +18,8 @@ export type SetupInput = {
     readonly lastName: string
     readonly password: string
   }
+  /** What passwords need; the API's standard where it is left out. */
+  readonly passwordRules?: PasswordComplexity | undefined
   /** The key of a service user who owns the instance, too; their ids are the caller's choice. */
   readonly serviceKey: OwnerKey | undefined
   /** What it signs with; new ones where they are left out. */
@@ -37,8 +40,11 @@ export type SetupOutcome = { readonly ownerId: string; readonly orgId: string }
  * has been done. `cx.instance` is the id that the new instance gets.
  */
 export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
-  const { owner, serviceKey } = input
-  const password = createPassword(owner.password, { names: [owner.loginName, owner.email] })
+  const { owner, serviceKey, passwordRules: rules } = input
+  const password = createPassword(owner.password, {
+    names: [owner.loginName, owner.email],
+    ...(rules && { complexity: rules }),
+  })
   const made = await provision(cx, {
     name: input.organization,
     organization: input.organization,
@@ -53,6 +59,7 @@ export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
       password: await password,
     },
     more: (tx, orgId) => {
+      if (rules) addPolicyIn(tx, undefined, { policy: passwordComplexity, say: () => rules })
       if (serviceKey) addAutomation(tx, orgId, serviceKey)
     },
   })

@@ -1,5 +1,6 @@
 import type { SetupRequest } from "../../boot/setup.ts"
 import { instanceIds } from "../../domain/instance/index.ts"
+import { lengthOnly } from "../../domain/policy/index.ts"
 import { firstInstance, moveInstance, type SetupInput, setUp } from "../../domain/setup/index.ts"
 import { serviceUserKey } from "../../domain/user/index.ts"
 import { importPublicKey } from "../../kernel/crypto/signing-key.ts"
@@ -39,6 +40,8 @@ function inputOf(request: SetupRequest): SetupInput {
       password: request.ownerPassword,
       ...namesFrom(request.owner),
     },
+    // The composition rules are the API's default, for an instance that states no policy.
+    passwordRules: request.passwordRules === "composition" ? undefined : lengthOnly,
     serviceKey: serviceKey && { ...serviceKey, publicKey: importPublicKey(serviceKey.publicKey) },
   }
 }

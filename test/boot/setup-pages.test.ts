@@ -1,5 +1,14 @@
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
+import { instance, ownersOf } from "../../src/domain/instance/index.ts"
+import {
+  findPolicy,
+  lengthOnly,
+  passwordComplexity,
+  policies,
+} from "../../src/domain/policy/index.ts"
+import { firstInstance } from "../../src/domain/setup/index.ts"
+import { userNameOf } from "../../src/domain/user/index.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { budgets } from "../../src/kernel/limit.ts"
@@ -14,6 +23,8 @@ import { temporaryFolder } from "../support/latchkey.ts"
 let folder: ReturnType<typeof temporaryFolder>
 let services: ServerServices
 let secret = ""
+let pages: ReturnType<typeof setupPages>
+let network: (url: string) => Promise<Response>
 let send: (
   token: string,
   address: string,
@@ -30,7 +41,10 @@ beforeEach(() => {
   const setupToken = openSetupToken(systemRandom, { open: () => true, closed: () => {} })
   secret = setupToken.renew()
   const assets = { css: "/kit.css", pageJs: "/page.js", icon: "/mark.svg" }
-  const pages = setupPages(services, setupToken, pagesWith(assets))
+  network = () => Promise.reject(Object.assign(new Error("no route"), { code: "ENOTFOUND" }))
+  // Reason for the cast: the types of fetch have properties that nobody calls.
+  const reach = ((url: string) => network(url)) as typeof fetch
+  pages = setupPages(services, setupToken, pagesWith(assets), reach)
   send = async (token, address, headers = {}, fields = {}) => {
     const body = new URLSearchParams({ token, publicUrl: "http://localhost", ...fields })
     const request = new Request("http://localhost/setup", { method: "POST", body, headers })
@@ -71,15 +85,15 @@ test("what is wrong is said in the language of who sets up", async () => {
     lastName: "Love",
     email: "ada@example.com",
   }
-  const good = { ...fields, loginName: "ada", password: "Correct-Horse-7" }
+  const good = { ...fields, loginName: "ada", password: "correct horse battery" }
   const wrong: readonly (readonly [Partial<typeof good>, TextKey])[] = [
     [{ organization: "" }, "setup.error.name"],
     [{ firstName: " " }, "setup.error.name"],
     [{ lastName: "x".repeat(201) }, "setup.error.name"],
     [{ email: "ada" }, "setup.error.email"],
-    [{ loginName: "" }, "setup.error.login_name"],
-    [{ password: "simple" }, "setup.error.password_simple"],
+    [{ loginName: "x".repeat(201) }, "setup.error.login_name"],
     [{ password: "ada@Example.com-1", email: "ada@Example.com-1" }, "password_change.error.name"],
+    [{ password: "passwordpassword1" }, "password_change.error.common"],
     [{ password: `Aa1-${"x".repeat(1100)}` }, "password_change.error.long"],
   ]
   for (const [change, key] of wrong) {
@@ -92,6 +106,123 @@ test("what is wrong is said in the language of who sets up", async () => {
     expect(answer.status, key).toBe(400)
     expect(await answer.text(), key).toContain(texts.de[key])
   }
+})
+
+const filled = {
+  ...{ organization: "Acme", firstName: "Ada", lastName: "Love", email: "ada@example.com" },
+  password: "correct horse battery",
+}
+const visitor = "198.51.100.7"
+
+const owner = () =>
+  services.store.state(services.call(firstInstance, "test"), instance, firstInstance)
+
+test("a rule that a password breaks is named, and the caret is in its field", async () => {
+  const answer = await send(secret, visitor, {}, { ...filled, password: "fourteen chars" })
+  const page = await answer.text()
+  expect(answer.status).toBe(400)
+  expect(page).toContain("Needed: at least 15 characters")
+  expect(page).toMatch(/<input(?=[^>]*name="password")[^>]*autofocus=""/i)
+  expect(page).not.toMatch(/<input(?=[^>]*name="organization")[^>]*autofocus=""/i)
+  expect(page).toContain('value="Acme"')
+})
+
+test("a new instance wants fifteen characters of any kind, and says so as its policy", async () => {
+  expect((await send(secret, visitor, {}, filled)).status).toBe(303)
+  const cx = services.call(firstInstance, "test")
+  const { values, isDefault } = findPolicy(cx, undefined, passwordComplexity)
+  expect({ values, isDefault }).toEqual({ values: lengthOnly, isDefault: true })
+  expect(services.store.state(cx, policies, "instance")["password.complexity"]).toBeDefined()
+})
+
+test("the login name is the email address where none was typed", async () => {
+  expect((await send(secret, visitor, {}, filled)).status).toBe(303)
+  const [first] = ownersOf(owner())
+  const cx = services.call(firstInstance, "test")
+  expect(first && userNameOf(cx, first.userId)).toBe("ada@example.com")
+})
+
+describe("the public address", () => {
+  const get = async (headers: Record<string, string>) => {
+    const request = new Request("http://id.example.com/setup", {
+      headers: { accept: "text/html", ...headers },
+    })
+    const origin = originOf(services, request, () => "127.0.0.1")
+    return (await pages(request, origin))?.text()
+  }
+  const secure = { publicUrl: "https://id.example.com", browserOrigin: "https://id.example.com" }
+
+  test("is proposed with the scheme that a proxy reports", async () => {
+    expect(await get({ "x-forwarded-proto": "https" })).toContain('value="https://id.example.com"')
+    expect(await get({ "x-forwarded-proto": "gopher" })).toContain('value="http://id.example.com"')
+  })
+
+  test("is taken from where the browser is, and signs the owner in there", async () => {
+    const answer = await send(secret, visitor, {}, { ...filled, ...secure })
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/ui/console/"])
+    expect(answer.headers.get("set-cookie")).toMatch(/^__Host-.*; Secure/)
+    expect(owner().publicUrl).toBe("https://id.example.com")
+  })
+
+  test("that leads elsewhere is refused until somebody confirms it", async () => {
+    const plain = { ...filled, ...secure, publicUrl: "http://id.example.com" }
+    const refused = await send(secret, visitor, {}, plain)
+    const page = await refused.text()
+    expect(refused.status).toBe(400)
+    expect(page).toContain("reached at http://id.example.com (ENOTFOUND)")
+    expect(page).toContain("Your browser reached it at https://id.example.com")
+    expect(page).toMatch(/name="keptUrl" value="http:\/\/id\.example\.com"/)
+    expect(services.store.newest()).toBeFalsy()
+    // What was confirmed is that address and no other.
+    const other = { ...plain, publicUrl: "http://other.example.com" }
+    const kept = { keptUrl: "http://id.example.com" }
+    expect((await send(secret, visitor, {}, { ...other, ...kept })).status).toBe(400)
+    // The password that was typed before need not be typed again, and stands nowhere in the page.
+    expect(page).not.toContain(filled.password)
+    const keptPassword = /name="keptPassword" value="([^"]+)"/.exec(page)?.[1] ?? ""
+    const again = { ...plain, ...kept, password: "", keptPassword }
+    const forged = { ...again, keptPassword: `${keptPassword.slice(0, -2)}xx` }
+    expect((await send(secret, visitor, {}, forged)).status).toBe(400)
+    expect((await send(secret, visitor, {}, again)).status).toBe(303)
+    expect(owner().publicUrl).toBe("http://id.example.com")
+  })
+
+  test("that leads here is taken, whatever the browser is at", async () => {
+    network = async (url) => {
+      const request = new Request(url)
+      const origin = originOf(services, request, () => "127.0.0.1")
+      return (await pages(request, origin)) ?? new Response(null, { status: 404 })
+    }
+    const local = { ...secure, browserOrigin: "http://192.0.2.7:8080" }
+    const answer = await send(secret, visitor, {}, { ...filled, ...local })
+    // The session would be of no use at the other address.
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, "/"])
+    expect(answer.headers.get("set-cookie")).toBeNull()
+  })
+
+  test("of another server is no proof, whatever that answers", async () => {
+    const elsewhere = { ...filled, ...secure, publicUrl: "https://other.example.com" }
+    for (const answer of [
+      () => new Response("nothing of ours"),
+      () => new Response("x".repeat(5000)),
+      () => Response.redirect("http://localhost/setup/reached/"),
+      () => new Response(null, { status: 204 }),
+    ]) {
+      network = async () => answer()
+      expect((await send(secret, visitor, {}, elsewhere)).status).toBe(400)
+    }
+  })
+
+  test("is not tried for who does not have the code", async () => {
+    let tries = 0
+    network = async () => {
+      tries++
+      return new Response()
+    }
+    const elsewhere = { ...filled, ...secure, publicUrl: "https://other.example.com" }
+    expect((await send("guess", visitor, {}, elsewhere)).status).toBe(403)
+    expect(tries).toBe(0)
+  })
 })
 
 test("behind a proxy on this machine that nobody named, all have the wide budget", async () => {

@@ -151,6 +151,7 @@ const making = ({ base, named }: Ground): Samples => ({
   }),
   setup: createElement(login.SetupPage, {
     ...{ ...base, form, values: { publicUrl: named, organization: named }, error: named },
+    ...{ rules, seenUrl: named, strayUrl: named },
   }),
   setupLink: createElement(login.SetupLinkPage, base),
 })

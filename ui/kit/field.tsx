@@ -1,4 +1,10 @@
-import { type InputHTMLAttributes, type TextareaHTMLAttributes, useId, useState } from "react"
+import {
+  type InputHTMLAttributes,
+  type ReactNode,
+  type TextareaHTMLAttributes,
+  useId,
+  useState,
+} from "react"
 import { sentenceOf } from "./sentence.ts"
 
 type FieldText = {
@@ -7,6 +13,8 @@ type FieldText = {
   readonly error?: string | undefined
   /** The word beside the label of a field that may stay empty. */
   readonly optional?: string | undefined
+  /** Stays below the note, also where that is an error. */
+  readonly below?: ReactNode
 }
 
 type Wiring = {
@@ -15,12 +23,13 @@ type Wiring = {
   readonly "aria-invalid"?: true
 }
 
-type FieldProps = FieldText & { readonly control: (wiring: Wiring) => React.ReactNode }
+type FieldProps = FieldText & { readonly control: (wiring: Wiring) => ReactNode }
 
 /** Label and note around one control, tied to it; an error takes the place of the hint. */
-export function Field({ label, hint, error, optional, control }: FieldProps) {
+export function Field({ label, hint, error, optional, below, control }: FieldProps) {
   const id = useId()
   const note = error ?? hint
+  const notes = [...(note ? [`${id}-note`] : []), ...(below ? [`${id}-below`] : [])].join(" ")
   return (
     <div className="field">
       <label className="field-label" htmlFor={id}>
@@ -30,7 +39,7 @@ export function Field({ label, hint, error, optional, control }: FieldProps) {
       <div className="field-box">
         {control({
           id,
-          ...(note && { "aria-describedby": `${id}-note` }),
+          ...(notes && { "aria-describedby": notes }),
           ...(error && { "aria-invalid": true }),
         })}
       </div>
@@ -44,14 +53,16 @@ export function Field({ label, hint, error, optional, control }: FieldProps) {
           {hint}
         </p>
       )}
+      {below && <div id={`${id}-below`}>{below}</div>}
     </div>
   )
 }
 
 type InputProps = Omit<InputHTMLAttributes<HTMLInputElement>, "className" | "id">
 
-export function TextField({ label, hint, error, optional, ...input }: FieldText & InputProps) {
-  const text = { label, hint, error, optional }
+export function TextField(props: FieldText & InputProps) {
+  const { label, hint, error, optional, below, ...input } = props
+  const text = { label, hint, error, optional, below }
   return <Field {...text} control={(w) => <input className="input" {...input} {...w} />} />
 }
 
@@ -66,11 +77,11 @@ type PasswordProps = FieldText & InputProps & { readonly show: string; readonly 
 
 /** Can be looked at while typing; without a script the button stays away. */
 export function PasswordField(props: PasswordProps) {
-  const { label, hint, error, optional, show, hide, ...input } = props
+  const { label, hint, error, optional, below, show, hide, ...input } = props
   const [shown, setShown] = useState(false)
   return (
     <Field
-      {...{ label, hint, error, optional }}
+      {...{ label, hint, error, optional, below }}
       control={(wiring) => (
         <>
           <input

@@ -1,7 +1,8 @@
 import { PasswordField } from "../kit/field.tsx"
 import type { Account } from "./flow.tsx"
 import type { PageProps } from "./frame.tsx"
-import { type PasswordRules, rulesIn } from "./password-rules.ts"
+import { PasswordChecklist } from "./password-checklist.tsx"
+import type { PasswordRules } from "./password-rules.ts"
 
 export type NewPasswordField = "password" | "repeat"
 
@@ -28,7 +29,7 @@ export function NewPasswordFields({ t, account, rules, errors }: NewPasswordFiel
       <PasswordField
         {...field}
         label={t("password_change.label")}
-        hint={t("password_change.hint", { rules: rulesIn(t, rules) })}
+        below={<PasswordChecklist t={t} rules={rules} />}
         name="password"
         error={errors?.password}
         enterKeyHint="next"

@@ -1,9 +1,12 @@
 import { wireKeys } from "./factor/key.ts"
+import { wirePasswordRules } from "./password-check.ts"
+import { wireSetup } from "./setup-script.ts"
 
 /*
  * The one script of the login pages. But for passkeys, they work without it: it keeps the chosen
- * colours, shows and hides passwords, asks keys, hands over the code of the link, submits the page
- * that only carries an answer to an application, and goes on when all that a page loads is there.
+ * colours, shows and hides passwords and checks new ones, asks keys, hands over the code of the
+ * link, submits the page that only carries an answer to an application, and goes on when all that a
+ * page loads is there.
  */
 const root = document.documentElement
 root.dataset.script = "on"
@@ -17,6 +20,8 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const form of document.querySelectorAll("form")) {
     if (!form.closest("[data-key]")) wireForm(form)
   }
+  for (const list of document.querySelectorAll("[data-password-rules]")) wirePasswordRules(list)
+  wireSetup()
   wireKeys()
   for (const link of document.querySelectorAll("a[data-when-loaded]")) goWhenLoaded(link)
 })

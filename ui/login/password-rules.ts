@@ -9,15 +9,32 @@ export type PasswordRules = {
   readonly hasSymbol: boolean
 }
 
-/** The rules as one list, in the reader's language. */
-export function rulesIn(t: PageProps["t"], rules: PasswordRules): string {
+/** One rule, as the page's script reads it and as people do. */
+export type PasswordRule = { readonly name: RuleName; readonly text: string }
+
+/** `length` is at least `minLength` characters. */
+export type RuleName = "length" | "uppercase" | "lowercase" | "number" | "symbol"
+
+/** The rules that apply, in the reader's language. */
+export function ruleList(t: PageProps["t"], rules: PasswordRules): readonly PasswordRule[] {
   const { minLength: count, hasUppercase, hasLowercase, hasNumber, hasSymbol } = rules
-  const parts = [
-    t("password_rule.length", { count }),
-    hasUppercase && t("password_rule.uppercase"),
-    hasLowercase && t("password_rule.lowercase"),
-    hasNumber && t("password_rule.number"),
-    hasSymbol && t("password_rule.symbol"),
+  const applies: Readonly<Record<Exclude<RuleName, "length">, boolean>> = {
+    uppercase: hasUppercase,
+    lowercase: hasLowercase,
+    number: hasNumber,
+    symbol: hasSymbol,
+  }
+  const kinds = (["uppercase", "lowercase", "number", "symbol"] as const).filter(
+    (name) => applies[name],
+  )
+  return [
+    { name: "length", text: t("password_rule.length", { count }) },
+    ...kinds.map((name) => ({ name, text: t(`password_rule.${name}`) })),
   ]
-  return parts.filter((part) => part !== false).join(", ")
 }
+
+/** The rules as one line. */
+export const rulesIn = (t: PageProps["t"], rules: PasswordRules): string =>
+  ruleList(t, rules)
+    .map(({ text }) => text)
+    .join(", ")

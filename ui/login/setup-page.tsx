@@ -4,11 +4,17 @@ import { PasswordField, TextField } from "../kit/field.tsx"
 import { sentenceOf } from "../kit/sentence.ts"
 import { FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
+import { PasswordChecklist } from "./password-checklist.tsx"
+import type { PasswordRules } from "./password-rules.ts"
 
 /** The fields the set-up form posts, beside `password`, which never comes back. */
 export const setupFields = [
   "token",
+  // The page's script fills it in.
+  "browserOrigin",
   "publicUrl",
+  // The public address that is to be used although it doesn't lead to this server.
+  "keptUrl",
   "organization",
   "firstName",
   "lastName",
@@ -23,6 +29,13 @@ export type SetupPageProps = PageProps & {
   readonly values: Readonly<Partial<Record<SetupField, string>>>
   readonly errors?: Readonly<Partial<Record<SetupField | "password", string>>> | undefined
   readonly error?: string | undefined
+  readonly rules: PasswordRules
+  /** The password that was sent before, sealed; undefined where it was refused. */
+  readonly keptPassword?: string | undefined
+  /** As the server was reached, where the browser may see another address. */
+  readonly seenUrl: string
+  /** A public address that doesn't lead to this server, and can be used all the same. */
+  readonly strayUrl?: string | undefined
 }
 
 /** Everything a new Latchkey has to know, on one page, with nothing asked that can wait. */
@@ -33,6 +46,7 @@ export function SetupPage(props: SetupPageProps) {
       <Heading title={t("setup.title")} lead={t("setup.lead")} />
       {error && <Alert tone="danger">{sentenceOf(error)}</Alert>}
       <FlowForm target={form}>
+        <input type="hidden" name="browserOrigin" data-browser-origin="" />
         <CodeField {...props} />
         <PlaceFields {...props} />
         <OwnerFields {...props} />
@@ -56,6 +70,7 @@ function CodeField({ t, values, errors }: SetupPageProps) {
         hint={t("setup.token_hint")}
         name="token"
         error={errors?.token}
+        autoFocus={Boolean(errors?.token)}
         data-from-link={errors?.token ? undefined : ""}
         autoComplete="off"
         autoCapitalize="none"
@@ -66,16 +81,39 @@ function CodeField({ t, values, errors }: SetupPageProps) {
   )
 }
 
-function PlaceFields({ t, values, errors }: SetupPageProps) {
+/** Stands for the address of the browser, which its script knows. */
+const browserMark = "\u{fffc}"
+
+function PlaceFields({ t, values, errors, seenUrl, strayUrl }: SetupPageProps) {
+  const said = t("setup.public_url_differs", { browser: browserMark, server: seenUrl })
+  const [before, after] = said.split(browserMark)
   return (
     <>
       <TextField
         label={t("setup.public_url")}
         hint={t("setup.public_url_hint")}
+        data-public-url={seenUrl}
+        below={
+          strayUrl ? (
+            <label className="check">
+              <input type="checkbox" name="keptUrl" value={strayUrl} />
+              <span className="check-label">
+                {t("setup.public_url_keep", { address: strayUrl })}
+              </span>
+            </label>
+          ) : (
+            <p className="field-hint" hidden>
+              {before}
+              <span data-browser-address="" />
+              {after}
+            </p>
+          )
+        }
         name="publicUrl"
         type="url"
         defaultValue={values.publicUrl}
         error={errors?.publicUrl}
+        autoFocus={firstWrong(errors) === "publicUrl"}
         autoComplete="url"
         spellCheck={false}
         required
@@ -89,13 +127,18 @@ function PlaceFields({ t, values, errors }: SetupPageProps) {
         autoComplete="organization"
         maxLength={200}
         required
-        autoFocus
+        autoFocus={firstWrong(errors) === undefined || firstWrong(errors) === "organization"}
       />
     </>
   )
 }
 
-function OwnerFields({ t, values, errors }: SetupPageProps) {
+/** Where the caret belongs after a refusal. */
+const firstWrong = (errors: SetupPageProps["errors"]) =>
+  ([...setupFields, "password"] as const).find((name) => errors?.[name])
+
+function OwnerFields({ t, values, errors, rules, keptPassword }: SetupPageProps) {
+  const wrong = firstWrong(errors)
   return (
     <fieldset className="stack">
       <legend className="visually-hidden">{t("setup.owner")}</legend>
@@ -105,6 +148,7 @@ function OwnerFields({ t, values, errors }: SetupPageProps) {
           name="firstName"
           defaultValue={values.firstName}
           error={errors?.firstName}
+          autoFocus={wrong === "firstName"}
           autoComplete="given-name"
           maxLength={200}
           required
@@ -114,6 +158,7 @@ function OwnerFields({ t, values, errors }: SetupPageProps) {
           name="lastName"
           defaultValue={values.lastName}
           error={errors?.lastName}
+          autoFocus={wrong === "lastName"}
           autoComplete="family-name"
           maxLength={200}
           required
@@ -126,31 +171,37 @@ function OwnerFields({ t, values, errors }: SetupPageProps) {
           type="email"
           defaultValue={values.email}
           error={errors?.email}
+          autoFocus={wrong === "email"}
           autoComplete="email"
           required
         />
         <TextField
           label={t("setup.login_name")}
+          hint={t("setup.login_name_hint")}
           name="loginName"
+          data-follows="email"
           defaultValue={values.loginName}
           error={errors?.loginName}
+          autoFocus={wrong === "loginName"}
           autoComplete="username"
           autoCapitalize="none"
           spellCheck={false}
           maxLength={200}
-          required
         />
       </div>
+      {keptPassword && <input type="hidden" name="keptPassword" value={keptPassword} />}
       <PasswordField
         label={t("password.label")}
-        hint={t("setup.password_hint")}
+        below={<PasswordChecklist t={t} rules={rules} />}
         show={t("password.show")}
         hide={t("password.hide")}
         name="password"
         error={errors?.password}
+        autoFocus={wrong === "password"}
         autoComplete="new-password"
-        minLength={8}
-        required
+        minLength={rules.minLength}
+        required={!keptPassword}
+        placeholder={keptPassword && "••••••••••••"}
       />
     </fieldset>
   )

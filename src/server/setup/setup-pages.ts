@@ -1,58 +1,109 @@
 import type { SetupField, SetupPageProps, TextKey } from "../../../ui/login/index.ts"
+import { publicOriginOf } from "../../domain/instance/index.ts"
+import { lengthOnly } from "../../domain/policy/index.ts"
 import { enterBrowser, readBrowser } from "../../domain/session/index.ts"
 import { firstInstance, type SetupInput, setUp } from "../../domain/setup/index.ts"
 import { type FormMax, formType, formWithin } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { systemNetwork } from "../../kernel/net/network.ts"
 import { languagesOf, wantsPage } from "../../kernel/text/accept.ts"
 import { type ShowPage, showFault } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { fromOf, type Origin } from "../caller.ts"
 import type { ServerServices } from "../services.ts"
+import { reachedAt, whyNotReached } from "./reach.ts"
 import type { SetupDoor } from "./setup-token.ts"
 
 const formMax: FormMax = { bytes: 16_384, parameters: 50 }
 
 type Values = Partial<Record<SetupField, string>>
-type Wrong = Pick<SetupPageProps, "error" | "errors">
+type Wrong = Pick<SetupPageProps, "error" | "errors" | "strayUrl">
+
+type Shown = Pick<SetupPageProps, "values" | "seenUrl" | "keptPassword">
+
+/**
+ * The address that a request came to. The scheme is what a proxy says of it, trusted or not: the
+ * owner reads it in the form, and nothing else is made of it.
+ */
+function seenUrlOf(request: Request, { host }: Origin): string {
+  const forwarded = request.headers.get("x-forwarded-proto")?.split(",")[0]?.trim()
+  const isScheme = forwarded === "https" || forwarded === "http"
+  return `${isScheme ? `${forwarded}:` : new URL(request.url).protocol}//${host}`
+}
+
+/** An origin as a browser writes it; undefined for anything else. */
+function originIn(text: string | undefined): string | undefined {
+  const url = URL.parse(text ?? "")
+  return url && /^https?:$/.test(url.protocol) && url.origin === text ? url.origin : undefined
+}
 
 /** The pages of a server that nobody owns yet: the way in, and the form behind the link. */
-export function setupPages(services: ServerServices, setupToken: SetupDoor, show: ShowPage) {
+export function setupPages(
+  services: ServerServices,
+  setupToken: SetupDoor,
+  show: ShowPage,
+  send = systemNetwork.send,
+) {
   const form = { action: "/setup", csrf: "" }
 
-  const page = (cx: Cx, values: Values, wrong: Wrong, status: number) =>
-    show(cx, (ui, shared) => ui.SetupPage({ ...shared, form, values, ...wrong }), { status })
+  const page = (
+    cx: Cx,
+    shown: Shown,
+    { status, ...wrong }: Wrong & { readonly status: number },
+  ) => {
+    const rules = { rules: lengthOnly, ...shown }
+    return show(cx, (ui, shared) => ui.SetupPage({ ...shared, form, ...rules, ...wrong }), {
+      status,
+    })
+  }
 
-  const post = async (cx: Cx, request: Request): Promise<Response> => {
-    const { values, password } = await fieldsOf(request)
+  const post = async (cx: Cx, request: Request, seenUrl: string): Promise<Response> => {
+    const { values, password, keptPassword } = await fieldsOf(services, request)
+    const shown = { values, seenUrl, keptPassword }
+    const { t } = await texts(cx)
     if (!(await setupToken.matches(values.token ?? ""))) {
       cx.allowance?.spend("guess")
-      const { t } = await texts(cx)
-      return page(cx, values, { errors: { token: t("setup.error.token") } }, 403)
+      return page(cx, shown, { errors: { token: t("setup.error.token") }, status: 403 })
     }
+    const browser = originIn(values.browserOrigin) ?? seenUrl
     try {
-      const publicUrl = (values.publicUrl ?? "").trim().replace(/\/$/, "")
+      const publicUrl = publicOriginOf((values.publicUrl ?? "").trim())
+      // Where the browser is, it has just been answered.
+      const isProven = publicUrl === browser || publicUrl === values.keptUrl
+      const stray = isProven ? undefined : await whyNotReached(services, publicUrl, send)
+      if (stray !== undefined) {
+        const said = { address: publicUrl, browser, reason: stray }
+        const errors = { publicUrl: t("setup.error.public_url_other", said) }
+        return await page(cx, shown, { errors, strayUrl: publicUrl, status: 400 })
+      }
       const { ownerId } = await setUp(cx, inputOf({ ...values, publicUrl }, password))
       setupToken.close()
       services.log.info("the instance was set up at {publicUrl}", { publicUrl })
-      return await enter(cx, request, { ownerId, publicUrl })
+      return await enter(cx, request, { ownerId, publicUrl, browser })
     } catch (cause) {
       if (!(cause instanceof Fault)) throw cause
-      return page(cx, values, await wrongOf(cx, cause), 400)
+      const wrong = await wrongOf(cx, cause)
+      // What was refused is typed anew.
+      const kept = wrong.errors?.password ? undefined : keptPassword
+      return page(cx, { ...shown, keptPassword: kept }, { ...wrong, status: 400 })
     }
   }
 
   /** Answers what browsers ask for; programs get the API's own word. */
   return async (request: Request, origin: Origin): Promise<Response | undefined> => {
-    const { pathname, protocol } = new URL(request.url)
+    const { pathname } = new URL(request.url)
+    const reached = reachedAt(services, pathname)
+    if (reached) return reached
     const cx = visitorBefore(services, request, origin)
+    const seenUrl = seenUrlOf(request, origin)
     if (pathname === "/setup" && request.method === "POST") {
-      return post(cx, request).catch((cause) => {
+      return post(cx, request, seenUrl).catch((cause) => {
         if (cause instanceof Fault && cause.retryAfterSeconds) return showFault(show, cx, cause)
         throw cause
       })
     }
     if (pathname === "/setup" && wantsPage(request)) {
-      return page(cx, { publicUrl: `${protocol}//${origin.host}` }, {}, 200)
+      return page(cx, { values: { publicUrl: seenUrl }, seenUrl }, { status: 200 })
     }
     if (!wantsPage(request)) return undefined
     return show(cx, (ui, shared) => ui.SetupLinkPage(shared), { status: 503 })
@@ -75,8 +126,9 @@ const visitorOf = ({ limits }: ServerServices, request: Request, origin: Origin)
 const inputOf = (values: Values, password: string): SetupInput => ({
   publicUrl: values.publicUrl ?? "",
   organization: values.organization ?? "",
+  passwordRules: lengthOnly,
   owner: {
-    loginName: values.loginName ?? "",
+    loginName: values.loginName || (values.email ?? ""),
     email: values.email ?? "",
     firstName: values.firstName ?? "",
     lastName: values.lastName ?? "",
@@ -86,16 +138,16 @@ const inputOf = (values: Values, password: string): SetupInput => ({
 })
 
 /**
- * Signs the new owner in and opens the console. From another address than the public one the
- * browser's session would not count there, so the root says where to go.
+ * Signs the new owner in and opens the console. A browser at another address than the public one
+ * has no session there: the root says where to go.
  */
 async function enter(
   cx: Cx,
   request: Request,
-  { ownerId, publicUrl }: { ownerId: string; publicUrl: string },
+  { ownerId, publicUrl, browser: origin }: { ownerId: string; publicUrl: string; browser: string },
 ): Promise<Response> {
   const headers = new Headers({ location: "/", "cache-control": "no-store" })
-  if (new URL(request.url).origin === new URL(publicUrl).origin) {
+  if (origin === new URL(publicUrl).origin) {
     const secure = publicUrl.startsWith("https:")
     const browser = await readBrowser(cx, secure, request.headers.get("cookie"))
     const entrance = { userId: ownerId, secure, also: () => undefined }
@@ -112,7 +164,10 @@ const texts = async (cx: Cx) =>
 async function wrongOf(cx: Cx, { id, message }: Fault): Promise<Wrong> {
   const { t } = await texts(cx)
   const wrong = wrongs[id]
-  if (wrong) return { errors: { [wrong.at]: t(wrong.key) } }
+  if (wrong) {
+    const { rulesIn } = await import("../../../ui/login/index.ts")
+    return { errors: { [wrong.at]: t(wrong.key, { rules: rulesIn(t, lengthOnly) }) } }
+  }
   if (id === "instance.exists") return { error: t("error.set_up_done.happened") }
   return { error: message }
 }
@@ -124,14 +179,21 @@ const wrongs: Readonly<Record<string, { at: SetupField | "password"; key: TextKe
   "user.family_name_invalid": { at: "lastName", key: "setup.error.name" },
   "user.email_invalid": { at: "email", key: "setup.error.email" },
   "user.username_invalid": { at: "loginName", key: "setup.error.login_name" },
-  "user.password_too_simple": { at: "password", key: "setup.error.password_simple" },
+  "user.password_too_simple": { at: "password", key: "password_change.error.simple" },
   "user.password_common": { at: "password", key: "password_change.error.common" },
   "user.password_is_name": { at: "password", key: "password_change.error.name" },
   "password.too_long": { at: "password", key: "password_change.error.long" },
   "password.busy": { at: "password", key: "password.error.busy" },
 }
 
-async function fieldsOf(request: Request): Promise<{ values: Values; password: string }> {
+type Sent = {
+  readonly values: Values
+  readonly password: string
+  /** The same, sealed, so that the form can be sent again. */
+  readonly keptPassword: string | undefined
+}
+
+async function fieldsOf({ secrets }: ServerServices, request: Request): Promise<Sent> {
   const form = await formWithin(request, formMax)
   if (form === "other type") {
     throw new Fault("invalid_argument", "request.type_unknown", `the body must be ${formType}`)
@@ -139,6 +201,12 @@ async function fieldsOf(request: Request): Promise<{ values: Values; password: s
   if (typeof form === "string") {
     throw new Fault("resource_exhausted", "request.too_large", "the form is too large")
   }
-  const { password = "", ...values } = Object.fromEntries(form)
-  return { values, password }
+  const { password: typed = "", keptPassword = "", ...values } = Object.fromEntries(form)
+  const password = typed || (secrets.open("cookie", keptPassword, aboutPassword) ?? "")
+  return {
+    ...{ values, password },
+    keptPassword: password === "" ? undefined : secrets.seal("cookie", password, aboutPassword),
+  }
 }
+
+const aboutPassword = "setup/password"

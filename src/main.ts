@@ -188,7 +188,7 @@ async function serveOn(config: Config, serving: Serving): Promise<Outcome> {
     })
   const status = async () => ({ pid: process.pid, version, url: running.url })
   const control = serveControl(folder, { status, ...running.control }, complain)
-  keepSetupLink(folder, running.setupUrl)
+  keepSetupLink(folder, running.setupUrls[0])
   // Before anybody is told that we are there: whoever reads the greeting may stop us at once.
   const stopped = untilStopped(systemClock, {
     drain: async () => {
@@ -278,12 +278,14 @@ async function printVersion(): Promise<Outcome> {
   return { text: `latchkey ${version}`, data: { version } }
 }
 
-function greet({ url, setupUrl }: Running, { data }: Config): void {
+function greet({ url, setupUrls }: Running, { data }: Config): void {
   const milliseconds = Math.round(systemClock.now() - started)
   const megabytes = Math.round(process.memoryUsage.rss() / 1e6)
   print(`  Latchkey ${shortVersion}  ${url}     ready in ${milliseconds} ms · ${megabytes} MB`)
   const again = data === "latchkey-data" ? "" : ` --data ${data}`
-  if (setupUrl) print(`  Set up        ${setupUrl}      (again with: latchkey setup-link${again})`)
+  const [first, ...others] = setupUrls
+  if (first) print(`  Set up        ${first}      (again with: latchkey setup-link${again})`)
+  for (const other of others) print(`                ${other}`)
 }
 
 /** Some of the settings. */

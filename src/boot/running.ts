@@ -20,8 +20,11 @@ export type Start = {
 export type Running = {
   /** Where it is reached from this machine, with the port it really has. */
   readonly url: string
-  /** The one-time link, as long as there is no owner. */
-  readonly setupUrl?: string
+  /**
+   * The one-time link by each address that it may be opened at, the best first; none once there is
+   * an owner.
+   */
+  readonly setupUrls: readonly string[]
   /**
    * Is not ready from now on, asks every client to close its connection, and goes on answering for
    * as long as the configuration says.

@@ -3,7 +3,14 @@ import { type Recovered, type RecoveryRequest, recoveryRequest } from "../boot/r
 import type { Running, Start } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
 import { keepSetupLink } from "../boot/setup-link.ts"
-import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
+import type { Config } from "../kernel/config.ts"
+import {
+  isEveryAddress,
+  lanAddresses,
+  localOrigin,
+  type Place,
+  socketPeer,
+} from "../kernel/net/address.ts"
 import { appOf } from "./app.ts"
 import type { Collecting } from "./background/audit-collector.ts"
 import { type Background, startBackground } from "./background/background.ts"
@@ -101,7 +108,7 @@ export async function serve(start: Start): Promise<Running> {
   const link = () => `${base}/setup#${setupToken.renew()}`
   return {
     url,
-    ...(setupToken.isOpen() ? { setupUrl: link() } : {}),
+    setupUrls: setupToken.isOpen() ? everywhere(link(), config) : [],
     drain: () => drained(services, config, { listeners, workers }),
     stop,
     control: { ...doctor.commands, ...controlOf(start, services, { setupToken, link }) },
@@ -227,6 +234,16 @@ async function collectingIn(
 function originAt(place: Place, port: number | undefined, isTls: boolean): string {
   if ("path" in place) return `${socketPeer}${place.path}`
   return localOrigin({ ...place, port: port ?? place.port }, isTls ? "https" : "http")
+}
+
+/**
+ * A link by every address of this machine, where it listens on all of them and none is the public
+ * one: a VM has no browser of its own.
+ */
+function everywhere(link: string, { listen: place, publicUrl }: Config): readonly string[] {
+  if (publicUrl !== undefined || "path" in place || !isEveryAddress(place.host)) return [link]
+  const others = lanAddresses().map((host) => link.replace("//localhost", `//${host}`))
+  return [...others, link]
 }
 
 /** What to write into a proxy on the same machine. */

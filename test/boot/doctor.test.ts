@@ -21,18 +21,28 @@ describe("the public address", () => {
   const look = (how: {
     readonly publicUrl?: string
     readonly addresses?: readonly string[]
-    readonly send?: () => Promise<Response>
+    readonly send?: (url: string) => Promise<Response>
     readonly arrived?: Partial<typeof arrived>
   }) =>
     checkAddress({
       publicUrl: how.publicUrl ?? "http://id.example.com",
-      ...{ now, path: "/debug/doctor/x" },
+      now,
       network: {
         resolve: async () => how.addresses ?? ["192.0.2.1"],
-        send: Object.assign(how.send ?? (async () => new Response()), { preconnect: () => {} }),
+        send: Object.assign((url: string) => (how.send ?? plainOnly)(url), {
+          preconnect: () => {},
+        }) as typeof fetch,
       },
-      arrived: async () => (how.arrived ? { ...arrived, ...how.arrived } : undefined),
+      awaitRequest: async () => ({
+        path: "/debug/doctor/x",
+        arrived: async () => (how.arrived ? { ...arrived, ...how.arrived } : undefined),
+      }),
     })
+  const refused = () => Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
+  const plainOnly = async (url: string) => {
+    if (url.startsWith("https:")) throw refused()
+    return new Response()
+  }
 
   test("is right where what is sent there arrives", async () => {
     expect(brief(await look({ arrived: {} }))).toEqual([
@@ -58,10 +68,22 @@ describe("the public address", () => {
     expect(findingsText(found)).toContain('→ trusted_proxies = ["10.0.0.7"]')
   })
 
+  test("is http although a proxy answers for https, too", async () => {
+    const found = await look({ arrived: {}, send: async () => new Response() })
+    expect(brief(found).at(-1)).toBe(
+      "wrong scheme: https://id.example.com leads here, too, and the public address is " +
+        "http://id.example.com",
+    )
+    expect(findingsText(found)).toContain("→ start with --public-url https://id.example.com")
+    const local = { publicUrl: "http://localhost:8080", send: async () => new Response() }
+    expect(
+      brief(await look({ arrived: { host: "localhost:8080" }, ...local })).join(),
+    ).not.toContain("scheme")
+  })
+
   test("leads elsewhere, or nowhere", async () => {
     expect(brief(await look({})).at(-1)).toMatch(/^wrong proxy: .* leads to something else/)
-    const refused = Object.assign(new Error("refused"), { code: "ECONNREFUSED" })
-    const nowhere = await look({ send: () => Promise.reject(refused) })
+    const nowhere = await look({ send: () => Promise.reject(refused()) })
     expect(brief(nowhere).at(-1)).toMatch(/^wrong proxy: .* can't be reached .*\(ECONNREFUSED\)/)
   })
 
@@ -80,12 +102,15 @@ describe("the public address", () => {
     const reach = {
       publicUrl: `https://localhost:${port}`,
       now: Date.now(),
-      path: "/debug/doctor/x",
     }
+    const awaitRequest = async () => ({
+      path: "/debug/doctor/x",
+      arrived: async () => undefined,
+    })
     const resolve = async () => ["127.0.0.1"]
     const send = Object.assign(async () => new Response(), { preconnect: () => {} })
     const network = { resolve, send }
-    const found = await checkAddress({ ...reach, network, arrived: async () => undefined })
+    const found = await checkAddress({ ...reach, network, awaitRequest })
     server.close()
     folder.remove()
     expect(brief(found)[1]).toMatch(expected)

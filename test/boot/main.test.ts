@@ -29,6 +29,10 @@ it("says in one line why it does not start, and touches nothing", async () => {
   writeFileSync(file, "a file")
   const key = join(data, "key")
   writeFileSync(key, "short")
+  const setUpWith = [
+    ...["setup", "--data", data, "--public-url", "http://localhost", "--org", "Acme"],
+    ...["--owner", "ada", "--owner-email", "ada@example.com", "--owner-password-file", file],
+  ]
   const cases = [
     { args: ["serve", "--data", file], code: 1, says: /it is not a folder/ },
     { args: ["serve", "--listen", "8080"], code: 1, says: /--listen must be HOST:PORT/ },
@@ -36,6 +40,7 @@ it("says in one line why it does not start, and touches nothing", async () => {
     { args: ["serve", "--lisetn", ":1"], code: 2, says: /did you mean --listen\?/ },
     { args: ["setup-link", "--data", data], code: 1, says: /no server runs on/ },
     { args: ["setup", "--data", data], code: 2, says: /latchkey setup needs --org, --owner,/ },
+    { args: [...setUpWith, "--password-rules", "short"], code: 2, says: /is one of length, comp/ },
   ]
   for (const { args, code, says } of cases) {
     const ended = await latchkey(...args)

@@ -2,6 +2,8 @@ import { expect, it } from "vitest"
 import {
   addressOf,
   addressText,
+  isEveryAddress,
+  lanAddresses,
   localOrigin,
   matcherOf,
   rangeOf,
@@ -29,4 +31,24 @@ it("finds an address in its ranges, however the peer is written", () => {
   for (const outside of ["11.0.0.1", "192.168.1.8", "fe80::1", "::ffff:11.0.0.1", "", "10.0.0"]) {
     expect(matches(outside)).toBe(false)
   }
+})
+
+it("names the addresses by which other machines reach this one", () => {
+  const ipv4 = { netmask: "", mac: "", cidr: null, family: "IPv4", internal: false } as const
+  const ipv6 = { ...ipv4, family: "IPv6", scopeid: 0 } as const
+  const found = lanAddresses({
+    lo: [{ ...ipv4, address: "127.0.0.1", internal: true }],
+    eth0: [
+      { ...ipv4, address: "192.0.2.7" },
+      { ...ipv6, address: "2001:db8::7" },
+      { ...ipv4, address: "169.254.1.1" },
+    ],
+    docker0: [{ ...ipv4, address: "172.17.0.1" }],
+    "br-12ab": [{ ...ipv4, address: "172.18.0.1" }],
+    enp3s0: [{ ...ipv4, address: "198.51.100.7" }],
+  })
+  expect(found).toEqual(["192.0.2.7", "198.51.100.7"])
+  expect(["0.0.0.0", "::", "127.0.0.1", "192.0.2.7"].map(isEveryAddress)).toEqual([
+    ...[true, true, false, false],
+  ])
 })

@@ -87,6 +87,19 @@ test("what was wrong is tried again each minute, and done once", async () => {
   await round.stop()
 })
 
+test("passwords need fifteen characters, unless the file keeps the earlier rules", async () => {
+  writeFileSync(path, setup("Short-pass-7"))
+  const { clock, round, settled } = begin()
+  expect((await settled())?.why).toMatch(/at least 15 characters/)
+  writeFileSync(path, setup("Short-pass-7").replace(" }", ", passwordRules: strict }"))
+  clock.advance(60_000)
+  expect((await settled())?.why).toMatch(/passwordRules may be length or composition/)
+  writeFileSync(path, setup("Short-pass-7").replace(" }", ", passwordRules: composition }"))
+  clock.advance(60_000)
+  expect(await settled()).toMatchObject({ why: null })
+  await round.stop()
+})
+
 test("rights taken from who acts stay taken; who was removed has a successor", async () => {
   writeFileSync(path, setup())
   const first = begin()

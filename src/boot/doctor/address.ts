@@ -20,7 +20,12 @@ export type Reach = {
   readonly network: Pick<Network, "resolve" | "send">
   /** ms UTC. */
   readonly now: number
-  /** Has the server wait for a request to this path, and tells afterwards what came. */
+  /** Has the server wait for a request to a path, once. */
+  readonly awaitRequest: () => Promise<Awaited>
+}
+
+/** `arrived` tells afterwards what came to the path. */
+export type Awaited = {
   readonly path: string
   readonly arrived: () => Promise<Arrived | undefined>
 }
@@ -35,7 +40,29 @@ export async function checkAddress(reach: Reach): Promise<Finding[]> {
     protocol === "https:"
       ? [await checkCertificate(host, Number(port || 443), reach.now)]
       : [plainHttp(hostname)]
-  return [name, ...tls, ...(await checkWay(reach))]
+  return [name, ...tls, ...(await checkWay(reach)), ...(await checkOtherScheme(reach))]
+}
+
+/**
+ * An http address where https leads here, too: a proxy with TLS is in front, and browsers that come
+ * through it are sent to an address that may not answer.
+ */
+async function checkOtherScheme(reach: Reach): Promise<Finding[]> {
+  const { publicUrl, network } = reach
+  const { protocol, hostname } = new URL(publicUrl)
+  if (protocol !== "http:" || isThisMachine(hostname)) return []
+  const secure = `https://${hostname}`
+  const { path, arrived } = await reach.awaitRequest()
+  const signal = AbortSignal.timeout(5000)
+  const sent = network.send(`${secure}${path}`, { redirect: "manual", signal })
+  const isAnswered = await sent.then(
+    () => true,
+    () => false,
+  )
+  const found = await arrived()
+  if (!isAnswered || !found) return []
+  const said = `${secure} leads here, too, and the public address is ${publicUrl}`
+  return [wrong("scheme", said, `start with --public-url ${secure}`)]
 }
 
 async function checkName({ network }: Reach, host: string): Promise<Finding> {
@@ -48,8 +75,10 @@ async function checkName({ network }: Reach, host: string): Promise<Finding> {
   return wrong("name", `nobody knows where ${host} is`, `make a DNS record for ${host}`)
 }
 
+const isThisMachine = (host: string): boolean => /^(localhost$|127\.|\[::1\])/.test(host)
+
 const plainHttp = (host: string): Finding =>
-  /^(localhost$|127\.|\[::1\])/.test(host)
+  isThisMachine(host)
     ? ok("tls", "none, which is right for this machine alone")
     : warning("tls", "none: whoever is on the way reads passwords", "put a proxy with TLS in front")
 
@@ -99,11 +128,12 @@ function judged(socket: TLSSocket, host: string, now: number): Finding {
 
 /** The server looks at what comes to it, and we at what comes back. */
 async function checkWay(reach: Reach): Promise<Finding[]> {
-  const { publicUrl, network, path } = reach
+  const { publicUrl, network } = reach
+  const { path, ...awaited } = await reach.awaitRequest()
   try {
     const signal = AbortSignal.timeout(5000)
     const answer = await network.send(`${publicUrl}${path}`, { redirect: "manual", signal })
-    const arrived = await reach.arrived()
+    const arrived = await awaited.arrived()
     if (arrived) return [compared(publicUrl, arrived), trusted(arrived)]
     const said = `${publicUrl} leads to something else (it answered ${answer.status})`
     return [wrong("proxy", said, "have the proxy pass everything on to the address of --listen")]

@@ -144,6 +144,11 @@ async function checkServer(
     ...(config.tls && hostsBeyond.length > 0 ? [tooManyHosts(hostsBeyond)] : []),
     ...(instances.length > 0 ? [] : [warning("set-up", "nobody owns it", "latchkey setup-link")]),
   ]
+  const awaitRequest = async () => {
+    const { path } = awaited.parse(await ask(folder, "await-request"))
+    const look = async () => arrived.parse(await ask(folder, "arrived", { path })) ?? undefined
+    return { path, arrived: look }
+  }
   for (const {
     publicUrl,
     hasMail,
@@ -152,11 +157,9 @@ async function checkServer(
     blockedExecutions,
     ...emails
   } of instances) {
-    const { path } = awaited.parse(await ask(folder, "await-request"))
-    const look = async () => arrived.parse(await ask(folder, "arrived", { path })) ?? undefined
     findings.push(
       ok("address", publicUrl),
-      ...(await checkAddress({ publicUrl, network, path, now: clock.now(), arrived: look })),
+      ...(await checkAddress({ publicUrl, network, now: clock.now(), awaitRequest })),
       hasMail
         ? ok("mail", "there is a provider, which the console can try")
         : warning("mail", "no provider: messages wait in the outbox", "add one in the console"),

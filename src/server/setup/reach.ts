@@ -1,5 +1,6 @@
 import { respond } from "../../api/respond.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
+import type { Network } from "../../kernel/net/network.ts"
 import type { ServerServices } from "../services.ts"
 
 type Known = Pick<ServerServices, "secrets" | "random">
@@ -24,7 +25,7 @@ export function reachedAt({ secrets }: Known, pathname: string): Response | unde
 export async function whyNotReached(
   { secrets, random }: Known,
   publicUrl: string,
-  send: typeof fetch,
+  send: Network["send"],
 ): Promise<string | undefined> {
   const nonce = randomToken(random)
   const signal = AbortSignal.timeout(waitMs)

@@ -19,6 +19,7 @@ const formMax: FormMax = { bytes: 16_384, parameters: 50 }
 type Values = Partial<Record<SetupField, string>>
 type Wrong = Pick<SetupPageProps, "error" | "errors" | "strayUrl">
 
+type Render = Parameters<ShowPage>[1]
 type Shown = Pick<SetupPageProps, "values" | "seenUrl" | "keptPassword">
 
 /**
@@ -52,9 +53,8 @@ export function setupPages(
     { status, ...wrong }: Wrong & { readonly status: number },
   ) => {
     const rules = { rules: lengthOnly, ...shown }
-    return show(cx, (ui, shared) => ui.SetupPage({ ...shared, form, ...rules, ...wrong }), {
-      status,
-    })
+    const render: Render = (ui, shared) => ui.SetupPage({ ...shared, form, ...rules, ...wrong })
+    return show(cx, render, { status })
   }
 
   const post = async (cx: Cx, request: Request, seenUrl: string): Promise<Response> => {

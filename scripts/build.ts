@@ -11,7 +11,7 @@ import { join } from "node:path"
 import type { BunPlugin } from "bun"
 import { prepare } from "./gen.ts"
 import { recordStart } from "./start-order.ts"
-import { fingerprint, isFresh, root } from "./step.ts"
+import { fingerprint, isFresh, root, timed } from "./step.ts"
 
 const mark = "dist/.made-from"
 const inputs = [
@@ -46,9 +46,9 @@ export async function compileAll(): Promise<void> {
   const fresh = `${binary}.${process.pid}`
   const order = `${fresh}.order`
   try {
-    await compile(fresh)
-    await recordStart(fresh, order)
-    await compile(fresh, order)
+    await timed("Compiling the binary", () => compile(fresh))
+    await timed("Recording what a start reads", () => recordStart(fresh, order))
+    await timed("Compiling it in that order", () => compile(fresh, order))
     const size = statSync(fresh).size
     if (size > sizeMax) {
       throw new Error(`the binary has ${megabytes(size)}, more than ${megabytes(sizeMax)}`)

@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { writeComments } from "./comments.ts"
-import { filesBelow, fingerprint, isFresh, root, run } from "./step.ts"
+import { filesBelow, fingerprint, isFresh, root, run, timed } from "./step.ts"
 
 const mark = "src/gen/.made-from"
 const inputs = ["proto", "package-lock.json", "scripts/comments.ts"]
@@ -10,14 +10,16 @@ const inputs = ["proto", "package-lock.json", "scripts/comments.ts"]
 export async function prepare(): Promise<void> {
   await generate()
   const { buildUi } = await import("../ui/build.ts")
-  await buildUi()
+  await timed("Bundling the pages", buildUi)
 }
 
 /** Makes src/gen from proto/, unless it was made from exactly this proto/ already. */
 async function generate(): Promise<void> {
   if (isFresh(mark, inputs)) return
   const made = fingerprint(inputs)
-  const ended = await run(["buf", "generate"], { cwd: join(root, "proto") })
+  const ended = await timed("Generating code from proto/", () =>
+    run(["buf", "generate"], { cwd: join(root, "proto") }),
+  )
   if (!ended.ok) throw new Error(`buf generate failed:\n${ended.output}`)
   removeOrphans()
   writeComments()

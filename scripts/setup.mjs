@@ -1,5 +1,5 @@
-// The way in on a machine with nothing but node and npm: installs what the lockfile says, makes
-// sure that bun runs, and hands over to it. Plain node, no dependencies.
+// The way in on a machine with nothing but node and npm: installs what the lockfile lists for the
+// step, makes sure that bun runs, and hands over to it. Plain node, no dependencies.
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -22,27 +22,33 @@ const steps = {
 const [name, ...args] = process.argv.slice(2)
 const step = Object.hasOwn(steps, name ?? "") ? steps[name] : undefined
 if (!step) stop(`say what to do: node scripts/setup.mjs ${Object.keys(steps).join(" | ")}`)
+// Tests need four times as much as what builds and runs.
+const withTests = name === "test"
 install()
 repairBun()
 step(args)
 
 function install() {
   if (isInstalled()) return
-  console.log("Installing what package-lock.json lists …")
+  const began = performance.now()
+  process.stdout.write(`Installing packages${withTests ? ", also for the tests" : ""} … `)
   // npm sets npm_execpath for scripts that it runs; calling it through node needs no shell.
   const npm = process.env.npm_execpath
-  const ci = ["ci", "--include=dev", "--loglevel=error"]
+  const part = withTests ? "--include=dev" : "--omit=dev"
+  const ci = ["ci", part, "--no-audit", "--no-fund", "--loglevel=error"]
   const ended = npm
     ? runQuietly(process.execPath, [npm, ...ci], "inherit")
     : runQuietly(windows ? "npm.cmd" : "npm", ci, "inherit")
   if (ended.status !== 0) stop("npm ci failed; see above, mend it and run this again")
+  console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`)
 }
 
 /** npm writes node_modules/.package-lock.json last, so it is newer than what it installed from. */
 function isInstalled() {
   const installed = join(root, "node_modules", ".package-lock.json")
   const wanted = join(root, "package-lock.json")
-  return existsSync(installed) && statSync(installed).mtimeMs >= statSync(wanted).mtimeMs
+  const isNew = existsSync(installed) && statSync(installed).mtimeMs >= statSync(wanted).mtimeMs
+  return isNew && (!withTests || existsSync(join(root, "node_modules", "vitest")))
 }
 
 /** Where install scripts are blocked, npm leaves a stub in place of bun that exits with 1. */

@@ -13,6 +13,15 @@ export type RunOptions = {
   readonly show?: boolean
 }
 
+/** Says what is done while it is, then how long it took. */
+export async function timed<T>(what: string, work: () => Promise<T>): Promise<T> {
+  const began = performance.now()
+  process.stdout.write(`${what} … `)
+  const done = await work()
+  console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`)
+  return done
+}
+
 /** Runs a tool of node_modules or of the machine. */
 export async function run(
   command: readonly string[],

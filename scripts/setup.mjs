@@ -37,8 +37,8 @@ function install() {
   const part = withTests ? "--include=dev" : "--omit=dev"
   const ci = ["ci", part, "--no-audit", "--no-fund", "--loglevel=error"]
   const ended = npm
-    ? runQuietly(process.execPath, [npm, ...ci], "inherit")
-    : runQuietly(windows ? "npm.cmd" : "npm", ci, "inherit")
+    ? runQuietly(process.execPath, [npm, ...ci], ["ignore", "ignore", "inherit"])
+    : runQuietly(windows ? "npm.cmd" : "npm", ci, ["ignore", "ignore", "inherit"])
   if (ended.status !== 0) stop("npm ci failed; see above, mend it and run this again")
   console.log(`${((performance.now() - began) / 1000).toFixed(1)} s`)
 }

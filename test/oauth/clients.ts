@@ -1,8 +1,10 @@
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { SignJWT } from "jose"
 import * as app from "../../src/domain/app/index.ts"
+import { takeClientId } from "../../src/domain/instance/index.ts"
 import * as user from "../../src/domain/user/index.ts"
-import { issuer, type NewClient, type Provider } from "./provider.ts"
+import type { Draft } from "../../src/store/index.ts"
+import { issuer, type NewClient, type Provider, redirectUri } from "./provider.ts"
 
 export const assertionType = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -77,3 +79,31 @@ export async function asserted(
 /** RFC 6749 §2.3.1: "<id>:<secret>", each encoded. */
 export const basicOf = (id: string, secret: string) =>
   `${encodeURIComponent(id)}:${encodeURIComponent(secret)}`
+
+/** An application as an earlier version stored it: without the settings that came later. */
+export async function addExistingClient(
+  provider: Provider,
+  oidc: Partial<app.OidcConfig>,
+): Promise<NewClient> {
+  const cx = provider.cx()
+  const {
+    idTokenProjectAudience: _,
+    idTokenClientId: __,
+    genericRolesClaim: ___,
+    ...earlier
+  } = app.oidcDefaults
+  const [appId, clientId] = [cx.ids.next(), cx.ids.next()]
+  const { projectId } = provider
+  const config = { ...earlier, redirectUris: [redirectUri], ...oidc } as const
+  const drafts: Draft<app.AppEvent>[] = [
+    {
+      type: "project.application.added",
+      data: { projectId, name: "Existing" },
+      claims: [takeClientId(clientId, { id: "taken", message: "taken" })],
+    },
+    { type: "project.application.config.oidc.added", data: { ...config, clientId } },
+  ]
+  await provider.store.transact(cx, (tx) => tx.append(app.app, appId, drafts, provider.setup.orgId))
+  const { secret } = await app.generateSecret(cx, appId)
+  return { appId, id: clientId, secret }
+}

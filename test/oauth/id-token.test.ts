@@ -1,17 +1,9 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import {
-  type AppEvent,
-  app,
-  changeApplication,
-  findClient,
-  oidcDefaults,
-} from "../../src/domain/app/index.ts"
+import { changeApplication, findClient } from "../../src/domain/app/index.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
-import { takeClientId } from "../../src/domain/instance/index.ts"
 import { addRoles } from "../../src/domain/project/index.ts"
-import type { Draft } from "../../src/store/index.ts"
-import { addApi, basicOf } from "./clients.ts"
+import { addApi, addExistingClient, basicOf } from "./clients.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"
 import {
   answerOf,
@@ -45,28 +37,9 @@ beforeAll(async () => {
   const grantTypes = ["authorization_code", "refresh_token", "implicit", "token_exchange"] as const
   const oidc = { grantTypes, responseTypes: ["code", "id_token"] } as const
   fresh = await provider.addClient(oidc)
-  existing = await addExisting(oidc)
+  existing = await addExistingClient(provider, oidc)
 })
 afterAll(() => provider.close())
-
-/** An application as an earlier version stored it: without the settings that came later. */
-async function addExisting(oidc: Partial<typeof oidcDefaults>): Promise<NewClient> {
-  const cx = provider.cx()
-  const { idTokenProjectAudience: _, genericRolesClaim: __, ...earlier } = oidcDefaults
-  const [appId, clientId] = [cx.ids.next(), cx.ids.next()]
-  const { projectId } = provider
-  const data = { ...earlier, ...oidc, redirectUris: [redirectUri], authMethod: "none", clientId }
-  const drafts: Draft<AppEvent>[] = [
-    {
-      type: "project.application.added",
-      data: { projectId, name: "Existing" },
-      claims: [takeClientId(clientId, { id: "taken", message: "taken" })],
-    },
-    { type: "project.application.config.oidc.added", data: { ...data, authMethod: "none" } },
-  ]
-  await provider.store.transact(cx, (tx) => tx.append(app, appId, drafts, provider.setup.orgId))
-  return { appId, id: clientId, secret: "" }
-}
 
 const fieldsOf = ({ id, secret }: NewClient) => ({
   fields: secret === "" ? { client_id: id } : {},

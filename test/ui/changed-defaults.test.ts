@@ -165,6 +165,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "*Profile in ID tokens*": ["test/apply/apply.test.ts", "has the profile in its ID tokens"],
   "The scopes `groups` and `roles`": [idToken, "are granted where they are requested, and fill"],
   "`aud` of ID tokens": [idToken, "is the client ID of a new application, as a single string"],
+  "`client_id` in ID tokens": [
+    "test/oauth/id-token-client.test.ts",
+    "is there for an existing application alone",
+  ],
   "Claims that contain roles": [idToken, "are returned in one claim to a new application"],
   "Lifetime of ID tokens": [
     "test/domain/app/settings.test.ts",

@@ -40,6 +40,8 @@ export type OidcConfig = {
   readonly idTokenUserinfoAssertion: boolean
   /** Whether ID tokens name the project in `aud`, beside the client. */
   readonly idTokenProjectAudience: boolean
+  /** Whether ID tokens also contain `client_id`, which is a claim of access tokens (RFC 9068). */
+  readonly idTokenClientId: boolean
   /** Whether roles are also told under a claim that does not name their project. */
   readonly genericRolesClaim: boolean
   readonly additionalOrigins: readonly string[]
@@ -66,13 +68,17 @@ export type OidcConfig = {
 
 export type PkceRule = "required" | "optional" | "inherited"
 
-type Later = "idTokenProjectAudience" | "genericRolesClaim"
+type Later = "idTokenProjectAudience" | "idTokenClientId" | "genericRolesClaim"
 
 /** Applications from before a setting have none in their event. */
 type AddedOidc = Omit<OidcConfig, Later> & Partial<Pick<OidcConfig, Later>>
 
 /** What those applications do. */
-const earlier: Pick<OidcConfig, Later> = { idTokenProjectAudience: true, genericRolesClaim: true }
+const earlier: Pick<OidcConfig, Later> = {
+  idTokenProjectAudience: true,
+  idTokenClientId: true,
+  genericRolesClaim: true,
+}
 
 /** How requests must come: sent ahead of the browser, signed; with the secret in its place. */
 export type RequestRules = {

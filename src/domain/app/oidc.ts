@@ -21,6 +21,7 @@ export const oidcDefaults: OidcConfig = {
   idTokenRoleAssertion: false,
   idTokenUserinfoAssertion: false,
   idTokenProjectAudience: false,
+  idTokenClientId: false,
   genericRolesClaim: false,
   additionalOrigins: [],
   skipNativeAppSuccessPage: false,

@@ -204,7 +204,7 @@ async function idClaims(cx: Cx, from: IdTokenClaims): Promise<Claims> {
     sub: userId,
     aud: audOf(cx, clientId, identity.audience),
     azp: clientId,
-    client_id: clientId,
+    ...(hasClientId(cx, clientId) && { client_id: clientId }),
     iat: issued,
     exp: Math.min(expires, from.notAfter ?? expires),
     ...(from.accessToken !== undefined && { at_hash: halfHash(alg, from.accessToken) }),
@@ -216,6 +216,12 @@ async function idClaims(cx: Cx, from: IdTokenClaims): Promise<Claims> {
     ...(acr !== undefined && { acr }),
     ...(from.actor !== undefined && { act: from.actor }),
   }
+}
+
+/** RFC 9068 §2.2: a claim of access tokens, which earlier ID tokens contain beside `azp`. */
+function hasClientId(cx: Cx, clientId: string): boolean {
+  const state = findClient(cx, clientId)?.state
+  return state?.kind !== "oidc" || state.oidc.idTokenClientId
 }
 
 /** RFC 7519 §4.1.3: one audience may be a string, and many clients read nothing else. */

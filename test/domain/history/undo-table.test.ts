@@ -146,7 +146,7 @@ test("of projects, grants, authorizations and applications", async () => {
   const value = {
     ...{ redirectUris: ["https://b.example/cb"], grantTypes: [0, 2], accessTokenType: 1 },
     ...{ idTokenRoleAssertion: true, clockSkew: { seconds: 3n }, developmentMode: true },
-    ...{ idTokenProjectAudience: true, genericRolesClaim: true },
+    ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: true },
     loginVersion: { version: { case: "loginV2", value: { baseUri: "https://l.example" } } },
   }
   const applicationType = { case: "oidcConfiguration", value }
@@ -302,7 +302,12 @@ test("what an instance has one of needs no id", async () => {
 })
 
 test("of an application from before its ID tokens had settings", async () => {
-  const { idTokenProjectAudience: _, genericRolesClaim: __, ...earlier } = oidcDefaults
+  const {
+    idTokenProjectAudience: _,
+    idTokenClientId: __,
+    genericRolesClaim: ___,
+    ...earlier
+  } = oidcDefaults
   const name = "From before"
   await estate.step((tx) =>
     tx.append(
@@ -315,7 +320,7 @@ test("of an application from before its ID tokens had settings", async () => {
       "org1",
     ),
   )
-  const value = { idTokenProjectAudience: false, genericRolesClaim: false }
+  const value = { idTokenProjectAudience: false, idTokenClientId: false, genericRolesClaim: false }
   const applicationType = { case: "oidcConfiguration", value }
   const named = { applicationId: "old", projectId: "p1" }
   await act("manager", "updateApplication", { ...named, applicationType })
@@ -324,6 +329,6 @@ test("of an application from before its ID tokens had settings", async () => {
   await act("owner", "undoChange", { ...resource, sequence: changes[0].sequence })
   const { application } = await act("owner", "getApplication", { applicationId: "old" })
   expect(application.configuration.value).toMatchObject({
-    ...{ idTokenProjectAudience: true, genericRolesClaim: true },
+    ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: true },
   })
 })

@@ -95,7 +95,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         pkce: 1,
         frontChannelLogout: { uri: "https://corp.example/front", sessionRequired: true },
         requestRules: { pushedRequired: true },
-        ...{ idTokenProjectAudience: true, genericRolesClaim: false },
+        ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: false },
         backEndLogoutAccepted: true,
         forwardAuth: {
           rules: [{ pathPrefix: "/admin", roleKeys: ["admin"] }],

@@ -114,11 +114,16 @@ test("the console's own project stays where it is", async () => {
 test("an application of data from before has ID tokens and roles as it had them", async () => {
   const earlier = everything.map(({ oidcApps = [], ...org }) => ({
     ...org,
-    oidcApps: oidcApps.map(({ idTokenProjectAudience: _, genericRolesClaim: __, ...app }) => app),
+    oidcApps: oidcApps.map(
+      ({ idTokenProjectAudience: _, idTokenClientId: __, genericRolesClaim: ___, ...app }) => app,
+    ),
   }))
   expect((await taken("i3", orgsOf(earlier))).errors).toEqual([])
   const { orgs } = await told("i3")
   expect(orgs[0].oidcApps).toMatchObject([
-    { appId: "web", idTokenProjectAudience: true, genericRolesClaim: true },
+    {
+      appId: "web",
+      ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: true },
+    },
   ])
 })

@@ -72,6 +72,7 @@ const assertions = [
   "idTokenRoleAssertion",
   "idTokenUserinfoAssertion",
   "idTokenProjectAudience",
+  "idTokenClientId",
   "genericRolesClaim",
 ] as const
 
@@ -88,6 +89,7 @@ const draftOf = ({ oidc }: OidcPart) => ({
   idTokenRoleAssertion: oidc.idTokenRoleAssertion,
   idTokenUserinfoAssertion: oidc.idTokenUserinfoAssertion,
   idTokenProjectAudience: oidc.idTokenProjectAudience,
+  idTokenClientId: oidc.idTokenClientId,
   genericRolesClaim: oidc.genericRolesClaim,
 })
 

@@ -156,6 +156,7 @@ const oidcOf = (was: Partial<OidcConfig>) => ({
     idTokenRoleAssertion: was.idTokenRoleAssertion,
     idTokenUserinfoAssertion: was.idTokenUserinfoAssertion,
     idTokenProjectAudience: was.idTokenProjectAudience,
+    idTokenClientId: was.idTokenClientId,
     genericRolesClaim: was.genericRolesClaim,
     skipNativeAppSuccessPage: was.skipNativeAppSuccessPage,
     backChannelLogoutUri: was.backChannelLogoutUri,

@@ -74,11 +74,12 @@ export const oidcRow = row({
       const { projectId, name, clientId } = state
       const shown = create(OIDCConfigurationSchema, toOidc(clientId, state.oidc, ""))
       const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = shown
-      const { idTokenProjectAudience, genericRolesClaim } = shown
+      const { idTokenProjectAudience, idTokenClientId, genericRolesClaim } = shown
       const { backEndLogoutAccepted, forwardAuth } = shown
       const message = requestOf(shown, { projectId, name })
       const ours = {
-        ...{ privateNetworkHttp, pkce, idTokenProjectAudience, genericRolesClaim },
+        ...{ privateNetworkHttp, pkce },
+        ...{ idTokenProjectAudience, idTokenClientId, genericRolesClaim },
         ...{ backEndLogoutAccepted, ...(forwardAuth && { forwardAuth }) },
         ...(tokenSettings && { tokenSettings }),
         ...(frontChannelLogout && { frontChannelLogout }),
@@ -92,11 +93,11 @@ export const oidcRow = row({
     if (!given) throw emptyError("application")
     const { projectId, name } = given
     const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = data
-    const { idTokenProjectAudience = true, genericRolesClaim = true } = data
+    const { idTokenProjectAudience = true, idTokenClientId = true, genericRolesClaim = true } = data
     const { backEndLogoutAccepted, forwardAuth } = data
     const ours = {
       ...{ privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce },
-      ...{ idTokenProjectAudience, genericRolesClaim },
+      ...{ idTokenProjectAudience, idTokenClientId, genericRolesClaim },
       ...{ backEndLogoutAccepted, forwardAuth },
     }
     const oidc = newOidc({ ...askedOf(given), ...ours })

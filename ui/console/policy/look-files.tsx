@@ -6,6 +6,7 @@ import { BrandingPreview } from "./branding-preview.tsx"
 import {
   type Look,
   type LookFile,
+  type LookFileKind,
   lookFiles,
   removeLookFile,
   sendLookFile,
@@ -79,7 +80,7 @@ function Row({ place, file, look, mayChange }: RowProps) {
 const Dash = () => <span aria-hidden="true">–</span>
 
 type PictureProps = Pick<RowProps, "place"> & {
-  readonly kind: LookFile["kind"]
+  readonly kind: LookFileKind
   readonly label: string
 }
 

@@ -30,10 +30,12 @@ const ofOrganization: Operations = {
 
 const operationsOf = (place: Place) => (place === undefined ? ofInstance : ofOrganization)
 
+export type LookFileKind = "logo" | "logo/dark" | "icon" | "icon/dark" | "font"
+
 /** A file of a look: the field that names it, and what takes it out. */
 export type LookFile = {
   readonly name: "logoUrl" | "logoUrlDark" | "iconUrl" | "iconUrlDark" | "fontUrl"
-  readonly kind: "logo" | "logo/dark" | "icon" | "icon/dark" | "font"
+  readonly kind: LookFileKind
   /** What it is looked at on. */
   readonly ground: "light" | "dark"
   /** As a file input has it. */
@@ -98,7 +100,7 @@ const fileIn = (said: object, name: LookFile["name"]): string =>
     .at(-1) ?? ""
 
 /** What a file of a look holds, as an address that asks nobody; empty for none. */
-export function useLookFile(place: Place, kind: LookFile["kind"]): string {
+export function useLookFile(place: Place, kind: LookFileKind): string {
   const asked = { kind: `${kind}/_preview` }
   const file = useReadIfAllowed(operationsOf(place).file, asked, at(place))
   const data: unknown = file && Reflect.get(file, "data")
@@ -108,7 +110,7 @@ export function useLookFile(place: Place, kind: LookFile["kind"]): string {
 }
 
 /** Sends a file; it is there for a try until it is shown. */
-export async function sendLookFile(place: Place, kind: LookFile["kind"], file: File) {
+export async function sendLookFile(place: Place, kind: LookFileKind, file: File) {
   const data = new Uint8Array(await file.arrayBuffer())
   const { send } = operationsOf(place)
   await unless("policy.unchanged", call(send, { kind, file: { data } }, at(place)))

@@ -1,8 +1,8 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication, findClient } from "../../src/domain/app/index.ts"
+import { changeApplication, findClient, type OidcConfig } from "../../src/domain/app/index.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
-import { addRoles } from "../../src/domain/project/index.ts"
+import { addRoles, changeProject } from "../../src/domain/project/index.ts"
 import { addApi, addExistingClient, basicOf } from "./clients.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"
 import {
@@ -225,6 +225,41 @@ describe("the scopes groups and roles", () => {
       ...[["editor"], undefined],
       ...[undefined, ["editor"]],
     ])
+  })
+})
+
+describe("the groups claim of an application", () => {
+  const at = async (client: NewClient) => {
+    const { id_token: id, access_token: access } = await signIn(client, { scope: "openid" })
+    const headers = { authorization: `Basic ${btoa(basicOf(client.id, client.secret))}` }
+    const init = { method: "POST", body: new URLSearchParams({ token: String(access) }), headers }
+    const introspected = await (await provider.send("/oauth/v2/introspect", init)).json()
+    const places = [decodeJwt(String(id)), decodeJwt(String(access))]
+    const claims = [...places, await userinfo(access), introspected]
+    return claims.map(({ groups, roles }) => ({ groups, roles }))
+  }
+  const everywhere = (lists: object) => Array(4).fill({ groups: undefined, ...lists })
+  const set = (appId: string, groupsClaim: OidcConfig["groupsClaim"]) =>
+    changeApplication(provider.cx(), appId, { oidc: { ...(groupsClaim && { groupsClaim }) } })
+
+  test("is in all of its tokens without a scope, whatever the project states", async () => {
+    const client = await provider.addClient({ tokenType: "jwt", groupsClaim: "groups" })
+    expect(await at(client)).toEqual(everywhere({ groups: ["editor"] }))
+    await changeProject(provider.cx(), provider.projectId, { groupsClaim: "roles" })
+    expect(await at(client)).toEqual(everywhere({ groups: ["editor"] }))
+    await set(client.appId, "off")
+    expect(await at(client)).toEqual(everywhere({}))
+    await set(client.appId, "unspecified")
+    expect(await at(client)).toEqual(everywhere({ roles: ["editor"] }))
+    await changeProject(provider.cx(), provider.projectId, { groupsClaim: "off" })
+    expect(await at(client)).toEqual(everywhere({}))
+  })
+
+  test("is that of the project for an application that states nothing", async () => {
+    await changeProject(provider.cx(), provider.projectId, { groupsClaim: "groups" })
+    const claims = decodeJwt(await idTokenOf(existing, { scope: "openid" }))
+    await changeProject(provider.cx(), provider.projectId, { groupsClaim: "off" })
+    expect(claims).toMatchObject({ groups: ["editor"] })
   })
 })
 

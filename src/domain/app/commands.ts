@@ -226,7 +226,10 @@ function oidcChanges(
   const backChannelPrivate = privateOriginOf(cx, changed, isBackChannelPrivate)
   const data = {
     // What an application from before doesn't state is inherited.
-    ...changesOf<Partial<OidcConfig>>({ pkce: "inherited", ...oidc }, input),
+    ...changesOf<Partial<OidcConfig>>(
+      { pkce: "inherited", groupsClaim: "unspecified", ...oidc },
+      input,
+    ),
     ...(backChannelPrivate !== (oidc.backChannelPrivate ?? "") && { backChannelPrivate }),
   }
   if (Object.keys(data).length === 0) return []

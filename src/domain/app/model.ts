@@ -2,6 +2,7 @@ import { never } from "../../kernel/crypto/signing-key.ts"
 import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
 import type { AccessTokenJwtType } from "../key/index.ts"
+import type { groupsClaims } from "../project/index.ts"
 import type { AccessRule, RemoteUser } from "./forward-auth.ts"
 import type { SamlAttributes } from "./saml/attributes.ts"
 
@@ -42,6 +43,8 @@ export type OidcConfig = {
   readonly idTokenProjectAudience: boolean
   /** Whether ID tokens also contain `client_id`, which is a claim of access tokens (RFC 9068). */
   readonly idTokenClientId: boolean
+  /** The flat list of roles in its tokens; absent is as the project states. */
+  readonly groupsClaim?: (typeof groupsClaims)[number]
   /** Whether roles are also told under a claim that does not name their project. */
   readonly genericRolesClaim: boolean
   readonly additionalOrigins: readonly string[]
@@ -78,6 +81,15 @@ const earlier: Pick<OidcConfig, Later> = {
   idTokenProjectAudience: true,
   idTokenClientId: true,
   genericRolesClaim: true,
+}
+
+/** A configuration in which what is inherited is absent, as before it was stated. */
+function withoutInherited({ pkce, groupsClaim, ...oidc }: OidcConfig): OidcConfig {
+  return {
+    ...oidc,
+    ...(pkce && pkce !== "inherited" && { pkce }),
+    ...(groupsClaim && groupsClaim !== "unspecified" && { groupsClaim }),
+  }
 }
 
 /** How requests must come: sent ahead of the browser, signed; with the secret in its place. */
@@ -332,7 +344,7 @@ export const app = aggregate<AppEvent, App>({
       isGone(state) ? state : { ...state, kind: "oidc", clientId, oidc: { ...earlier, ...oidc } },
     "project.application.config.oidc.changed": (state, { data }) => {
       if (isGone(state) || state.kind !== "oidc") return state
-      const oidc = { ...state.oidc, ...data }
+      const oidc = withoutInherited({ ...state.oidc, ...data })
       return { ...state, oidc, secrets: hasSecret(oidc.authMethod) ? state.secrets : [] }
     },
     "project.application.config.oidc.secret.changed": secretChanged,

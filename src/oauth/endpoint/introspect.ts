@@ -11,7 +11,6 @@ import { json } from "../response.ts"
 import { validToken } from "../token/bearer.ts"
 import { introspectionClaims } from "../token/claims/claims.ts"
 import { complemented } from "../token/claims/complement.ts"
-import { hasGenericClaim } from "../token/claims/role.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import { jtiOf, notBefore, type Statement } from "../token/statement.ts"
 import type { Endpoint } from "./endpoint.ts"
@@ -57,8 +56,7 @@ async function activeAnswer(
   { state }: AuthenticatedApp,
 ): Promise<object> {
   const { userId, clientId, scopes, actor } = claims
-  const { projectId } = state
-  const told = introspectionClaims(cx, claims, projectId, hasGenericClaim(state))
+  const told = introspectionClaims(cx, claims, state.projectId, state)
   const asked = {
     triggerType: 4,
     userId,
@@ -66,7 +64,8 @@ async function activeAnswer(
     scopes,
     actor,
     claims: told,
-    projectId,
+    projectId: state.projectId,
+    application: state,
   } as const
   return {
     ...(await complemented(cx, asked)),

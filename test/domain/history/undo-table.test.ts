@@ -147,6 +147,7 @@ test("of projects, grants, authorizations and applications", async () => {
     ...{ redirectUris: ["https://b.example/cb"], grantTypes: [0, 2], accessTokenType: 1 },
     ...{ idTokenRoleAssertion: true, clockSkew: { seconds: 3n }, developmentMode: true },
     ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: true },
+    ...{ groupsClaim: 2, pkce: 1 },
     loginVersion: { version: { case: "loginV2", value: { baseUri: "https://l.example" } } },
   }
   const applicationType = { case: "oidcConfiguration", value }

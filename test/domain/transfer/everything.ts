@@ -96,6 +96,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         frontChannelLogout: { uri: "https://corp.example/front", sessionRequired: true },
         requestRules: { pushedRequired: true },
         ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: false },
+        groupsClaim: 3,
         backEndLogoutAccepted: true,
         forwardAuth: {
           rules: [{ pathPrefix: "/admin", roleKeys: ["admin"] }],

@@ -25,7 +25,7 @@ import {
 } from "../shell/index.ts"
 import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
-import { pkceRules } from "./protocol.ts"
+import { groupsClaims, pkceRules } from "./protocol.ts"
 import { proxiedHost } from "./proxy-snippets.ts"
 
 const kinds = ["web", "user_agent", "native", "api", "saml"] as const
@@ -59,6 +59,8 @@ const blank = {
   privateHttp: false,
   pkce: false,
   refresh: false,
+  readsIdToken: "yes",
+  lists: "no",
 } as const
 
 type Values = {
@@ -78,6 +80,10 @@ type Values = {
   /** Of an application with a secret; all others must use PKCE in any case. */
   readonly pkce: boolean
   readonly refresh: boolean
+  /** Whether it reads the profile from ID tokens only. */
+  readonly readsIdToken: "yes" | "no"
+  /** The flat list of roles that it needs. */
+  readonly lists: "no" | "groups" | "roles"
 }
 
 type Created = { readonly applicationId: string; readonly name: string; readonly secret: string }
@@ -245,7 +251,7 @@ const isUnfit = ({ kind, redirectUris, postLogoutUris }: Values) =>
 const uris = { maxLength: 20_000, spellCheck: false } as const
 
 function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
-  const { values, area, check } = controls
+  const { values, area, check, choice } = controls
   const { privateHttp } = values
   const by = { appType: kind, devMode: false, privateHttp } as const
   return [
@@ -262,6 +268,16 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
       ...{ ...uris, rows: 2, optional: true, hint: t("applications.post_logout_hint") },
     }),
     <JudgedReturns key="returns" typed={values.postLogoutUris} by={by} />,
+    choice("readsIdToken", t("new_application.reads_id_token"), {
+      of: ["yes", "no"],
+      words: (one) => t(`new_application.reads_id_token.${one}`),
+      hints: (one) => t(`new_application.reads_id_token.${one}.hint`),
+    }),
+    choice("lists", t("new_application.lists"), {
+      of: ["no", "groups", "roles"],
+      words: (one) => t(`new_application.lists.${one}`),
+      hints: (one) => t(`new_application.lists.${one}.hint`),
+    }),
     check("refresh", t("grant.refresh_token"), t("grant.refresh_token.hint")),
     kind === "web" && check("pkce", t("pkce.check"), t("pkce.hint")),
   ]
@@ -306,8 +322,9 @@ function requestOf(projectId: string, draft: Values) {
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
     privateNetworkHttp: draft.privateHttp,
     ...(draft.kind === "web" && usesPkce(draft) && { pkce: pkceRules.required }),
-    // Most programs read name and email from the ID token; the API's own default is off.
-    idTokenUserinfoAssertion: true,
+    // The API's own default is off.
+    idTokenUserinfoAssertion: draft.readsIdToken === "yes",
+    ...(draft.lists !== "no" && { groupsClaim: groupsClaims[draft.lists] }),
     responseTypes: [OIDCResponseType.OIDC_RESPONSE_TYPE_CODE],
     grantTypes: [
       OIDCGrantType.OIDC_GRANT_TYPE_AUTHORIZATION_CODE,

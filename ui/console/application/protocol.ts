@@ -7,6 +7,7 @@ import {
   OIDCResponseType,
   OIDCTokenType,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
+import { GroupsClaim } from "../../../src/gen/core/project/v2/project_pb.ts"
 import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
 import { namesIn } from "../form/index.ts"
 
@@ -38,6 +39,14 @@ export const pkceRules = {
   optional: OIDCPKCERequirement.OIDC_PKCE_REQUIREMENT_OPTIONAL,
 } as const
 
+/** The flat list of roles that an application gets without requesting it. */
+export const groupsClaims = {
+  inherited: GroupsClaim.UNSPECIFIED,
+  off: GroupsClaim.OFF,
+  groups: GroupsClaim.GROUPS,
+  roles: GroupsClaim.ROLES,
+} as const
+
 export const tokenTypes = {
   opaque: OIDCTokenType.OIDC_TOKEN_TYPE_BEARER,
   jwt: OIDCTokenType.OIDC_TOKEN_TYPE_JWT,
@@ -54,12 +63,14 @@ export type ResponseName = keyof typeof responseTypes
 export type AuthName = keyof typeof authMethods
 export type TokenName = keyof typeof tokenTypes
 export type PkceName = keyof typeof pkceRules
+export type GroupsName = keyof typeof groupsClaims
 
 export const grantNames = namesIn(grantTypes)
 export const responseNames = namesIn(responseTypes)
 export const authNames = namesIn(authMethods)
 export const tokenNames = namesIn(tokenTypes)
 export const pkceNames = namesIn(pkceRules)
+export const groupsNames = namesIn(groupsClaims)
 
 export const grantsOf = (oidc: OIDCConfiguration) =>
   grantNames.filter((name) => oidc.grantTypes.includes(grantTypes[name]))
@@ -73,6 +84,9 @@ export const authOf = (oidc: OIDCConfiguration): AuthName =>
 /** A client with neither a secret nor a key must use PKCE in any case. */
 export const pkceOf = (oidc: OIDCConfiguration): PkceName =>
   pkceNames.find((name) => pkceRules[name] === oidc.pkce) ?? "inherited"
+
+export const groupsOf = (oidc: OIDCConfiguration): GroupsName =>
+  groupsNames.find((name) => groupsClaims[name] === oidc.groupsClaim) ?? "inherited"
 
 /** How requests must come, by the names of the interface. */
 export const ruleNames = ["authMethodRequired", "pushedRequired", "signedRequired"] as const

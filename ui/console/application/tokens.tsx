@@ -19,7 +19,7 @@ import {
 } from "../instance/token-settings.ts"
 import { Facts, t } from "../shell/index.ts"
 import { changeOidc, type OidcPart } from "./change.ts"
-import { tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
+import { groupsClaims, groupsNames, groupsOf, tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
 
 /** What the application's tokens look like and how long they last. */
 export function Tokens(part: OidcPart) {
@@ -46,6 +46,7 @@ function Own({ oidc }: OidcPart) {
       rows={[
         [t("tokens_of.type"), t(`token_type.${tokenOf(oidc)}`)],
         ...(tokenOf(oidc) === "jwt" ? jwtFacts(tokenSettings) : []),
+        [t("groups_claim.title"), t(`groups_claim.${groupsOf(oidc)}`)],
         ...lifetimeNames.map(lasting),
         [t("signer.idTokenSigningAlgorithm"), tokenSettings?.idTokenSigningAlgorithm],
         [t("tokens_of.skew"), skew && durationText(skew)],
@@ -85,6 +86,7 @@ const draftOf = ({ oidc }: OidcPart) => ({
   accessTokenSigningAlgorithm: oidc.tokenSettings?.accessTokenSigningAlgorithm ?? "",
   accessTokenJwtType: oidc.tokenSettings?.accessTokenJwtType || "at+jwt",
   skew: amountOf(oidc.clockSkew),
+  groups: groupsOf(oidc),
   accessTokenRoleAssertion: oidc.accessTokenRoleAssertion,
   idTokenRoleAssertion: oidc.idTokenRoleAssertion,
   idTokenUserinfoAssertion: oidc.idTokenUserinfoAssertion,
@@ -98,7 +100,7 @@ type Draft = ReturnType<typeof draftOf>
 const tokenForm = (part: OidcPart) =>
   formOf({
     initial: draftOf(part),
-    save: ({ type, skew, ...values }) => {
+    save: ({ type, skew, groups, ...values }) => {
       const clockSkew = durationOf(skew)
       // What is left empty is left out, and so the instance's.
       const tokenSettings: Partial<Omit<OIDCTokenSettings, "$typeName">> = durationsOf(values)
@@ -107,6 +109,7 @@ const tokenForm = (part: OidcPart) =>
       if (accessTokenJwtType !== "at+jwt") tokenSettings.accessTokenJwtType = accessTokenJwtType
       return changeOidc(part, {
         accessTokenType: tokenTypes[type],
+        groupsClaim: groupsClaims[groups],
         tokenSettings,
         ...(clockSkew && { clockSkew }),
         ...Object.fromEntries(assertions.map((name) => [name, values[name]])),
@@ -126,6 +129,11 @@ const tokenForm = (part: OidcPart) =>
           })}
         </div>
       ),
+      controls.select("groups", t("groups_claim.title"), {
+        of: groupsNames,
+        words: (one) => t(`groups_claim.${one}`),
+        hint: t("groups_claim.hint"),
+      }),
       advancedFields(controls),
     ],
   })

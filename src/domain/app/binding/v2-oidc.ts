@@ -28,6 +28,7 @@ const grantTypes = {
 const appTypes = { web: 0, user_agent: 1, native: 2 } as const
 const authMethods = { basic: 0, post: 1, none: 2, private_key_jwt: 3 } as const
 const remoteUsers = { login_name: 1, user_id: 2, email: 3 } as const
+const listClaims = { unspecified: 0, off: 1, groups: 2, roles: 3 } as const
 const pkceRules = { inherited: 0, required: 1, optional: 2 } as const
 const tokenTypes = { bearer: 0, jwt: 1 } as const
 
@@ -51,6 +52,7 @@ export const newOidc = (req: CreateOIDCApplicationRequest): OidcInput => ({
   loginVersion: loginVersionOf(req.loginVersion) ?? { version: "unspecified" },
   ...(req.backChannelLogoutPrivateNetwork && { isBackChannelPrivate: true }),
   ...(req.backEndLogoutAccepted && { backEndLogout: true }),
+  ...(req.groupsClaim !== 0 && { groupsClaim: named(listClaims, req.groupsClaim) }),
   ...(req.pkce !== 0 && { pkce: named(pkceRules, req.pkce) }),
   ...own(req),
 })
@@ -76,6 +78,7 @@ export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Oidc
     loginVersion: loginVersionOf(req.loginVersion),
     isBackChannelPrivate: req.backChannelLogoutPrivateNetwork,
     backEndLogout: req.backEndLogoutAccepted,
+    groupsClaim: optional(listClaims, req.groupsClaim),
     pkce: optional(pkceRules, req.pkce),
     ...own(req),
   })
@@ -107,6 +110,7 @@ export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => 
   backChannelLogoutPrivateNetwork: Boolean(config.backChannelPrivate),
   backEndLogoutAccepted: config.backEndLogout ?? false,
   loginVersion: toLoginVersion(config.loginVersion),
+  groupsClaim: listClaims[config.groupsClaim ?? "unspecified"],
   pkce: pkceRules[config.pkce ?? "inherited"],
   ...(config.tokens && { tokenSettings: toTokens(config.tokens) }),
   ...(config.frontChannelLogout && { frontChannelLogout: { ...config.frontChannelLogout } }),

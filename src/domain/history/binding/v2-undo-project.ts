@@ -29,6 +29,7 @@ const labelings = {
 } as const
 
 const claims = {
+  unspecified: GroupsClaim.UNSPECIFIED,
   off: GroupsClaim.OFF,
   groups: GroupsClaim.GROUPS,
   roles: GroupsClaim.ROLES,
@@ -133,6 +134,9 @@ function oidcBack(past: PastApp): Asked | Reason {
     ...oidcOf(back(before.oidc, after.oidc)),
     ...forwardAuthOf(before.oidc, after.oidc),
     ...logoutOf(before.oidc, after.oidc),
+    ...(before.oidc.groupsClaim !== after.oidc.groupsClaim && {
+      groupsClaim: claims[before.oidc.groupsClaim ?? "unspecified"],
+    }),
     ...(before.oidc.pkce !== after.oidc.pkce && {
       pkce: pkceRules[before.oidc.pkce ?? "inherited"],
     }),

@@ -75,10 +75,10 @@ export const oidcRow = row({
       const shown = create(OIDCConfigurationSchema, toOidc(clientId, state.oidc, ""))
       const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = shown
       const { idTokenProjectAudience, idTokenClientId, genericRolesClaim } = shown
-      const { backEndLogoutAccepted, forwardAuth } = shown
+      const { backEndLogoutAccepted, forwardAuth, groupsClaim } = shown
       const message = requestOf(shown, { projectId, name })
       const ours = {
-        ...{ privateNetworkHttp, pkce },
+        ...{ privateNetworkHttp, pkce, groupsClaim },
         ...{ idTokenProjectAudience, idTokenClientId, genericRolesClaim },
         ...{ backEndLogoutAccepted, ...(forwardAuth && { forwardAuth }) },
         ...(tokenSettings && { tokenSettings }),
@@ -94,11 +94,11 @@ export const oidcRow = row({
     const { projectId, name } = given
     const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = data
     const { idTokenProjectAudience = true, idTokenClientId = true, genericRolesClaim = true } = data
-    const { backEndLogoutAccepted, forwardAuth } = data
+    const { backEndLogoutAccepted, forwardAuth, groupsClaim } = data
     const ours = {
       ...{ privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce },
       ...{ idTokenProjectAudience, idTokenClientId, genericRolesClaim },
-      ...{ backEndLogoutAccepted, forwardAuth },
+      ...{ backEndLogoutAccepted, forwardAuth, groupsClaim },
     }
     const oidc = newOidc({ ...askedOf(given), ...ours })
     return take(cx, orgId, { projectId, name, ...data, config: { kind: "oidc", oidc } })

@@ -1,3 +1,4 @@
+import type { ApiApp, OidcApp } from "../../../domain/app/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
 import { org, provenDomainOf } from "../../../domain/org/index.ts"
 import { heldMetadata, profileFor, type UserInfo, user } from "../../../domain/user/index.ts"
@@ -66,11 +67,11 @@ export function introspectionClaims(
   cx: Cx,
   told: Told,
   projectId: string,
-  generic?: boolean,
+  application?: OidcApp | ApiApp,
 ): Claims {
   // Its client is told of its own token, but of roles only on what the token is for.
   const isFor = told.audience.includes(projectId)
-  const asker = projectAsking(cx, projectId, generic)
+  const asker = projectAsking(cx, projectId, application)
   // Nobody else reads it.
   const claims = standardClaims(cx, told, {
     scopes: told.scopes,

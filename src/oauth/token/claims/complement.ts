@@ -4,6 +4,7 @@ import {
   type Replaceable,
   refusedId,
 } from "../../../domain/action/index.ts"
+import type { ApiApp, OidcApp } from "../../../domain/app/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
 import { user } from "../../../domain/user/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
@@ -15,6 +16,8 @@ import { clientAsking, projectAsking } from "./role.ts"
 type Complemented = Omit<Complementing, "replaceable"> & {
   /** Whose application reads the claims; absent for the project of the client. */
   readonly projectId?: string
+  /** That application, where it is known. */
+  readonly application?: OidcApp | ApiApp
 }
 
 /** Claims with what scripts add to them; a refusal of theirs is one of the protocol. */
@@ -26,11 +29,15 @@ export function complemented(cx: Cx, asked: Complemented): Claims | Promise<Clai
 /**
  * Before the scopes `groups` and `roles` were granted, scripts set these claims for applications
  * that requested them, and still do. Scripts of another organization than that of the project can't
- * give roles on it in this way, and a list that the project itself turns on is never replaced.
+ * give roles on it in this way, and a list that the project or the application turns on is never
+ * replaced.
  */
-function replaceableFor(cx: Cx, { userId, clientId, projectId }: Complemented): Replaceable {
+function replaceableFor(cx: Cx, asked: Complemented): Replaceable {
+  const { userId, clientId, projectId, application } = asked
   const asker =
-    projectId === undefined ? clientAsking(cx, clientId, "userinfo") : projectAsking(cx, projectId)
+    projectId === undefined
+      ? clientAsking(cx, clientId, "userinfo")
+      : projectAsking(cx, projectId, application)
   const names = listScopes.filter((name) => name !== asker?.groupsClaim)
   const home = cx.store.receipt(cx, user, userId)?.owner
   return { names, byScripts: asker !== undefined && asker.orgId === home }

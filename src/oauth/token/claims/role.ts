@@ -41,7 +41,7 @@ const rememberedMax = 10_000
 
 function askerAt(cx: Cx, clientId: string): AskerAt | null {
   const state = findClient(cx, clientId)?.state
-  const asker = state && projectAsking(cx, state.projectId, hasGenericClaim(state))
+  const asker = state && projectAsking(cx, state.projectId, state)
   if (!asker) return null
   const said = state.kind === "oidc" ? state.oidc : nothing
   return {
@@ -53,16 +53,26 @@ function askerAt(cx: Cx, clientId: string): AskerAt | null {
 
 const nothing = { idTokenRoleAssertion: false, accessTokenRoleAssertion: false }
 
-/** Whether an application gets roles under a claim that does not name their project, too. */
-export const hasGenericClaim = (state: OidcApp | ApiApp): boolean =>
-  state.kind === "api" || state.oidc.genericRolesClaim
+/** The settings of an application about the claims that contain roles. */
+function roleSettings(application: OidcApp | ApiApp | undefined) {
+  if (application?.kind !== "oidc") return { generic: true }
+  const { genericRolesClaim: generic, groupsClaim = "unspecified" } = application.oidc
+  return groupsClaim === "unspecified" ? { generic } : { generic, groupsClaim }
+}
 
-/** A project that asks for itself, as at introspection; undefined where it is not there. */
-export function projectAsking(cx: Cx, projectId: string, generic = true): Asker | undefined {
+/**
+ * A project that asks for itself, or for one of its applications, as at introspection; undefined
+ * where it is not there.
+ */
+export function projectAsking(
+  cx: Cx,
+  projectId: string,
+  application?: OidcApp | ApiApp,
+): Asker | undefined {
   const state = cx.store.state(cx, project, projectId)
   if (!isProjectThere(state)) return undefined
   const { orgId, groupsClaim, projectRoleAssertion: asserted } = state
-  return { projectId, orgId, groupsClaim, asserted, generic }
+  return { projectId, orgId, groupsClaim, asserted, ...roleSettings(application) }
 }
 
 type Told = {

@@ -20,6 +20,8 @@ export type PageOptions = {
   readonly languages?: readonly string[]
   /** Whether its form posts to another site, which may redirect the browser to any address. */
   readonly postsElsewhere?: boolean
+  /** False for a page that no other may show in a frame, whatever the instance says. */
+  readonly isFramed?: boolean
   /** Pages of others that this page loads in frames. */
   readonly frames?: readonly string[]
   /** Where the browser goes by itself after a few seconds, without any script. */
@@ -54,7 +56,7 @@ export function pagesWith(assets: Assets): ShowPage {
     const said = loginWords(cx, home?.id, spoken.language)
     const { language, t } = said ? translators(ui, spoken.language, said) : spoken
     const look = lookOf(cx, home)
-    const embedders = embeddersOf(cx)
+    const embedders = options.isFramed === false ? [] : embeddersOf(cx)
     const keep = keeper(`${language}/${said?.id}`)
     const page = render(ui, { t, language, assets, look }, keep)
     const html = typeof page === "string" ? page : ui.renderPage(page)

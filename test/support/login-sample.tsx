@@ -185,7 +185,11 @@ const applications = ({ base, known, application, account, named }: Ground): Sam
   }),
   tested: createElement(login.TestPage, {
     ...{ ...base, application: named, backHref: "/ui/console/" },
-    result: { account, roles: [named], told: { id_token: { name: named }, userinfo: {} } },
+    result: {
+      ...{ account, roles: [named], scopes: ["openid"], leftOut: [named] },
+      claims: [{ name: "email", at: "nowhere", why: "scope", scope: "email" }],
+      told: { id_token: { name: named }, userinfo: {}, access_token: "opaque" },
+    },
   }),
   testRefused: createElement(login.TestPage, {
     ...{ ...base, application: named, backHref: "/ui/console/" },

@@ -1,3 +1,4 @@
+import { Fragment } from "react"
 import { Alert } from "../kit/alert.tsx"
 import { ButtonLink } from "../kit/button.tsx"
 import { type Account, AccountPerson } from "./flow.tsx"
@@ -19,13 +20,26 @@ type Result = {
   readonly account: Account
   /** On the project of the application, told or not. */
   readonly roles: readonly string[]
+  /** Of OpenID Connect: the granted scopes, and those that were requested in vain. */
+  readonly scopes?: readonly string[]
+  readonly leftOut?: readonly string[]
+  /** Where an application would find what most of them read. */
+  readonly claims?: readonly UsualClaim[]
   readonly told: {
     readonly id_token?: Claims
     readonly userinfo?: Claims
-    readonly access_token?: Claims
+    readonly access_token?: Claims | "opaque"
     /** What an application that speaks SAML would be told, as XML. */
     readonly assertion?: string
   }
+}
+
+type UsualClaim = {
+  readonly name: "name" | "email" | "email_verified" | "picture" | "groups" | "roles"
+  readonly at: "both" | "id_token" | "userinfo" | "nowhere"
+  readonly why?: "scope" | "list" | "no_value" | "no_roles" | "unverified" | "not_in_id_token"
+  /** The scope that requests it. */
+  readonly scope: string
 }
 
 type Refused = {
@@ -57,7 +71,7 @@ type ToldProps = Pick<PageProps, "t"> & {
 }
 
 function Told({ t, application, result }: ToldProps) {
-  const { account, roles, told } = result
+  const { account, roles, scopes, leftOut = [], claims, told } = result
   const { id_token: idToken, userinfo, access_token: accessToken, assertion } = told
   return (
     <>
@@ -68,14 +82,50 @@ function Told({ t, application, result }: ToldProps) {
       <p>
         {t("test.roles")} {roles.length === 0 ? t("test.no_roles") : roles.join(", ")}
       </p>
+      {scopes && (
+        <p>
+          {t("test.scopes")} <code>{scopes.join(" ")}</code>
+        </p>
+      )}
+      {leftOut.length > 0 && (
+        <p>
+          {t("test.left_out")} <code>{leftOut.join(" ")}</code>
+        </p>
+      )}
+      {claims && <Usual t={t} claims={claims} />}
       <p>{t("test.told", { application })}</p>
       <div>
         {assertion && <Snippet name={t("test.assertion")} text={assertion} open />}
         {idToken && <Snippet name={t("test.id_token")} text={textOf(idToken)} open />}
         {userinfo && <Snippet name={t("test.userinfo")} text={textOf(userinfo)} open />}
-        {accessToken && <Snippet name={t("test.access_token")} text={textOf(accessToken)} />}
+        {accessToken === "opaque" && <p className="quiet small">{t("test.opaque")}</p>}
+        {typeof accessToken === "object" && (
+          <Snippet name={t("test.access_token")} text={textOf(accessToken)} open />
+        )}
       </div>
     </>
+  )
+}
+
+type UsualProps = Pick<PageProps, "t"> & { readonly claims: readonly UsualClaim[] }
+
+/** What most applications look for, and what to change where they would not find it. */
+function Usual({ t, claims }: UsualProps) {
+  return (
+    <section className="stack">
+      <h2>{t("test.usual")}</h2>
+      <dl className="facts">
+        {claims.map(({ name, at, why, scope }) => (
+          <Fragment key={name}>
+            <dt>{t(`test.claim.${name}`)}</dt>
+            <dd>
+              {t(`test.at.${at}`)}
+              {why && <p className="quiet small">{t(`test.hint.${why}`, { scope })}</p>}
+            </dd>
+          </Fragment>
+        ))}
+      </dl>
+    </section>
   )
 }
 

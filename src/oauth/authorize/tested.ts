@@ -16,6 +16,7 @@ import { projectsInIdToken } from "../token/scope.ts"
 import { tokenParentOf } from "../token/token-parent.ts"
 import type { Ready } from "./complete.ts"
 import { identityOf } from "./identity.ts"
+import { usualClaims } from "./usual-claims.ts"
 
 // An administrator tries out how people sign in to an application. All goes as it does for
 // everybody, up to the answer: that is a page for the browser in which the administrator is signed
@@ -50,7 +51,9 @@ export async function showTested(
   try {
     const told = await previewOf(cx, ready, session)
     const account = accountOf(cx, userId)
-    const result = { account, roles: [...new Set(roles)], told }
+    const claims = usualClaims(told, asked.scopes)
+    const { scopes, leftOut = [] } = asked
+    const result = { account, roles: [...new Set(roles)], told, scopes, leftOut, claims }
     return await showPage(cx, show, { clientId, cookies, result })
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause
@@ -62,9 +65,12 @@ function previewOf(cx: Cx, { asked, sessionId }: Ready, session: Session): Promi
   const { clientId, appId, audience, scopes } = asked
   const state = findClient(cx, clientId)?.state
   if (state?.kind !== "oidc") throw new Error("an application was removed within one step")
-  const { tokenType, clockSkewSeconds, idTokenUserinfoAssertion: withUserClaims } = state.oidc
+  const { tokenType, clockSkewSeconds, idTokenUserinfoAssertion } = state.oidc
   const projects = projectsInIdToken(cx, state)
+  const isIdTokenAlone = asked.responseType === "id_token"
+  const withUserClaims = isIdTokenAlone || idTokenUserinfoAssertion
   return preview(cx, {
+    isIdTokenAlone,
     grantId: tokenParentOf("session", `${sessionId}/${appId}`),
     ...{ userId: session.userId, clientId, audience, scopes, tokenType, clockSkewSeconds },
     identity: identityOf(asked, { sessionId, session, projects, withUserClaims }),
@@ -94,6 +100,6 @@ function showPage(cx: Cx, show: ShowPage, page: Page): Promise<Response> {
   return show(
     cx,
     (ui, shared) => ui.TestPage({ ...shared, application, backHref, result, refusal }),
-    { cookies, status: refusal ? 400 : 200 },
+    { cookies, status: refusal ? 400 : 200, isFramed: false },
   )
 }

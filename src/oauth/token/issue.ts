@@ -9,7 +9,7 @@ import { accessTokenClaims, idTokenClaims, userinfoClaims } from "./claims/claim
 import { complemented } from "./claims/complement.ts"
 import { idTokenAlgorithm, lifetimesOf } from "./lifetime.ts"
 import { isForClientAlone, orgRestriction } from "./scope.ts"
-import { type Statement, type TokenType, writeToken } from "./statement.ts"
+import { jwtClaims, type Statement, type TokenType, writeToken } from "./statement.ts"
 import { orgOf } from "./token-parent.ts"
 
 /** What a grant allows; the shared phase makes tokens of it. */
@@ -116,30 +116,46 @@ export async function issueIdToken(
   }
 }
 
-/** What each place tells of a person. */
+/**
+ * What an application would get: the decoded tokens, and what userinfo answers. Absent is what does
+ * not belong to the answer.
+ */
 export type Preview = {
-  readonly id_token: Claims
-  readonly userinfo: Claims
-  /** Absent where access tokens are opaque. */
-  readonly access_token?: Claims
+  readonly id_token?: Claims
+  readonly userinfo?: Claims
+  readonly access_token?: Claims | "opaque"
 }
 
-/** What `issue` would say, where somebody only wants to see it. Refuses as it does. */
-export async function preview(
-  cx: Cx,
-  asked: Issuance & { readonly identity: Identity },
-): Promise<Preview> {
+type Previewed = Issuance & { readonly identity: Identity; readonly isIdTokenAlone: boolean }
+
+/**
+ * What `issue` or, with `isIdTokenAlone`, `issueIdToken` would put into the tokens, for somebody to
+ * see. No token is made. Refuses as they do.
+ */
+export async function preview(cx: Cx, asked: Previewed): Promise<Preview> {
   const allowed = settled(cx, asked)
-  const issued = Math.floor(cx.clock.now() / 1000) - allowed.clockSkewSeconds
+  const { clientId, tokenType, clockSkewSeconds: skew } = allowed
+  const now = Math.floor(cx.clock.now() / 1000)
+  const issued = now - skew
+  const isOpenId = allowed.scopes.includes("openid")
+  const id_token = isOpenId && (await idClaims(cx, { ...allowed, issued, accessToken: undefined }))
+  const identified = id_token ? { id_token } : {}
+  if (asked.isIdTokenAlone) return identified
+  const expires = now + lifetimesOf(cx, clientId).access + skew
+  const statement = { ...allowed, id: "", issued, expires }
+  const claims = userinfoClaims(cx, allowed)
   return {
-    id_token: await idClaims(cx, { ...allowed, issued, accessToken: undefined }),
-    userinfo: await complemented(cx, {
-      ...{ ...allowed, triggerType: 4 },
-      claims: userinfoClaims(cx, allowed),
-    }),
-    ...(allowed.tokenType === "jwt" && { access_token: await complementedJwt(cx, allowed) }),
+    ...identified,
+    ...(isOpenId && { userinfo: await complemented(cx, { ...allowed, triggerType: 4, claims }) }),
+    access_token:
+      tokenType === "jwt"
+        ? withoutId(jwtClaims(cx, statement, await complementedJwt(cx, allowed)))
+        : "opaque",
   }
 }
+
+/** A token that is never made has no ID. */
+const withoutId = ({ jti: _, ...claims }: Claims): Claims => claims
 
 const complementedJwt = (cx: Cx, allowed: Issuance): Claims | Promise<Claims> =>
   complemented(cx, { ...allowed, triggerType: 5, claims: accessTokenClaims(cx, allowed) })

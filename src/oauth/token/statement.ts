@@ -46,8 +46,13 @@ export async function writeToken(
   if (type === "bearer")
     return cx.secrets.seal("token", JSON.stringify(packed(statement)), aboutOf(cx))
   const { algorithm, typ } = accessTokenFormat(cx, statement)
-  const all = { ...claims, ...claimsOf(cx, statement), ...kindClaims(typ) }
-  return signer(cx, algorithm).sign(all, typ)
+  return signer(cx, algorithm).sign(jwtClaims(cx, statement, claims), typ)
+}
+
+/** Everything that a JWT access token contains. */
+export function jwtClaims(cx: Cx, statement: Statement, claims: Claims): Claims {
+  const { typ } = accessTokenFormat(cx, statement)
+  return { ...claims, ...claimsOf(cx, statement), ...kindClaims(typ) }
 }
 
 /**

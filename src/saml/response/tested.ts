@@ -54,7 +54,7 @@ export function showPage(cx: Cx, show: ShowPage, page: Page): Promise<Response> 
   return show(
     cx,
     (ui, shared) => ui.TestPage({ ...shared, application, backHref, result, refusal }),
-    { cookies, status: refusal ? 400 : 200 },
+    { cookies, status: refusal ? 400 : 200, isFramed: false },
   )
 }
 

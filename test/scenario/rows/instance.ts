@@ -182,6 +182,22 @@ export const instanceRows: readonly Row[] = [
   },
   {
     call: "diagnosis.v2.DiagnosisService/StartTestSignIn",
+    name: "of an application of another organization",
+    as: "stranger",
+    body: { applicationId: "$app" },
+    code: "not_found",
+    id: "app.missing",
+  },
+  {
+    call: "diagnosis.v2.DiagnosisService/StartTestSignIn",
+    name: "without the permission to change the application",
+    as: "user",
+    body: { applicationId: "$app" },
+    code: "permission_denied",
+    id: "access.denied",
+  },
+  {
+    call: "diagnosis.v2.DiagnosisService/StartTestSignIn",
     name: "of an application that nobody signs in to",
     body: { applicationId: "$api" },
     code: "failed_precondition",

@@ -3,11 +3,19 @@ import { Check, TextField } from "../../kit/index.ts"
 import { Fields, useForm } from "../form/index.ts"
 import { call, Section, t, useMay } from "../shell/index.ts"
 import type { ApplicationPart } from "./change.ts"
+import { groupsOf } from "./protocol.ts"
 
 type TestProps = ApplicationPart & {
   /** The address that begins it, and what it calls the application. */
   readonly endpoint: string
   readonly naming: "client_id" | "providerId"
+}
+
+/** What most applications request, with the list that this one needs. */
+function scopeFor({ configuration }: ApplicationPart["application"]): string {
+  const lists = configuration.case === "oidcConfiguration" ? groupsOf(configuration.value) : "off"
+  const usual = "openid profile email"
+  return lists === "groups" || lists === "roles" ? `${usual} ${lists}` : usual
 }
 
 /** Leaves for the sign-in as the application's people do; the result is a page of the server. */
@@ -17,7 +25,7 @@ export function TestSignIn({ application, endpoint, naming }: TestProps) {
   const isSaml = naming === "providerId"
   const form = useForm({
     id: "test-sign-in",
-    initial: { scope: "openid profile email", chooseAccount: false },
+    initial: { scope: scopeFor(application), chooseAccount: false },
     refusals: { scope: ["app.test_scope"] },
     save: (wanted) => call(DiagnosisService.method.startTestSignIn, { applicationId, ...wanted }),
     done: ({ clientId, requestUri }) => {

@@ -98,11 +98,11 @@ function Told({ t, application, result }: ToldProps) {
         {assertion && <Snippet name={t("test.assertion")} text={assertion} open />}
         {idToken && <Snippet name={t("test.id_token")} text={textOf(idToken)} open />}
         {userinfo && <Snippet name={t("test.userinfo")} text={textOf(userinfo)} open />}
-        {accessToken === "opaque" && <p className="quiet small">{t("test.opaque")}</p>}
         {typeof accessToken === "object" && (
           <Snippet name={t("test.access_token")} text={textOf(accessToken)} open />
         )}
       </div>
+      {accessToken === "opaque" && <p className="quiet small">{t("test.opaque")}</p>}
     </>
   )
 }

@@ -31,6 +31,52 @@ const plans: Readonly<Record<string, Plan>> = {
   "Form Post Implicit (id_token)": { variant: { ...idToken, responseMode }, size: 27 },
 }
 
+/** The suite's presets Basic and Form Post Basic, with clients that are registered beforehand. */
+const inBothPresets = [
+  "oidcc-server",
+  "oidcc-server-client-secret-post",
+  "oidcc-response-type-missing",
+  "oidcc-idtoken-signature",
+  "oidcc-userinfo-get",
+  "oidcc-userinfo-post-header",
+  "oidcc-userinfo-post-body",
+  "oidcc-scope-profile",
+  "oidcc-scope-email",
+  "oidcc-scope-address",
+  "oidcc-scope-phone",
+  "oidcc-scope-all",
+  "oidcc-alternate-happy-flow",
+  "oidcc-display-page",
+  "oidcc-display-popup",
+  "oidcc-prompt-login",
+  "oidcc-prompt-none-not-logged-in",
+  "oidcc-prompt-none-logged-in",
+  "oidcc-max-age-1",
+  "oidcc-max-age-10000",
+  "oidcc-ensure-request-with-unknown-parameter-succeeds",
+  "oidcc-id-token-hint",
+  "oidcc-login-hint",
+  "oidcc-ui-locales",
+  "oidcc-claims-locales",
+  "oidcc-ensure-request-with-acr-values-succeeds",
+  "oidcc-codereuse",
+  "oidcc-codereuse-30seconds",
+  "oidcc-ensure-registered-redirect-uri",
+  "oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported",
+  "oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported",
+  "oidcc-ensure-request-object-with-redirect-uri",
+  "oidcc-claims-essential",
+  "oidcc-refresh-token",
+  "oidcc-ensure-request-with-valid-pkce-succeeds",
+]
+
+/** Those of Basic that Form Post Basic leaves out. */
+const inBasicAlone = [
+  "oidcc-idtoken-unsigned",
+  "oidcc-ensure-request-without-nonce-succeeds-for-code-flow",
+  "oidcc-ensure-post-request-succeeds",
+]
+
 /** Every module of every plan: it runs, or says why it can't apply. */
 const rows = tableOf("test/oauth/conformance/plans.tsv").map((row) => {
   expect(Object.keys(row)).toEqual(["plan", "module", "reason"])
@@ -48,6 +94,15 @@ describe("the table of plans", () => {
     ])
     expect(sizes).toEqual(Object.entries(plans).map(([name, { size }]) => [name, size]))
     expect(rows.filter(({ plan }) => !(plan in plans))).toEqual([])
+  })
+
+  test("has the modules of both presets with static clients, by the suite's names", () => {
+    const of = (name: string) => rows.flatMap(({ plan, module }) => (plan === name ? module : []))
+    expect(of("Basic").toSorted()).toEqual([...inBothPresets, ...inBasicAlone].toSorted())
+    expect(of("Form Post Basic").toSorted()).toEqual(inBothPresets.toSorted())
+    // One alone can't apply: no client can have ID tokens without a signature.
+    const skipped = rows.filter(({ plan, reason }) => plan.endsWith("Basic") && reason !== "")
+    expect(skipped.map(({ module }) => module)).toEqual(["oidcc-idtoken-unsigned"])
   })
 
   test("has a test or a reason in every row", () => {

@@ -2,10 +2,10 @@ import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose"
 import { expect } from "vitest"
 import { activateWebKey, createWebKey, publishedSeconds } from "../../../src/domain/key/index.ts"
 import { assertionType } from "../clients.ts"
-import { askToken, browserOf, codeFields, issuer, redirectUri } from "../provider.ts"
+import { askToken, browserOf, issuer, redirectUri } from "../provider.ts"
 import { type Answer, managed, sendMetadata } from "../registering.ts"
 import type { Module } from "./core.ts"
-import { type RelyingParty, registeredFrom } from "./relying-party.ts"
+import { codeOf, type RelyingParty, registeredFrom } from "./relying-party.ts"
 
 const web = { client_name: "Suite", redirect_uris: [redirectUri] }
 const register = ({ provider }: RelyingParty, more: object) =>
@@ -101,7 +101,7 @@ async function signedInBy(rp: RelyingParty, pair: Pair) {
   const browser = browserOf(rp.provider)
   const path = rp.request({ scope: "openid offline_access" }, client)
   const end = await browser.post(await browser.signIn(path), { answer: "allow" })
-  const fields = codeFields(new URL(end.path).searchParams.get("code") ?? "")
+  const fields = codeOf(new URL(end.path).searchParams.get("code") ?? "")
   const proof = await proofOf(rp, client.id, pair)
   return { answer, client, tokens: await askToken(rp.provider, { ...fields, ...proof }) }
 }

@@ -7,7 +7,6 @@ import {
   askToken,
   authorizePath,
   browserOf,
-  codeFields,
   issuer,
   type NewClient,
   openProvider,
@@ -15,6 +14,7 @@ import {
   password,
   redirectUri,
   type Visited,
+  verifier,
 } from "../provider.ts"
 import { type Answer, letRegister, sendMetadata } from "../registering.ts"
 
@@ -49,7 +49,10 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
   const second = await add()
   const others = restOf(provider, variant)
 
-  /** A good request, but for the changes; nonce and state are new every time. */
+  /**
+   * A good request as the suite sends it, but for the changes: nonce and state are new every time,
+   * and only the modules about PKCE use it.
+   */
   const request = (changes: Changes = {}, as = client) =>
     authorizePath(as.id, {
       response_type: variant.responseType,
@@ -57,9 +60,7 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
       state: randomBytes(8).toString("hex"),
       nonce: randomBytes(8).toString("hex"),
       scope: "openid",
-      ...(variant.responseType === "code"
-        ? {}
-        : { code_challenge: undefined, code_challenge_method: undefined }),
+      ...{ code_challenge: undefined, code_challenge_method: undefined },
       ...changes,
     })
 
@@ -83,7 +84,7 @@ export async function openRelyingParty(variant: Variant, open = () => openProvid
     expect(fields.state ?? null).toBe(asked.get("state"))
     expect(fields.iss).toBe(issuer)
     if (fields.error) throw new Error(`no sign-in, but ${fields.error}`)
-    return { fields, tokens: await others.redeem(as, fields, asked.get("nonce")) }
+    return { fields, tokens: await others.redeem(as, fields, asked) }
   }
 
   /** The error that a request is answered with at the client. */
@@ -105,6 +106,11 @@ async function registered(provider: Provider): Promise<NewClient> {
   return registeredFrom((await sendMetadata(provider, metadata)).answer)
 }
 
+/** What the suite sends to the token endpoint, beside what authenticates the client. */
+export const codeOf = (code = "") => ({
+  ...{ grant_type: "authorization_code", code, redirect_uri: redirectUri },
+})
+
 /** What a registration has answered, as a client. */
 export const registeredFrom = (answer: Answer): NewClient => ({
   appId: "",
@@ -118,20 +124,20 @@ const configOf = ({ responseType }: Variant): Partial<OidcConfig> =>
     : { grantTypes: ["implicit"], responseTypes: ["id_token", "id_token_token"] }
 
 function restOf(provider: Provider, variant: Variant) {
-  const redeem = async (as: NewClient, fields: Fields, nonce: string | null): Promise<Tokens> => {
-    const answer = variant.responseType === "code" ? await exchanged(as, fields) : fields
+  const redeem = async (as: NewClient, fields: Fields, asked: URLSearchParams): Promise<Tokens> => {
+    const nonce = asked.get("nonce")
+    const codeVerifier = asked.has("code_challenge") ? verifier : undefined
+    const answer =
+      variant.responseType === "code" ? await exchanged(as, fields, codeVerifier) : fields
     const rawIdToken = String(answer.id_token)
     const token = answer.access_token
     const accessToken = token === undefined ? undefined : String(token)
     const idToken = await verified(rawIdToken, as.id, { nonce, accessToken })
     return { idToken, rawIdToken, accessToken, answer }
   }
-  const exchanged = async (as: NewClient, { code = "" }: Fields) => {
-    const { status, headers, answer } = await askToken(
-      provider,
-      codeFields(code),
-      `${as.id}:${as.secret}`,
-    )
+  const exchanged = async (as: NewClient, { code = "" }: Fields, proof?: string) => {
+    const fields = { ...codeOf(code), ...(proof !== undefined && { code_verifier: proof }) }
+    const { status, headers, answer } = await askToken(provider, fields, `${as.id}:${as.secret}`)
     expect([status, headers.get("cache-control")]).toEqual([200, "no-store"])
     expect(answer.token_type).toBe("Bearer")
     return answer
@@ -158,7 +164,7 @@ function restOf(provider: Provider, variant: Variant) {
     const headers = { authorization: `Bearer ${token}` }
     return provider.send("/oidc/v1/userinfo", { headers })
   }
-  return { redeem, userinfo }
+  return { redeem, userinfo, verified }
 }
 
 /** Whether a browser is back at the client, or on the page that posts there. */
@@ -181,9 +187,15 @@ const allowed = (browser: Browser, end: Visited) =>
   end.path.startsWith("/ui/login/consent") ? browser.post(end, { answer: "allow" }) : end
 
 /** The fields of an answer; they must come in the way that was asked for. */
-function answerIn({ responseType, responseMode }: Variant, { path, page }: Visited): Fields {
+function answerIn(
+  { responseType, responseMode }: Variant,
+  { path, page, response }: Visited,
+): Fields {
   if (responseMode === "form_post") {
     expect(posts(page), page).toBe(true)
+    expect(page).toMatch(/<form data-autosubmit=""[^>]* method="post"/)
+    expect(response.headers.get("content-type")).toMatch(/^text\/html/)
+    expect(response.headers.get("cache-control")).toBe("no-store")
     return Object.fromEntries(
       [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)].map(
         ([, name = "", value = ""]) => [name, value.replaceAll("&amp;", "&")],

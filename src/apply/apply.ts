@@ -16,6 +16,7 @@ import {
   type Run,
   readAs,
   type Thing,
+  withFalse,
 } from "./run.ts"
 
 /**
@@ -252,7 +253,9 @@ type Described = {
 /** What is described, as the server would read and say it; refuses what it would not read. */
 function checked(kind: Kind, { own, ids, thing, file }: Described): JsonObject {
   const { method, request } = kind.create
-  return readAs(method.input, request(ids, own), `${file}: ${thing}`)
+  const described = request(ids, own)
+  const read = readAs(method.input, described, `${file}: ${thing}`)
+  return kind.turnsOff ? withFalse(method.input, described, read) : read
 }
 
 type Referring = { readonly own: JsonObject; readonly file: string; readonly place: Place }

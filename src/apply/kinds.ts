@@ -60,6 +60,8 @@ export type Kind = {
   readonly isOpen?: true
   /** A thing of a kind that it names: where its id is put among the ids. */
   readonly refers?: { readonly field: string; readonly kind: string; readonly id: string }
+  /** Whether its updates tell `false` from nothing: then a described `false` turns a switch off. */
+  readonly turnsOff?: true
   /** The field of requests that confirms what a refusal lists; no answer shows it. */
   readonly confirms?: string
   /** What an answer says that nobody is told a second time. */
@@ -90,7 +92,7 @@ const role: Kind = {
 }
 
 const application: Kind = {
-  ...{ name: "application", key: "name", id: "applicationId", parts: {} },
+  ...{ name: "application", key: "name", id: "applicationId", parts: {}, turnsOff: true },
   fixed: ["oidcConfiguration.clientId", "apiConfiguration.clientId"],
   list: {
     method: ApplicationService.method.listApplications,
@@ -143,7 +145,7 @@ function withPermission(differs: JsonObject, described: JsonObject): JsonObject 
 }
 
 const project: Kind = {
-  ...{ name: "project", key: "name", id: "projectId" },
+  ...{ name: "project", key: "name", id: "projectId", turnsOff: true },
   list: {
     method: ProjectService.method.listProjects,
     request: ({ organizationId = "" }) => ({

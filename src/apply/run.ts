@@ -1,4 +1,10 @@
-import { type DescMessage, fromJson, type JsonObject, toJson } from "@bufbuild/protobuf"
+import {
+  type DescMessage,
+  fromJson,
+  type JsonObject,
+  type JsonValue,
+  toJson,
+} from "@bufbuild/protobuf"
 import type { Fault } from "../kernel/fault.ts"
 import type { CallApi } from "./api-client.ts"
 import { documentError } from "./document.ts"
@@ -59,6 +65,19 @@ export function readAs(message: DescMessage, request: JsonObject, place: string)
   } catch (cause) {
     throw documentError(place, wrongIn(cause))
   }
+}
+
+/** What was read of a message, with what is described as `false`: ProtoJSON leaves that out. */
+export function withFalse(message: DescMessage, given: JsonObject, read: JsonObject): JsonObject {
+  const stated = Object.entries(given).flatMap(([name, value]): [string, JsonValue][] => {
+    const field = message.fields.find((each) => each.jsonName === name || each.name === name)
+    if (!field) return []
+    if (value === false) return [[field.jsonName, false]]
+    const inner = read[field.jsonName]
+    const isInner = field.message && isObject(value) && isObject(inner)
+    return isInner ? [[field.jsonName, withFalse(field.message, value, inner)]] : []
+  })
+  return { ...read, ...Object.fromEntries(stated) }
 }
 
 /** What may be told of a refusal: a key, or what is expected. All else may be a value. */

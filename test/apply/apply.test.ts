@@ -219,3 +219,39 @@ test("a new address of sign-out notices is sent with its permission", async () =
   const { additionalOrigins } = renamed
   expect(asked.at(1)).toEqual({ ...ids, oidcConfiguration: { additionalOrigins } })
 })
+
+test("what the tokens of an application contain is changed as the file states", async () => {
+  const asked: JsonObject[] = []
+  const shown = { idTokenClientId: true, idTokenProjectAudience: true }
+  const there = {
+    ...{ applicationId: "3", projectId: "2", name: "Wiki" },
+    oidcConfiguration: shown,
+  }
+  const call: CallApi = async ({ name }, request) => {
+    if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
+    if (name === "ListProjects")
+      return { projects: [{ projectId: "2", organizationId: "1", name: "Web" }] }
+    if (name === "ListApplications") return { applications: [there] }
+    asked.push(request)
+    return {}
+  }
+  const applied = (
+    oidcConfiguration: JsonObject,
+    described = { oidcConfiguration } as JsonObject,
+  ) => {
+    const projects = [{ name: "Web", applications: [{ name: "Wiki", ...described }] }]
+    const content = { organizations: [{ name: "Acme", projects }] }
+    return apply(call, [{ file: "a.yaml", content }], { isPlan: false })
+  }
+  await applied({ idTokenProjectAudience: true })
+  expect(asked).toEqual([])
+  const stated = { idTokenClientId: false, groupsClaim: "GROUPS_CLAIM_GROUPS" }
+  await applied(stated)
+  expect(asked).toMatchObject([{ applicationId: "3", oidcConfiguration: stated }])
+  const spelled = { oidc_configuration: { id_token_client_id: false } }
+  await applied({}, spelled)
+  expect(asked.at(1)).toMatchObject({ oidcConfiguration: { idTokenClientId: false } })
+  // What is off and stays off is no change.
+  await applied({ idTokenRoleAssertion: false })
+  expect(asked).toHaveLength(2)
+})

@@ -163,6 +163,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "`iat` and `nbf` of client": ["test/oauth/client-authentication.test.ts", "ten seconds ahead"],
   "`iat` of a request object": ["test/oauth/request-object.test.ts", "issued in the future"],
   "*Profile in ID tokens*": ["test/apply/apply.test.ts", "has the profile in its ID tokens"],
+  "A switch that a file": [
+    "test/apply/apply.test.ts",
+    "what the tokens of an application contain is changed as the file states",
+  ],
   "The scopes `groups` and `roles`": [idToken, "are granted where they are requested, and fill"],
   "`aud` of ID tokens": [idToken, "is the client ID of a new application, as a single string"],
   "`client_id` in ID tokens": [

@@ -24,6 +24,11 @@ const scoped =
     const { tokens } = await rp.signIn({ scope })
     const claims = await claimsOfScope(rp, tokens)
     for (const name of names) expect(claims, name).toHaveProperty(name)
+    // OpenID Connect Core §5.1: in seconds.
+    if (names.includes("updated_at")) {
+      const { updated_at: updated } = claims
+      expect(Number(updated)).toBeLessThanOrEqual(rp.provider.clock.now() / 1000)
+    }
     if (!hasAccessToken(rp)) return
     for (const name of names) expect(tokens.idToken, name).not.toHaveProperty(name)
   }

@@ -1,4 +1,4 @@
-import { type Beside, type FormCase, pressing } from "./case.ts"
+import { type Beside, choosing, type FormCase, pressing } from "./case.ts"
 
 const path = "/ui/console/applications/$applicationId"
 
@@ -65,10 +65,19 @@ export const applicationForms: readonly FormCase[] = [
     form: "application/tokens.tsx 1",
     path,
     open: pressing("Edit: Tokens"),
-    theirs: change({ accessTokenRoleAssertion: true }),
-    mine: { idTokenRoleAssertion: true },
-    read: read("accessTokenRoleAssertion", "idTokenRoleAssertion", "clockSkew"),
-    both: { accessTokenRoleAssertion: true, idTokenRoleAssertion: true },
+    theirs: change({ accessTokenRoleAssertion: true, idTokenClientId: true }),
+    mine: {
+      idTokenRoleAssertion: true,
+      groups: choosing("Groups or roles", "In the claim groups"),
+    },
+    read: read(
+      ...["accessTokenRoleAssertion", "idTokenRoleAssertion", "idTokenClientId"],
+      ...["groupsClaim", "clockSkew"],
+    ),
+    both: {
+      ...{ accessTokenRoleAssertion: true, idTokenRoleAssertion: true, idTokenClientId: true },
+      groupsClaim: "GROUPS_CLAIM_GROUPS",
+    },
     same: {
       theirs: change({ clockSkew: "2s" }),
       mine: { skew: "3" },

@@ -68,7 +68,7 @@ export const applicationForms: readonly FormCase[] = [
     theirs: change({ accessTokenRoleAssertion: true, idTokenClientId: true }),
     mine: {
       idTokenRoleAssertion: true,
-      groups: choosing("Groups or roles", "In the claim groups"),
+      groupsClaim: choosing("Groups or roles", "In the claim groups"),
     },
     read: read(
       ...["accessTokenRoleAssertion", "idTokenRoleAssertion", "idTokenClientId"],

@@ -13,9 +13,9 @@ type TestProps = ApplicationPart & {
 
 /** What most applications request, with the list that this one needs. */
 function scopeFor({ configuration }: ApplicationPart["application"]): string {
-  const lists = configuration.case === "oidcConfiguration" ? groupsOf(configuration.value) : "off"
+  const list = configuration.case === "oidcConfiguration" ? groupsOf(configuration.value) : "off"
   const usual = "openid profile email"
-  return lists === "groups" || lists === "roles" ? `${usual} ${lists}` : usual
+  return list === "off" || list === "inherited" ? usual : `${usual} ${list}`
 }
 
 /** Leaves for the sign-in as the application's people do; the result is a page of the server. */

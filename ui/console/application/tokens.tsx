@@ -86,7 +86,7 @@ const draftOf = ({ oidc }: OidcPart) => ({
   accessTokenSigningAlgorithm: oidc.tokenSettings?.accessTokenSigningAlgorithm ?? "",
   accessTokenJwtType: oidc.tokenSettings?.accessTokenJwtType || "at+jwt",
   skew: amountOf(oidc.clockSkew),
-  groups: groupsOf(oidc),
+  groupsClaim: groupsOf(oidc),
   accessTokenRoleAssertion: oidc.accessTokenRoleAssertion,
   idTokenRoleAssertion: oidc.idTokenRoleAssertion,
   idTokenUserinfoAssertion: oidc.idTokenUserinfoAssertion,
@@ -100,7 +100,7 @@ type Draft = ReturnType<typeof draftOf>
 const tokenForm = (part: OidcPart) =>
   formOf({
     initial: draftOf(part),
-    save: ({ type, skew, groups, ...values }) => {
+    save: ({ type, skew, groupsClaim, ...values }) => {
       const clockSkew = durationOf(skew)
       // What is left empty is left out, and so the instance's.
       const tokenSettings: Partial<Omit<OIDCTokenSettings, "$typeName">> = durationsOf(values)
@@ -109,7 +109,7 @@ const tokenForm = (part: OidcPart) =>
       if (accessTokenJwtType !== "at+jwt") tokenSettings.accessTokenJwtType = accessTokenJwtType
       return changeOidc(part, {
         accessTokenType: tokenTypes[type],
-        groupsClaim: groupsClaims[groups],
+        groupsClaim: groupsClaims[groupsClaim],
         tokenSettings,
         ...(clockSkew && { clockSkew }),
         ...Object.fromEntries(assertions.map((name) => [name, values[name]])),
@@ -129,7 +129,7 @@ const tokenForm = (part: OidcPart) =>
           })}
         </div>
       ),
-      controls.select("groups", t("groups_claim.title"), {
+      controls.select("groupsClaim", t("groups_claim.title"), {
         of: groupsNames,
         words: (one) => t(`groups_claim.${one}`),
         hint: t("groups_claim.hint"),

@@ -46,6 +46,7 @@ export {
   app,
   type ClientJwk,
   type GrantType,
+  isGone,
   methodOf,
   type OidcApp,
   type OidcConfig,

@@ -221,6 +221,11 @@ export type Registration = {
   /** When somebody signed in last, to the day; when it was registered where nobody has yet. */
   readonly used: number
   readonly jwks: readonly ClientJwk[]
+  /**
+   * Raised with each change of the name, of the authentication method and of what the application
+   * proves itself with. Consents to an earlier identity are not valid.
+   */
+  readonly identity: number
 }
 
 /** Times are ms UTC; the hash is null where it was erased. */
@@ -295,6 +300,9 @@ const registered = (state: App, change: Partial<Registration>): App =>
     ? state
     : { ...state, registration: { ...state.registration, ...change } }
 
+const identified = (state: App): App =>
+  registered(state, isGone(state) ? {} : { identity: (state.registration?.identity ?? 0) + 1 })
+
 /** Later than when it was made, however soon that was: what was never used has the same times. */
 const usedAt = (time: number, created: number): number => Math.max(time, created + 1)
 
@@ -310,7 +318,7 @@ const oneSecret: Upcaster = (_, secret) => ({
 /** What people sign in to: an OIDC application, an API, a SAML service provider. */
 export const app = aggregate<AppEvent, App>({
   stream: "app",
-  revision: 3,
+  revision: 4,
   upcasters: {
     "project.application.config.oidc.secret.changed": [oneSecret],
     "project.application.config.api.secret.changed": [oneSecret],
@@ -326,16 +334,18 @@ export const app = aggregate<AppEvent, App>({
       secrets: [],
       keys: {},
     }),
-    "project.application.changed": (state, { data }) => there(state, { name: data.name }),
+    "project.application.changed": (state, { data }) =>
+      identified(there(state, { name: data.name })),
     "project.application.deactivated": (state) => there(state, { status: "inactive" }),
     "project.application.reactivated": (state) => there(state, { status: "active" }),
     "project.application.removed": () => ({ status: "removed" }),
     "project.application.registered": (state, { data: { jwks }, private: secret, time }) => {
       if (isGone(state)) return state
       const hash = secret?.hashedToken ?? null
-      return { ...state, registration: { hash, created: time, used: time, jwks } }
+      return { ...state, registration: { hash, created: time, used: time, jwks, identity: 0 } }
     },
-    "project.application.registration.changed": (state, { data }) => registered(state, data),
+    "project.application.registration.changed": (state, { data }) =>
+      identified(registered(state, data)),
     "project.application.used": (state, { time }) => {
       const created = isGone(state) ? undefined : state.registration?.created
       return created === undefined ? state : registered(state, { used: usedAt(time, created) })
@@ -345,12 +355,14 @@ export const app = aggregate<AppEvent, App>({
     "project.application.config.oidc.changed": (state, { data }) => {
       if (isGone(state) || state.kind !== "oidc") return state
       const oidc = withoutInherited({ ...state.oidc, ...data })
-      return { ...state, oidc, secrets: hasSecret(oidc.authMethod) ? state.secrets : [] }
+      const changed = { ...state, oidc, secrets: hasSecret(oidc.authMethod) ? state.secrets : [] }
+      return oidc.authMethod === state.oidc.authMethod ? changed : identified(changed)
     },
-    "project.application.config.oidc.secret.changed": secretChanged,
+    "project.application.config.oidc.secret.changed": (state, event) =>
+      identified(secretChanged(state, event)),
     "project.application.config.oidc.secret.removed": secretRemoved,
-    "project.application.oidc.key.added": keyAdded,
-    "project.application.oidc.key.removed": keyRemoved,
+    "project.application.oidc.key.added": (state, event) => identified(keyAdded(state, event)),
+    "project.application.oidc.key.removed": (state, event) => identified(keyRemoved(state, event)),
     "project.application.config.api.added": (state, { data: { clientId, ...api } }) =>
       isGone(state) ? state : { ...state, kind: "api", clientId, api },
     "project.application.config.api.changed": (state, { data }) => {

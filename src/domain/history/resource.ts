@@ -27,7 +27,7 @@ const timed = ["*.version", "*.created", "*.changed", "*.authors"]
 
 const shown: Readonly<Record<string, Shown>> = {
   action: { hidden: ["orgId", "authors"] },
-  app: { hidden: ["kind", "registration.used"] },
+  app: { hidden: ["kind", "registration.used", "registration.identity"] },
   customtext: { personal: ["texts"], hidden: ["authors"] },
   execution: { hidden: ["author"] },
   flow: { hidden: ["authors"] },

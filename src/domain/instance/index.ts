@@ -57,7 +57,13 @@ export {
   ownersOf,
 } from "./model.ts"
 export { domainOf } from "./name.ts"
-export type { ClientRegistration, KeyRotation, OidcSettings, SecuritySettings } from "./setting.ts"
+export {
+  type ClientRegistration,
+  consentLifetimeOf,
+  type KeyRotation,
+  type OidcSettings,
+  type SecuritySettings,
+} from "./setting.ts"
 export {
   addOidcSettings,
   changeOidcSettings,

@@ -1,7 +1,12 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Decision, Draft } from "../../store/index.ts"
 import { type InstanceEvent, instance } from "./model.ts"
-import type { ClientRegistration, OidcSettings, SecuritySettings } from "./setting.ts"
+import {
+  type ClientRegistration,
+  isRegistrationOff,
+  type OidcSettings,
+  type SecuritySettings,
+} from "./setting.ts"
 
 type Input = {
   readonly settings: Partial<OidcSettings>
@@ -122,8 +127,9 @@ function checkRegistration(cx: Decision, before: ClientRegistration, input: Inpu
   if (!Number.isInteger(count) || count < 1 || count > applicationsMax) {
     throw refusedError(`client_registration.applications_max must be 1 to ${applicationsMax}`)
   }
-  const isOff = wanted.mode === "off" && wanted.metadataDocuments !== true
-  if (isOff || input.isRegistrable?.(cx, wanted.projectId)) return
+  const { consentLifetimeSeconds: consent = 0 } = wanted
+  checkSeconds("client_registration.consent_lifetime", consent, 0, 365 * day)
+  if (isRegistrationOff(wanted) || input.isRegistrable?.(cx, wanted.projectId)) return
   throw new Fault(
     "failed_precondition",
     "instance.registration_project_missing",

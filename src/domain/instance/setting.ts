@@ -41,6 +41,8 @@ export type ClientRegistration = {
   readonly applicationsMax: number
   /** Whether an application may be the address of its own description; absent is no. */
   readonly metadataDocuments?: boolean
+  /** How long consents are remembered; 0 is not at all. See `consentLifetimeOf` where absent. */
+  readonly consentLifetimeSeconds?: number
 }
 
 /** What an instance allows that others could misuse. */
@@ -72,6 +74,17 @@ export const standardOidc: OidcSettings = {
     applicationsMax: 1000,
   },
 }
+
+/** Whether no application can come in that nobody here has entered. */
+export const isRegistrationOff = ({ mode, metadataDocuments }: ClientRegistration): boolean =>
+  mode === "off" && metadataDocuments !== true
+
+/**
+ * How long consents are remembered, in seconds. Where applications could register themselves before
+ * there was a setting, users are asked each time as they were then.
+ */
+export const consentLifetimeOf = (registration: ClientRegistration): number =>
+  registration.consentLifetimeSeconds ?? (isRegistrationOff(registration) ? 30 * day : 0)
 
 /** Seconds, for new instances: some validators refuse ID tokens that are valid for over 5 h. */
 export const newIdTokenLifetime = hour

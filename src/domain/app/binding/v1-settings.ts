@@ -13,6 +13,7 @@ import {
   addOidcSettings,
   type ClientRegistration,
   changeOidcSettings,
+  consentLifetimeOf,
   findInstance,
   instance,
   type OidcSettings,
@@ -97,6 +98,7 @@ function registrationOf(
     lifetimeSeconds: secondsOf(given.lifetime) ?? before.lifetimeSeconds,
     applicationsMax: given.applicationsMax ?? before.applicationsMax,
     metadataDocuments: given.metadataDocuments ?? before.metadataDocuments ?? false,
+    consentLifetimeSeconds: secondsOf(given.consentLifetime) ?? consentLifetimeOf(before),
   }
 }
 
@@ -133,6 +135,7 @@ function shownOidc(oidc: OidcSettings) {
       lifetime: durationOf(oidc.registration.lifetimeSeconds),
       applicationsMax: oidc.registration.applicationsMax,
       metadataDocuments: oidc.registration.metadataDocuments ?? false,
+      consentLifetime: durationOf(consentLifetimeOf(oidc.registration)),
     },
   }
 }

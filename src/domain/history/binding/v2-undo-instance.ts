@@ -7,6 +7,7 @@ import { ClientRegistrationMode } from "../../../gen/core/settings/v1/settings_p
 import { SettingsService } from "../../../gen/core/settings/v2/settings_service_pb.ts"
 import { type FeatureKey, type Features, features } from "../../feature/index.ts"
 import {
+  consentLifetimeOf,
   type Instance,
   type InstanceEvent,
   instance,
@@ -65,6 +66,7 @@ function oidcBack({ before, after, now }: PastInstance): Asked {
         lifetime: duration(registration.lifetimeSeconds),
         applicationsMax: registration.applicationsMax,
         metadataDocuments: registration.metadataDocuments ?? false,
+        consentLifetime: duration(consentLifetimeOf(registration)),
       },
     }),
   })

@@ -5,7 +5,12 @@ import {
   isSelfRegistered,
 } from "../domain/app/index.ts"
 import { mayEnter } from "../domain/authorization/index.ts"
-import { authRequest, type Requested, requestLifetimes } from "../domain/grant/index.ts"
+import {
+  authRequest,
+  isConsentRemembered,
+  type Requested,
+  requestLifetimes,
+} from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { isOrgActive } from "../domain/org/index.ts"
 import {
@@ -128,7 +133,8 @@ export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
   const isUnvouched = isSelfRegistered(cx, asked.appId)
   const known = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied, mayRegister }
   const needsPassword = asked.saml?.needsPassword
-  return { ...asked, ...known, needsPassword, barOf, needOf: needs }
+  const isRememberedOf = (userId: string) => isConsentRemembered(cx, asked, userId)
+  return { ...asked, ...known, needsPassword, barOf, needOf: needs, isRememberedOf }
 }
 
 /** Why a person may not use the application that asks; undefined for who may. */

@@ -85,7 +85,7 @@ export async function takeConsent(loginContext: LoginContext, fields: Fields): P
   } else if (answer === "allow" && step.kind === "consent") {
     if (fields.get("session") !== step.sessionId)
       return goTo(hrefOf(loginContext, loginPaths.consent))
-    await cx.store.transact(cx, (tx) => giveConsent(tx, waiting.id, step.sessionId))
+    await cx.store.transact(cx, (tx) => giveConsent(cx, tx, waiting.id, step.sessionId))
   }
   return goTo(afterwards(loginContext))
 }

@@ -11,8 +11,10 @@ export type Wanted = Pick<Requested, "prompts" | "maxAge" | "hintedUser" | "fore
   readonly sessionId: string
   /** The session whose person has allowed the application what it asks for. */
   readonly consent?: string | undefined
-  /** Whether nobody vouches for the application: people are asked each time. */
+  /** Whether nobody vouches for the application: users are asked first. */
   readonly isUnvouched?: boolean
+  /** Whether a user has allowed all this before, and it is remembered; absent for nobody. */
+  readonly isRememberedOf?: (userId: string) => boolean
   /** Whether whoever has no account may make one. */
   readonly mayRegister?: boolean
   /** Whether a password is required of who has one, whatever else they signed in with. */
@@ -92,8 +94,9 @@ function stepWith(wanted: Wanted, session: Present, now: number): Step {
     return { kind: "refuse", why: "not fresh", idpId: missing.idpId }
   if (missing) return { ...missing, userId }
   // Consent is given last, and by exactly who will be signed in.
-  const { prompts, foreign = [], isUnvouched = false } = wanted
-  const asks = prompts.includes("consent") || foreign.length > 0 || isUnvouched
+  const { prompts, foreign = [], isUnvouched = false, isRememberedOf } = wanted
+  const needsConsent = (foreign.length > 0 || isUnvouched) && !isRememberedOf?.(userId)
+  const asks = prompts.includes("consent") || needsConsent
   return { kind: asks && wanted.consent !== sessionId ? "consent" : "done", sessionId }
 }
 

@@ -64,7 +64,7 @@ const unfresh: Readonly<Record<string, string>> = {
   Avatar$: "a picture lets nobody in",
   "^UpdateMyProfile$": "a name to be shown by lets nobody in",
   "^RenamePasskey$": "a name to tell it from others by lets nobody in",
-  "^Revoke|^DeleteSession$|^DisconnectApplication$":
+  "^Revoke|^DeleteSession$|^Disconnect(User)?Application$":
     "ends what lets somebody in, and begins nothing",
   "^HumanMFAInitSkipped$": "puts off what is offered, and nothing that is forced",
 }

@@ -1,4 +1,5 @@
 // Everything that a row of docs/deletion.tsv names, once for each act that is tried on it.
+import { registerApplication } from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
@@ -21,8 +22,10 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  redirectUri,
   type Visited,
 } from "./provider.ts"
+import { letRegister } from "./registering.ts"
 
 const day = 86_400_000
 const offline = "openid offline_access"
@@ -74,6 +77,8 @@ export async function openSubjects() {
       codeIn(await browser.go(authorizePath(client.id, { prompt: "none", scope: "openid" })))
 
     const { answer } = await redeem(owned.client, codeIn(await signIn(owned.client, browser)))
+    const asked = await browser.go(authorizePath(owned.registered.clientId, { scope: "openid" }))
+    await browser.post(asked, { answer: "allow" })
     const opaque = await redeem(owned.opaque, await again(owned.opaque))
     const robot = await askToken(provider, credentials, basicOf(owned.robot.id, owned.robot.secret))
     return {
@@ -121,7 +126,15 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
     client: await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId),
     opaque: await provider.addClient({ tokenType: "bearer" }, projectId),
     keyed: { ...keyed, ...(await addKeyTo(provider, keyed.appId)) },
+    registered: await addRegistered(provider, projectId),
   }
+}
+
+/** An application that registered itself, whose users are remembered once they have allowed it. */
+async function addRegistered(provider: Provider, projectId: string) {
+  await letRegister(provider, { projectId, consentLifetimeSeconds: 30 * 86_400 })
+  const oidc = { authMethod: "none", redirectUris: [redirectUri] } as const
+  return registerApplication(provider.cx(), { name: "Registered", oidc, jwks: [] })
 }
 
 /** An identity provider at which the user has an account; of the instance without `orgId`. */
@@ -156,8 +169,8 @@ type GivenProvider = {
 /** What a client with a key shows to prove itself. */
 export const proofOf = (provider: Provider, { keyed }: Subject) => asserted(provider, keyed)
 
-export const appIdsOf = ({ client, opaque, keyed }: Subject): readonly string[] =>
-  [client, opaque, keyed].map(({ appId }) => appId)
+export const appIdsOf = ({ client, opaque, keyed, registered }: Subject): readonly string[] =>
+  [client, opaque, keyed, registered].map(({ appId }) => appId)
 
 export const isClientIdTaken = ({ store, clock }: Provider, clientId: string): boolean =>
   store.log.holder("i1", instance.clientClaim, clientId, clock.now()) !== undefined

@@ -2,6 +2,7 @@
 import * as app from "../../src/domain/app/index.ts"
 import { publicFile } from "../../src/domain/asset/index.ts"
 import { rolesHeld } from "../../src/domain/authorization/index.ts"
+import { connectedApps } from "../../src/domain/grant/index.ts"
 import { idpById } from "../../src/domain/idp/index.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { memberships } from "../../src/domain/member/index.ts"
@@ -115,6 +116,10 @@ export const things: Readonly<Record<string, Works>> = {
   },
   code: async ({ subjects, subject: { client, code } }) =>
     (await subjects.redeem(client, code)).status === 200,
+  consent: ({ subjects: { provider }, subject: { userId, registered } }) =>
+    connectedApps(provider.cx(), userId).some(
+      ({ appId, consentUntil }) => appId === registered.appId && consentUntil !== undefined,
+    ),
   client_secret: async ({ subjects, subject }) => {
     const { client } = subject
     const fields = await proofOf(subjects.provider, subject)

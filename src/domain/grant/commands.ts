@@ -1,5 +1,6 @@
 import type { Cx, Draft, Transaction } from "../../store/index.ts"
 import { freshTimeOf, noteClient, type Session, soleVoucherOf } from "../session/index.ts"
+import { lastWithdrawal, rememberConsent } from "./consent/remember.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
@@ -74,8 +75,9 @@ export function linkSession(tx: Transaction, id: string, sessionId: string): voi
 }
 
 /** Notes that the person of a session allows what a request asks for. */
-export function giveConsent(tx: Transaction, id: string, sessionId: string): void {
-  openRequest(tx, id)
+export function giveConsent(cx: Cx, tx: Transaction, id: string, sessionId: string): void {
+  const asked = openRequest(tx, id)
+  rememberConsent(cx, tx, asked, sessionId)
   const given: Draft<AuthRequestEvent> = {
     type: "auth_request.consent.given",
     data: { sessionId },
@@ -92,10 +94,13 @@ export function denyConsent(tx: Transaction, id: string): void {
 
 /** Answers a request, once: with a code, or by what a device may fetch from now on. */
 export function answerRequest(tx: Transaction, id: string, sessionId: string): void {
-  const { device, pushed } = openRequest(tx, id)
+  const { device, pushed, appId } = openRequest(tx, id)
   if (pushed) spendPushedRequest(tx, pushed.id)
   if (device) approveDevice(tx, device.id, sessionId)
-  const added: Draft<AuthRequestEvent> = { type: "auth_request.code.added", data: { sessionId } }
+  const added: Draft<AuthRequestEvent> = {
+    type: "auth_request.code.added",
+    data: { sessionId, ...lastWithdrawal(tx, sessionId, appId) },
+  }
   tx.append(authRequest, id, [added])
 }
 

@@ -4,6 +4,9 @@ import { app } from "../app/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { sessionNow } from "../session/index.ts"
 import { endGrant } from "./commands.ts"
+import { applicationConsents, consentsId } from "./consent/model.ts"
+import { consentsNow, withdrawConsent } from "./consent/remember.ts"
+import { consentedApps } from "./consent/view.ts"
 import { type Grant, grant, offlineUntil } from "./model.ts"
 import { outlivesSession } from "./refresh.ts"
 import { applicationUse, pairId } from "./use.ts"
@@ -20,6 +23,8 @@ export type Connected = {
   readonly isOffline: boolean
   readonly since: number
   readonly lastUsed: number
+  /** Until when its user is not asked again for what they have allowed; absent: each time. */
+  readonly consentUntil?: number
 }
 
 /** The applications that can act for a person, the last used first; the console is none of them. */
@@ -30,6 +35,13 @@ export function connectedApps(cx: Cx, userId: string): readonly Connected[] {
     if (!one) continue
     const before = byApp.get(one.appId)
     byApp.set(one.appId, before ? joined(before, one) : one)
+  }
+  for (const appId of consentedApps(cx, userId)) {
+    const one = rememberedBy(cx, userId, appId)
+    if (!one) continue
+    const before = byApp.get(appId)
+    const { consentUntil } = one
+    byApp.set(appId, before ? { ...before, consentUntil } : one)
   }
   return [...byApp.values()].sort((a, b) => b.lastUsed - a.lastUsed)
 }
@@ -47,6 +59,23 @@ function connectedBy(cx: Cx, userId: string, id: string): Connected | undefined 
     ...{ appId, name: on.name, scopes, projects: consented, since: created },
     isOffline: offline !== undefined && isRenewable(cx, userId, given),
     lastUsed: Math.max(created, offline?.renewed ?? 0, used),
+  }
+}
+
+/** What an application can have without asking a user again; undefined where it is nothing. */
+function rememberedBy(cx: Cx, userId: string, appId: string) {
+  const consents = consentsNow(cx, userId, appId)
+  const state = cx.store.state(cx, app, appId)
+  if (consents.length === 0 || !("projectId" in state)) return undefined
+  const used = cx.store.state(cx, applicationUse, pairId(userId, appId)).last
+  const { name } = state
+  return {
+    ...{ appId, name, isOffline: false },
+    scopes: [...new Set(consents.flatMap(({ scopes }) => scopes))],
+    projects: [...new Set(consents.flatMap(({ projects }) => projects))],
+    since: Math.min(...consents.map(({ given }) => given)),
+    lastUsed: Math.max(used, ...consents.map(({ given }) => given)),
+    consentUntil: Math.max(...consents.map(({ expires }) => expires)),
   }
 }
 
@@ -73,21 +102,29 @@ const joined = (a: Connected, b: Connected): Connected => ({
 })
 
 /**
- * Ends all that a person has granted to an application, and answers when. Refuses where it has
- * nothing of theirs; another's answers the same.
+ * Ends all that a person has granted to an application, with its tokens, its codes and what is
+ * remembered of their consent, and answers when. Refuses where it has nothing of theirs; another's
+ * answers the same.
  */
-export async function disconnectApp(cx: Cx, userId: string, appId: string): Promise<number> {
+export async function disconnectApp(
+  cx: Cx,
+  userId: string,
+  appId: string,
+  reason: string,
+): Promise<number> {
   const step = await cx.store.transact(cx, (tx) => {
     const theirs = grantsOf(cx, userId).filter((id) => {
       const given = tx.state(grant, id)
       return given.status === "active" && given.userId === userId && given.appId === appId
     })
-    if (theirs.length === 0) throw missingError()
-    for (const id of theirs) endGrant(tx, id, "withdrawn by the user")
+    const { remembered } = tx.state(applicationConsents, consentsId(userId, appId))
+    if (theirs.length + remembered.length === 0) throw missingError()
+    for (const id of theirs) endGrant(tx, id, reason)
+    withdrawConsent(tx, userId, appId, reason)
     return tx.now
   })
   return step.value
 }
 
 const missingError = () =>
-  new Fault("not_found", "grant.missing", "no such application acts for you; look at your list")
+  new Fault("not_found", "grant.missing", "the application has no access to this account")

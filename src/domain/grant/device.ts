@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
+import { lastWithdrawal } from "./consent/remember.ts"
 
 /** What a device asks for; it waits until a person allows it elsewhere. */
 type Requested = {
@@ -15,9 +16,12 @@ type Requested = {
   readonly jkt?: string
 }
 
+/** `withdrawalId`: as in the answer to a request, see `Withdrawn`. */
+type Approval = { readonly sessionId: string; readonly withdrawalId?: string }
+
 export type DeviceEvent =
   | Event<"device.authorization.added", Requested & { readonly lifetimeSeconds: number }>
-  | Event<"device.authorization.approved", { readonly sessionId: string }>
+  | Event<"device.authorization.approved", Approval>
   | Event<"device.authorization.canceled">
   | Event<"device.authorization.done", { readonly grantId: string }>
 
@@ -28,7 +32,7 @@ export type DeviceAuthorization =
   | (Waiting & { readonly status: "pending" })
   | (Waiting & { readonly status: "denied" })
   | (Waiting & { readonly status: "done" })
-  | (Waiting & { readonly status: "approved"; readonly sessionId: string })
+  | (Waiting & Approval & { readonly status: "approved" })
 
 const absent: DeviceAuthorization = { status: "absent" }
 
@@ -80,17 +84,17 @@ export function addDevice(tx: Transaction, id: string, input: NewDevice): void {
 
 /** A person allows what the device asks for, by the session that they signed in with. */
 export function approveDevice(tx: Transaction, id: string, sessionId: string): void {
-  mustWait(tx, id)
+  const { appId } = waiting(tx, id)
   const approved: Draft<DeviceEvent> = {
     type: "device.authorization.approved",
-    data: { sessionId },
+    data: { sessionId, ...lastWithdrawal(tx, sessionId, appId) },
   }
   tx.append(deviceAuthorization, id, [approved])
 }
 
 /** A person refuses. */
 export function denyDevice(tx: Transaction, id: string): void {
-  mustWait(tx, id)
+  waiting(tx, id)
   const denied: Draft<DeviceEvent> = { type: "device.authorization.canceled", data: {} }
   tx.append(deviceAuthorization, id, [denied])
 }
@@ -105,8 +109,9 @@ export function finishDevice(tx: Transaction, id: string, grantId: string): void
 export const isWaiting = (state: DeviceAuthorization, now: number): boolean =>
   state.status === "pending" && now < state.expires
 
-function mustWait(tx: Transaction, id: string): void {
-  if (isWaiting(tx.state(deviceAuthorization, id), tx.now)) return
+function waiting(tx: Transaction, id: string): Waiting {
+  const state = tx.state(deviceAuthorization, id)
+  if (state.status !== "absent" && isWaiting(state, tx.now)) return state
   throw new Fault(
     "failed_precondition",
     "device.over",

@@ -1,4 +1,6 @@
 import { assertion } from "./assertion.ts"
+import { applicationConsents } from "./consent/model.ts"
+import { consentView } from "./consent/view.ts"
 import { deviceAuthorization } from "./device.ts"
 import { exchange, impersonation } from "./exchange.ts"
 import { issuance } from "./issuance.ts"
@@ -31,6 +33,12 @@ export {
   requestOf,
 } from "./commands.ts"
 export { connectedApps } from "./connected.ts"
+export {
+  isConsentRemembered,
+  isWithdrawn,
+  lastWithdrawal,
+  rememberedSeconds,
+} from "./consent/remember.ts"
 export {
   addDevice,
   approveDevice,
@@ -98,9 +106,10 @@ export const module = {
     impersonation,
     issuance,
     applicationUse,
+    applicationConsents,
     samlSession,
     samlLogout,
   ],
-  views: [grantView, applicationUseView],
+  views: [grantView, applicationUseView, consentView],
   operations: () => import("./api.ts"),
 } as const

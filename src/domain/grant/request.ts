@@ -76,10 +76,16 @@ export type SamlRequested = {
 }
 
 /**
+ * The last withdrawal before the answer, of the user from the application; absent where there was
+ * none. A later one voids the code.
+ */
+type Withdrawn = { readonly withdrawalId?: string }
+
+/**
  * A request that was answered as it came, by a session that the browser had: the code says it all,
  * so nothing is written until the code is used.
  */
-export type AnsweredAtOnce = {
+export type AnsweredAtOnce = Withdrawn & {
   readonly asked: Requested
   readonly sessionId: string
   /** ms UTC. */
@@ -99,7 +105,7 @@ export type AuthRequestEvent =
   | Event<"auth_request.session.linked", { readonly sessionId: string }>
   | Event<"auth_request.consent.given", { readonly sessionId: string }>
   | Event<"auth_request.consent.denied">
-  | Event<"auth_request.code.added", { readonly sessionId: string }>
+  | Event<"auth_request.code.added", { readonly sessionId: string } & Withdrawn>
   | Event<
       "auth_request.code.exchanged",
       {
@@ -136,7 +142,7 @@ export type AuthRequest =
       readonly finished?: FinishedRequest
     }
   | (Open & { readonly status: "open" })
-  | (Open & { readonly status: "answered"; readonly codeAt: number })
+  | (Open & Withdrawn & { readonly status: "answered"; readonly codeAt: number })
   | {
       readonly status: "exchanged"
       readonly created: number
@@ -175,9 +181,7 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
     "auth_request.consent.denied": (state) =>
       state.status === "open" ? { ...state, isDenied: true } : state,
     "auth_request.code.added": (state, { data, time }) =>
-      state.status === "open"
-        ? { ...state, status: "answered", sessionId: data.sessionId, codeAt: time }
-        : state,
+      state.status === "open" ? { ...state, ...data, status: "answered", codeAt: time } : state,
     "auth_request.code.exchanged": (state, { data: { grantId, clientId }, time }) => {
       if (state.status === "answered") {
         return {

@@ -1,5 +1,12 @@
-import { findClient, noteUse } from "../../domain/app/index.ts"
-import { answerRequest, exchangeCode, type Requested } from "../../domain/grant/index.ts"
+import { findClient, isSelfRegistered, noteUse } from "../../domain/app/index.ts"
+import {
+  answerRequest,
+  authRequest,
+  exchangeCode,
+  isConsentRemembered,
+  lastWithdrawal,
+  type Requested,
+} from "../../domain/grant/index.ts"
 import { type Session, usableSession } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { writeCode, writeWholeCode } from "../code.ts"
@@ -29,14 +36,17 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
   if (asked.testedBy !== undefined) throw new Error("a test is answered with a page alone")
   // A pushed request is used up in the step that answers it, so that one is written anyway.
   if (keep && isForCode(asked) && !asked.pushed) {
-    const step = await cx.store.transact(cx, (tx) => usableSession(tx, sessionId) && tx.now)
+    const step = await cx.store.transact(cx, (tx) => {
+      if (!allowedSession(cx, tx, ready)) return undefined
+      return { codeAt: tx.now, ...lastWithdrawal(tx, sessionId, asked.appId) }
+    })
     if (step.value === undefined) return undefined
-    const code = writeWholeCode(cx, id, { asked, sessionId, codeAt: step.value })
+    const code = writeWholeCode(cx, id, { asked, sessionId, ...step.value })
     if (code !== undefined) return { code }
   }
   const lifetime = { accessLifetimeSeconds: lifetimesOf(cx, asked.clientId).access }
   const step = await cx.store.transact(cx, (tx) => {
-    const session = usableSession(tx, sessionId)
+    const session = allowedSession(cx, tx, ready)
     if (!session) return undefined
     keep?.(tx)
     answerRequest(tx, id, sessionId)
@@ -49,6 +59,18 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
   if (!step.value) return undefined
   if (isForCode(asked)) return { code: writeCode(cx, { id }) }
   return tokensOf(cx, ready, step.value)
+}
+
+/**
+ * The session that answers a request, if it is still usable, and its user has not withdrawn meanwhile
+ * the consent that the answer relies on. Who has just allowed the request relies on nothing earlier.
+ */
+function allowedSession(cx: Cx, tx: Transaction, { id, asked, sessionId }: Ready) {
+  const session = usableSession(tx, sessionId)
+  if (!session || !isSelfRegistered(cx, asked.appId)) return session
+  const request = tx.state(authRequest, id)
+  const isAllowed = request.status === "open" && request.consent === sessionId
+  return isAllowed || isConsentRemembered(cx, asked, session.userId) ? session : undefined
 }
 
 /** Whether a request asks for a code, and not for the tokens themselves. */

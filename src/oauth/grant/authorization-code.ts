@@ -5,6 +5,7 @@ import {
   type AuthRequest,
   endGrant,
   exchangeCode,
+  isWithdrawn,
   requestLifetimes,
   requestOf,
 } from "../../domain/grant/index.ts"
@@ -111,6 +112,7 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed | "used bef
   const session = usableSession(tx, request.sessionId)
   if (!session) throw new OAuthError("invalid_grant", "the person has signed out meanwhile")
   const { clientId, appId, scopes, leftOut, audience, foreign, claims } = request.asked
+  if (isWithdrawn(tx, request, appId)) throw wrongCodeError("code.over")
   const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
   const offline = offlineFor({ client, scopes, proof: asked.proof, lifetimes: asked.lifetimes })
   const grantId = exchangeCode(tx, answered, {

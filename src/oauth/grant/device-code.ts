@@ -1,5 +1,10 @@
 import type { OidcApp } from "../../domain/app/index.ts"
-import { addGrant, deviceAuthorization, finishDevice } from "../../domain/grant/index.ts"
+import {
+  addGrant,
+  deviceAuthorization,
+  finishDevice,
+  isWithdrawn,
+} from "../../domain/grant/index.ts"
 import { about, type Cause } from "../../domain/refusal/index.ts"
 import { usableSession } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
@@ -75,6 +80,7 @@ function redeem(cx: Cx, tx: Transaction, asked: Requested): Redeemed {
   const session = usableSession(tx, state.sessionId)
   if (!session) throw new OAuthError("access_denied", "the person has signed out meanwhile")
   const { clientId, appId, scopes, leftOut, audience, foreign, sessionId } = state
+  if (isWithdrawn(tx, state, appId)) throw withdrawnError()
   const narrowed = asked.narrow({ audience, clientId, userId: session.userId })
   const offline = offlineFor({ client, scopes, proof, lifetimes })
   const grantId = addGrant(tx, {
@@ -105,6 +111,9 @@ const waitingError = (cx: Cx, id: string): OAuthError =>
   mustPollSlower(cx, id)
     ? new OAuthError("slow_down", "wait 5 seconds longer between two tries")
     : new OAuthError("authorization_pending", "the person has not decided yet")
+
+const withdrawnError = () =>
+  new OAuthError("access_denied", "the user has withdrawn the access meanwhile")
 
 /** One answer for every code that isn't good: unknown, used or someone else's. */
 const wrongCodeError = (cause: Cause) =>

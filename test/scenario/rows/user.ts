@@ -97,6 +97,33 @@ export const userRows: readonly Row[] = [
     id: "user.missing",
   },
   {
+    call: "activity.v2.ActivityService/ListUserConnectedApplications",
+    body: { userId: "$user" },
+    expect: {},
+  },
+  {
+    call: "activity.v2.ActivityService/ListUserConnectedApplications",
+    name: "of another organisation",
+    as: "stranger",
+    body: { userId: "$user" },
+    code: "not_found",
+    id: "user.missing",
+  },
+  {
+    call: "activity.v2.ActivityService/DisconnectUserApplication",
+    body: { userId: "$user", applicationId: "$app" },
+    code: "not_found",
+    id: "grant.missing",
+  },
+  {
+    call: "activity.v2.ActivityService/DisconnectUserApplication",
+    name: "of another organisation",
+    as: "stranger",
+    body: { userId: "$user", applicationId: "$app" },
+    code: "not_found",
+    id: "user.missing",
+  },
+  {
     call: "activity.v2.ActivityService/ListApplicationUses",
     body: { userId: "$user" },
     expect: { pagination: {} },

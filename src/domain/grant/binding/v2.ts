@@ -16,13 +16,22 @@ import { searchUses, type UseRow, usageOf } from "../use.ts"
 
 export const v2 = share<Cx>()(ActivityService, {
   listApplicationUses: (req, cx) => list(cx, req),
-  listConnectedApplications: (_, cx) => ({
-    connectedApplications: connectedApps(cx, callerOf(cx)).map((each) => toConnected(cx, each)),
-  }),
-  disconnectApplication: async ({ applicationId }, cx) => ({
-    disconnectionDate: at(await disconnectApp(cx, callerOf(cx), applicationId)),
-  }),
+  listConnectedApplications: (_, cx) => connectedTo(cx, callerOf(cx)),
+  listUserConnectedApplications: ({ userId }, cx) => connectedTo(cx, userId),
+  disconnectApplication: ({ applicationId }, cx) => disconnect(cx, callerOf(cx), applicationId),
+  disconnectUserApplication: ({ userId, applicationId }, cx) =>
+    disconnect(cx, userId, applicationId),
 })
+
+const connectedTo = (cx: Cx, userId: string) => ({
+  connectedApplications: connectedApps(cx, userId).map((each) => toConnected(cx, each)),
+})
+
+async function disconnect(cx: Cx, userId: string, appId: string) {
+  const isOwn = cx.caller.kind === "user" && cx.caller.userId === userId
+  const reason = isOwn ? "withdrawn by the user" : "withdrawn by an administrator"
+  return { disconnectionDate: at(await disconnectApp(cx, userId, appId, reason)) }
+}
 
 async function list(cx: Cx, req: ListApplicationUsesRequest) {
   const { userId, applicationId: appId } = req
@@ -67,4 +76,5 @@ const toConnected = (cx: Cx, connected: Connected) => ({
   offline: connected.isOffline,
   connectedSince: at(connected.since),
   lastUsed: at(connected.lastUsed),
+  ...(connected.consentUntil !== undefined && { consentExpiration: at(connected.consentUntil) }),
 })

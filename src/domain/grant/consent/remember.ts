@@ -1,0 +1,145 @@
+import { isLoopback } from "../../../kernel/net/redirect-uri.ts"
+import type { Cx, Decision, Draft, Transaction } from "../../../store/index.ts"
+import { app, isGone } from "../../app/index.ts"
+import { mayEnter } from "../../authorization/index.ts"
+import { vouchesFor } from "../../idp/index.ts"
+import { consentLifetimeOf, requireInstance } from "../../instance/index.ts"
+import { session, soleVoucherOf } from "../../session/index.ts"
+import { readerOf, signInVersion, user } from "../../user/index.ts"
+import type { Requested } from "../request.ts"
+import {
+  applicationConsents,
+  type ConsentEvent,
+  type ConsentScope,
+  consentsId,
+  covers,
+  type RememberedConsent,
+} from "./model.ts"
+
+type Asked = Pick<
+  Requested,
+  "appId" | "redirectUri" | "scopes" | "audience" | "foreign" | "claims" | "testedBy"
+>
+
+/**
+ * RFC 8252 §8.6: any local program can pose as a client on the user's own device, so only a client
+ * that others reach by https is remembered.
+ */
+export function isRememberable(redirectUri: string): boolean {
+  const { protocol, hostname = "" } = URL.parse(redirectUri) ?? {}
+  const host = hostname.replace(/\.$/, "")
+  return (
+    protocol === "https:" && !isLoopback(host) && !otherLoopbacks.some((form) => form.test(host))
+  )
+}
+
+/** RFC 6761 §6.3; 0.0.0.0 and ::, by which systems reach themselves; and IPv4 within IPv6. */
+const otherLoopbacks = [
+  /\.localhost$/,
+  /^0\.0\.0\.0$|^\[::\]$/,
+  /^\[::ffff:(7f[\da-f]{2}:[\da-f]{1,4}|0:0)\]$/,
+]
+
+/**
+ * How long a consent to a request is remembered, in seconds; 0 where the user is asked each time.
+ * What may manage the instance in the user's name is asked each time, and so is a test.
+ */
+export function rememberedSeconds(cx: Cx, asked: Asked): number {
+  const { projectId, oidc } = requireInstance(cx)
+  const { appId, redirectUri, foreign = [], testedBy } = asked
+  if (registrationOf(readerOf(cx), appId) === undefined || testedBy !== undefined) return 0
+  if (!isRememberable(redirectUri) || foreign.includes(projectId)) return 0
+  return consentLifetimeOf(oidc.registration)
+}
+
+/** Part of the step in which the user of a session allows what a request asks for. */
+export function rememberConsent(cx: Cx, tx: Transaction, asked: Asked, sessionId: string): void {
+  const by = tx.state(session, sessionId)
+  const { userId } = by
+  const lifetimeSeconds = rememberedSeconds(cx, asked)
+  const registration = registrationOf(tx, asked.appId)
+  const version = signInVersion(tx, userId)
+  if (lifetimeSeconds === 0 || !registration || version === undefined) return
+  const { appId } = asked
+  const voucher = soleVoucherOf(by)
+  const added: Draft<ConsentEvent> = {
+    type: "application.consent.added",
+    data: {
+      ...{ userId, appId },
+      ...scopeOf(cx, asked, userId),
+      ...{ signInVersion: version, identity: registration.identity, lifetimeSeconds },
+      ...(voucher && { voucher: { idpId: voucher.idpId, idpOrg: voucher.idpOrg } }),
+    },
+  }
+  const id = consentsId(userId, appId)
+  tx.append(applicationConsents, id, [added], tx.owner(user, userId))
+}
+
+/** Whether a user has allowed all that a request asks for, and it is still remembered. */
+export const isConsentRemembered = (cx: Cx, asked: Asked, userId: string): boolean =>
+  rememberedSeconds(cx, asked) > 0 &&
+  consentsNow(cx, userId, asked.appId).some((each) => covers(each, scopeOf(cx, asked, userId)))
+
+/**
+ * What a user allowed an application and what is still valid, the newest last; `expires` is as the
+ * instance limits it now.
+ */
+export function consentsNow(cx: Cx, userId: string, appId: string): readonly RememberedConsent[] {
+  const lifetimeMs = consentLifetimeOf(requireInstance(cx).oidc.registration) * 1000
+  const read = readerOf(cx)
+  const identity = registrationOf(read, appId)?.identity
+  const version = signInVersion(read, userId)
+  const now = cx.clock.now()
+  const { remembered } = cx.store.state(cx, applicationConsents, consentsId(userId, appId))
+  return remembered
+    .filter((each) => each.identity === identity && each.signInVersion === version)
+    .filter(({ voucher }) => voucher === undefined || vouchesFor(cx, userId, voucher))
+    .map((each) => ({ ...each, expires: Math.min(each.expires, each.given + lifetimeMs) }))
+    .filter(({ given, expires }) => given - skewMs < now && now < expires)
+}
+
+/** Nodes may differ by as much; what is from later was given by a clock that was wrong. */
+const skewMs = 60_000
+
+/** The projects of others that a request names to this user; see `consentedAmong` of `oauth`. */
+function scopeOf(cx: Cx, asked: Asked, userId: string): ConsentScope {
+  const { redirectUri, scopes, audience, foreign = [], claims } = asked
+  const projects = foreign.filter((id) => mayEnter(cx, userId, id) === "yes")
+  return { redirectUri, scopes, audience, projects, ...(claims && { claims }) }
+}
+
+function registrationOf(read: Pick<Decision, "state">, appId: string) {
+  const state = read.state(app, appId)
+  return isGone(state) ? undefined : state.registration
+}
+
+/** Withdraws all that a user allowed an application, also by a code that is not used yet. */
+export function withdrawConsent(tx: Transaction, userId: string, appId: string, reason: string) {
+  const removed: Draft<ConsentEvent> = {
+    type: "application.consent.removed",
+    data: { userId, appId, withdrawalId: tx.ids.next(), reason },
+  }
+  const id = consentsId(userId, appId)
+  tx.append(applicationConsents, id, [removed], tx.owner(user, userId))
+}
+
+/** The last withdrawal of the user of a session, as the answer to a request keeps it. */
+export function lastWithdrawal(
+  tx: Pick<Decision, "state">,
+  sessionId: string,
+  appId: string,
+): { readonly withdrawalId?: string } {
+  const { userId } = tx.state(session, sessionId)
+  const { withdrawalId } = tx.state(applicationConsents, consentsId(userId, appId))
+  return withdrawalId === "" ? {} : { withdrawalId }
+}
+
+/** Whether the user of a session has withdrawn since a request was answered. */
+export function isWithdrawn(
+  tx: Pick<Decision, "state">,
+  answered: { readonly sessionId: string; readonly withdrawalId?: string },
+  appId: string,
+): boolean {
+  const { withdrawalId } = lastWithdrawal(tx, answered.sessionId, appId)
+  return withdrawalId !== undefined && withdrawalId !== answered.withdrawalId
+}

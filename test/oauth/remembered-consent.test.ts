@@ -1,0 +1,472 @@
+// What a user allowed a client that registered itself is remembered for a while, and how it ends.
+import { timestampMs } from "@bufbuild/protobuf/wkt"
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import {
+  changeApplication,
+  createApplication,
+  findClient,
+  newSecret,
+  removeApplication,
+} from "../../src/domain/app/index.ts"
+import { replaceSecret } from "../../src/domain/app/secret.ts"
+import { shares } from "../../src/domain/grant/api.ts"
+import { connectedApps } from "../../src/domain/grant/index.ts"
+import { activateOrganization, createOrganization } from "../../src/domain/org/index.ts"
+import { stopOrganization } from "../../src/domain/org-cascade/index.ts"
+import {
+  createPassword,
+  deactivateUser,
+  lockUser,
+  reactivateUser,
+  setPassword,
+  unlockUser,
+} from "../../src/domain/user/index.ts"
+import { ask } from "../support/ask.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  openProvider,
+  password,
+  type Provider,
+  redirectUri,
+  type Visited,
+} from "./provider.ts"
+import { letRegister, managed, sendMetadata } from "./registering.ts"
+
+const day = 86_400_000
+const resource = "https://tools.example.com/mcp"
+const other = "https://other.example.com/mcp"
+
+const described = {
+  client_name: "Desk",
+  redirect_uris: [redirectUri],
+  grant_types: ["authorization_code", "refresh_token"],
+  token_endpoint_auth_method: "none",
+}
+
+let provider: Provider
+let registered: Awaited<ReturnType<typeof sendMetadata>>["answer"]
+let browser: ReturnType<typeof browserOf>
+
+const turnOn = (days = 30) => letRegister(provider, { consentLifetimeSeconds: days * 86_400 })
+const register = async (changes: object = {}) =>
+  (await sendMetadata(provider, { ...described, ...changes })).answer
+
+beforeEach(async () => {
+  provider = await openProvider()
+  await turnOn()
+  registered = await register()
+  browser = browserOf(provider)
+})
+afterEach(() => provider.close())
+
+const path = (changes: Record<string, string> = {}, client = registered) =>
+  authorizePath(String(client.client_id), { scope: "openid email", ...changes })
+const appId = (client = registered) =>
+  findClient(provider.cx(), String(client.client_id))?.appId ?? ""
+
+const isAsked = (at: Visited) => at.path.startsWith("/ui/login/consent")
+const allow = async (changes: Record<string, string> = {}, client = registered) => {
+  const asked = await browser.signIn(path(changes, client))
+  expect(isAsked(asked)).toBe(true)
+  return answerOf(await browser.post(asked, { answer: "allow" }))
+}
+/** What a silent renewal gets, in a frame of the client's page. */
+const silently = async (changes: Record<string, string> = {}, client = registered) => {
+  const headers = { "sec-fetch-dest": "iframe" }
+  const at = await browser.go(path({ prompt: "none", ...changes }, client), { headers })
+  const { code, error } = answerOf(at)
+  return code === undefined ? error : "code"
+}
+
+const addApi = async (uri: string) => {
+  const cx = provider.cx()
+  const config = { kind: "api", api: { authMethod: "basic", resources: [uri] } } as const
+  await createApplication(cx, cx.ids.next(), { projectId: provider.projectId, name: uri, config })
+}
+
+describe("what was allowed a client that registered itself", () => {
+  test("is not asked again: prompt=none gets a code, and so does a sign-in", async () => {
+    expect(await allow()).toHaveProperty("code")
+    expect(await silently()).toBe("code")
+    expect(answerOf(await browser.go(path()))).toHaveProperty("code")
+  })
+
+  test("is asked again with prompt=consent, which remembers it anew", async () => {
+    await allow()
+    provider.clock.advance(2 * day)
+    const asked = await browser.go(path({ prompt: "consent" }))
+    expect(isAsked(asked)).toBe(true)
+    expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
+    expect(connectedApps(provider.cx(), provider.setup.ownerId)).toMatchObject([
+      { consentUntil: provider.clock.now() + 30 * day },
+    ])
+  })
+
+  test("is not remembered where the user refuses", async () => {
+    const asked = await browser.signIn(path())
+    await browser.post(asked, { answer: "cancel" })
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test.each<[string, Record<string, string>, string]>([
+    ["fewer scopes", { scope: "openid" }, "code"],
+    ["more scopes", { scope: "openid email profile" }, "consent_required"],
+    ["another scope", { scope: "openid phone" }, "consent_required"],
+    ["a claim", { claims: '{"userinfo":{"phone_number":null}}' }, "consent_required"],
+    ["a claim in the ID token", { claims: '{"id_token":{"name":null}}' }, "consent_required"],
+    ["offline access", { scope: "openid email offline_access" }, "consent_required"],
+    ["a resource", { resource }, "consent_required"],
+  ])("covers a request for the same or less: %s", async (_, changes, expected) => {
+    await addApi(resource)
+    await allow()
+    expect(await silently(changes)).toBe(expected)
+  })
+
+  test("covers each resource that was allowed, and no other", async () => {
+    await addApi(resource)
+    await addApi(other)
+    await allow({ resource })
+    expect(await silently({ resource })).toBe("code")
+    expect(await silently()).toBe("code")
+    expect(await silently({ resource: other })).toBe("consent_required")
+    const asked = await browser.go(path({ resource: other }))
+    await browser.post(asked, { answer: "allow" })
+    expect(await silently({ resource })).toBe("code")
+    expect(await silently({ resource: other })).toBe("code")
+  })
+
+  test("holds for its redirect URI alone", async () => {
+    const second = "https://app.example.com/second"
+    const client = await register({ redirect_uris: [redirectUri, second] })
+    await allow({}, client)
+    expect(await silently({ redirect_uri: second }, client)).toBe("consent_required")
+    expect(await silently({}, client)).toBe("code")
+  })
+
+  test.each([
+    "http://127.0.0.1:33418/callback",
+    "http://localhost:33418/callback",
+    "com.example.desk:/callback",
+    "https://localhost:8443/callback",
+    "https://desk.localhost/callback",
+    "https://127.0.0.2/callback",
+    "https://[::1]/callback",
+    "https://[::ffff:127.0.0.1]/callback",
+    "https://0.0.0.0/callback",
+  ])("is asked each time where a local program can pose as the client: %s", async (uri) => {
+    const client = await register({ redirect_uris: [uri] })
+    expect(await allow({ redirect_uri: uri }, client)).toHaveProperty("code")
+    expect(await silently({ redirect_uri: uri }, client)).toBe("consent_required")
+    expect(isAsked(await browser.go(path({ redirect_uri: uri }, client)))).toBe(true)
+  })
+
+  test("is asked each time where the client can manage the instance", async () => {
+    const scope = "openid urn:core:iam:org:project:id:core:aud"
+    expect(await allow({ scope })).toHaveProperty("code")
+    expect(await silently({ scope })).toBe("consent_required")
+    expect(await silently({ scope: "openid" })).toBe("consent_required")
+  })
+
+  test("is nobody else's, and no other client's of the same name", async () => {
+    await allow()
+    await provider.addPerson("pat")
+    const twin = await register()
+    expect(await silently({}, twin)).toBe("consent_required")
+    const theirs = browserOf(provider)
+    expect(isAsked(await theirs.signIn(path(), "pat"))).toBe(true)
+  })
+})
+
+describe("the time for which it is remembered", () => {
+  const signInAgain = async () => {
+    browser = browserOf(provider)
+    return browser.signIn(path())
+  }
+
+  test("is that of the setting, from the consent on", async () => {
+    await turnOn(2)
+    await allow()
+    provider.clock.advance(2 * day - 1)
+    expect(await silently()).toBe("code")
+    provider.clock.advance(1)
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test("is 0 where the setting says so, or is from before it existed", async () => {
+    await turnOn(0)
+    await allow()
+    expect(await silently()).toBe("consent_required")
+    await letRegister(provider)
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test("is shortened for earlier consents, and never extended", async () => {
+    await turnOn(3)
+    await allow()
+    await turnOn(30)
+    provider.clock.advance(3 * day)
+    expect(isAsked(await signInAgain())).toBe(true)
+    await allow()
+    await turnOn(1)
+    provider.clock.advance(day)
+    expect(isAsked(await signInAgain())).toBe(true)
+    await turnOn(0)
+    await allow()
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test("does not begin in the future of a clock that was wrong", async () => {
+    provider.clock.advance(365 * day)
+    await allow()
+    expect(await silently()).toBe("code")
+    provider.clock.advance(-365 * day)
+    expect(isAsked(await signInAgain())).toBe(true)
+  })
+})
+
+describe("it ends for good", () => {
+  const put = (changes: object) => {
+    const { path: address, token } = managed(registered)
+    const client_id = registered.client_id
+    const metadata = { ...described, client_id, ...changes }
+    return sendMetadata(provider, metadata, { method: "PUT", path: address, token })
+  }
+  const key = { kty: "EC", crv: "P-256", kid: "k" } as const
+  const keyed = async (kid: string) => {
+    const { publicKey } = await crypto.subtle.generateKey(
+      { name: "ECDSA", namedCurve: "P-256" },
+      true,
+      ["sign"],
+    )
+    const { x = "", y = "" } = await crypto.subtle.exportKey("jwk", publicKey)
+    return { jwks: { keys: [{ ...key, kid, x, y }] } }
+  }
+
+  test("with another name, also once the name is the old one again", async () => {
+    await allow()
+    expect((await put({ client_name: "Bank" })).status).toBe(200)
+    expect(await silently()).toBe("consent_required")
+    await put({})
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test("with another authentication method", async () => {
+    await allow()
+    expect((await put({ token_endpoint_auth_method: "client_secret_post" })).status).toBe(200)
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test("with another key, and not with what is no part of its identity", async () => {
+    const method = { token_endpoint_auth_method: "private_key_jwt" }
+    const first = await keyed("1")
+    registered = await register({ ...method, ...first })
+    await allow()
+    const more = { redirect_uris: [redirectUri, "https://app.example.com/more"] }
+    expect((await put({ ...method, ...first, ...more })).status).toBe(200)
+    expect(await silently()).toBe("code")
+    expect((await put({ ...method, ...(await keyed("2")) })).status).toBe(200)
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test("with another secret, or another name by an administrator", async () => {
+    registered = await register({ token_endpoint_auth_method: "client_secret_basic" })
+    await allow()
+    const cx = provider.cx()
+    await replaceSecret(cx, appId(), newSecret(cx, appId()))
+    expect(await silently()).toBe("consent_required")
+    await browser.post(await browser.go(path()), { answer: "allow" })
+    expect(await silently()).toBe("code")
+    await changeApplication(provider.cx(), appId(), { name: "Bank" })
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test.each([
+    ["locked", lockUser, unlockUser],
+    ["deactivated", deactivateUser, reactivateUser],
+  ])("when its user is %s, also once they are back", async (_, stop, back) => {
+    const other = await provider.addPerson("max")
+    await browser.post(await browser.signIn(path(), "max"), { answer: "allow" })
+    expect(await silently()).toBe("code")
+    await stop(provider.cx(), other)
+    await back(provider.cx(), other)
+    expect(connectedApps(provider.cx(), other)).toEqual([])
+    browser = browserOf(provider)
+    expect(isAsked(await browser.signIn(path(), "max"))).toBe(true)
+  })
+
+  test("when the client is removed and registers again", async () => {
+    await allow()
+    await removeApplication(provider.cx(), appId())
+    expect(connectedApps(provider.cx(), provider.setup.ownerId)).toEqual([])
+    registered = await register()
+    expect(await silently()).toBe("consent_required")
+  })
+
+  test("with a new password, and where the organization of its user is stopped", async () => {
+    const cx = provider.cx()
+    const orgId = cx.ids.next()
+    await createOrganization(cx, orgId, { name: "Other" })
+    const userId = await provider.addPerson("max", orgId)
+    const isAskedAnew = async () => {
+      browser = browserOf(provider)
+      const at = await browser.signIn(path(), "max")
+      if (!isAsked(at)) return false
+      await browser.post(at, { answer: "allow" })
+      return true
+    }
+    expect(await isAskedAnew()).toBe(true)
+    expect(await isAskedAnew()).toBe(false)
+    const secret = await createPassword(password, { names: ["max"] })
+    await setPassword(provider.cx(), userId, secret)
+    expect(await isAskedAnew()).toBe(true)
+    expect(await isAskedAnew()).toBe(false)
+    await stopOrganization(provider.cx(), orgId)
+    await activateOrganization(provider.cx(), orgId)
+    expect(await isAskedAnew()).toBe(true)
+  })
+})
+
+describe("removing the access of a client", () => {
+  const asked = (name: string, request: object, userId = provider.setup.ownerId) => {
+    const { orgId } = provider.setup
+    const caller = { kind: "user", userId, orgId, clientId: "c" } as const
+    return ask(shares, name, provider.cx({ caller }), request)
+  }
+  const disconnect = (userId?: string) =>
+    asked("disconnectApplication", { applicationId: appId() }, userId)
+  const redeem = (code = "") =>
+    askToken(provider, codeFields(code, { client_id: String(registered.client_id) }))
+
+  test("shows how long it is remembered, and asks again once it is removed", async () => {
+    await allow()
+    const { connectedApplications } = await asked("listConnectedApplications", {})
+    expect(connectedApplications).toMatchObject([
+      { applicationId: appId(), applicationName: "Desk", scopes: ["openid", "email"] },
+    ])
+    const [{ consentExpiration }] = connectedApplications
+    expect(timestampMs(consentExpiration)).toBe(provider.clock.now() + 30 * day)
+    await disconnect()
+    expect(await asked("listConnectedApplications", {})).toMatchObject({
+      connectedApplications: [],
+    })
+    // Nobody here lets it in any more, so its errors go nowhere by themselves.
+    expect((await browser.go(path({ prompt: "none" }))).page).toContain("Desk is not known here")
+    expect(await silently()).toBe("consent_required")
+    await expect(disconnect()).rejects.toMatchObject({ id: "grant.missing" })
+  })
+
+  test("ends its tokens, its refresh token and what they were exchanged for", async () => {
+    const scope = "openid email offline_access"
+    const { answer } = await redeem((await allow({ scope })).code)
+    const userinfo = async () => {
+      const headers = { authorization: `Bearer ${answer.access_token}` }
+      return (await provider.send("/oidc/v1/userinfo", { headers })).status
+    }
+    expect(await userinfo()).toBe(200)
+    await disconnect()
+    expect(await userinfo()).toBe(401)
+    const renewed = await askToken(provider, {
+      ...{ grant_type: "refresh_token", refresh_token: String(answer.refresh_token) },
+      client_id: String(registered.client_id),
+    })
+    expect(renewed.answer.error).toBe("invalid_grant")
+  })
+
+  test.each([
+    ["that the user has just allowed", () => allow().then(({ code }) => code)],
+    [
+      "of a silent renewal, which is kept nowhere",
+      async () => {
+        await allow()
+        const headers = { "sec-fetch-dest": "iframe" }
+        return answerOf(await browser.go(path({ prompt: "none" }), { headers })).code
+      },
+    ],
+  ])("voids a code %s and that is not redeemed yet", async (_, issued) => {
+    const code = await issued()
+    await disconnect()
+    expect((await redeem(code)).answer).toMatchObject({ error: "invalid_grant" })
+    expect(connectedApps(provider.cx(), provider.setup.ownerId)).toEqual([])
+    // A later consent counts, whatever the clock says meanwhile.
+    provider.clock.advance(-1000)
+    const again = await browser.post(await browser.go(path()), { answer: "allow" })
+    expect((await redeem(answerOf(again).code)).status).toBe(200)
+  })
+
+  test("voids what a device was allowed and has not fetched yet", async () => {
+    const device = await provider.addClient({ grantTypes: ["device_code", "authorization_code"] })
+    const basic = `${device.id}:${device.secret}`
+    const headers = { authorization: `Basic ${Buffer.from(basic).toString("base64")}` }
+    const begin = async () => {
+      const body = new URLSearchParams({ scope: "openid" })
+      const init = { method: "POST", headers, body }
+      return (await provider.send("/oauth/v2/device_authorization", init)).json()
+    }
+    const allowed = async () => {
+      const { user_code, device_code } = await begin()
+      const entered = await browser.go(`/device?user_code=${user_code}`)
+      const asking = await browser.post(entered, { userCode: user_code })
+      const at = isAsked(asking) ? asking : await browser.signIn(asking.path)
+      await browser.post(at, { answer: "allow" })
+      return device_code
+    }
+    const fetchTokens = async (device_code: string) => {
+      const grant_type = "urn:ietf:params:oauth:grant-type:device_code"
+      return askToken(provider, { grant_type, device_code }, basic)
+    }
+    expect((await fetchTokens(await allowed())).status).toBe(200)
+    const waiting = await allowed()
+    await asked("disconnectApplication", { applicationId: device.appId })
+    expect((await fetchTokens(waiting)).answer).toMatchObject({ error: "access_denied" })
+    expect((await fetchTokens(await allowed())).status).toBe(200)
+  })
+
+  test("wins over a renewal that was checked a moment before", async () => {
+    await allow()
+    const spy = vi.spyOn(provider.store, "transact").mockImplementationOnce(async (cx, decide) => {
+      await disconnect()
+      return provider.store.transact(cx, decide)
+    })
+    const headers = { cookie: browser.cookie(), "sec-fetch-dest": "iframe" }
+    const at = await provider.send(path({ prompt: "none" }), { headers })
+    expect(spy).toHaveBeenCalled()
+    expect(at.headers.get("location") ?? "").not.toContain("code=")
+    expect(connectedApps(provider.cx(), provider.setup.ownerId)).toEqual([])
+  })
+
+  test("is up to the user, and to an administrator of the user", async () => {
+    const pat = await provider.addPerson("pat")
+    await browser.post(await browser.signIn(path(), "pat"), { answer: "allow" })
+    await expect(disconnect()).rejects.toMatchObject({ id: "grant.missing" })
+    const listed = await asked("listUserConnectedApplications", { userId: pat })
+    expect(listed.connectedApplications).toMatchObject([{ applicationId: appId() }])
+    await asked("disconnectUserApplication", { userId: pat, applicationId: appId() })
+    expect(await silently()).toBe("consent_required")
+    expect(
+      (await asked("listUserConnectedApplications", { userId: pat })).connectedApplications,
+    ).toEqual([])
+    const reasons = (await provider.store.log.read(0, 100_000)).flatMap(({ type, data }) =>
+      type === "application.consent.removed" ? [Reflect.get(data ?? {}, "reason")] : [],
+    )
+    expect(reasons).toEqual(["withdrawn by an administrator"])
+  })
+
+  test("counts for both of two consents that are given at once", async () => {
+    const first = await browser.signIn(path())
+    const second = await browser.go(path({ scope: "openid phone" }))
+    const answers = await Promise.all(
+      [first, second].map((at) => browser.post(at, { answer: "allow" })),
+    )
+    expect(answers.map((at) => "code" in answerOf(at))).toEqual([true, true])
+    expect(await silently()).toBe("code")
+    expect(await silently({ scope: "openid phone" })).toBe("code")
+    expect(await silently({ scope: "openid email phone" })).toBe("consent_required")
+    await disconnect()
+    expect(await silently()).toBe("consent_required")
+    expect(await silently({ scope: "openid phone" })).toBe("consent_required")
+  })
+})

@@ -29,8 +29,8 @@ import {
   browserOf,
   codeFields,
   openProvider,
-  password,
   type Provider,
+  password,
   redirectUri,
   type Visited,
 } from "./provider.ts"

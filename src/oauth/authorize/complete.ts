@@ -62,8 +62,8 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
 }
 
 /**
- * The session that answers a request, if it is still usable, and its user has not withdrawn meanwhile
- * the consent that the answer relies on. Who has just allowed the request relies on nothing earlier.
+ * The session that answers a request, if it is still usable and its user has not withdrawn the
+ * consent that the answer relies on. A consent to this very request is kept with the request.
  */
 function allowedSession(cx: Cx, tx: Transaction, { id, asked, sessionId }: Ready) {
   const session = usableSession(tx, sessionId)

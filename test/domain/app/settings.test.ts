@@ -189,7 +189,38 @@ test("applications register themselves in a project that is there, or not at all
   })
   await turn({ applicationsMax: 6 })
   expect((await get()).clientRegistration).toMatchObject({ mode: 1, metadataDocuments: true })
-  for (const wrong of [{ applicationsMax: 0 }, { lifetime: duration(60) }, { mode: 9 }]) {
+  for (const wrong of [
+    ...[{ applicationsMax: 0 }, { lifetime: duration(60) }, { mode: 9 }],
+    ...[{ consentLifetime: duration(366 * day) }, { consentLifetime: duration(-1) }],
+  ]) {
     await expect(turn(wrong)).rejects.toMatchObject({ code: "invalid_argument" })
   }
+})
+
+test("consents are remembered where registration is turned on now", async () => {
+  const cx = world.cx()
+  const added = { type: "project.added", data: { name: "Tools" } } as const
+  await cx.store.transact(cx, (tx) => tx.append(project, "p1", [added], "o1"))
+  const turn = (clientRegistration: object) => update({ ...lifetimes(), clientRegistration })
+  const remembered = async () => (await get()).clientRegistration.consentLifetime
+  expect(await remembered()).toEqual(duration(30 * day))
+  await turn({ mode: 3, projectId: "p1" })
+  expect(await remembered()).toEqual(duration(30 * day))
+  await turn({ consentLifetime: duration(0) })
+  await turn({ applicationsMax: 5 })
+  expect(await remembered()).toEqual(duration(0))
+  // As an earlier version stored it: there was no setting, and users were asked each time.
+  const on = { mode: "open", projectId: "p1" } as const
+  const earlier = { ...on, lifetimeSeconds: day, applicationsMax: 5 }
+  await cx.store.transact(cx, (tx) =>
+    tx.append(instances.instance, tx.instance, [
+      { type: "instance.oidc.settings.changed", data: { registration: earlier } },
+    ]),
+  )
+  expect(await remembered()).toEqual(duration(0))
+  await turn({ applicationsMax: 7 })
+  expect(await remembered()).toEqual(duration(0))
+  await turn({ mode: 1 })
+  await turn({ mode: 3, consentLifetime: duration(7 * day) })
+  expect(await remembered()).toEqual(duration(7 * day))
 })

@@ -26,6 +26,7 @@ export function Applications() {
 
 function Application({ application }: { readonly application: ConnectedApplication }) {
   const { applicationId, applicationName, connectedSince, lastUsed } = application
+  const { consentExpiration } = application
   return (
     <li>
       <div className="way-text">
@@ -40,6 +41,12 @@ function Application({ application }: { readonly application: ConnectedApplicati
         <p className="quiet small">
           {t("account.apps.since")} <Time at={connectedSince} /> · {t("account.apps.used")}{" "}
           <Time at={lastUsed} />
+          {consentExpiration && (
+            <>
+              {" "}
+              · {t("account.apps.consent")} <Time at={consentExpiration} />
+            </>
+          )}
         </p>
       </div>
       <ConfirmButton

@@ -29,6 +29,7 @@ export function Registration({ settings }: OidcSettingsPart) {
   const registration = settings.clientRegistration
   const mode = modeOf(registration)
   const { lifetime, applicationsMax = 0, metadataDocuments = false } = registration ?? {}
+  const { consentLifetime } = registration ?? {}
   const isOff = mode === "off" && !metadataDocuments
   const name = projects.find(({ value }) => value === registration?.projectId)?.label
   return (
@@ -44,6 +45,7 @@ export function Registration({ settings }: OidcSettingsPart) {
               [t("registration.project"), name ?? registration?.projectId],
               [t("registration.lifetime"), lifetime && durationText(lifetime)],
               [t("registration.max"), String(applicationsMax)],
+              [t("registration.consent"), consentLifetime && durationText(consentLifetime)],
               [
                 t("registration.documents"),
                 t(`registration.documents_${metadataDocuments ? "yes" : "no"}`),
@@ -80,15 +82,18 @@ const registrationForm = (settings: OIDCSettings, projects: Projects) => {
       mode: modeOf(registration),
       projectId: registration?.projectId ?? "",
       lifetime: amountOf(registration?.lifetime),
+      consent: amountOf(registration?.consentLifetime),
       most: String(registration?.applicationsMax ?? ""),
       documents: registration?.metadataDocuments ?? false,
     },
     disabled: (draft) => isOn(draft) && draft.projectId === "",
     save: (draft) => {
       const lifetime = durationOf(draft.lifetime)
+      const consentLifetime = durationOf(draft.consent)
       const clientRegistration = {
         ...{ mode: numberOf[draft.mode], projectId: draft.projectId },
         ...(lifetime && { lifetime }),
+        ...(consentLifetime && { consentLifetime }),
         applicationsMax: Number(draft.most),
         metadataDocuments: draft.documents,
       }
@@ -114,6 +119,7 @@ const registrationForm = (settings: OIDCSettings, projects: Projects) => {
               ...{ type: "number", min: 1, max: 100_000, required: true },
             })}
           </div>
+          {duration("consent", t("registration.consent"), { hint: t("registration.consent_hint") })}
         </Fragment>
       ),
     ],

@@ -4,8 +4,8 @@ import type { UserEvent } from "../../user/index.ts"
 import type { ConsentEvent } from "./model.ts"
 
 const insert = statement(
-  `INSERT INTO user_app_consents (instance, id, user_id, app) VALUES ($instance, $id, $userId, $appId)
-   ON CONFLICT DO NOTHING`,
+  `INSERT INTO user_app_consents (instance, id, user_id, app)
+   VALUES ($instance, $id, $userId, $appId) ON CONFLICT DO NOTHING`,
 )
 const remove = statement("DELETE FROM user_app_consents WHERE instance = $instance AND id = $id")
 const removeApp = statement(

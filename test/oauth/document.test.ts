@@ -221,6 +221,42 @@ describe("a document", () => {
     expect(await isAsking(open({ redirect_uri: moved }))).toEqual([303, true])
   })
 
+  test("is allowed anew once its name, key or method is another, and else remembered", async () => {
+    const consentLifetimeSeconds = 30 * 86_400
+    await letRegister(provider, { mode: "off", metadataDocuments: true, consentLifetimeSeconds })
+    const browser = browserOf({ send })
+    await browser.post(await browser.signIn(authorizePath(url)), { answer: "allow" })
+    const isRemembered = async () => {
+      provider.clock.advance(3_600_000)
+      const before = asked.length
+      const at = await browser.go(authorizePath(url))
+      expect(asked).toHaveLength(before + 1)
+      if (at.path.startsWith(redirectUri)) return true
+      await browser.post(at, { answer: "allow" })
+      return false
+    }
+    expect(await isRemembered()).toBe(true)
+    const more = { ...described, redirect_uris: [redirectUri, "https://tool.example/more"] }
+    says({ ...more, logo_uri: "https://tool.example/logo.png" })
+    expect(await isRemembered()).toBe(true)
+    says({ ...more, client_name: "Bank" })
+    expect(await isRemembered()).toBe(false)
+    expect(await isRemembered()).toBe(true)
+    const { publicKey } = await generateKeyPair("ES256")
+    const keys = [{ ...(await exportJWK(publicKey)), kid: "k", alg: "ES256" }]
+    const named = { ...more, client_name: "Bank", jwks: { keys } }
+    says(named)
+    expect(await isRemembered()).toBe(false)
+    says({ ...named, token_endpoint_auth_method: "private_key_jwt" })
+    expect(await isRemembered()).toBe(false)
+    expect(await isRemembered()).toBe(true)
+    reply = () => ({ status: 410, body: "" })
+    provider.clock.advance(3_600_000)
+    expect((await browser.go(authorizePath(url))).response.status).toBe(400)
+    says({ ...named, token_endpoint_auth_method: "private_key_jwt" })
+    expect((await browser.go(authorizePath(url))).path.startsWith(redirectUri)).toBe(true)
+  })
+
   test("that is gone lets nobody in any more", async () => {
     await open()
     reply = () => ({ status: 410, body: "" })

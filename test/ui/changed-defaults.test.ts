@@ -103,6 +103,14 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/saml/context.test.ts",
     "is what node-saml asks for by default, and believes a passkey",
   ],
+  "The consent to a client that": [
+    "test/domain/app/settings.test.ts",
+    "consents are remembered where registration is turned on now",
+  ],
+  "An authorization code, or a device": [
+    "test/oauth/remembered-consent.test.ts",
+    "voids a code %s and that is not redeemed yet",
+  ],
   "A pushed authorization": ["test/oauth/par.test.ts", "can be opened again until it is answered"],
   "`prompt=create` while": [
     "test/login/register.test.ts",

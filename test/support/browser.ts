@@ -3,8 +3,8 @@ import { needs } from "./prerequisite.ts"
 import { lookQuickly } from "./quick-look.ts"
 import { until } from "./wait.ts"
 
-/** Headless Chromium with nothing of its own going out to the network. */
-export async function openBrowser(): Promise<Browser> {
+/** Headless Chromium with nothing of its own going out to the network; `hosts` are this machine. */
+export async function openBrowser(hosts?: string): Promise<Browser> {
   const executablePath = needs("chromium")
   if (!executablePath) throw new Error("no chromium on this machine")
   const browser = await chromium.launch({
@@ -12,6 +12,7 @@ export async function openBrowser(): Promise<Browser> {
     args: [
       ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
       ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+      ...(hosts === undefined ? [] : [`--host-resolver-rules=MAP ${hosts} 127.0.0.1`]),
     ],
   })
   browser.on("context", (context) =>

@@ -1,5 +1,5 @@
 import { mayEnter } from "../domain/authorization/index.ts"
-import { denyConsent, giveConsent } from "../domain/grant/index.ts"
+import { denyConsent, giveConsent, rememberedSeconds } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { org } from "../domain/org/index.ts"
 import { project } from "../domain/project/index.ts"
@@ -44,12 +44,19 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
   const asked = {
     ...{ session: step.sessionId, application, userCode: device?.userCode },
     projects: projectsNamed(cx, userId, foreign),
+    rememberedUntil: rememberedUntil(cx, waiting.asked),
   }
   return show(
     cx,
     (ui, shared) => ui.ConsentPage({ ...shared, ...common, ...asked }),
     optionsOf(loginContext, 200, userId),
   )
+}
+
+/** Until when the answer of now is remembered, ms UTC; undefined where it is not. */
+function rememberedUntil(cx: Cx, asked: Waiting["asked"]): number | undefined {
+  const seconds = rememberedSeconds(cx, asked)
+  return seconds === 0 ? undefined : cx.clock.now() + seconds * 1000
 }
 
 /**

@@ -164,6 +164,7 @@ const applications = ({ base, known, application, account, named }: Ground): Sam
       unvouched: { kind: "web", host: "app.example.org" },
     },
     projects: [{ id: "1", name: named, organization: named }],
+    rememberedUntil: Date.UTC(2026, 0, 31),
   }),
   barred: createElement(login.BarredPage, { ...base, ...known, application: named, bar: "roles" }),
   device: createElement(login.DevicePage, { ...base, form, userCode: named, error: named }),

@@ -20,6 +20,8 @@ export type ConsentPageProps = PageProps & {
   readonly projects: readonly Named[]
   /** The code that a device shows, where it is one that will be connected. */
   readonly userCode?: string | undefined
+  /** Until when the answer is remembered, ms UTC; absent where the user is asked each time. */
+  readonly rememberedUntil?: number | undefined
 }
 
 /** A project, and the organisation that owns it. */
@@ -28,7 +30,7 @@ type Named = { readonly id: string; readonly name: string; readonly organization
 /** Asks before an application gets anything. Posts `session` and `answer`: allow or cancel. */
 export function ConsentPage(props: ConsentPageProps) {
   const { t, language, form, account, session, changeHref, application, projects } = props
-  const { userCode } = props
+  const { userCode, rememberedUntil } = props
   const title = t("consent.title", { application: application.name })
   return (
     <Frame {...props} title={title}>
@@ -45,6 +47,14 @@ export function ConsentPage(props: ConsentPageProps) {
           {t("consent.device")} <code>{userCode}</code>
         </p>
       )}
+      {rememberedUntil !== undefined && (
+        <p className="quiet">
+          {t("consent.remembered", {
+            application: application.name,
+            date: dateIn(language, rememberedUntil),
+          })}
+        </p>
+      )}
       <FlowForm target={form}>
         <input type="hidden" name="session" value={session} />
         <Button kind="primary" type="submit" name="answer" value="allow" wide>
@@ -57,3 +67,6 @@ export function ConsentPage(props: ConsentPageProps) {
     </Frame>
   )
 }
+
+const dateIn = (language: string, ms: number): string =>
+  new Intl.DateTimeFormat(language, { dateStyle: "long", timeZone: "UTC" }).format(ms)

@@ -41,13 +41,12 @@ function Application({ application }: { readonly application: ConnectedApplicati
         <p className="quiet small">
           {t("account.apps.since")} <Time at={connectedSince} /> · {t("account.apps.used")}{" "}
           <Time at={lastUsed} />
-          {consentExpiration && (
-            <>
-              {" "}
-              · {t("account.apps.consent")} <Time at={consentExpiration} />
-            </>
-          )}
         </p>
+        {consentExpiration && (
+          <p className="quiet small">
+            {t("account.apps.consent")} <Time at={consentExpiration} />
+          </p>
+        )}
       </div>
       <ConfirmButton
         needs="own"

@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:http"
-import type { Browser, Page } from "playwright-core"
+import type { Browser, Page, Route } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser } from "../support/browser.ts"
@@ -52,9 +52,19 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     await service?.close()
   })
 
-  async function open(changes: Readonly<Record<string, string>>, javaScriptEnabled: boolean) {
+  /** `script` answers for the scripts of our pages. */
+  async function open(
+    changes: Readonly<Record<string, string>>,
+    javaScriptEnabled: boolean,
+    script?: (route: Route) => Promise<void>,
+  ) {
     const context = await browser.newContext({ javaScriptEnabled })
     const page = await context.newPage()
+    if (script) {
+      await page.route("**/*", (route) =>
+        route.request().resourceType() === "script" ? script(route) : route.continue(),
+      )
+    }
     page.setDefaultTimeout(60_000)
     page.on("console", (message) => {
       if (/content security policy/i.test(message.text())) violations.push(message.text())
@@ -113,6 +123,32 @@ describe.runIf(needs("chromium"))("an application that asks in every way it may"
     await signIn(page)
     await page.getByRole("button", { name: "Continue" }).click()
     expect(await arrived(page)).toMatchObject({ method: "POST", fields: { state: "s" } })
+    await page.context().close()
+  })
+
+  test.each<[string, (route: Route) => Promise<void>]>([
+    ["does not load", (route) => route.abort()],
+    ["fails", (route) => route.fulfill({ contentType: "text/javascript", body: "throw 1" })],
+    ["is blocked by an extension", (route) => route.abort("blockedbyclient")],
+  ])("gets it by a click where the script of the page %s", async (_, answer) => {
+    const page = await open({ response_mode: "form_post" }, true, answer)
+    await signIn(page)
+    const button = page.getByRole("button", { name: "Continue" })
+    await button.waitFor()
+    await page.getByText("You are signed in").waitFor()
+    await button.click()
+    expect(await arrived(page)).toMatchObject({ method: "POST", fields: { state: "s" } })
+    expect(answers.at(-1)?.fields).toHaveProperty("code")
+    await page.context().close()
+  })
+
+  test("gets an error by a click, too, and the page does not call it a sign-in", async () => {
+    const block = (route: Route) => route.abort()
+    const page = await open({ response_mode: "form_post", prompt: "none" }, true, block)
+    await page.getByRole("heading", { name: "Sign-in not completed" }).waitFor()
+    expect(await page.getByText("You are signed in").count()).toBe(0)
+    await page.getByRole("button", { name: "Continue" }).click()
+    expect(await arrived(page)).toMatchObject({ fields: { error: "login_required" } })
     await page.context().close()
   })
 

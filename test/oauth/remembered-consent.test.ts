@@ -1,27 +1,15 @@
 // What a user allowed a client that registered itself is remembered for a while, and how it ends.
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
-import {
-  changeApplication,
-  createApplication,
-  findClient,
-  newSecret,
-  removeApplication,
-} from "../../src/domain/app/index.ts"
+import * as app from "../../src/domain/app/index.ts"
 import { replaceSecret } from "../../src/domain/app/secret.ts"
 import { shares } from "../../src/domain/grant/api.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"
 import { activateOrganization, createOrganization } from "../../src/domain/org/index.ts"
 import { stopOrganization } from "../../src/domain/org-cascade/index.ts"
-import {
-  createPassword,
-  deactivateUser,
-  lockUser,
-  reactivateUser,
-  setPassword,
-  unlockUser,
-} from "../../src/domain/user/index.ts"
+import * as user from "../../src/domain/user/index.ts"
 import { ask } from "../support/ask.ts"
+import { openExchange, typeOf } from "./exchange.ts"
 import {
   answerOf,
   askToken,
@@ -66,7 +54,7 @@ afterEach(() => provider.close())
 const path = (changes: Record<string, string> = {}, client = registered) =>
   authorizePath(String(client.client_id), { scope: "openid email", ...changes })
 const appId = (client = registered) =>
-  findClient(provider.cx(), String(client.client_id))?.appId ?? ""
+  app.findClient(provider.cx(), String(client.client_id))?.appId ?? ""
 
 const isAsked = (at: Visited) => at.path.startsWith("/ui/login/consent")
 const allow = async (changes: Record<string, string> = {}, client = registered) => {
@@ -85,7 +73,11 @@ const silently = async (changes: Record<string, string> = {}, client = registere
 const addApi = async (uri: string) => {
   const cx = provider.cx()
   const config = { kind: "api", api: { authMethod: "basic", resources: [uri] } } as const
-  await createApplication(cx, cx.ids.next(), { projectId: provider.projectId, name: uri, config })
+  await app.createApplication(cx, cx.ids.next(), {
+    projectId: provider.projectId,
+    name: uri,
+    config,
+  })
 }
 
 describe("what was allowed a client that registered itself", () => {
@@ -282,17 +274,17 @@ describe("it ends for good", () => {
     registered = await register({ token_endpoint_auth_method: "client_secret_basic" })
     await allow()
     const cx = provider.cx()
-    await replaceSecret(cx, appId(), newSecret(cx, appId()))
+    await replaceSecret(cx, appId(), app.newSecret(cx, appId()))
     expect(await silently()).toBe("consent_required")
     await browser.post(await browser.go(path()), { answer: "allow" })
     expect(await silently()).toBe("code")
-    await changeApplication(provider.cx(), appId(), { name: "Bank" })
+    await app.changeApplication(provider.cx(), appId(), { name: "Bank" })
     expect(await silently()).toBe("consent_required")
   })
 
   test.each([
-    ["locked", lockUser, unlockUser],
-    ["deactivated", deactivateUser, reactivateUser],
+    ["locked", user.lockUser, user.unlockUser],
+    ["deactivated", user.deactivateUser, user.reactivateUser],
   ])("when its user is %s, also once they are back", async (_, stop, back) => {
     const other = await provider.addPerson("max")
     await browser.post(await browser.signIn(path(), "max"), { answer: "allow" })
@@ -306,7 +298,7 @@ describe("it ends for good", () => {
 
   test("when the client is removed and registers again", async () => {
     await allow()
-    await removeApplication(provider.cx(), appId())
+    await app.removeApplication(provider.cx(), appId())
     expect(connectedApps(provider.cx(), provider.setup.ownerId)).toEqual([])
     registered = await register()
     expect(await silently()).toBe("consent_required")
@@ -326,8 +318,8 @@ describe("it ends for good", () => {
     }
     expect(await isAskedAnew()).toBe(true)
     expect(await isAskedAnew()).toBe(false)
-    const secret = await createPassword(password, { names: ["max"] })
-    await setPassword(provider.cx(), userId, secret)
+    const secret = await user.createPassword(password, { names: ["max"] })
+    await user.setPassword(provider.cx(), userId, secret)
     expect(await isAskedAnew()).toBe(true)
     expect(await isAskedAnew()).toBe(false)
     await stopOrganization(provider.cx(), orgId)
@@ -401,6 +393,35 @@ describe("removing the access of a client", () => {
     provider.clock.advance(-1000)
     const again = await browser.post(await browser.go(path()), { answer: "allow" })
     expect((await redeem(answerOf(again).code)).status).toBe(200)
+  })
+
+  test("ends what its ID token is exchanged for, though the sign-in goes on", async () => {
+    const opened = await openExchange()
+    const ofIdToken = { subject_token_type: typeOf("id_token") }
+    const { id } = await opened.signIn()
+    const { access_token } = await opened.exchanged(id, ofIdToken)
+    expect(await opened.statusOf(access_token)).toBe(200)
+    opened.provider.clock.advance(1000)
+    const { ownerId: userId, orgId } = opened.provider.setup
+    const cx = opened.provider.cx({ caller: { kind: "user", userId, orgId, clientId: "c" } })
+    await ask(shares, "disconnectApplication", cx, { applicationId: opened.web.appId })
+    expect(await opened.statusOf(access_token)).toBe(401)
+    await opened.refused(id, ofIdToken)
+    opened.provider.clock.advance(1000)
+    await opened.exchanged((await opened.signIn()).id, ofIdToken)
+    await opened.provider.close()
+  })
+
+  test("is not what a client does that revokes its refresh token, nor a sign-out", async () => {
+    const scope = "openid email offline_access"
+    const { answer } = await redeem((await allow({ scope })).code)
+    const token = String(answer.refresh_token)
+    const body = new URLSearchParams({ token, client_id: String(registered.client_id) })
+    expect((await provider.send("/oauth/v2/revoke", { method: "POST", body })).status).toBe(200)
+    expect(await silently({ scope })).toBe("code")
+    browser = browserOf(provider)
+    expect(await silently({ scope })).toBe("login_required")
+    expect(answerOf(await browser.signIn(path({ scope })))).toHaveProperty("code")
   })
 
   test("voids what a device was allowed and has not fetched yet", async () => {

@@ -38,6 +38,7 @@ export {
   isWithdrawn,
   lastWithdrawal,
   rememberedSeconds,
+  withdrawnAt,
 } from "./consent/remember.ts"
 export {
   addDevice,

@@ -1,4 +1,5 @@
 import { findClient } from "../../domain/app/index.ts"
+import { withdrawnAt } from "../../domain/grant/index.ts"
 import { isJwt } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { isActive } from "./active.ts"
@@ -37,13 +38,15 @@ export function subjectTokenIn(cx: Cx, token: string, type: string): SubjectToke
 function identified(cx: Cx, token: string): SubjectToken | TokenEnd {
   const { claims } = readJwt(cx, token, { kind: "id_token" }) ?? {}
   if (!claims) return "token.not_ours"
-  const { sub: userId, azp: clientId, sid, aud, exp } = claims
+  const { sub: userId, azp: clientId, sid, aud, exp, iat } = claims
   if (typeof userId !== "string" || typeof clientId !== "string" || typeof sid !== "string") {
     return "token.not_ours"
   }
   const client = findClient(cx, clientId)
   const grantId = tokenParentOf("session", `${sid}/${client?.appId ?? ""}`)
   if (!isActive(cx, { grantId, userId })) return "token.ended"
+  // It hangs from the sign-in, which goes on when its user takes the access from the client.
+  if (Number(iat) * 1000 <= withdrawnAt(cx, userId, client?.appId ?? "")) return "token.ended"
   const named = Array.isArray(aud) ? aud.map(String) : [String(aud)]
   // The project of a sign-in is named by its access token, and by its id_token only where it says.
   const isAlone = client && named.length === 1 && named[0] === clientId

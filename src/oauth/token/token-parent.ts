@@ -6,6 +6,7 @@ import {
   outlivesSession,
   type Party,
   revocation,
+  withdrawnAt,
 } from "../../domain/grant/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
 import { freshTimeOf, session, sessionNow } from "../../domain/session/index.ts"
@@ -157,11 +158,22 @@ function exchangeUntil(cx: Cx, userId: string, id: string): number {
   const { anchor, actor, expires, tokenIds = [] } = given
   if (actor && !mayActAs(cx, actor.userId, userId)) return 0
   if (tokenIds.some((tokenId) => isRevoked(cx, tokenId))) return 0
+  if (anchor !== undefined && isWithdrawnSince(cx, userId, { id, anchor })) return 0
   return Math.min(
     expires,
     anchor === undefined ? expires : parentUntil(cx, userId, anchor),
     actor ? partyUntil(cx, actor) : expires,
   )
+}
+
+type Exchanged = { readonly id: string; readonly anchor: string }
+
+/** Whether a user has taken the access from the client whose id_token was exchanged. */
+function isWithdrawnSince(cx: Cx, userId: string, { id, anchor }: Exchanged): boolean {
+  const [kind, , ...appId] = anchor.split("/")
+  if (kind !== "session") return false
+  const exchanged = cx.store.receipt(cx, exchange, id)?.created ?? 0
+  return exchanged <= withdrawnAt(cx, userId, appId.join("/"))
 }
 
 /** What a service user came with; a secret ends when it is replaced or removed. */

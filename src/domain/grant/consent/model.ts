@@ -1,4 +1,5 @@
 import { aggregate, type Event } from "../../../store/index.ts"
+import { signedLifetimeMax } from "../../instance/index.ts"
 import type { Voucher } from "../../session/index.ts"
 import type { RequestedClaims } from "../request.ts"
 
@@ -39,8 +40,8 @@ export type ApplicationConsents = {
   readonly remembered: readonly RememberedConsent[]
   /** The last withdrawal; empty before the first. */
   readonly withdrawalId: string
-  /** Until when a code may exist that was issued before it, ms UTC. */
-  readonly withdrawalEnds: number
+  /** When that was, ms UTC; 0 before the first. */
+  readonly withdrawn: number
 }
 
 /** What is compared of a consent and of a request. */
@@ -70,10 +71,11 @@ const hour = 3_600_000
 export const applicationConsents = aggregate<ConsentEvent, ApplicationConsents>({
   stream: "app_consent",
   retention: "transient",
-  // An hour for clocks that are wrong.
-  expires: ({ remembered, withdrawalEnds }) =>
-    Math.max(withdrawalEnds, ...remembered.map(({ expires }) => expires)) + hour,
-  initial: { remembered: [], withdrawalId: "", withdrawalEnds: 0 },
+  // Nothing that was issued before a withdrawal is valid for longer. An hour for wrong clocks.
+  expires: ({ remembered, withdrawn }) =>
+    Math.max(withdrawn + signedLifetimeMax * 1000, ...remembered.map(({ expires }) => expires)) +
+    hour,
+  initial: { remembered: [], withdrawalId: "", withdrawn: 0 },
   evolve: {
     "application.consent.added": (state, { data, time }) => {
       const { userId: _user, appId: _app, lifetimeSeconds, ...consent } = data
@@ -91,8 +93,7 @@ export const applicationConsents = aggregate<ConsentEvent, ApplicationConsents>(
     "application.consent.removed": (_, { data: { withdrawalId }, time }) => ({
       remembered: [],
       withdrawalId,
-      // Codes of browsers are valid for a minute, those of devices for five.
-      withdrawalEnds: time + hour,
+      withdrawn: time,
     }),
   },
 })

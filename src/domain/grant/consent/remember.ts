@@ -143,3 +143,7 @@ export function isWithdrawn(
   const { withdrawalId } = lastWithdrawal(tx, answered.sessionId, appId)
   return withdrawalId !== undefined && withdrawalId !== answered.withdrawalId
 }
+
+/** When a user last withdrew the access of an application, ms UTC; 0 where they have not. */
+export const withdrawnAt = (cx: Cx, userId: string, appId: string): number =>
+  cx.store.state(cx, applicationConsents, consentsId(userId, appId)).withdrawn

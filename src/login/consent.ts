@@ -1,5 +1,5 @@
 import { mayEnter } from "../domain/authorization/index.ts"
-import { denyConsent, giveConsent, rememberedSeconds } from "../domain/grant/index.ts"
+import { allowRequest, denyConsent, rememberedSeconds } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { org } from "../domain/org/index.ts"
 import { project } from "../domain/project/index.ts"
@@ -92,7 +92,7 @@ export async function takeConsent(loginContext: LoginContext, fields: Fields): P
   } else if (answer === "allow" && step.kind === "consent") {
     if (fields.get("session") !== step.sessionId)
       return goTo(hrefOf(loginContext, loginPaths.consent))
-    await cx.store.transact(cx, (tx) => giveConsent(cx, tx, waiting.id, step.sessionId))
+    await allowRequest(cx, waiting.id, step.sessionId)
   }
   return goTo(afterwards(loginContext))
 }

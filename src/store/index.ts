@@ -26,7 +26,7 @@ export { openKeyring, prepareMasterKey, readKeyring, shareKeyring } from "./keyr
 export type { EventFilter } from "./log/event-window.ts"
 export type { Moved, Moving } from "./move/move.ts"
 export { type OpenOptions, openNode, openStore } from "./open.ts"
-export { isPassing } from "./patience.ts"
+export { isPassing, readableByAll } from "./patience.ts"
 export {
   type FailureSummary,
   failedEvents,

@@ -32,6 +32,25 @@ export function isPassing(cause: unknown, file: string): boolean {
   return kind !== undefined && kind !== "damaged"
 }
 
+/**
+ * Does `step`. While nodes of an older version could not read what it writes, it does `lesser`
+ * instead, which writes only what they know.
+ */
+export async function readableByAll<T>(
+  step: () => Promise<T>,
+  lesser: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await step()
+  } catch (cause) {
+    if (cause instanceof Fault && cause.id === nodesOlder) return lesser()
+    throw cause
+  }
+}
+
+/** Id of the fault of a step that nodes of an older version can't read. */
+export const nodesOlder = "store.nodes_older"
+
 export type Insistence = {
   readonly isOver: () => boolean
   /** Called for each try that failed; what it throws ends the work. */

@@ -179,7 +179,7 @@ describe("what another tab does right before the step that signs in", () => {
     const { browser, page } = await asked({ prompt: "consent" })
     const request = requestIn(page)
     const allow = () =>
-      provider.store.transact(provider.cx(), (tx) => giveConsent(provider.cx(), tx, request, "x"))
+      provider.store.transact(provider.cx(), (tx) => giveConsent(tx, request, "x"))
     beforeTheStep(allow)
     expect((await browser.post(page, given())).path).toMatch(/^\/ui\/login\/consent/)
   })

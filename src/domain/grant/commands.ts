@@ -1,4 +1,4 @@
-import type { Cx, Draft, Transaction } from "../../store/index.ts"
+import { type Cx, type Draft, readableByAll, type Transaction } from "../../store/index.ts"
 import { freshTimeOf, noteClient, type Session, soleVoucherOf } from "../session/index.ts"
 import { lastWithdrawal, rememberConsent } from "./consent/remember.ts"
 import { approveDevice, denyDevice } from "./device.ts"
@@ -74,15 +74,28 @@ export function linkSession(tx: Transaction, id: string, sessionId: string): voi
   tx.append(authRequest, id, [linked])
 }
 
-/** Notes that the person of a session allows what a request asks for. */
-export function giveConsent(cx: Cx, tx: Transaction, id: string, sessionId: string): void {
+/**
+ * The user of a session allows what a request asks for. It is remembered where it may be, and where
+ * every node can read that.
+ */
+export async function allowRequest(cx: Cx, id: string, sessionId: string): Promise<void> {
+  const allow = (tx: Transaction) => giveConsent(tx, id, sessionId)
+  const remember = (tx: Transaction) => rememberConsent(cx, tx, allow(tx), sessionId)
+  await readableByAll(
+    () => cx.store.transact(cx, remember),
+    () => cx.store.transact(cx, (tx) => void allow(tx)),
+  )
+}
+
+/** Notes that the user of a session allows what a request asks for; answers the request. */
+export function giveConsent(tx: Transaction, id: string, sessionId: string): Requested {
   const asked = openRequest(tx, id)
-  rememberConsent(cx, tx, asked, sessionId)
   const given: Draft<AuthRequestEvent> = {
     type: "auth_request.consent.given",
     data: { sessionId },
   }
   tx.append(authRequest, id, [given])
+  return asked
 }
 
 /** Notes that the person refuses; what is left to do is to tell the client. */

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx } from "../../store/index.ts"
+import { type Cx, readableByAll, type Transaction } from "../../store/index.ts"
 import { app } from "../app/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { sessionNow } from "../session/index.ts"
@@ -112,7 +112,7 @@ export async function disconnectApp(
   appId: string,
   reason: string,
 ): Promise<number> {
-  const step = await cx.store.transact(cx, (tx) => {
+  const end = (tx: Transaction): number => {
     const theirs = grantsOf(cx, userId).filter((id) => {
       const given = tx.state(grant, id)
       return given.status === "active" && given.userId === userId && given.appId === appId
@@ -120,9 +120,18 @@ export async function disconnectApp(
     const { remembered } = tx.state(applicationConsents, consentsId(userId, appId))
     if (theirs.length + remembered.length === 0) throw missingError()
     for (const id of theirs) endGrant(tx, id, reason)
-    withdrawConsent(tx, userId, appId, reason)
     return tx.now
-  })
+  }
+  const withdraw = (tx: Transaction): number => {
+    const now = end(tx)
+    withdrawConsent(tx, userId, appId, reason)
+    return now
+  }
+  // While an older node is there, nothing is remembered, and codes are valid until they expire.
+  const step = await readableByAll(
+    () => cx.store.transact(cx, withdraw),
+    () => cx.store.transact(cx, end),
+  )
   return step.value
 }
 

@@ -18,6 +18,7 @@ export {
   type Answered,
   addAuthRequest,
   addGrant,
+  allowRequest,
   answerRequest,
   authTimeFor,
   denyConsent,

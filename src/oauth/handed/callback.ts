@@ -1,7 +1,7 @@
 import {
+  allowRequest,
   authRequest,
   failRequest,
-  giveConsent,
   type HandedRequest,
   handedRequest,
   type Requested,
@@ -47,7 +47,7 @@ export async function callbackWith(cx: Cx, id: string, named: NamedSession): Pro
   const session = provenBy(cx, named)
   const wanted = wantedOf(cx, asked, { ...rest, sessionId: session.id })
   const { isConsented } = mustBeDone(cx, { wanted, session })
-  if (isConsented) await cx.store.transact(cx, (tx) => giveConsent(cx, tx, id, session.id))
+  if (isConsented) await allowRequest(cx, id, session.id)
   const fields = await complete(cx, { id, asked, sessionId: session.id })
   if (!fields) throw new Fault("failed_precondition", "session.unproven", "the session has ended")
   return called(cx, id, { asked, fields })

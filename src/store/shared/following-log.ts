@@ -2,6 +2,7 @@ import type { Clock } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Append, Appended, Folded, Log, LogEvent } from "../log/log.ts"
 import type { SqliteLog } from "../log/sqlite-log.ts"
+import { nodesOlder } from "../patience.ts"
 import { refuseOddClock } from "./clock-check.ts"
 import type { Follower } from "./follower.ts"
 import { bellOf, patienceOf, shareFlight } from "./shared-flight.ts"
@@ -364,7 +365,7 @@ function answer(
 const earlyError = (type: string) =>
   new Fault(
     "unavailable",
-    "store.nodes_older",
+    nodesOlder,
     `nodes of an older version are still there, which can't read what this writes (${type}); try ` +
       "again once all of them are upgraded",
   )

@@ -1,0 +1,44 @@
+// While nodes of two versions share a log, what only the newer one can read is not written.
+import { expect, test, vi } from "vitest"
+import * as app from "../../src/domain/app/index.ts"
+import { shares } from "../../src/domain/grant/api.ts"
+import { connectedApps } from "../../src/domain/grant/index.ts"
+import { Fault } from "../../src/kernel/fault.ts"
+import { ask } from "../support/ask.ts"
+import { answerOf, authorizePath, browserOf, openProvider, redirectUri } from "./provider.ts"
+import { letRegister } from "./registering.ts"
+
+test("consents are given and withdrawn all the same, and not remembered", async () => {
+  const provider = await openProvider()
+  const { ownerId: userId, orgId } = provider.setup
+  const grantTypes = ["authorization_code", "refresh_token"] as const
+  const oidc = { authMethod: "none", redirectUris: [redirectUri], grantTypes } as const
+  await letRegister(provider, { consentLifetimeSeconds: 86_400 })
+  const metadata = { name: "Desk", oidc, jwks: [] }
+  const { clientId } = await app.registerApplication(provider.cx(), metadata)
+  const { store } = provider
+  const { append } = store.log
+  const early = new Fault("unavailable", "store.nodes_older", "older nodes are still there")
+  const spy = vi.spyOn(store.log, "append").mockImplementation((steps) => {
+    const isEarly = JSON.stringify(steps).includes("application.consent.")
+    return isEarly ? Promise.reject(early) : append.call(store.log, steps)
+  })
+
+  const browser = browserOf(provider)
+  const asked = await browser.signIn(authorizePath(clientId))
+  const allowed = await browser.post(asked, { answer: "allow" })
+  expect(answerOf(allowed)).toHaveProperty("code")
+  expect(spy.mock.calls.some((call) => JSON.stringify(call).includes("app_consent"))).toBe(true)
+  expect(connectedApps(provider.cx(), userId)).toEqual([])
+  expect((await browser.go(authorizePath(clientId))).path).toContain("/ui/login/consent")
+
+  const implicit = await provider.addClient({
+    ...{ responseTypes: ["id_token_token"], grantTypes: ["implicit"] },
+  })
+  await browser.go(authorizePath(implicit.id, { response_type: "id_token token" }))
+  expect(connectedApps(provider.cx(), userId)).toMatchObject([{ appId: implicit.appId }])
+  const cx = provider.cx({ caller: { kind: "user", userId, orgId, clientId: "c" } })
+  await ask(shares, "disconnectApplication", cx, { applicationId: implicit.appId })
+  expect(connectedApps(provider.cx(), userId)).toEqual([])
+  await provider.close()
+})

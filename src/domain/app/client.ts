@@ -93,6 +93,13 @@ export function needsPkce(cx: Cx, state: OidcApp): boolean {
   return pkce === "inherited" && orgOidcFor(cx, state).pkceRequired === true
 }
 
+/**
+ * Whether an application can leave the scope openid out of its requests. Clients that register
+ * themselves can: those of the Model Context Protocol request what their server names.
+ */
+export const acceptsPlainOauth = (state: OidcApp | ApiApp): boolean =>
+  state.kind === "oidc" && (state.registration !== undefined || state.oidc.plainOauth === true)
+
 /** What a request names: by the id of the application, or as a client of the server. */
 export type AskedFor = { readonly clientId: string; readonly appId?: string }
 

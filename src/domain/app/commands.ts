@@ -28,6 +28,7 @@ import {
 } from "./resource.ts"
 import { checkAttributes } from "./saml/attributes.ts"
 import { releaseEntity, takeEntity } from "./saml/metadata.ts"
+import { checkScopes, scopesOf } from "./scope.ts"
 import {
   chosenSecret,
   firstSecret,
@@ -198,6 +199,7 @@ function configured(cx: Decision, config: AppKind, clientId: string): Draft<AppE
   if (config.kind === "api") {
     const resources = resourcesOf(config.api)
     checkResources(cx, resources)
+    checkScopes(scopesOf(config.api))
     return {
       type: "project.application.config.api.added",
       data: { ...config.api, clientId },
@@ -250,6 +252,7 @@ function apiChanges(
   if (Object.keys(changesOf(api, input)).length === 0) return []
   const resources = resourcesOf(next)
   checkResources(cx, resources, resourcesOf(api))
+  checkScopes(scopesOf(next))
   const type = "project.application.config.api.changed"
   const claims = resourceClaims(resourcesOf(api), resources)
   return hasSecret(next.authMethod)

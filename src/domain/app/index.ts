@@ -7,6 +7,7 @@ export { type AppKey, addAppKey, appKey, createAppKey, removeAppKey } from "./ap
 export { backChannelReactor, failureOfClient } from "./back-channel.ts"
 export {
   type AskedFor,
+  acceptsPlainOauth,
   appChain,
   applicationAskedFor,
   type Client,
@@ -39,6 +40,7 @@ export {
 export {
   type ApiApp,
   type ApiConfig,
+  type ApiScope,
   type App,
   type AppEvent,
   type AppType,
@@ -82,6 +84,14 @@ export {
   type ServiceProvider,
   serviceProviderOf,
 } from "./saml/service-provider.ts"
+export {
+  addressScope,
+  apiScope,
+  type DefinedScope,
+  listScopes,
+  scopesFor,
+  standardScopes,
+} from "./scope.ts"
 export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export { apps, appView } from "./view.ts"
 

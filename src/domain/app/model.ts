@@ -67,6 +67,8 @@ export type OidcConfig = {
   readonly backChannelPrivate?: string
   /** Whether its back end can end a session with an id_token; absent is no. */
   readonly backEndLogout?: boolean
+  /** Whether its requests can leave out the scope openid; absent is no. */
+  readonly plainOauth?: boolean
 }
 
 export type PkceRule = "required" | "optional" | "inherited"
@@ -124,6 +126,16 @@ export type ApiConfig = {
   readonly authMethod: "basic" | "private_key_jwt"
   /** RFC 8707 §2: URIs that clients call it by; absent is none. */
   readonly resources?: readonly string[]
+  /** What clients can request of it beside the standard scopes; absent is none. */
+  readonly scopes?: readonly ApiScope[]
+}
+
+/** A scope that an API defines (RFC 6749 §3.3), with its name and description for users. */
+export type ApiScope = {
+  readonly scope: string
+  /** Empty: the scope itself is shown. */
+  readonly name: string
+  readonly description: string
 }
 
 /** A SAML service provider; see `Metadata`. */

@@ -2,7 +2,7 @@ import { Fault, fieldError } from "../../kernel/fault.ts"
 import { plainHost, plainOrigin } from "../../kernel/net/host.ts"
 import { type ClaimChange, type Cx, cached, type Decision } from "../../store/index.ts"
 import { clientClaim, instance } from "../instance/index.ts"
-import { type ApiConfig, app, isGone } from "./model.ts"
+import { type ApiApp, type ApiConfig, app, isGone } from "./model.ts"
 
 /**
  * A URI stands for one API of the instance: tokens for it are for nothing else. Clients that go by
@@ -94,7 +94,11 @@ export const releaseAddress = (key: string): ClaimChange => ({ release: resource
 export const resourcesOf = ({ resources = [] }: ApiConfig): readonly string[] => resources
 
 /** The project of the API that goes by a URI; undefined for what is none's. */
-export function projectOfResource(cx: Cx, uri: string): string | undefined {
+export const projectOfResource = (cx: Cx, uri: string): string | undefined =>
+  apiAt(cx, uri)?.projectId
+
+/** The active API that goes by a URI; undefined for what is none's. */
+export function apiAt(cx: Cx, uri: string): ApiApp | undefined {
   if (!uri.includes("://") || uri.length > lengthMax) return undefined
   const known = found(cx)
   if (known.has(uri)) return known.get(uri)
@@ -106,13 +110,13 @@ export function projectOfResource(cx: Cx, uri: string): string | undefined {
     heldBy(uri) ?? (/^https?:\/\/[^/]+\/$/.test(uri) ? heldBy(uri.slice(0, -1)) : undefined)
   const state = cx.store.state(cx, app, holder?.stream === app.stream ? holder.id : "")
   const isThere = !isGone(state) && state.kind === "api" && state.status === "active"
-  const projectId = isThere ? state.projectId : undefined
-  known.set(uri, projectId)
-  return projectId
+  const api = isThere ? state : undefined
+  known.set(uri, api)
+  return api
 }
 
 /** Good until an application changes; what is not there is remembered like what is. */
-const found = cached(() => new Map<string, string | undefined>(), [app.stream])
+const found = cached(() => new Map<string, ApiApp | undefined>(), [app.stream])
 const foundMax = 10_000
 
 const resourceError = (wanted: string) => fieldError("app.resources_invalid", "resources", wanted)

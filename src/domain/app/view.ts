@@ -225,6 +225,18 @@ const ofProject = statement<{ id: string }>(
 export const appIdsOf = (cx: Cx, projectId: string, limit: number): readonly string[] =>
   cx.store.all(cx, ofProject, { projectId, limit }).map(({ id }) => id)
 
+const activeApis = statement<{ id: string }>(
+  `SELECT id FROM apps
+   WHERE instance = $instance AND project = $projectId AND kind = 'api' AND state = 'active'
+   ORDER BY created LIMIT $limit`,
+)
+
+/** Ids of the oldest active APIs of a project. */
+export const activeApisOf = (cx: Cx, projectId: string): readonly string[] =>
+  cx.store.all(cx, activeApis, { projectId, limit: apisMax }).map(({ id }) => id)
+
+const apisMax = 200
+
 const living = statement<{ count: number }>(
   "SELECT count(*) AS count FROM apps WHERE instance = $instance AND used > 0",
 )

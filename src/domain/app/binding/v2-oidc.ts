@@ -53,6 +53,7 @@ export const newOidc = (req: CreateOIDCApplicationRequest): OidcInput => ({
   ...(req.backChannelLogoutPrivateNetwork && { isBackChannelPrivate: true }),
   ...(req.backEndLogoutAccepted && { backEndLogout: true }),
   ...(req.groupsClaim !== 0 && { groupsClaim: named(listClaims, req.groupsClaim) }),
+  ...(req.plainOauth && { plainOauth: true }),
   ...(req.pkce !== 0 && { pkce: named(pkceRules, req.pkce) }),
   ...own(req),
 })
@@ -79,6 +80,7 @@ export const oidcChange = (req: UpdateOIDCApplicationConfigurationRequest): Oidc
     isBackChannelPrivate: req.backChannelLogoutPrivateNetwork,
     backEndLogout: req.backEndLogoutAccepted,
     groupsClaim: optional(listClaims, req.groupsClaim),
+    plainOauth: req.plainOauth,
     pkce: optional(pkceRules, req.pkce),
     ...own(req),
   })
@@ -109,6 +111,7 @@ export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => 
   backChannelLogoutUri: config.backChannelLogoutUri,
   backChannelLogoutPrivateNetwork: Boolean(config.backChannelPrivate),
   backEndLogoutAccepted: config.backEndLogout ?? false,
+  plainOauth: config.plainOauth ?? false,
   loginVersion: toLoginVersion(config.loginVersion),
   groupsClaim: listClaims[config.groupsClaim ?? "unspecified"],
   pkce: pkceRules[config.pkce ?? "inherited"],

@@ -115,11 +115,12 @@ function configurationOf(cx: Cx, id: string) {
     state.api.authMethod === "basic"
       ? APIAuthMethodType.API_AUTH_METHOD_TYPE_BASIC
       : APIAuthMethodType.API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT
-  const { resources } = state.api
+  const { resources, scopes } = state.api
   const value = {
     clientId,
     authMethodType,
     ...(resources && { resources: { uris: [...resources] } }),
+    ...(scopes && { scopes: { scopes: [...scopes] } }),
   }
   return { case: "apiConfiguration", value } as const
 }

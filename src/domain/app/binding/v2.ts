@@ -29,6 +29,7 @@ import {
 } from "../commands.ts"
 import type { ApiConfig } from "../model.ts"
 import { oidcDefaults } from "../oidc.ts"
+import { apiScope } from "../scope.ts"
 import { compliance, newOidc, oidcChange } from "./v2-oidc.ts"
 import { newSaml, samlChange } from "./v2-saml.ts"
 
@@ -131,13 +132,15 @@ function mustAgree(said: ApplicationType, is: ApplicationType): void {
   )
 }
 
-/** What is said of an API; resources that are left out stay as they are. */
+/** What is said of an API; resources and scopes that are left out stay as they are. */
 const apiOf = ({
   authMethodType,
   resources,
-}: Pick<CreateAPIApplicationRequest, "authMethodType" | "resources">): ApiConfig => ({
+  scopes,
+}: Pick<CreateAPIApplicationRequest, "authMethodType" | "resources" | "scopes">): ApiConfig => ({
   authMethod: meaning(apiMethods, authMethodType),
   ...(resources && { resources: [...new Set(resources.uris)] }),
+  ...(scopes && { scopes: scopes.scopes.map(apiScope) }),
 })
 
 const apiMethods = {

@@ -137,6 +137,7 @@ function oidcBack(past: PastApp): Asked | Reason {
     ...(before.oidc.groupsClaim !== after.oidc.groupsClaim && {
       groupsClaim: claims[before.oidc.groupsClaim ?? "unspecified"],
     }),
+    ...plainOauthOf(before.oidc, after.oidc),
     ...(before.oidc.pkce !== after.oidc.pkce && {
       pkce: pkceRules[before.oidc.pkce ?? "inherited"],
     }),
@@ -200,6 +201,9 @@ function logoutOf(before: OidcConfig, after: OidcConfig) {
   return back(stated(before), stated(after))
 }
 
+const plainOauthOf = (before: OidcConfig, after: OidcConfig) =>
+  back({ plainOauth: before.plainOauth ?? false }, { plainOauth: after.plainOauth ?? false })
+
 const lists = (was: Partial<OidcConfig>) => ({
   redirectUris: [...(was.redirectUris ?? [])],
   postLogoutRedirectUris: [...(was.postLogoutRedirectUris ?? [])],
@@ -234,12 +238,16 @@ const duration = (seconds: number | undefined) =>
 function apiBack(past: PastApp): Asked | Reason {
   const { before } = past
   if (!("api" in before)) return "parts"
-  const { authMethod, resources = [] } = before.api
+  const { authMethod, resources = [], scopes = [] } = before.api
   return ask(ApplicationService.method.updateApplication, {
     ...named(past),
     applicationType: {
       case: "apiConfiguration",
-      value: { authMethodType: apiMethods[authMethod], resources: { uris: [...resources] } },
+      value: {
+        authMethodType: apiMethods[authMethod],
+        resources: { uris: [...resources] },
+        scopes: { scopes: [...scopes] },
+      },
     },
   })
 }

@@ -24,6 +24,7 @@ import {
   type AppKind,
   addAppKey,
   addApplication,
+  apiScope,
   app,
   deactivateApplication,
 } from "../../app/index.ts"
@@ -50,13 +51,18 @@ export const apiRow = row({
       const message = { projectId, name, authMethodType: apiMethodNumbers[api.authMethod] }
       const resources = [...(api.resources ?? [])]
       const inactive = state.status === "inactive"
-      yield { apiApps: [{ appId, app: message, clientId, resources, inactive }] }
+      const scopes = [...(api.scopes ?? [])]
+      yield { apiApps: [{ appId, app: message, clientId, resources, inactive, scopes }] }
     }
   },
-  write: (cx, orgId, { app: given, resources, ...data }) => {
+  write: (cx, orgId, { app: given, resources, scopes, ...data }) => {
     if (!given) throw emptyError("application")
     const authMethod = meaning(apiMethods, given.authMethodType)
-    const api = { authMethod, ...(resources.length > 0 && { resources }) }
+    const api = {
+      authMethod,
+      ...(resources.length > 0 && { resources }),
+      ...(scopes.length > 0 && { scopes: scopes.map(apiScope) }),
+    }
     return take(cx, orgId, { ...given, ...data, config: { kind: "api", api } })
   },
   idOf: ({ appId }) => appId,
@@ -75,12 +81,12 @@ export const oidcRow = row({
       const shown = create(OIDCConfigurationSchema, toOidc(clientId, state.oidc, ""))
       const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = shown
       const { idTokenProjectAudience, idTokenClientId, genericRolesClaim } = shown
-      const { backEndLogoutAccepted, forwardAuth, groupsClaim } = shown
+      const { backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth } = shown
       const message = requestOf(shown, { projectId, name })
       const ours = {
         ...{ privateNetworkHttp, pkce, groupsClaim },
         ...{ idTokenProjectAudience, idTokenClientId, genericRolesClaim },
-        ...{ backEndLogoutAccepted, ...(forwardAuth && { forwardAuth }) },
+        ...{ backEndLogoutAccepted, plainOauth, ...(forwardAuth && { forwardAuth }) },
         ...(tokenSettings && { tokenSettings }),
         ...(frontChannelLogout && { frontChannelLogout }),
         ...(requestRules && { requestRules }),
@@ -94,11 +100,11 @@ export const oidcRow = row({
     const { projectId, name } = given
     const { privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce } = data
     const { idTokenProjectAudience = true, idTokenClientId = true, genericRolesClaim = true } = data
-    const { backEndLogoutAccepted, forwardAuth, groupsClaim } = data
+    const { backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth } = data
     const ours = {
       ...{ privateNetworkHttp, tokenSettings, frontChannelLogout, requestRules, pkce },
       ...{ idTokenProjectAudience, idTokenClientId, genericRolesClaim },
-      ...{ backEndLogoutAccepted, forwardAuth, groupsClaim },
+      ...{ backEndLogoutAccepted, forwardAuth, groupsClaim, plainOauth },
     }
     const oidc = newOidc({ ...askedOf(given), ...ours })
     return take(cx, orgId, { projectId, name, ...data, config: { kind: "oidc", oidc } })

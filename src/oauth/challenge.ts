@@ -13,13 +13,19 @@ export const nothingPresented = (realm: string): Response =>
     },
   })
 
-type Tried = { readonly scheme: Presented["scheme"]; readonly realm: string }
+type Tried = {
+  readonly scheme: Presented["scheme"]
+  readonly realm: string
+  /** The scope that the endpoint requires. */
+  readonly scope?: string
+}
 
 /** RFC 6750 §3: the error stands in the header, and for people in the body. */
-export function challenge(cx: Cx, { scheme, realm }: Tried, fault: OAuthError): Response {
+export function challenge(cx: Cx, { scheme, realm, scope }: Tried, fault: OAuthError): Response {
   const { error, description } = fault
   const answer = errorJson(fault, cx.requestId)
-  const problem = `error="${error}", error_description="${description}"`
+  const needed = error === "insufficient_scope" && scope ? `, scope="${scope}"` : ""
+  const problem = `error="${error}", error_description="${description}"${needed}`
   answer.headers.set("www-authenticate", `${challengeFor(scheme, realm)}, ${problem}`)
   return answer
 }

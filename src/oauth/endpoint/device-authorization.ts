@@ -13,7 +13,16 @@ import { knowDocument } from "../registration/document.ts"
 import { type Parameters, parametersOf, wordsOf } from "../request.ts"
 import { json } from "../response.ts"
 import { foreignAmong } from "../token/audience.ts"
-import { audienceOf, grantedScopes, leftOut, projectsAsAudience } from "../token/scope.ts"
+import {
+  audienceOf,
+  grantedScopes,
+  isPlain,
+  leftOut,
+  projectsAsAudience,
+  scopesWithoutOurs,
+  withApiScopes,
+  withoutOurs,
+} from "../token/scope.ts"
 import type { Endpoint } from "./endpoint.ts"
 
 /** Seconds that a person has to type the code. */
@@ -52,12 +61,20 @@ type Wish = Omit<NewDevice, "userCode">
 
 function wishOf(cx: Cx, { appId, clientId, state }: AuthenticatedApp, given: Parameters): Wish {
   const asked = wordsOf(given.get("scope"))
-  const scopes = grantedScopes(asked, state)
-  const projects = [...projectsAsAudience(cx, [state.projectId]), ...audienceOf(cx, scopes)]
+  const { granted, projects } = accessOf(cx, asked, state)
   const audience = [...new Set([clientId, ...projects])]
+  const scopes = withApiScopes(cx, asked, { granted, audience })
   const foreign = foreignAmong(cx, { appId, projectId: state.projectId }, projects)
   const more = { ...leftOut(asked, scopes), ...foreign }
   return { clientId, appId, scopes, audience, ...more, lifetimeSeconds }
+}
+
+/** What the scopes give but for those of APIs, which depend on the audience. */
+function accessOf(cx: Cx, asked: readonly string[], state: AuthenticatedApp["state"]) {
+  const granted = grantedScopes(asked, state)
+  const projects = [...projectsAsAudience(cx, [state.projectId]), ...audienceOf(cx, granted)]
+  if (!isPlain(granted, state)) return { granted, projects }
+  return { granted: scopesWithoutOurs(cx, granted), projects: withoutOurs(cx, projects) }
 }
 
 const triesMax = 5

@@ -33,7 +33,8 @@ export const userinfo: Endpoint = {
     } catch (cause) {
       if (!(cause instanceof OAuthError)) throw cause
       await recordRefusal(asking, cause)
-      return challenge(asking.cx, { scheme: inHeader?.scheme ?? "bearer", realm }, cause)
+      const scheme = inHeader?.scheme ?? "bearer"
+      return challenge(asking.cx, { scheme, realm, scope: "openid" }, cause)
     }
   },
 }

@@ -1,3 +1,4 @@
+import { projectOfResource } from "../../domain/app/index.ts"
 import {
   type Grant as Given,
   grant,
@@ -107,11 +108,16 @@ type Wanted = {
   readonly projectId: string
 }
 
-/** With the scopes that are left out go the projects that they had put into the audience. */
+/**
+ * With the scopes that are left out go the projects that they had put into the audience. What the
+ * parameter resource had put there stays.
+ */
 function audienceFor(cx: Cx, { given, scopes, projectId }: Wanted): readonly string[] {
   if (scopes.length === given.scopes.length) return given.audience
-  const kept = [given.clientId, projectId, ...audienceOf(cx, scopes)]
-  return given.audience.filter((id) => kept.includes(id))
+  const named = given.audience.flatMap((id) => projectOfResource(cx, id) ?? [])
+  const kept = [projectId, ...named, ...audienceOf(cx, scopes)]
+  const dropped = audienceOf(cx, given.scopes).filter((id) => !kept.includes(id))
+  return given.audience.filter((id) => !dropped.includes(id))
 }
 
 /** One answer for every token that isn't good: unknown, expired, replaced or someone else's. */

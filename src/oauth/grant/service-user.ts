@@ -5,7 +5,7 @@ import { type Parameters, wordsOf } from "../request.ts"
 import { openAudience } from "../token/audience.ts"
 import type { Issuance } from "../token/issue.ts"
 import { resourcesOf } from "../token/resource.ts"
-import { audienceOf, grantedScopes } from "../token/scope.ts"
+import { audienceOf, grantedScopes, withApiScopes } from "../token/scope.ts"
 
 type ServiceUser = {
   readonly userId: string
@@ -41,9 +41,11 @@ type Wish = { readonly scopes: readonly string[]; readonly projects: readonly st
 /** A program asks for the same each time; the projects that it names are looked up once. */
 function wished(cx: Cx, parameters: Parameters): Wish {
   const scope = wishedBy(cx, parameters.get("scope") ?? "")
-  if (!parameters.has("resource")) return scope
-  const projects = new Set([...scope.projects, ...resourcesOf(cx, parameters)])
-  return { ...scope, projects: [...projects] }
+  const named = parameters.has("resource") ? resourcesOf(cx, parameters) : []
+  const projects = [...new Set([...scope.projects, ...named])]
+  const requested = wordsOf(parameters.get("scope"))
+  const granted = { granted: scope.scopes, audience: projects }
+  return { scopes: withApiScopes(cx, requested, granted), projects }
 }
 
 function wishedBy(cx: Cx, scope: string): Wish {

@@ -10,7 +10,7 @@ import { isProjectActive, project } from "../../domain/project/index.ts"
 import { hasProject } from "../../domain/project-grant/index.ts"
 import { type Cx, cached } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
-import { scopesWithin } from "./scope.ts"
+import { isPlain, scopesWithin, withoutOurs } from "./scope.ts"
 import type { Statement } from "./statement.ts"
 import { orgOf } from "./token-parent.ts"
 
@@ -64,7 +64,9 @@ export type Narrow = (
  * its user may enter, with the scopes that go with them. Asked when it is issued, and at every use.
  */
 export function asOfNow<T extends Token>(cx: Cx, token: T, narrow?: Narrow): T {
-  const open = openAudience(cx, token)
+  const all = openAudience(cx, token)
+  const client = findClient(cx, token.clientId)?.state
+  const open = isPlain(token.scopes, client) ? withoutOurs(cx, all) : all
   const audience = narrow ? narrow({ ...token, audience: open }) : open
   return { ...token, audience, scopes: scopesWithin(cx, token.scopes, audience) }
 }

@@ -26,6 +26,14 @@ export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =
     )
   })
 
+/** RFC 8707 §2: our own interface is a resource only of requests with the scope openid. */
+export const plainTargetError = (parameters: Parameters): OAuthError =>
+  new OAuthError("invalid_target", "resource requires the scope openid", {
+    finding: wordsOf(parameters.get("resource")).map((uri) =>
+      targetFinding("resource", uri, "resource.closed"),
+    ),
+  })
+
 /** RFC 9728 §3.3: our own interface, by the name that its metadata has. */
 const isOurs = (cx: Cx, uri: string): boolean =>
   uri === issuerOf(cx).issuer || uri === `${issuerOf(cx).issuer}/`

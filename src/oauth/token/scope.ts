@@ -1,4 +1,14 @@
-import { type ApiApp, findClient, type OidcApp, projectOfResource } from "../../domain/app/index.ts"
+import {
+  type ApiApp,
+  acceptsPlainOauth,
+  addressScope,
+  findClient,
+  listScopes,
+  type OidcApp,
+  projectOfResource,
+  scopesFor,
+  standardScopes,
+} from "../../domain/app/index.ts"
 import { orgWithDomain } from "../../domain/org/index.ts"
 import { isProjectActive } from "../../domain/project/index.ts"
 import { because } from "../../domain/refusal/index.ts"
@@ -7,15 +17,6 @@ import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
 import type { Parameters } from "../request.ts"
-
-/** Scopes of OpenID Connect (Core §5.4 and §11) that give something. */
-export const standardScopes = ["openid", "profile", "email", "phone", "offline_access"] as const
-
-/**
- * Scopes that no specification defines and many applications request: each returns a claim of its
- * name (RFC 9068 §2.2.3.1), a flat list of the user's roles on the application's project.
- */
-export const listScopes = ["groups", "roles"] as const
 
 /** Scopes that mean something here alone; what stands behind a prefix is an id, key or domain. */
 export const reserved = {
@@ -47,8 +48,7 @@ const nameMax = 200
 const plain: ReadonlySet<string> = new Set([
   ...standardScopes.filter((scope) => scope !== "offline_access"),
   ...listScopes,
-  // OpenID Connect Core §5.4 knows it; no user has an address here, so it gives nothing.
-  "address",
+  addressScope,
   ...Object.values(reserved),
 ])
 
@@ -64,6 +64,29 @@ export const grantedScopes = (
     // OpenID Connect Core §11: without a way to use it, it is ignored.
     scope === "offline_access" ? mayRefresh(app) : isKnown(scope),
   )
+
+/**
+ * The requested scopes that are granted, with those that the APIs of the audience define; see
+ * `scopesFor`. `granted` is what doesn't depend on the audience.
+ */
+export const withApiScopes = (
+  cx: Cx,
+  requested: readonly string[],
+  { granted, audience }: Granted,
+): readonly string[] =>
+  requested.every((scope) => granted.includes(scope))
+    ? granted
+    : [...new Set(requested)].filter(
+        (scope) => granted.includes(scope) || isOfApi(cx, scope, audience),
+      )
+
+type Granted = { readonly granted: readonly string[]; readonly audience: readonly string[] }
+
+/** A standard or reserved scope is no API's, also where it was not granted. */
+const isOfApi = (cx: Cx, scope: string, audience: readonly string[]): boolean =>
+  !isOurs(scope) && scopesFor(cx, audience).has(scope)
+
+const isOurs = (scope: string): boolean => scope === "offline_access" || isKnown(scope)
 
 /**
  * What of the asked scopes was not granted: the page of the application lists it. RFC 6749 §6: a
@@ -120,13 +143,33 @@ export function orgRestriction(cx: Cx, scopes: readonly string[]): string | unde
   return all.size > 1 ? "" : first
 }
 
+/**
+ * Whether scopes are those of a plain OAuth 2.0 request: without openid, by a client that can leave
+ * it out. A service account is no client, and requests as it always did.
+ */
+export const isPlain = (scopes: readonly string[], app: OidcApp | ApiApp | undefined): boolean =>
+  app !== undefined && !scopes.includes("openid") && acceptsPlainOauth(app)
+
+/** A plain OAuth 2.0 request gets no access to our own interface, whatever puts it there. */
+export const withoutOurs = (cx: Cx, audience: readonly string[]): readonly string[] => {
+  const { projectId } = issuerOf(cx)
+  return audience.includes(projectId) ? audience.filter((id) => id !== projectId) : audience
+}
+
+/** The scopes that are left of a plain OAuth 2.0 request; see `withoutOurs`. */
+export const scopesWithoutOurs = (cx: Cx, scopes: readonly string[]): readonly string[] =>
+  scopes.filter((scope) => projectNamed(cx, scope) !== issuerOf(cx).projectId)
+
 /** The projects that the scopes put in the audience; see `projectsAsAudience`. */
 export function audienceOf(cx: Cx, scopes: readonly string[]): readonly string[] {
   const ids = scopes.flatMap((scope) => projectNamed(cx, scope) ?? [])
   return projectsAsAudience(cx, [...new Set(ids)])
 }
 
-/** RFC 6749 §3.3: the scopes of what is for an audience; those of other projects are left out. */
+/**
+ * RFC 6749 §3.3: the scopes of what is for an audience. Those of other projects and APIs are left
+ * out, and those that no API defines any more.
+ */
 export const scopesWithin = (
   cx: Cx,
   scopes: readonly string[],
@@ -134,7 +177,8 @@ export const scopesWithin = (
 ): readonly string[] => {
   const isWithin = (scope: string) => {
     const id = projectNamed(cx, scope)
-    return id === undefined || audience.includes(id)
+    if (id !== undefined) return audience.includes(id)
+    return isOurs(scope) || isOfApi(cx, scope, audience)
   }
   // The same list where nothing is left out: what is known of it holds on.
   return scopes.every(isWithin) ? scopes : scopes.filter(isWithin)

@@ -1,4 +1,4 @@
-import { needsPkce, type OidcApp } from "../../../domain/app/index.ts"
+import { acceptsPlainOauth, needsPkce, type OidcApp } from "../../../domain/app/index.ts"
 import type { Prompt, Requested, ResponseType } from "../../../domain/grant/index.ts"
 import { about, because, findingOfAddress } from "../../../domain/refusal/index.ts"
 import type { Cx } from "../../../store/index.ts"
@@ -8,13 +8,17 @@ import { issuerOf } from "../../issuer.ts"
 import { type Parameters, parametersOf, valueFinding, wordsOf } from "../../request.ts"
 import { foreignAmong } from "../../token/audience.ts"
 import { readJwt } from "../../token/claims/kind.ts"
-import { resourcesOf } from "../../token/resource.ts"
+import { plainTargetError, resourcesOf } from "../../token/resource.ts"
 import {
   audienceOf,
   grantedScopes,
+  isPlain,
   leftOut,
   orgRestriction,
   projectsAsAudience,
+  scopesWithoutOurs,
+  withApiScopes,
+  withoutOurs,
 } from "../../token/scope.ts"
 import type { ReturnPath } from "../client.ts"
 import { languagesOf } from "../language.ts"
@@ -30,9 +34,11 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
   refuseUnsupported(parameters)
   const { clientId, appId, app, redirectUri, responseMode, state } = back
   const responseType = responseTypeOf(parameters, app.oidc)
-  const scopes = scopesOf(parameters, app, responseType)
-  const projects = projectsOf(cx, parameters, { app, scopes })
+  const granted = scopesOf(cx, parameters, { app, responseType })
+  const projects = projectsOf(cx, parameters, { app, scopes: granted })
   const audience = [...new Set([clientId, ...projects])]
+  const requested = wordsOf(parameters.get("scope"))
+  const scopes = withApiScopes(cx, requested, { granted, audience })
   const asked: Requested = {
     clientId,
     appId,
@@ -40,7 +46,7 @@ export function parseRequest(cx: Cx, back: ReturnPath, search: URLSearchParams):
     responseType,
     responseMode,
     scopes,
-    ...leftOut(wordsOf(parameters.get("scope")), scopes),
+    ...leftOut(requested, scopes),
     audience,
     ...foreignAmong(cx, { appId, projectId: app.projectId }, projects),
     prompts: promptsOf(parameters),
@@ -85,7 +91,11 @@ function projectsOf(
   { app, scopes }: { readonly app: OidcApp; readonly scopes: readonly string[] },
 ): readonly string[] {
   const own = projectsAsAudience(cx, [app.projectId])
-  return [...own, ...audienceOf(cx, scopes), ...resourcesOf(cx, parameters)]
+  const resources = resourcesOf(cx, parameters)
+  const projects = [...own, ...audienceOf(cx, scopes), ...resources]
+  if (!isPlain(scopes, app)) return projects
+  if (withoutOurs(cx, resources) !== resources) throw plainTargetError(parameters)
+  return withoutOurs(cx, projects)
 }
 
 /** Who may sign in, how, and what is told of them, beside what the scopes say. */
@@ -107,10 +117,20 @@ function nonceOf(parameters: Parameters, type: ResponseType): string | undefined
   throw new OAuthError("invalid_request", `nonce is missing: response_type ${type} needs one`)
 }
 
-/** OpenID Connect Core §3.1.2.1. */
-function scopesOf(parameters: Parameters, app: OidcApp, type: ResponseType): readonly string[] {
+type ScopeRules = { readonly app: OidcApp; readonly responseType: ResponseType }
+
+/**
+ * OpenID Connect Core §3.1.2.1: the scope openid is required, but for a code of a client that can
+ * use plain OAuth 2.0.
+ */
+function scopesOf(
+  cx: Cx,
+  parameters: Parameters,
+  { app, responseType }: ScopeRules,
+): readonly string[] {
   const scopes = grantedScopes(wordsOf(parameters.get("scope")), app)
   if (!scopes.includes("openid")) {
+    if (responseType === "code" && acceptsPlainOauth(app)) return scopesWithoutOurs(cx, scopes)
     const received = parameters.get("scope") ?? ""
     const finding = {
       ...{ subject: "scope", received, expected: ["openid"] },
@@ -119,7 +139,7 @@ function scopesOf(parameters: Parameters, app: OidcApp, type: ResponseType): rea
     throw new OAuthError("invalid_scope", "scope must contain openid", { finding })
   }
   // OpenID Connect Core §11: only a code can be exchanged for a refresh token.
-  return type === "code" ? scopes : scopes.filter((scope) => scope !== "offline_access")
+  return responseType === "code" ? scopes : scopes.filter((scope) => scope !== "offline_access")
 }
 
 /** What `prompt` may say; discovery names them. */

@@ -1,3 +1,4 @@
+import { listScopes, standardScopes } from "../../../domain/app/index.ts"
 import { requireInstance } from "../../../domain/instance/index.ts"
 import { signingAlgorithms } from "../../../domain/key/index.ts"
 import { languagesOf } from "../../../domain/quota/index.ts"
@@ -12,7 +13,6 @@ import { issuerOf, paths } from "../../issuer.ts"
 import { published } from "../../response.ts"
 import { acrValues } from "../../token/claims/acr.ts"
 import { userClaimNames } from "../../token/claims/claims.ts"
-import { listScopes, standardScopes } from "../../token/scope.ts"
 import type { Endpoint } from "../endpoint.ts"
 
 /** OpenID Connect Discovery §4. Names what exists, and nothing else. */

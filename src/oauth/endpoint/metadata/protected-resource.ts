@@ -1,8 +1,8 @@
+import { standardScopes } from "../../../domain/app/index.ts"
 import { type Cx, cached } from "../../../store/index.ts"
 import { proofAlgorithms } from "../../client/proof.ts"
 import { issuerOf, paths } from "../../issuer.ts"
 import { published } from "../../response.ts"
-import { standardScopes } from "../../token/scope.ts"
 import type { Endpoint } from "../endpoint.ts"
 
 /** RFC 9728 §3: what a client has to know to call our own interface; tokens for it are ours. */

@@ -1,4 +1,4 @@
-import type { ApiApp, OidcApp } from "../../../domain/app/index.ts"
+import { type ApiApp, listScopes, type OidcApp } from "../../../domain/app/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
 import { org, provenDomainOf } from "../../../domain/org/index.ts"
 import { heldMetadata, profileFor, type UserInfo, user } from "../../../domain/user/index.ts"
@@ -6,7 +6,7 @@ import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"
 import { issuerOf } from "../../issuer.ts"
 import { projectOf } from "../audience.ts"
-import { listScopes, namedBy, reserved } from "../scope.ts"
+import { namedBy, reserved } from "../scope.ts"
 import { type Asker, clientAsking, projectAsking, roleClaims } from "./role.ts"
 
 /** Who is told about whom: what a token says, and what its client asked for beside scopes. */

@@ -4,13 +4,12 @@ import {
   type Replaceable,
   refusedId,
 } from "../../../domain/action/index.ts"
-import type { ApiApp, OidcApp } from "../../../domain/app/index.ts"
+import { type ApiApp, listScopes, type OidcApp } from "../../../domain/app/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
 import { user } from "../../../domain/user/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { OAuthError } from "../../error.ts"
-import { listScopes } from "../scope.ts"
 import { clientAsking, projectAsking } from "./role.ts"
 
 type Complemented = Omit<Complementing, "replaceable"> & {

@@ -1,3 +1,4 @@
+import { scopesFor } from "../domain/app/index.ts"
 import { mayEnter } from "../domain/authorization/index.ts"
 import { allowRequest, denyConsent, rememberedSeconds } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
@@ -40,11 +41,12 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
       optionsOf(loginContext, 403, userId),
     )
   }
-  const { foreign, device } = waiting.asked
+  const { foreign, device, scopes, audience } = waiting.asked
   const asked = {
     ...{ session: step.sessionId, application, userCode: device?.userCode },
     projects: projectsNamed(cx, userId, foreign),
     rememberedUntil: rememberedUntil(cx, waiting.asked),
+    apis: apisNamed(cx, userId, { scopes, audience }),
   }
   return show(
     cx,
@@ -68,10 +70,31 @@ function projectsNamed(cx: Cx, userId: string, foreign: Waiting["asked"]["foreig
   return foreign
     .filter((id) => id !== own && mayEnter(cx, userId, id) === "yes")
     .map((id) => {
-      const { name, orgId } = cx.store.state(cx, project, id)
-      return { id, name, organization: cx.store.state(cx, org, orgId).name }
+      const { name } = cx.store.state(cx, project, id)
+      return { id, name, organization: organizationOf(cx, id) }
     })
 }
+
+/** The APIs whose scopes are requested, with these scopes; see `projectsNamed` for what is hidden. */
+function apisNamed(
+  cx: Cx,
+  userId: string,
+  { scopes, audience }: Pick<Waiting["asked"], "scopes" | "audience">,
+) {
+  const defined = scopesFor(cx, audience)
+  const requested = scopes
+    .flatMap((scope) => defined.get(scope) ?? [])
+    .filter(({ api }) => mayEnter(cx, userId, api.projectId) === "yes")
+  return [...Map.groupBy(requested, ({ api }) => api)].map(([api, own]) => ({
+    id: api.clientId,
+    name: api.name,
+    organization: organizationOf(cx, api.projectId),
+    scopes: own.map(({ scope, name, description }) => ({ scope, name, description })),
+  }))
+}
+
+const organizationOf = (cx: Cx, projectId: string): string =>
+  cx.store.state(cx, org, cx.store.state(cx, project, projectId).orgId).name
 
 /** The person does not want to sign in: the application is told that they refuse. */
 export async function takeCancel(loginContext: LoginContext): Promise<Response> {

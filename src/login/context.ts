@@ -236,7 +236,8 @@ export function accountOf(cx: Cx, userId: string): Account {
 export function applicationOf({ cx, waiting }: LoginContext): Application | undefined {
   if (!waiting) return undefined
   const { clientId, scopes, audience } = waiting.asked
-  const learns = scopes.flatMap((scope) => learned[scope] ?? [])
+  // Each access token names the account, also without openid.
+  const learns = ["openid", ...scopes].flatMap((scope) => learned[scope] ?? [])
   const own = requireInstance(cx)
   const client = applicationAskedFor(cx, waiting.asked)
   const isOurs = clientId === own.consoleClientId

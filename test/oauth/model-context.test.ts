@@ -22,7 +22,8 @@ let provider: Provider
 beforeAll(async () => {
   provider = await openProvider()
   const cx = provider.cx()
-  const api = { authMethod: "basic", resources: [resource] } as const
+  const scopes = [{ scope: "mcp:tools", name: "Call tools", description: "" }]
+  const api = { authMethod: "basic", resources: [resource], scopes } as const
   const config = { kind: "api", api } as const
   const { projectId } = provider
   await createApplication(cx, cx.ids.next(), { projectId, name: "Tools", config })
@@ -58,12 +59,15 @@ const network: FetchLike = async (address, init = {}) => {
   )
 }
 
+/** What the server says that its tokens need. */
+let supported: readonly string[] | undefined = ["openid", "offline_access"]
+
 /** RFC 9728: the resource says who lets people in, and takes nothing but tokens for itself. */
 async function tools(request: Request, { pathname }: URL): Promise<Response> {
   const metadata = "/.well-known/oauth-protected-resource/mcp"
   if (pathname === metadata) {
-    const scopes_supported = ["openid", "offline_access"]
-    return Response.json({ resource, authorization_servers: [issuer], scopes_supported })
+    const named = supported && { scopes_supported: supported }
+    return Response.json({ resource, authorization_servers: [issuer], ...named })
   }
   if (pathname !== "/mcp") return new Response(null, { status: 404 })
   const subject = await subjectOf(request)
@@ -179,6 +183,26 @@ describe("a client of the Model Context Protocol that nobody has entered", () =>
     await client.connect(desk.transport())
     expect(await client.callTool({ name: "who" })).toMatchObject(calledByOlga())
     expect(desk.kept.tokens?.refresh_token).not.toBe(before?.refresh_token)
+  })
+
+  const servers = [
+    ["no scopes", undefined, ""],
+    ["an empty list of scopes", [], ""],
+    ["a scope of its own", ["mcp:tools"], "mcp:tools"],
+    ["scopes that nobody defines", ["read:user", "mcp:tools"], "mcp:tools"],
+    ["the scope for a refresh token", ["mcp:tools", "offline_access"], "mcp:tools offline_access"],
+  ] as const
+  test.each(servers)("calls a server that names %s, without openid", async (_, named, granted) => {
+    await letRegister(provider)
+    supported = named
+    const desk = deskOf()
+    const { asked, said } = await calledBy(desk)
+    expect(said).toMatchObject(calledByOlga())
+    expect(desk.kept.authorize?.searchParams.get("scope") ?? "").not.toContain("openid")
+    expect(desk.kept.tokens).toMatchObject({ scope: granted })
+    expect(desk.kept.tokens).not.toHaveProperty("id_token")
+    expect(asked.includes("Call tools")).toBe(granted.includes("mcp:tools"))
+    supported = ["openid", "offline_access"]
   })
 
   test("is let in nowhere where the instance takes no such clients", async () => {

@@ -165,6 +165,12 @@ const applications = ({ base, known, application, account, named }: Ground): Sam
     },
     projects: [{ id: "1", name: named, organization: named }],
     rememberedUntil: Date.UTC(2026, 0, 31),
+    apis: [
+      {
+        ...{ id: "2", name: named, organization: named },
+        scopes: [{ scope: named, name: named, description: named }],
+      },
+    ],
   }),
   barred: createElement(login.BarredPage, { ...base, ...known, application: named, bar: "roles" }),
   device: createElement(login.DevicePage, { ...base, form, userCode: named, error: named }),

@@ -131,10 +131,23 @@ describe("the question whether an application may in", () => {
 
   it("is not the small print of its page, and its weightiest part least of all", () => {
     const projects = [{ id: "1", name: "Payroll", organization: "Globex" }]
-    const asked = { ...base, session: "1", application, projects }
+    const asked = { ...base, session: "1", application, projects, apis: [] }
     const html = login.renderPage(createElement(login.ConsentPage, asked))
     expect(html).toContain(`<div class="learns learns-question">`)
     expect(html).toMatch(/<p class="learns-most">It may manage this Latchkey in your name/)
     expect(html).toContain(`<p class="learns-most">It may use “Payroll” of Globex in your name.`)
+  })
+
+  it("names each API with what its scopes allow; a scope without a name as it is", () => {
+    const scopes = [
+      { scope: "pay:read", name: "Read payslips", description: "Of all years" },
+      { scope: "pay:<b>", name: "", description: "" },
+    ]
+    const apis = [{ id: "2", name: "Payslips", organization: "Initech", scopes }]
+    const asked = { ...base, session: "1", application, projects: [], apis }
+    const html = login.renderPage(createElement(login.ConsentPage, asked))
+    expect(html).toContain("It may do the following with “Payslips” of Initech:")
+    expect(html).toMatch(/<li[^>]*>Read payslips<p class="quiet">Of all years<\/p><\/li>/)
+    expect(html).toMatch(/<li[^>]*><code>pay:&lt;b&gt;<\/code><\/li>/)
   })
 })

@@ -18,6 +18,8 @@ export type ConsentPageProps = PageProps & {
   readonly application: Application
   /** Projects of others that it will reach in the person's name. */
   readonly projects: readonly Named[]
+  /** APIs whose scopes it requests. */
+  readonly apis: readonly NamedApi[]
   /** The code that a device shows, where it is one that will be connected. */
   readonly userCode?: string | undefined
   /** Until when the answer is remembered, ms UTC; absent where the user is asked each time. */
@@ -27,10 +29,19 @@ export type ConsentPageProps = PageProps & {
 /** A project, and the organisation that owns it. */
 type Named = { readonly id: string; readonly name: string; readonly organization: string }
 
+/** An API, with the scopes of its own that are requested. */
+type NamedApi = Named & {
+  readonly scopes: readonly {
+    readonly scope: string
+    readonly name: string
+    readonly description: string
+  }[]
+}
+
 /** Asks before an application gets anything. Posts `session` and `answer`: allow or cancel. */
 export function ConsentPage(props: ConsentPageProps) {
   const { t, language, form, account, session, changeHref, application, projects } = props
-  const { userCode, rememberedUntil } = props
+  const { apis, userCode, rememberedUntil } = props
   const title = t("consent.title", { application: application.name })
   return (
     <Frame {...props} title={title}>
@@ -41,6 +52,19 @@ export function ConsentPage(props: ConsentPageProps) {
         <p key={id} className="learns-most">
           {t("consent.project", { project: name, organization })}
         </p>
+      ))}
+      {apis.map(({ id, name, organization, scopes }) => (
+        <div key={id} className="learns-question" dir="auto">
+          <p className="learns-most">{t("consent.api", { api: name, organization })}</p>
+          <ul className="learns-scopes">
+            {scopes.map((one) => (
+              <li key={one.scope} dir="auto">
+                {one.name || <code>{one.scope}</code>}
+                {one.description && <p className="quiet">{one.description}</p>}
+              </li>
+            ))}
+          </ul>
+        </div>
       ))}
       {userCode && (
         <p>

@@ -1,0 +1,285 @@
+import { decodeJwt } from "jose"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import {
+  type ApiScope,
+  changeApplication,
+  createApplication,
+  deactivateApplication,
+  reactivateApplication,
+  removeApplication,
+} from "../../src/domain/app/index.ts"
+import { createOrganization } from "../../src/domain/org/index.ts"
+import { changeProject, createProject } from "../../src/domain/project/index.ts"
+import { addRobot, basicOf } from "./clients.ts"
+import { asOf, exchangeGrant, typeOf } from "./exchange.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+  type Provider,
+} from "./provider.ts"
+import { letRegister, onDevice, sendMetadata } from "./registering.ts"
+
+/** Scopes that APIs define: granted only together with their audience. */
+const ordersUri = "https://orders.example.com/"
+const [local] = onDevice.redirect_uris
+const urn = (id: string) => `urn:core:iam:org:project:id:${id}:aud`
+const scope = (text: string, name = "", description = ""): ApiScope => ({
+  ...{ scope: text, name, description },
+})
+
+let provider: Provider
+/** An API of another organization, and one of our own beside the application. */
+let orders: NewClient & { readonly projectId: string }
+let stock: NewClient & { readonly projectId: string }
+let web: NewClient
+let desk: string
+beforeAll(async () => {
+  provider = await openProvider()
+  const cx = provider.cx()
+  await createOrganization(cx, "globex", { name: "Globex" })
+  const addApi = async (name: string, orgId: string, api: object) => {
+    const projectId = cx.ids.next()
+    await createProject(cx, projectId, { orgId, name: `${name} project` })
+    const appId = cx.ids.next()
+    const config = { kind: "api", api: { authMethod: "basic", ...api } } as const
+    const made = await createApplication(cx, appId, { projectId, name, config })
+    return { appId, id: made.clientId, secret: made.secret ?? "", projectId }
+  }
+  orders = await addApi("Orders", "globex", {
+    resources: [ordersUri],
+    scopes: [scope("read:orders", "Read orders", "Also of past years"), scope("write:orders")],
+  })
+  stock = await addApi("Stock", provider.setup.orgId, { scopes: [scope("read:stock")] })
+  const grantTypes = ["authorization_code", "refresh_token"] as const
+  web = await provider.addClient({ grantTypes, tokenType: "jwt", plainOauth: true })
+  await letRegister(provider)
+  const { answer } = await sendMetadata(provider, onDevice)
+  desk = String(answer.client_id)
+})
+afterAll(() => provider.close())
+
+type Fields = Readonly<Record<string, string>>
+
+async function got(fields: Fields, client: NewClient = web) {
+  const browser = browserOf(provider)
+  const asked = await browser.signIn(authorizePath(client.id, fields))
+  const isAsked = asked.page.includes("Allow")
+  const end = isAsked ? await browser.post(asked, { answer: "allow" }) : asked
+  const { code = "" } = answerOf(end)
+  const own = client.secret === "" ? { client_id: client.id } : {}
+  const redirect = fields.redirect_uri ? { redirect_uri: fields.redirect_uri } : {}
+  const credentials = client.secret === "" ? undefined : asOf(client)
+  const { answer } = await askToken(
+    provider,
+    codeFields(code, { ...own, ...redirect }),
+    credentials,
+  )
+  return { answer, page: asked.page }
+}
+
+const granted = async (fields: Fields) => String((await got(fields)).answer.scope)
+
+const refreshed = async (token: unknown, fields: Fields = {}) => {
+  const all = { grant_type: "refresh_token", refresh_token: String(token), ...fields }
+  const { answer } = await askToken(provider, all, asOf(web))
+  return answer
+}
+
+const changeScopes = (api: NewClient, scopes: readonly ApiScope[]) =>
+  changeApplication(provider.cx(), api.appId, { api: { scopes } })
+
+const introspected = async (api: NewClient, token: unknown) => {
+  const basic = Buffer.from(asOf(api)).toString("base64")
+  const headers = { authorization: `Basic ${basic}` }
+  const body = new URLSearchParams({ token: String(token) })
+  const init = { method: "POST", headers, body }
+  return (await provider.send("/oauth/v2/introspect", init)).json()
+}
+
+describe("a scope of an API", () => {
+  test("is granted together with the API's audience, by scope or by resource", async () => {
+    const byScope = { scope: `openid read:orders ${urn(orders.projectId)}` }
+    expect(await granted(byScope)).toBe(byScope.scope)
+    expect(await granted({ scope: "openid read:orders", resource: ordersUri })).toBe(
+      "openid read:orders",
+    )
+    expect(await granted({ scope: "read:orders", resource: ordersUri })).toBe("read:orders")
+  })
+
+  test("is in the access token and in what introspection answers", async () => {
+    const fields = { scope: "read:orders", resource: ordersUri }
+    const { answer } = await got(fields)
+    const claims = decodeJwt(String(answer.access_token))
+    expect(claims.scope).toBe("read:orders")
+    expect(claims.aud).toContain(ordersUri)
+    expect(await introspected(orders, answer.access_token)).toMatchObject({
+      ...{ active: true, scope: "read:orders" },
+    })
+  })
+
+  const without = [
+    ["without its audience", {}],
+    ["with the audience of another API", { resource: "stock" }],
+  ] as const
+  test.each(without)("is not granted %s", async (_, { resource = "" }: { resource?: string }) => {
+    const more = resource === "" ? {} : { resource: urn(stock.projectId) }
+    expect(await granted({ scope: "openid read:orders", ...more })).toBe("openid")
+  })
+
+  const smuggled = [
+    "READ:ORDERS",
+    "read:orders\t",
+    "\u00a0read:orders",
+    "read:orders,write:orders",
+    "read:order",
+    "read:*",
+    "constructor",
+    "__proto__",
+  ]
+  test.each(smuggled)("is what it is, to the letter: not %j", async (text) => {
+    expect(await granted({ scope: `openid ${text}`, resource: ordersUri })).toBe("openid")
+  })
+
+  test("is requested in one parameter scope", async () => {
+    const path = authorizePath(web.id, { scope: "openid", resource: ordersUri })
+    const response = await provider.send(`${path}&scope=read:orders`)
+    expect(response.headers.get("location")).toContain("error=invalid_request")
+  })
+
+  test("is not what the application's own project has by the same name elsewhere", async () => {
+    const cx = provider.cx()
+    const appId = cx.ids.next()
+    const { projectId } = provider
+    const api = { authMethod: "basic", scopes: [scope("read:same")] } as const
+    const config = { kind: "api", api } as const
+    await createApplication(cx, appId, { projectId, name: "Same", config })
+    expect(await granted({ scope: "openid read:same" })).toBe("openid read:same")
+    await deactivateApplication(cx, appId)
+    expect(await granted({ scope: "openid read:same" })).toBe("openid")
+    await reactivateApplication(cx, appId)
+    await removeApplication(cx, appId)
+    expect(await granted({ scope: "openid read:same" })).toBe("openid")
+  })
+
+  test("goes with its audience where a token is narrowed or exchanged", async () => {
+    const fields = {
+      scope: `openid read:orders read:stock offline_access ${urn(stock.projectId)}`,
+      resource: ordersUri,
+    }
+    const { answer } = await got(fields)
+    expect(answer.scope).toBe(fields.scope)
+    const narrowed = await refreshed(answer.refresh_token, { resource: ordersUri })
+    expect(narrowed.scope).toBe("openid read:orders offline_access")
+    const gateway = await provider.addClient({ grantTypes: ["token_exchange"] })
+    const exchange = (more: Fields) =>
+      askToken(
+        provider,
+        {
+          grant_type: exchangeGrant,
+          subject_token: String(answer.access_token),
+          subject_token_type: typeOf("access_token"),
+          ...more,
+        },
+        asOf(gateway),
+      )
+    const only = await exchange({ audience: stock.projectId })
+    expect(only.answer.scope).toBe(`openid read:stock ${urn(stock.projectId)}`)
+    const more = await exchange({ scope: "openid write:orders" })
+    expect(more.answer.error).toBe("invalid_scope")
+  })
+
+  test("that a refresh leaves out leaves the audience of the others", async () => {
+    const scopes = "openid read:orders write:orders offline_access"
+    const { answer } = await got({ scope: scopes, resource: ordersUri })
+    const less = await refreshed(answer.refresh_token, { scope: "openid read:orders" })
+    expect(less.scope).toBe("openid read:orders")
+    // RFC 6749 §6: for this answer alone; the next has all again.
+    expect((await refreshed(less.refresh_token)).scope).toBe(scopes)
+    const more = await refreshed(less.refresh_token, { scope: "openid read:stock" })
+    expect(more.error).toBe("invalid_scope")
+  })
+
+  test("that is removed is in no token any more, also by a refresh token", async () => {
+    const scopes = "openid read:orders write:orders offline_access"
+    const { answer } = await got({ scope: scopes, resource: ordersUri })
+    const read = scope("read:orders", "Read orders", "Also of past years")
+    await changeScopes(orders, [read])
+    // A client that repeats what it was granted once is not refused for it.
+    const again = await refreshed(answer.refresh_token, { scope: scopes })
+    expect(again.scope).toBe("openid read:orders offline_access")
+    expect(decodeJwt(String(again.access_token)).scope).toBe("openid read:orders offline_access")
+    const { scope: now } = await introspected(orders, answer.access_token)
+    expect(now).toBe("openid read:orders offline_access")
+    expect(await granted({ scope: "openid write:orders", resource: ordersUri })).toBe("openid")
+    await changeScopes(orders, [read, scope("write:orders")])
+  })
+
+  test("is a service account's only with the audience", async () => {
+    const robot = await addRobot(provider)
+    const ask = async (scopes: string) => {
+      const grant = { grant_type: "client_credentials", scope: scopes }
+      return (await askToken(provider, grant, basicOf(robot.id, robot.secret))).answer.scope
+    }
+    expect(await ask("read:stock")).toBe("")
+    const both = `read:stock ${urn(stock.projectId)}`
+    expect(await ask(both)).toBe(both)
+  })
+
+  test("is not published for everybody, and no part of a registration", async () => {
+    const document = await (await provider.send("/.well-known/openid-configuration")).json()
+    expect(document.scopes_supported).not.toContain("read:stock")
+    const { answer } = await sendMetadata(provider, { ...onDevice, scope: "read:orders openid" })
+    expect(answer.client_id).toBeDefined()
+    expect(answer).not.toHaveProperty("scope")
+  })
+})
+
+describe("the consent page", () => {
+  const asked = async (fields: Fields) => {
+    const path = authorizePath(desk, { redirect_uri: local, ...fields })
+    return (await browserOf(provider).signIn(path)).page
+  }
+
+  test("names the API and whose it is, with name and description of its scopes", async () => {
+    const page = await asked({ scope: "read:orders write:orders", resource: ordersUri })
+    expect(page).toContain("It may use “Orders project” of Globex in your name.")
+    expect(page).toContain("It may do the following with “Orders” of Globex:")
+    expect(page).toMatch(/Read orders<p[^>]*>Also of past years/)
+    expect(page).toContain("<code>write:orders</code>")
+    expect(page).toContain("will learn which account is yours")
+  })
+
+  test("says nothing of scopes that are not granted", async () => {
+    const page = await asked({ scope: "openid read:orders read:stock read:nothing" })
+    expect(page).toContain("Desk Tool registered itself here")
+    for (const word of ["Orders", "read:stock", "read:nothing", "do the following"]) {
+      expect(page).not.toContain(word)
+    }
+  })
+
+  test("says nothing of an API whose project doesn't let the user in", async () => {
+    const change = (projectRoleCheck: boolean) =>
+      changeProject(provider.cx(), orders.projectId, { projectRoleCheck })
+    await change(true)
+    const fields = { scope: "openid read:orders", resource: ordersUri, redirect_uri: local }
+    const client = { appId: "", id: desk, secret: "" }
+    const { page, answer } = await got(fields, client)
+    expect(page).not.toContain("Orders")
+    expect(answer.scope).toBe("openid")
+    await change(false)
+  })
+
+  test("is asked before a self-registered client has the scope of any API", async () => {
+    const browser = browserOf(provider)
+    const fields = { redirect_uri: local, scope: "read:orders", resource: ordersUri }
+    const end = await browser.signIn(authorizePath(desk, fields))
+    expect(end.path).toMatch(/^\/ui\/login\/consent/)
+    const { error } = answerOf(await browser.post(end, { answer: "cancel" }))
+    expect(error).toBe("access_denied")
+  })
+})

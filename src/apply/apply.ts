@@ -211,7 +211,7 @@ async function changed(run: Run, kind: Kind, { present, wanted, ids, thing }: Ch
   const given = request(
     { ...ids, [kind.id]: id },
     {
-      ...completing(differs, wanted),
+      ...completing(differs, wanted, present),
       ...confirmed,
     },
   )

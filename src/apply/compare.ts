@@ -49,7 +49,17 @@ function isSame(given: JsonValue, there: JsonValue | undefined, field: DescField
   )
 }
 
-const sorted = (list: readonly JsonValue[]) => list.map((each) => JSON.stringify(each)).sort()
+const sorted = (list: readonly JsonValue[]) =>
+  list.map((each) => JSON.stringify(canonical(each))).sort()
+
+/** An entry of a list as an answer has it: without empty fields, in one order. */
+function canonical(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(canonical)
+  if (!isObject(value)) return value
+  const stated = Object.entries(value).filter(([, each]) => !isEmpty(each))
+  const inOrder = stated.sort(([one], [other]) => (one < other ? -1 : 1))
+  return Object.fromEntries(inOrder.map(([name, each]) => [name, canonical(each)]))
+}
 
 /** Of a choice, what is meant where nothing is said: an answer leaves that out, too. */
 const isFirst = (given: JsonValue, field: DescField): boolean =>

@@ -47,8 +47,12 @@ export type Kind = {
     readonly starting?: (own: JsonObject) => JsonObject
   }
   readonly update: Act & {
-    /** What differs, with what else of the described thing must be sent with it. */
-    readonly completing?: (differs: JsonObject, described: JsonObject) => JsonObject
+    /** What differs, with what else of the described and the present thing must be sent with it. */
+    readonly completing?: (
+      differs: JsonObject,
+      described: JsonObject,
+      present: JsonObject,
+    ) => JsonObject
   }
   readonly parts: Readonly<Record<string, Kind>>
   /** Fields that stay as they were created, by their place in what is described. */
@@ -111,7 +115,8 @@ const application: Kind = {
       ...{ projectId, applicationId },
       ...changed,
     }),
-    completing: withPermission,
+    completing: (differs, described, present) =>
+      withMethod(withPermission(differs, described), present),
   },
   once: (answer) => {
     const configurations = ["oidcConfiguration", "apiConfiguration"]
@@ -142,6 +147,18 @@ function withPermission(differs: JsonObject, described: JsonObject): JsonObject 
   const permitted = wanted[permission]
   if (!("backChannelLogoutUri" in changed) || permitted === undefined) return differs
   return { ...differs, [configuration]: { ...changed, [permission]: permitted } }
+}
+
+const apiConfiguration = "apiConfiguration"
+const method = "authMethodType"
+
+/** An update of an API always states how it authenticates. */
+function withMethod(differs: JsonObject, present: JsonObject): JsonObject {
+  const [changed, now] = [differs[apiConfiguration], present[apiConfiguration]]
+  if (!isObject(changed) || !isObject(now) || method in changed) return differs
+  const stated = now[method]
+  if (stated === undefined) return differs
+  return { ...differs, [apiConfiguration]: { ...changed, [method]: stated } }
 }
 
 const project: Kind = {

@@ -255,3 +255,34 @@ test("what the tokens of an application contain is changed as the file states", 
   await applied({ idTokenRoleAssertion: false })
   expect(asked).toHaveLength(2)
 })
+
+test("the scopes of an API are sent with its method, and only where they differ", async () => {
+  const asked: JsonObject[] = []
+  const authMethodType = "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT"
+  const scopes = [{ scope: "read:orders", name: "Read orders" }, { scope: "write:orders" }]
+  const there = { clientId: "orders", authMethodType, scopes: { scopes } }
+  const project = { projectId: "2", organizationId: "1", name: "Web" }
+  const call: CallApi = async ({ name }, request) => {
+    if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
+    if (name === "ListProjects") return { projects: [project] }
+    if (name === "UpdateApplication") asked.push(request)
+    const ids = { projectId: "2", applicationId: "3" }
+    return { applications: [{ ...ids, name: "Orders", apiConfiguration: there }] }
+  }
+  const applied = (listed: readonly JsonObject[]) => {
+    const apiConfiguration = { scopes: { scopes: [...listed] } }
+    const projects = [{ name: "Web", applications: [{ name: "Orders", apiConfiguration }] }]
+    const content = { organizations: [{ name: "Acme", projects }] }
+    return apply(call, [{ file: "a.yaml", content }], { isPlan: false })
+  }
+  // The same in another order, with what an answer leaves out.
+  const same = [
+    { description: "", name: "", scope: "write:orders" },
+    { name: "Read orders", scope: "read:orders" },
+  ]
+  expect((await applied(same)).steps).toEqual([])
+  const fewer = [{ scope: "read:orders", name: "Read" }]
+  expect((await applied(fewer)).steps).toMatchObject([{ fields: ["apiConfiguration.scopes"] }])
+  const apiConfiguration = { authMethodType, scopes: { scopes: fewer } }
+  expect(asked).toEqual([{ projectId: "2", applicationId: "3", apiConfiguration }])
+})

@@ -147,7 +147,7 @@ test("of projects, grants, authorizations and applications", async () => {
     ...{ redirectUris: ["https://b.example/cb"], grantTypes: [0, 2], accessTokenType: 1 },
     ...{ idTokenRoleAssertion: true, clockSkew: { seconds: 3n }, developmentMode: true },
     ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: true },
-    ...{ groupsClaim: 2, pkce: 1 },
+    ...{ groupsClaim: 2, pkce: 1, plainOauth: true },
     loginVersion: { version: { case: "loginV2", value: { baseUri: "https://l.example" } } },
   }
   const applicationType = { case: "oidcConfiguration", value }
@@ -155,6 +155,24 @@ test("of projects, grants, authorizations and applications", async () => {
   await thereAndBack(app)
   await act("manager", "deactivateApplication", named)
   await thereAndBack(app)
+})
+
+test("of an API: its addresses and scopes", async () => {
+  const { applicationId } = await act("manager", "createApplication", {
+    ...{ projectId: "p1", name: "API" },
+    applicationType: { case: "apiConfiguration", value: { authMethodType: 0 } },
+  })
+  const scope = (name: string) => ({ scope: "read:orders", name, description: "" })
+  const values = [
+    { resources: { uris: ["https://api.example/"] }, scopes: { scopes: [scope("Read")] } },
+    { scopes: { scopes: [scope("Read orders")] } },
+    { scopes: { scopes: [] } },
+  ]
+  for (const value of values) {
+    const applicationType = { case: "apiConfiguration", value }
+    await act("manager", "updateApplication", { applicationId, projectId: "p1", applicationType })
+    await thereAndBack(of("applicationId", applicationId))
+  }
 })
 
 async function authorized(): Promise<string> {

@@ -70,6 +70,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         app: { projectId: "shop", name: "API", authMethodType: 1 },
         clientId: "api-client",
         resources: ["https://api.corp.example"],
+        scopes: [{ scope: "read:orders", name: "Read orders", description: "All of them" }],
       },
     ],
     oidcApps: [
@@ -98,6 +99,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         ...{ idTokenProjectAudience: true, idTokenClientId: true, genericRolesClaim: false },
         groupsClaim: 3,
         backEndLogoutAccepted: true,
+        plainOauth: true,
         forwardAuth: {
           rules: [{ pathPrefix: "/admin", roleKeys: ["admin"] }],
           remoteUser: 2,

@@ -54,8 +54,13 @@ test("what is taken over is told as it was, and again elsewhere", async () => {
   expect(orgs[0].oidcApps).toMatchObject([
     {
       backEndLogoutAccepted: true,
+      plainOauth: true,
       forwardAuth: { rules: [{ pathPrefix: "/admin", roleKeys: ["admin"] }], remoteUser: 2 },
     },
+  ])
+
+  expect(orgs[0].apiApps).toMatchObject([
+    { scopes: [{ scope: "read:orders", name: "Read orders", description: "All of them" }] },
   ])
 
   const second = await taken("i2", orgsOf(orgs))

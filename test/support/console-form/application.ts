@@ -164,6 +164,26 @@ export const applicationForms: readonly FormCase[] = [
     both: { resources: { uris: ["https://api.example.com/two", "https://api.example.com/three"] } },
   },
   {
+    form: "application/api-scopes.tsx 1",
+    path: apiPath,
+    open: pressing("Edit: Scopes of the API"),
+    theirs: changeApi({ scopes: { scopes: [{ scope: "read:one", name: "Read | one" }] } }),
+    mine: { scopes: "read:two = Read two | All of them" },
+    read: async (beside) => (await readApi(beside)).scopes,
+    both: {
+      scopes: [
+        { scope: "read:one", name: "Read | one" },
+        { scope: "read:two", name: "Read two", description: "All of them" },
+      ],
+    },
+    same: {
+      theirs: changeApi({ scopes: { scopes: [{ scope: "read:one", name: "Theirs" }] } }),
+      mine: { scopes: "read:one = Mine" },
+      before: { scopes: [{ scope: "read:one", name: "Theirs" }] },
+      after: { scopes: [{ scope: "read:one", name: "Mine" }] },
+    },
+  },
+  {
     form: "application/saml-attributes.tsx 1",
     path: "/ui/console/applications/$samlId",
     open: pressing("Edit: Assertions"),

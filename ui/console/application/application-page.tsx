@@ -7,6 +7,7 @@ import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
 import { History, StateBadge, Time } from "../list/index.ts"
 import { call, copied, FactsSection, Page, Part, t, useBelongsTo, useRead } from "../shell/index.ts"
 import { ApiProof, ApiResources, methodOf } from "./api.tsx"
+import { ApiScopes } from "./api-scopes.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
 import type { ApplicationPart } from "./change.ts"
 import { Flows } from "./flows.tsx"
@@ -93,6 +94,7 @@ function Protocol(part: ApplicationPart) {
         {connect}
         <ApiProof {...part} api={api} />
         <ApiResources {...part} api={api} />
+        <ApiScopes {...part} api={api} />
         {proofs[methodOf(api)] === "secret" && secrets}
         <Keys {...part} />
       </>

@@ -53,6 +53,7 @@ function rowsOf({ oidc }: OidcPart): FactsProps["rows"] {
     ],
     [t("flows.auth"), t(`auth.${authOf(oidc)}`)],
     [t("pkce.title"), t(`pkce.${authOf(oidc) === "none" ? "required" : pkceOf(oidc)}`)],
+    [t("plain_oauth.title"), oidc.plainOauth && t("detail.on")],
     [t("request_rules.title"), rules.length > 0 && <ValueList key="rules" values={rules} />],
   ]
 }
@@ -64,6 +65,7 @@ type Draft = {
   readonly responses: readonly ResponseName[]
   readonly auth: AuthName
   readonly pkce: PkceName
+  readonly plainOauth: boolean
   readonly rules: readonly RuleName[]
 }
 
@@ -74,14 +76,16 @@ const flowForm = (part: OidcPart) =>
       responses: responsesOf(part.oidc),
       auth: authOf(part.oidc),
       pkce: pkceOf(part.oidc),
+      plainOauth: part.oidc.plainOauth,
       rules: rulesOf(part.oidc),
     },
-    save: ({ grants, responses, auth, pkce, rules }) =>
+    save: ({ grants, responses, auth, pkce, plainOauth, rules }) =>
       changeOidc(part, {
         grantTypes: grants.map((name) => grantTypes[name]),
         responseTypes: responses.map((name) => responseTypes[name]),
         authMethodType: authMethods[auth],
         pkce: pkceRules[pkce],
+        plainOauth,
         requestRules: Object.fromEntries(ruleNames.map((name) => [name, rules.includes(name)])),
       }),
     disabled: ({ grants }) => grants.length === 0,
@@ -116,6 +120,7 @@ const flowForm = (part: OidcPart) =>
           words: (one) => t(`pkce.${one}`),
           hint: t("pkce.hint"),
         }),
+      controls.check("plainOauth", t("plain_oauth.title"), t("plain_oauth.hint")),
       // What most applications do without; each refuses requests that come otherwise.
       <Disclosure
         key="rules"

@@ -75,7 +75,7 @@ function projectsNamed(cx: Cx, userId: string, foreign: Waiting["asked"]["foreig
     })
 }
 
-/** The APIs whose scopes are requested, with these scopes; see `projectsNamed` for what is hidden. */
+/** The APIs whose scopes are requested, with these. What is hidden: see `projectsNamed`. */
 function apisNamed(
   cx: Cx,
   userId: string,

@@ -215,9 +215,28 @@ describe("plain OAuth 2.0", () => {
     expect(await (await push(strict)).json()).toMatchObject({ error: "invalid_scope" })
   })
 
-  test("is what a device gets without openid; no management audience", async () => {
-    const oidc = { plainOauth: true, grantTypes: ["device_code"], authMethod: "none" } as const
-    const tv = await provider.addClient({ ...oidc, tokenType: "jwt" })
+  const grant_type = "urn:ietf:params:oauth:grant-type:device_code"
+  const devices = [
+    [
+      "with the switch",
+      () =>
+        provider.addClient({
+          ...{ plainOauth: true, grantTypes: ["device_code"], authMethod: "none" },
+          tokenType: "jwt",
+        }),
+    ],
+    [
+      "that registered itself",
+      async () => {
+        const grant_types = [...onDevice.grant_types, grant_type]
+        const { answer } = await sendMetadata(provider, { ...onDevice, grant_types })
+        return { id: String(answer.client_id) }
+      },
+    ],
+  ] as const
+
+  test.each(devices)("is what a device gets without openid, one %s", async (_, make) => {
+    const tv = await make()
     const begin = { client_id: tv.id, scope: `profile ${management}` }
     const body = new URLSearchParams(begin)
     const asked = await provider.send("/oauth/v2/device_authorization", { method: "POST", body })
@@ -229,7 +248,6 @@ describe("plain OAuth 2.0", () => {
     })
     expect(signed.page).not.toContain("manage this Latchkey")
     await browser.post(signed, { answer: "allow" })
-    const grant_type = "urn:ietf:params:oauth:grant-type:device_code"
     const fields = { grant_type, client_id: tv.id, device_code }
     const { answer } = await askToken(provider, fields)
     expect(answer).toMatchObject({ scope: "profile" })

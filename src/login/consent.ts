@@ -89,7 +89,7 @@ function apisNamed(
     id: api.clientId,
     name: api.name,
     organization: organizationOf(cx, api.projectId),
-    scopes: own.map(({ scope, name, description }) => ({ scope, name, description })),
+    scopes: own.map(({ scope, name = "", description = "" }) => ({ scope, name, description })),
   }))
 }
 

@@ -22,7 +22,7 @@ import {
   openProvider,
   type Provider,
 } from "./provider.ts"
-import { letRegister, onDevice, sendMetadata } from "./registering.ts"
+import { letRegister, managed, onDevice, sendMetadata } from "./registering.ts"
 
 /** Scopes that APIs define: granted only together with their audience. */
 const ordersUri = "https://orders.example.com/"
@@ -230,12 +230,52 @@ describe("a scope of an API", () => {
     expect(await ask(both)).toBe(both)
   })
 
-  test("is not published for everybody, and no part of a registration", async () => {
+  test("is not published for everybody", async () => {
     const document = await (await provider.send("/.well-known/openid-configuration")).json()
     expect(document.scopes_supported).not.toContain("read:stock")
-    const { answer } = await sendMetadata(provider, { ...onDevice, scope: "read:orders openid" })
-    expect(answer.client_id).toBeDefined()
-    expect(answer).not.toHaveProperty("scope")
+  })
+})
+
+describe("the scope of a registration (RFC 7591 §2)", () => {
+  const register = (scope: unknown) => sendMetadata(provider, { ...onDevice, scope })
+
+  test("is what its answer repeats, until it is left out of a change", async () => {
+    const { answer } = await register("read:orders openid")
+    expect(answer.scope).toBe("read:orders openid")
+    const { path, token } = managed(answer)
+    const read = () => sendMetadata(provider, undefined, { path, token, method: "GET" })
+    expect((await read()).answer.scope).toBe("read:orders openid")
+    const change = { ...onDevice, client_id: answer.client_id }
+    const put = (metadata: object) =>
+      sendMetadata(provider, metadata, { path, token, method: "PUT" })
+    expect((await put({ ...change, scope: "read:stock" })).answer.scope).toBe("read:stock")
+    expect((await put(change)).answer).not.toHaveProperty("scope")
+    expect((await read()).answer).not.toHaveProperty("scope")
+  })
+
+  test("is none where none is sent", async () => {
+    expect((await register(undefined)).answer).not.toHaveProperty("scope")
+    expect((await register("")).answer).not.toHaveProperty("scope")
+  })
+
+  test("limits nothing that the client requests", async () => {
+    const { answer: made } = await register("read:stock")
+    const client = { appId: "", id: String(made.client_id), secret: "" }
+    const fields = { redirect_uri: local, scope: "read:orders", resource: ordersUri }
+    expect((await got(fields, client)).answer.scope).toBe("read:orders")
+  })
+
+  const sent = [
+    ["a  b a", "a b"],
+    ['a "b" \u00e9 c\td e', "a e"],
+    [1, undefined],
+    [["a"], undefined],
+    [" ", undefined],
+    ["a".repeat(2001), undefined],
+  ] as const
+  test.each(sent)("is without what is no scope: %j", async (scope, repeated) => {
+    const { status, answer } = await register(scope)
+    expect([status, answer.scope]).toEqual([201, repeated])
   })
 })
 

@@ -88,6 +88,7 @@ export {
   addressScope,
   apiScope,
   type DefinedScope,
+  isScope,
   listScopes,
   scopesFor,
   standardScopes,

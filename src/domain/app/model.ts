@@ -133,9 +133,9 @@ export type ApiConfig = {
 /** A scope that an API defines (RFC 6749 §3.3), with its name and description for users. */
 export type ApiScope = {
   readonly scope: string
-  /** Empty: the scope itself is shown. */
-  readonly name: string
-  readonly description: string
+  /** Absent: the scope itself is shown. */
+  readonly name?: string
+  readonly description?: string
 }
 
 /** A SAML service provider; see `Metadata`. */
@@ -189,10 +189,13 @@ export type AppEvent =
   | Event<"project.application.removed">
   | Event<
       "project.application.registered",
-      { readonly jwks: readonly ClientJwk[] },
+      { readonly jwks: readonly ClientJwk[]; readonly scope?: string },
       { readonly hashedToken: string }
     >
-  | Event<"project.application.registration.changed", { readonly jwks: readonly ClientJwk[] }>
+  | Event<
+      "project.application.registration.changed",
+      { readonly jwks: readonly ClientJwk[]; readonly scope?: string }
+    >
   | Event<"project.application.used">
   | Event<"project.application.config.oidc.added", AddedOidc & { readonly clientId: string }>
   | Event<"project.application.config.oidc.changed", Partial<OidcConfig>>
@@ -238,6 +241,8 @@ export type Registration = {
    * proves itself with. Consents to an earlier identity are not valid.
    */
   readonly identity: number
+  /** The scopes that it registered (RFC 7591 §2), as it sent them; it can request others. */
+  readonly scope?: string
 }
 
 /** Times are ms UTC; the hash is null where it was erased. */
@@ -351,10 +356,11 @@ export const app = aggregate<AppEvent, App>({
     "project.application.deactivated": (state) => there(state, { status: "inactive" }),
     "project.application.reactivated": (state) => there(state, { status: "active" }),
     "project.application.removed": () => ({ status: "removed" }),
-    "project.application.registered": (state, { data: { jwks }, private: secret, time }) => {
+    "project.application.registered": (state, { data, private: secret, time }) => {
       if (isGone(state)) return state
       const hash = secret?.hashedToken ?? null
-      return { ...state, registration: { hash, created: time, used: time, jwks, identity: 0 } }
+      const made = { hash, created: time, used: time, identity: 0 }
+      return { ...state, registration: { ...made, ...data } }
     },
     "project.application.registration.changed": (state, { data }) =>
       identified(registered(state, data)),

@@ -23,6 +23,8 @@ export type ClientMetadata = {
   readonly name: string
   readonly oidc: Partial<OidcConfig> & Pick<OidcConfig, "authMethod">
   readonly jwks: readonly ClientJwk[]
+  /** The scopes that it says it requests; absent or empty is none. */
+  readonly scope?: string
 }
 
 /** What a new application is told this once; a secret only where it has one. */
@@ -48,7 +50,7 @@ export async function registerApplication(
   const isFull = countRegistered(cx) >= applicationsMax
   const dropped = isFull ? oldestUnused(cx) : undefined
   if (isFull && dropped === undefined) throw tooManyError()
-  const { name, oidc, jwks } = metadata
+  const { name, oidc, jwks, scope = "" } = metadata
   const appId = cx.ids.next()
   const token = Buffer.from(cx.random.bytes(32)).toString("base64url")
   const secret = hasSecret(oidc.authMethod) ? newSecret(cx, appId) : undefined
@@ -65,7 +67,11 @@ export async function registerApplication(
       secret,
     })
     tx.append(app, appId, [
-      { type: "project.application.registered", data: { jwks }, private: { hashedToken } },
+      {
+        type: "project.application.registered",
+        data: { jwks, ...(scope !== "" && { scope }) },
+        private: { hashedToken },
+      },
     ])
   })
   return { appId, clientId, token, secret: secret?.plain }
@@ -102,15 +108,18 @@ export function isRegistrationToken(
 export async function changeRegistration(
   cx: Cx,
   appId: string,
-  { name, oidc, jwks }: ClientMetadata,
+  { name, oidc, jwks, scope = "" }: ClientMetadata,
 ): Promise<string | undefined> {
   const fresh = newSecret(cx, appId)
   const step = await cx.store.transact(cx, (tx) => {
     const before = tx.state(app, appId)
     mustExist(before)
     changeApplication.within(tx, appId, { name, oidc })
-    if (JSON.stringify(before.registration?.jwks) !== JSON.stringify(jwks)) {
-      tx.append(app, appId, [{ type: "project.application.registration.changed", data: { jwks } }])
+    const { registration } = before
+    const hasKeys = JSON.stringify(registration?.jwks) === JSON.stringify(jwks)
+    if (!hasKeys || (registration?.scope ?? "") !== scope) {
+      const data = { jwks, scope }
+      tx.append(app, appId, [{ type: "project.application.registration.changed", data }])
     }
     const needsSecret = hasSecret(oidc.authMethod) && before.secrets.length === 0
     if (needsSecret) replaceSecret.within(tx, appId, fresh)

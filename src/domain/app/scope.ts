@@ -31,8 +31,8 @@ const descriptionMax = 300
  */
 export function checkScopes(scopes: readonly ApiScope[]): void {
   if (scopes.length > scopesMax) throw scopeError(`must not be more than ${scopesMax}`)
-  for (const { scope, name, description } of scopes) {
-    if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope) || scope.length > scopeMax) {
+  for (const { scope, name = "", description = "" } of scopes) {
+    if (!isScope(scope) || scope.length > scopeMax) {
       const allowed = "ASCII characters without spaces, quotation marks and backslashes"
       throw scopeError(`must have 1 to ${scopeMax} ${allowed}, such as read:orders`)
     }
@@ -47,6 +47,9 @@ export function checkScopes(scopes: readonly ApiScope[]): void {
   }
 }
 
+/** RFC 6749 §3.3: `scope-token`. */
+export const isScope = (text: string): boolean => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(text)
+
 /** Users read them before they allow something. */
 function checkText(text: string, part: string, max: number): void {
   if (text.length > max) throw scopeError(`must have a ${part} of at most ${max} characters`)
@@ -57,10 +60,11 @@ function checkText(text: string, part: string, max: number): void {
 
 const scopeError = (wanted: string) => fieldError("app.scopes_invalid", "scopes", wanted)
 
-/** A scope as it is stored: without the spaces around its texts. */
-export const apiScope = ({ scope, name, description }: ApiScope): ApiScope => ({
-  ...{ scope, name: name.trim(), description: description.trim() },
-})
+/** A scope as it is stored: without spaces around its texts, and without empty ones. */
+export function apiScope({ scope, ...texts }: ApiScope): ApiScope {
+  const [name = "", description = ""] = [texts.name?.trim(), texts.description?.trim()]
+  return { scope, ...(name !== "" && { name }), ...(description !== "" && { description }) }
+}
 
 /** The scopes that an API defines. */
 export const scopesOf = ({ scopes = [] }: ApiConfig): readonly ApiScope[] => scopes

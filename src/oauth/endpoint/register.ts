@@ -100,7 +100,8 @@ async function remove(cx: Cx, { appId }: Registrant): Promise<Response> {
 /** RFC 7592 §2.1: what is registered. A secret is shown once, and is not kept. */
 function registered(cx: Cx, { appId, clientId, state, token }: Registrant): object {
   const { name, oidc, registration } = state
-  const metadata = { name, oidc, jwks: registration?.jwks ?? [] }
+  const { jwks = [], scope = "" } = registration ?? {}
+  const metadata = { name, oidc, jwks, scope }
   return answerOf(cx, { appId, clientId, token, secret: undefined, metadata })
 }
 

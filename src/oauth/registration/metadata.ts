@@ -3,6 +3,7 @@ import {
   type AuthMethod,
   type ClientMetadata,
   type GrantType,
+  isScope,
   type OidcConfig,
   oidcDefaults,
   type ResponseType,
@@ -15,6 +16,7 @@ import { hasUnseen } from "../../kernel/text/name.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
+import { wordsOf } from "../request.ts"
 import { jwksIn } from "./jwks.ts"
 import { flagIn, type Members, metadataError, textIn, textsIn } from "./member.ts"
 
@@ -51,7 +53,20 @@ export function metadataOf(cx: Cx, members: Members, before?: OidcConfig): Clien
       signed: flagIn(members, "require_signed_request_object"),
     },
   } as const
-  return { name: nameIn(members, redirectUris), oidc, jwks }
+  return { name: nameIn(members, redirectUris), oidc, jwks, scope: scopeIn(members) }
+}
+
+const scopeMax = 2000
+
+/**
+ * RFC 7591 §2: the scopes that a client says it requests. Clients remember what the answer repeats.
+ * It limits nothing, since a client can register anew, and users decide what it gets. What is no
+ * scope is passed over.
+ */
+function scopeIn({ scope }: Members): string {
+  const words = wordsOf(typeof scope === "string" ? scope : undefined).filter(isScope)
+  const text = words.join(" ")
+  return text.length > scopeMax ? "" : text
 }
 
 /** What would mean something else than its sender thinks if it were passed over. */
@@ -225,7 +240,7 @@ const wire = <T extends string>(table: Readonly<Record<string, T>>, values: read
   Object.entries(table).flatMap(([name, value]) => (values.includes(value) ? [name] : []))
 
 /** What is registered, as RFC 7591 §3.2.1 wants it said. */
-export function metadataFrom({ name, oidc, jwks }: ClientMetadata): object {
+export function metadataFrom({ name, oidc, jwks, scope = "" }: ClientMetadata): object {
   const config = { ...oidcDefaults, ...oidc }
   const { frontChannelLogout: front, requestRules: rules, tokens } = config
   return {
@@ -249,5 +264,6 @@ export function metadataFrom({ name, oidc, jwks }: ClientMetadata): object {
     ...(rules?.pushed && { require_pushed_authorization_requests: true }),
     ...(rules?.signed && { require_signed_request_object: true }),
     ...(jwks.length > 0 && { jwks: { keys: jwks } }),
+    ...(scope !== "" && { scope }),
   }
 }

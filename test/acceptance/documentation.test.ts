@@ -98,6 +98,7 @@ const told: Readonly<Record<string, Told>> = {
   "passkeys.md": { after: (_, said) => expect(said).toMatch(/"code":\s*\{/) },
   "mail.md": { after: (machine) => expect(logOf(machine)).toContain("/dev") },
   "groups.md": { after: (_, said) => expect(said).toContain("+ ") },
+  "api-scopes.md": { after: (_, said) => expect(said).toContain("Orders API") },
   "backup.md": { after: (machine) => inOnceMore(machine) },
   "recover.md": { after: (_, said) => expect(said.match(/\/ui\/login\/\S+#/g)).toHaveLength(2) },
   "watch.md": {

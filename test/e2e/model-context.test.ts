@@ -44,7 +44,12 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
     origin = `http://localhost:${port}`
     await service.get("CreateApplication", {
       ...{ projectId, name: "Tools" },
-      apiConfiguration: { resources: { uris: [`${origin}/mcp`] } },
+      apiConfiguration: {
+        resources: { uris: [`${origin}/mcp`] },
+        scopes: {
+          scopes: [{ scope: "mcp:tools", name: "Call tools", description: "All of them" }],
+        },
+      },
     })
     const script = await bundled("browser")
     writeFileSync(`${folder.path}/steps.mjs`, await bundled("node"))
@@ -92,7 +97,8 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
     page.setDefaultTimeout(60_000)
     const run = runIn(page)
     const redirectUri = `${origin}/callback`
-    const server = { issuer: service.url, resource: `${origin}/mcp`, redirectUri }
+    const scope = "openid profile offline_access"
+    const server = { issuer: service.url, resource: `${origin}/mcp`, redirectUri, scope }
     const { authorizationUrl, ...begun } = await run("begin", server)
     const asked = new URL(authorizationUrl).searchParams
     expect(asked.get("code_challenge_method")).toBe("S256")
@@ -113,6 +119,40 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
     const [, claims = ""] = second.access_token.split(".")
     const { aud } = JSON.parse(Buffer.from(claims, "base64url").toString())
     expect(aud).toContain(server.resource)
+    await page.context().close()
+  })
+
+  test("gets a scope of the server without openid, which a phone shows in the dark", async () => {
+    const viewport = { width: 360, height: 740 }
+    const page = await (await browser.newContext({ viewport, colorScheme: "dark" })).newPage()
+    page.setDefaultTimeout(60_000)
+    const redirectUri = `${origin}/callback`
+    const scope = "mcp:tools read:user offline_access"
+    const server = { issuer: service.url, resource: `${origin}/mcp`, redirectUri, scope }
+    const { authorizationUrl, ...begun } = await onNode("begin", server)
+    await page.goto(authorizationUrl)
+    await page.fill('[name="loginName"]', owner.loginName)
+    await page.click('button[type="submit"]')
+    await page.fill('[name="password"]', owner.password)
+    await page.click('button[type="submit"]')
+    const allow = page.getByRole("button", { name: "Allow" })
+    await allow.waitFor()
+    const shown = await page.locator("main").innerText()
+    expect(shown).toMatch(/do the following with “Tools” of \S+:\s+Call tools\s+All of them/)
+    expect(shown).toContain("Desk will learn which account is yours")
+    expect(shown).not.toContain("read:user")
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width)
+    await allow.click()
+    await page.waitForURL(`${redirectUri}?**`)
+    const authorizationCode = new URL(page.url()).searchParams.get("code") ?? ""
+    const { first, second, userinfo } = await onNode("finish", {
+      ...{ ...server, ...begun, authorizationCode },
+    })
+    for (const tokens of [first, second]) {
+      expect(tokens.scope).toBe("mcp:tools offline_access")
+      expect(tokens).not.toHaveProperty("id_token")
+    }
+    expect(userinfo).toMatchObject({ error: "insufficient_scope" })
     await page.context().close()
   })
 })

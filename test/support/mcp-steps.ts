@@ -21,7 +21,12 @@ const fetchFn: typeof fetch = Object.assign(
   { preconnect: () => undefined },
 )
 
-type Server = { readonly issuer: string; readonly resource: string; readonly redirectUri: string }
+type Server = {
+  readonly issuer: string
+  readonly resource: string
+  readonly redirectUri: string
+  readonly scope: string
+}
 
 async function metadataOf({ issuer }: Server) {
   const metadata = await discoverAuthorizationServerMetadata(issuer, { fetchFn })
@@ -47,7 +52,7 @@ export async function begin(server: Server) {
     metadata,
     clientInformation,
     redirectUrl: server.redirectUri,
-    scope: "openid profile offline_access",
+    scope: server.scope,
     state: "s-1",
     resource: new URL(server.resource),
   })

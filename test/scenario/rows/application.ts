@@ -35,6 +35,21 @@ export const applicationRows: readonly Row[] = [
   },
   {
     call: "application.v2.ApplicationService/CreateApplication",
+    name: "for an API with scopes of its own",
+    body: {
+      ...{ projectId: "$project", name: "$fresh" },
+      apiConfiguration: {
+        scopes: { scopes: [{ scope: "read:orders", name: "Read orders" }, { scope: "write" }] },
+      },
+    },
+    events: [
+      "project.application.added",
+      "project.application.config.api.added",
+      "project.application.config.api.secret.changed",
+    ],
+  },
+  {
+    call: "application.v2.ApplicationService/CreateApplication",
     name: "for a SAML service provider",
     once: true,
     body: { projectId: "$project", name: "$fresh", samlConfiguration: { metadataXml } },
@@ -113,6 +128,16 @@ export const applicationRows: readonly Row[] = [
     },
     code: "invalid_argument",
     id: "app.forward_auth_invalid",
+  },
+  {
+    call: "application.v2.ApplicationService/CreateApplication",
+    name: "for an API with a scope that has a meaning already",
+    body: {
+      ...{ projectId: "$project", name: "$fresh" },
+      apiConfiguration: { scopes: { scopes: [{ scope: "openid", name: "Sign in" }] } },
+    },
+    code: "invalid_argument",
+    id: "app.scopes_invalid",
   },
   {
     call: "application.v2.ApplicationService/CreateApplication",

@@ -34,7 +34,7 @@ const path = (changes: Record<string, string> = {}) =>
 
 const refused = [
   ["nobody is signed in", { prompt: "none" }, "login_required"],
-  ["a scope is missing", { scope: "profile" }, "invalid_scope"],
+  ["a resource is unknown", { resource: "https://nobody.example/" }, "invalid_target"],
   ["a response type is not registered", { response_type: "id_token" }, "unauthorized_client"],
   ["there is no such prompt", { prompt: "dance" }, "invalid_request"],
 ] as const
@@ -66,7 +66,7 @@ describe("a refusal that would go to an application that registered itself", () 
     for (const asked of [
       await framed({ prompt: "none" }, "document"),
       await framed({ prompt: "none" }, "image"),
-      await framed({ scope: "profile" }),
+      await framed({ prompt: "dance" }),
     ]) {
       expect([asked.response.status, asked.page.includes("Prize is not known here")]).toEqual([
         ...[200, true],

@@ -116,6 +116,12 @@ describe("a test of a sign-in", () => {
     expect(userinfo).not.toHaveProperty("email")
   })
 
+  test("shows an access token alone where the request is plain OAuth 2.0", async () => {
+    const oidc = { tokenType: "jwt", plainOauth: true, accessTokenRoleAssertion: true } as const
+    const shown = await tryWith(oidc, { scope: "email groups" })
+    expect(claimsOn(shown)).toEqual([expect.objectContaining({ groups: ["editor"] })])
+  })
+
   test("runs for somebody else who signs in beside, and once", async () => {
     const asked = await tried(client.appId, { chooseAccount: true })
     expect(asked.path).toContain("/ui/login")

@@ -21,6 +21,7 @@ import {
   type NewClient,
   openProvider,
   type Provider,
+  password,
 } from "./provider.ts"
 import { letRegister, managed, onDevice, sendMetadata } from "./registering.ts"
 
@@ -217,6 +218,36 @@ describe("a scope of an API", () => {
     expect(now).toBe("openid read:orders offline_access")
     expect(await granted({ scope: "openid write:orders", resource: ordersUri })).toBe("openid")
     await changeScopes(orders, [read, scope("write:orders")])
+  })
+
+  test("is a device's, which shows the API to the user", async () => {
+    const oidc = { grantTypes: ["device_code"], authMethod: "none", plainOauth: true } as const
+    const tv = await provider.addClient(oidc)
+    const scopes = `read:orders read:stock ${urn(orders.projectId)}`
+    const body = new URLSearchParams({ client_id: tv.id, scope: scopes })
+    const asked = await provider.send("/oauth/v2/device_authorization", { method: "POST", body })
+    const { user_code: userCode, device_code } = await asked.json()
+    const browser = browserOf(provider)
+    const named = await browser.post(await browser.go("/device"), { userCode })
+    const login = await browser.post(named, { loginName: "olga" })
+    const shown = await browser.post(login, { loginName: "olga", password })
+    expect(shown.page).toContain("It may do the following with “Orders” of Globex:")
+    expect(shown.page).not.toContain("read:stock")
+    await browser.post(shown, { answer: "allow" })
+    const grant_type = "urn:ietf:params:oauth:grant-type:device_code"
+    const { answer } = await askToken(provider, { grant_type, client_id: tv.id, device_code })
+    expect(answer.scope).toBe(`read:orders ${urn(orders.projectId)}`)
+  })
+
+  test("comes at the front channel, with openid", async () => {
+    const responseTypes = ["id_token_token"] as const
+    const front = await provider.addClient({ grantTypes: ["implicit"], responseTypes })
+    const path = authorizePath(front.id, {
+      ...{ response_type: "id_token token", scope: "openid read:stock write:stock" },
+      resource: urn(stock.projectId),
+    })
+    const { hash } = new URL((await browserOf(provider).signIn(path)).path)
+    expect(new URLSearchParams(hash.slice(1)).get("scope")).toBe("openid read:stock")
   })
 
   test("is a service account's only with the audience", async () => {

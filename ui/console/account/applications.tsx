@@ -62,7 +62,8 @@ function Application({ application }: { readonly application: ConnectedApplicati
 
 /** What an application knows and may do, in a sentence each. */
 function rightsOf({ scopes, projects, offline }: ConnectedApplication) {
-  const said = scopes.flatMap((scope) => {
+  // Each access token names the account, also without openid.
+  const said = ["openid", ...scopes].flatMap((scope) => {
     const known = words.find(([form]) => form.test(scope))
     if (!known) return [t("account.apps.scope.other", { scope })]
     const [, text] = known

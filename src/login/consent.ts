@@ -1,4 +1,4 @@
-import { scopesFor } from "../domain/app/index.ts"
+import { type ApiApp, type ApiScope, apisNamed, scopesFor } from "../domain/app/index.ts"
 import { mayEnter } from "../domain/authorization/index.ts"
 import { allowRequest, denyConsent, rememberedSeconds } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
@@ -41,12 +41,11 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
       optionsOf(loginContext, 403, userId),
     )
   }
-  const { foreign, device, scopes, audience } = waiting.asked
+  const { device } = waiting.asked
   const asked = {
     ...{ session: step.sessionId, application, userCode: device?.userCode },
-    projects: projectsNamed(cx, userId, foreign),
+    ...reachedBy(cx, userId, waiting.asked),
     rememberedUntil: rememberedUntil(cx, waiting.asked),
-    apis: apisNamed(cx, userId, { scopes, audience }),
   }
   return show(
     cx,
@@ -75,23 +74,36 @@ function projectsNamed(cx: Cx, userId: string, foreign: Waiting["asked"]["foreig
     })
 }
 
-/** The APIs whose scopes are requested, with these. What is hidden: see `projectsNamed`. */
-function apisNamed(
-  cx: Cx,
-  userId: string,
-  { scopes, audience }: Pick<Waiting["asked"], "scopes" | "audience">,
-) {
+type Reaching = Pick<Waiting["asked"], "scopes" | "audience" | "foreign">
+
+/** The projects and APIs that an application will reach, and the scopes of the APIs. */
+function reachedBy(cx: Cx, userId: string, { scopes, audience, foreign }: Reaching) {
+  const projects = projectsNamed(cx, userId, foreign)
+  const isOpen = (api: ApiApp) => mayEnter(cx, userId, api.projectId) === "yes"
   const defined = scopesFor(cx, audience)
   const requested = scopes
     .flatMap((scope) => defined.get(scope) ?? [])
-    .filter(({ api }) => mayEnter(cx, userId, api.projectId) === "yes")
-  return [...Map.groupBy(requested, ({ api }) => api)].map(([api, own]) => ({
-    id: api.clientId,
-    name: api.name,
-    organization: organizationOf(cx, api.projectId),
-    scopes: own.map(({ scope, name = "", description = "" }) => ({ scope, name, description })),
-  }))
+    .filter(({ api }) => isOpen(api))
+  const byApi = Map.groupBy(requested, ({ api }) => api.clientId)
+  const ours = requireInstance(cx).projectId
+  const isNamed = ({ clientId, projectId }: ApiApp) =>
+    byApi.has(clientId) || projectId === ours || projects.some(({ id }) => id === projectId)
+  // What resource names is named here, also without a scope.
+  const others = apisNamed(cx, audience).filter((api) => isOpen(api) && !isNamed(api))
+  return {
+    projects: [...projects, ...others.map((api) => namedApi(cx, api))],
+    apis: [...byApi.values()].flatMap((own) => {
+      const [first] = own
+      return first === undefined ? [] : [{ ...namedApi(cx, first.api), scopes: own.map(shown) }]
+    }),
+  }
 }
+
+const namedApi = (cx: Cx, { clientId: id, name, projectId }: ApiApp) => ({
+  ...{ id, name, organization: organizationOf(cx, projectId) },
+})
+
+const shown = ({ scope, name = "", description = "" }: ApiScope) => ({ scope, name, description })
 
 const organizationOf = (cx: Cx, projectId: string): string =>
   cx.store.state(cx, org, cx.store.state(cx, project, projectId).orgId).name

@@ -325,6 +325,22 @@ describe("the consent page", () => {
     expect(page).toContain("will learn which account is yours")
   })
 
+  test("names an API that is requested without a scope, once", async () => {
+    const cx = provider.cx()
+    const resources = ["https://near.example.com/"] as const
+    const config = { kind: "api", api: { authMethod: "basic", resources } } as const
+    const appId = cx.ids.next()
+    const { projectId } = provider
+    await createApplication(cx, appId, { projectId, name: "Near", config })
+    expect(await asked({ scope: "offline_access", resource: resources[0] })).toContain(
+      "It may use “Near” of Example in your name.",
+    )
+    const far = await asked({ scope: "openid", resource: ordersUri })
+    expect(far.match(/in your name\./g)).toHaveLength(2)
+    expect(far).toContain("It may use “Orders project” of Globex in your name.")
+    await removeApplication(cx, appId)
+  })
+
   test("says nothing of scopes that are not granted", async () => {
     const page = await asked({ scope: "openid read:orders read:stock read:nothing" })
     expect(page).toContain("Desk Tool registered itself here")

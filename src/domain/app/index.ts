@@ -87,6 +87,7 @@ export {
 export {
   addressScope,
   apiScope,
+  apisNamed,
   type DefinedScope,
   isScope,
   listScopes,

@@ -95,16 +95,19 @@ export function scopesFor(
 const found = cached(() => new Map<string, ReturnType<typeof definedFor>>(), [app.stream])
 const foundMax = 10_000
 
-function definedFor(cx: Cx, audience: readonly string[]) {
+/** The active APIs that an audience names by their client IDs or addresses, each once. */
+export function apisNamed(cx: Cx, audience: readonly string[]): readonly ApiApp[] {
   const named = audience.flatMap((id) => apiNamed(cx, id) ?? [])
+  return [...new Map(named.map((api) => [api.clientId, api])).values()]
+}
+
+function definedFor(cx: Cx, audience: readonly string[]) {
+  const named = apisNamed(cx, audience)
   const covered = named.map(({ projectId }) => projectId)
   const projects = audience.filter((id) => !findClient(cx, id) && !covered.includes(id))
   const ofProjects = projects.flatMap((id) => activeApisOf(cx, id)).map((id) => apiOf(cx, id))
-  const all = [...named, ...ofProjects.flatMap((api) => api ?? [])]
-  const apis = new Map(all.map((api) => [api.clientId, api]))
-  const defined = [...apis.values()].flatMap((api) =>
-    scopesOf(api.api).map((one) => ({ ...one, api })),
-  )
+  const apis = [...named, ...ofProjects.flatMap((api) => api ?? [])]
+  const defined = apis.flatMap((api) => scopesOf(api.api).map((one) => ({ ...one, api })))
   return Map.groupBy(defined, ({ scope }) => scope)
 }
 

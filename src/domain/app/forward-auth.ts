@@ -13,6 +13,8 @@ export type AccessRule = {
   readonly prefix: string
   readonly everybody: boolean
   readonly roles: readonly string[]
+  /** Whether requests may present an access token instead of a pass; absent is no. */
+  readonly accessTokens?: boolean
 }
 
 /** By what a protected program knows a user. */
@@ -66,7 +68,9 @@ export function rulesFor(rules: readonly AccessRule[], target: string): readonly
   // A browser sends no fragment: what others make of "#" is part of the path to some programs.
   const raw = target.replace(/\?.*$/s, "")
   const path = decoded(raw)
-  if (path === undefined || isAmbiguous(path) || /%2f|%5c/i.test(raw)) return [standard, ...rules]
+  if (path === undefined || isAmbiguous(path) || /%2f|%5c/i.test(raw)) {
+    return [{ ...standard, accessTokens: acceptAnywhere(rules) }, ...rules]
+  }
   const folded = path.toLowerCase()
   const found = [
     longest(rules, (prefix) => isBelow(prefix, path)),
@@ -76,6 +80,19 @@ export function rulesFor(rules: readonly AccessRule[], target: string): readonly
   ]
   return [...new Set(found)]
 }
+
+/** Whether a request's path is that of a URL or below it, by whole segments and letter by letter. */
+export function isAtOrBelow({ pathname, search }: URL, target: string): boolean {
+  if (search !== "") return false
+  if (pathname === "/") return true
+  const [prefix, path] = [pathname, target.replace(/\?.*$/s, "")].map(decoded)
+  if (prefix === undefined || path === undefined || isAmbiguous(path)) return false
+  return path === prefix || path.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`)
+}
+
+/** Whether access tokens are accepted for every path, however it is read. */
+const acceptAnywhere = (rules: readonly AccessRule[]): boolean =>
+  rules.some(({ prefix }) => prefix === "/") && rules.every(({ accessTokens }) => accessTokens)
 
 function decoded(path: string): string | undefined {
   try {

@@ -31,6 +31,7 @@ export {
 } from "./commands.ts"
 export {
   type AccessRule,
+  isAtOrBelow,
   proxiedCallback,
   proxiedOrigins,
   type RemoteUser,

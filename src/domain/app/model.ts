@@ -60,6 +60,8 @@ export type OidcConfig = {
   readonly accessRules?: readonly AccessRule[]
   /** What `Remote-User` contains for that proxy; absent is the login name. */
   readonly remoteUser?: RemoteUser
+  /** Whether the program behind it receives access tokens that were accepted here; absent is no. */
+  readonly accessTokenForwarded?: boolean
   /**
    * Scheme, host and port in a private network that sign-out notices may go to, as an administrator
    * of the instance allowed; absent or empty is none.

@@ -181,6 +181,7 @@ export {
 export {
   addPersonalToken,
   createPersonalToken,
+  isPersonalToken,
   type KnownToken,
   readPersonalToken,
   removePersonalToken,

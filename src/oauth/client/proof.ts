@@ -28,6 +28,8 @@ export type Use = {
   readonly headers: Headers
   readonly method: string
   readonly path: string
+  /** Of that address, where it is not the issuer's. */
+  readonly origin?: string
   /** The access token that is presented with it, where one is. */
   readonly accessToken?: string
 }
@@ -90,12 +92,15 @@ function isForThis(cx: Cx, { htm, htu, ath }: JWTPayload, use: Use): boolean {
   return typeof ath === "string" && sameText(ath, hash)
 }
 
-function isForAddress(cx: Cx, htu: unknown, { path }: Use): boolean {
+function isForAddress(cx: Cx, htu: unknown, use: Use): boolean {
+  const { path } = use
   const address = typeof htu === "string" ? URL.parse(htu) : null
   // RFC 9449 §4.3: compared after normalization.
-  if (address === null || !isSameOrigin(address.href, issuerOf(cx).issuer)) return false
+  if (address === null || !isSameOrigin(address.href, originOf(cx, use))) return false
   return address.pathname === path && !address.username && !address.password
 }
+
+const originOf = (cx: Cx, { origin }: Use): string => origin ?? issuerOf(cx).issuer
 
 /** RFC 9449 §5 and §7.1: a proof that comes with an access token fails as that token does. */
 const badProofError = (cx: Cx, header: string, use: Use) =>
@@ -125,7 +130,7 @@ function besideProof(cx: Cx, { typ, alg, htm, htu, iat }: Unproven, use: Use) {
     },
     besideText("htm", htm, use.method),
     !isForAddress(cx, htu, use) &&
-      findingOfAddress("htu", textOf(htu), [issuerOf(cx).issuer + use.path]),
+      findingOfAddress("htu", textOf(htu), [originOf(cx, use) + use.path]),
     !isRecent && {
       ...{ subject: "iat", received: age === undefined ? "" : `${age} s old` },
       expected: [`at most ${ageMaxSeconds} s old`],

@@ -16,7 +16,10 @@ import { issuerOf, paths } from "../issuer.ts"
 import { recordRefusal } from "../refusal.ts"
 import { noStore, redirect } from "../response.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
+import { challengeFor, type Presented } from "../token/presented.ts"
 import { narrowing } from "../token/resource.ts"
+import { isOpenTo } from "../token/token-parent.ts"
+import { ownTokenIn, tokenFor } from "./access-token.ts"
 import { identityOf, nobodysIdentity } from "./identity.ts"
 import { cookieFor, passCookie, passedBy } from "./pass.ts"
 import { type Proxied, proxiedBy } from "./proxied.ts"
@@ -45,7 +48,7 @@ export const forwardAuth: Endpoint = {
     if (path === proxiedCallback) return comeBack(asking, at, new URLSearchParams(search))
     const header = request.headers.get("cookie")
     if (path === ownPaths.signIn) return beginWay(cx, at, header, { target: "/", chooses: true })
-    return path === ownPaths.signOut ? signedOut(cx, at) : gated(cx, at, request)
+    return path === ownPaths.signOut ? signedOut(cx, at) : gated(asking, at)
   },
 }
 
@@ -61,17 +64,66 @@ function attempt<T>(act: () => T): T | OAuthError {
 type Decision =
   | { readonly verdict: "open"; readonly identity: Headers }
   | { readonly verdict: "nobody" | Denial }
+  | { readonly verdict: "bad token"; readonly presented?: Presented; readonly cause: OAuthError }
 
-type Denial = "no role" | "no email"
+type Denial = "no entry" | "no role" | "no email"
 
-/** Whether a request may pass, by the pass that its browser shows and the rules for its path. */
-function decide(cx: Cx, at: Proxied, { headers }: Request): Decision {
+/**
+ * Whether a request may pass: by its access token where the rules for its path accept one and it
+ * has one of ours, else by the pass of its browser; never by both.
+ */
+async function decide(cx: Cx, at: Proxied, { headers }: Request): Promise<Decision> {
   const rules = rulesFor(at.state.oidc.accessRules ?? [], at.target)
-  const userId = passedBy(cx, at, headers.get("cookie"))
+  const authorization = headers.get("authorization")
+  if (!acceptTokens(rules)) {
+    const decision = decideFor(cx, { at, rules, userId: passedBy(cx, at, headers.get("cookie")) })
+    return withAuthorization(decision, authorization)
+  }
+  let presented: Presented | undefined
+  try {
+    presented = ownTokenIn(cx, authorization)
+    if (!presented) {
+      const userId = passedBy(cx, at, headers.get("cookie"))
+      return withAuthorization(decideFor(cx, { at, rules, userId }), authorization)
+    }
+    const { userId } = await tokenFor(cx, { at, headers, presented })
+    if (!isOpenTo(cx, at.appId, userId)) return { verdict: "no entry" }
+    const isForwarded = at.state.oidc.accessTokenForwarded === true
+    return withAuthorization(
+      decideFor(cx, { at, rules, userId }),
+      isForwarded ? authorization : null,
+    )
+  } catch (cause) {
+    if (!(cause instanceof OAuthError)) throw cause
+    return { verdict: "bad token", ...(presented && { presented }), cause }
+  }
+}
+
+const acceptTokens = (rules: readonly AccessRule[]): boolean =>
+  rules.every(({ accessTokens }) => accessTokens)
+
+/**
+ * Returns the Authorization header that the program receives: proxies take it from here, so that
+ * they remove the token of ours that was for this decision alone.
+ */
+function withAuthorization(decision: Decision, authorization: string | null): Decision {
+  if (decision.verdict === "open" && authorization !== null) {
+    decision.identity.set("authorization", authorization)
+  }
+  return decision
+}
+
+type Visit = {
+  readonly at: Proxied
+  readonly rules: readonly AccessRule[]
+  /** Undefined for nobody. */
+  readonly userId: string | undefined
+}
+
+function decideFor(cx: Cx, { at, rules, userId }: Visit): Decision {
+  const isPublic = rules.every(({ everybody }) => everybody)
   if (userId === undefined) {
-    const isOpen = rules.every(({ everybody }: AccessRule) => everybody)
-    if (!isOpen) return { verdict: "nobody" }
-    return { verdict: "open", identity: nobodysIdentity() }
+    return isPublic ? { verdict: "open", identity: nobodysIdentity() } : { verdict: "nobody" }
   }
   const { orgId } = cx.store.state(cx, project, at.state.projectId)
   const held = rolesHeld(cx, userId, at.state.projectId).flatMap(({ keys }) => keys)
@@ -80,34 +132,62 @@ function decide(cx: Cx, at: Proxied, { headers }: Request): Decision {
   const { remoteUser } = at.state.oidc
   const identity = identityOf(cx, { userId, roles, orgId, remoteUser })
   if (identity) return { verdict: "open", identity }
-  const isOpen = rules.every(({ everybody }: AccessRule) => everybody)
-  return isOpen ? { verdict: "open", identity: nobodysIdentity() } : { verdict: "no email" }
+  return isPublic ? { verdict: "open", identity: nobodysIdentity() } : { verdict: "no email" }
 }
 
-function checked(cx: Cx, at: Proxied, request: Request): Response {
-  const decision = decide(cx, at, request)
+async function checked(cx: Cx, at: Proxied, request: Request): Promise<Response> {
+  const decision = await decide(cx, at, request)
   if (decision.verdict === "open") return letThrough(decision.identity)
+  if (decision.verdict === "bad token") return badToken(at, decision)
   const { verdict } = decision
   return verdict === "nobody" ? told(401, "Sign in first.") : told(403, denials[verdict].text)
 }
 
 /** A program that asks learns the status; a person is sent to where they can do something. */
-function gated(cx: Cx, at: Proxied, request: Request): Response {
-  const decision = decide(cx, at, request)
+async function gated(asking: Asking, at: Proxied): Promise<Response> {
+  const { cx, request } = asking
+  const decision = await decide(cx, at, request)
   if (decision.verdict === "open") return letThrough(decision.identity)
+  if (decision.verdict === "bad token") {
+    await recordRefusal(asking, decision.cause)
+    return badToken(at, decision)
+  }
   const isPage = wantsPage(request)
   if (decision.verdict !== "nobody") {
     const { why, text } = denials[decision.verdict]
     return isPage ? refused(cx, at, why) : told(403, text)
   }
-  if (!isPage) return told(401, "Sign in first.")
+  if (!isPage) return unknown(at)
   // Where the proxy doesn't name the method, the request may be one that must not be repeated.
   const isRead = ["GET", "HEAD"].includes(request.headers.get("x-forwarded-method") ?? "")
   const target = isRead ? at.target : "/"
   return beginWay(cx, at, request.headers.get("cookie"), { target })
 }
 
+/** RFC 6750 §3: who presented nothing learns that an access token is accepted, where one is. */
+function unknown(at: Proxied): Response {
+  const answer = told(401, "Sign in first.")
+  if (acceptTokens(rulesFor(at.state.oidc.accessRules ?? [], at.target))) {
+    answer.headers.set("www-authenticate", challengeFor("bearer", realmOf(at)))
+  }
+  return answer
+}
+
+type BadToken = Extract<Decision, { readonly verdict: "bad token" }>
+
+function badToken(at: Proxied, { presented, cause }: BadToken): Response {
+  const { status, error, description } = cause
+  const answer = told(status, `${description}.`)
+  const problem = `error="${error}", error_description="${description}"`
+  const scheme = presented?.scheme ?? "bearer"
+  answer.headers.set("www-authenticate", `${challengeFor(scheme, realmOf(at))}, ${problem}`)
+  return answer
+}
+
+const realmOf = ({ origin }: Proxied): string => new URL(origin).host
+
 const denials = {
+  "no entry": { why: "role", text: "The user of this access token can't use this application." },
   "no role": { why: "role", text: "You have none of the roles that this needs." },
   "no email": { why: "email", text: "This needs a verified email address." },
 } as const satisfies Record<Denial, { readonly why: "role" | "email"; readonly text: string }>

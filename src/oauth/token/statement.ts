@@ -86,6 +86,10 @@ const readLately = ofInstance(() => lru<Read>(4096))
 const isOurs = (cx: Cx, { issuer, kid }: Signed): boolean =>
   issuer === issuerOf(cx).issuer && publicKeys(cx).some((key) => key.kid === kid)
 
+/** Whether an opaque access token was issued here, expired or not. */
+export const isOpaqueToken = (cx: Cx, token: string): boolean =>
+  checkOpaque(cx, token) !== undefined
+
 function checkToken(cx: Cx, token: string): Read | undefined {
   if (isJwt(token)) return checkJwt(cx, token)
   const statement = personalStatement(cx, token)

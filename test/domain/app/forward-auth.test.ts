@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest"
 import {
   type AccessRule,
   checkAccessRules,
+  isAtOrBelow,
   proxiedOrigins,
   rulesFor,
   satisfies,
@@ -93,6 +94,17 @@ describe("the rules that a request must satisfy", () => {
     expect(rulesFor(rules, target)).toHaveLength(rules.length + 1)
   })
 
+  test("what servers read in different ways accepts tokens only where every path does", () => {
+    const api = { ...rule("/api"), accessTokens: true }
+    const whole = { ...rule("/"), accessTokens: true }
+    const accepts = (given: readonly AccessRule[], target = "/api/group%2Fproject") =>
+      rulesFor(given, target).every(({ accessTokens }) => accessTokens)
+    expect(accepts([api], "/api/group")).toBe(true)
+    expect(accepts([api])).toBe(false)
+    expect(accepts([whole, rule("/admin")])).toBe(false)
+    expect(accepts([whole, api])).toBe(true)
+  })
+
   test("a rule for the whole host takes the place of what holds without one", () => {
     expect(rulesFor([rule("/", "staff")], "/x")).toEqual([rule("/", "staff")])
   })
@@ -116,6 +128,23 @@ test.each([
   ["too many", Array.from({ length: 101 }, (_, at) => rule(`/${at}`))],
 ])("%s is refused", (_, given) => {
   expect(() => checkAccessRules(given)).toThrow("forward_auth")
+})
+
+test.each([
+  ["https://a.test/api", "/api", true],
+  ["https://a.test/api", "/api/x?y=/../", true],
+  ["https://a.test/api/", "/api/x", true],
+  ["https://a.test/a%20b", "/a%20b/x", true],
+  ["https://a.test", "/group%2Fproject", true],
+  ["https://a.test/api", "/apis", false],
+  ["https://a.test/api", "/API/x", false],
+  ["https://a.test/api", "/api/../admin", false],
+  ["https://a.test/api", "/api%2Fx", false],
+  ["https://a.test/api/", "/api", false],
+  ["https://a.test/api*", "/apis", false],
+  ["https://a.test/?tenant=1", "/x", false],
+] as const)("%s and a request for %s: at or below is %s", (uri, target, expected) => {
+  expect(isAtOrBelow(new URL(uri), target)).toBe(expected)
 })
 
 test("what is protected are the hosts of the callbacks of forward auth alone", () => {

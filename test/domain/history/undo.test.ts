@@ -200,14 +200,20 @@ test("what a proxy is told of users is undone without its rules", async () => {
   const now = async () =>
     (await act("manager", "getApplication", { applicationId })).application.configuration.value
       .forwardAuth
-  const rules = [{ pathPrefix: "/admin", everybody: false, roleKeys: ["admin"] }]
-  await put({ rules, remoteUser: 3 })
+  const rule = { pathPrefix: "/admin", everybody: false, roleKeys: ["admin"] }
+  const rules = [{ ...rule, accessTokensAccepted: true }]
+  await put({ rules, remoteUser: 3, accessTokenForwarded: true })
   // What is not said stays.
   await put({ rules: [] })
-  expect(await now()).toMatchObject({ rules: [], remoteUser: 3 })
-  await put({ rules, remoteUser: 2 })
+  const emptied = { rules: [], remoteUser: 3, accessTokenForwarded: true }
+  expect(await now()).toMatchObject(emptied)
+  await put({ rules, remoteUser: 2, accessTokenForwarded: false })
   await undoNewest("manager", wiki)
-  expect(await now()).toMatchObject({ rules: [], remoteUser: 3 })
+  expect(await now()).toMatchObject(emptied)
+  await put({ rules })
+  await put({ rules: [rule] })
+  await undoNewest("manager", wiki)
+  expect(await now()).toMatchObject({ ...emptied, rules })
 })
 
 test("roles that a promotion would have to be confirmed for are given by hand", async () => {

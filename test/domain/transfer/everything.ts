@@ -101,8 +101,8 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         backEndLogoutAccepted: true,
         plainOauth: true,
         forwardAuth: {
-          rules: [{ pathPrefix: "/admin", roleKeys: ["admin"] }],
-          remoteUser: 2,
+          rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokensAccepted: true }],
+          ...{ remoteUser: 2, accessTokenForwarded: true },
         },
       },
     ],

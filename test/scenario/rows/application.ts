@@ -106,10 +106,11 @@ export const applicationRows: readonly Row[] = [
         authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
         forwardAuth: {
           rules: [
-            { pathPrefix: "/admin", roleKeys: ["admin"] },
+            { pathPrefix: "/admin", roleKeys: ["admin"], accessTokensAccepted: true },
             { pathPrefix: "/public/", everybody: true },
           ],
           remoteUser: "OIDC_REMOTE_USER_EMAIL",
+          accessTokenForwarded: true,
         },
       },
     },

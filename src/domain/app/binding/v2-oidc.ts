@@ -124,10 +124,11 @@ export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => 
       authMethodRequired: config.requestRules.authMethod ?? false,
     },
   }),
-  ...((config.accessRules ?? config.remoteUser) && {
+  ...((config.accessRules ?? config.remoteUser ?? config.accessTokenForwarded !== undefined) && {
     forwardAuth: {
       rules: (config.accessRules ?? []).map(toRule),
       remoteUser: remoteUsers[config.remoteUser ?? "login_name"],
+      accessTokenForwarded: config.accessTokenForwarded ?? false,
     },
   }),
 })
@@ -137,7 +138,12 @@ const own = (
   req: Own,
 ): Pick<
   OidcConfig,
-  "tokens" | "frontChannelLogout" | "requestRules" | "accessRules" | "remoteUser"
+  | "tokens"
+  | "frontChannelLogout"
+  | "requestRules"
+  | "accessRules"
+  | "remoteUser"
+  | "accessTokenForwarded"
 > => ({
   ...(req.tokenSettings && { tokens: tokensOf(req.tokenSettings) }),
   ...(req.frontChannelLogout && {
@@ -157,14 +163,23 @@ const own = (
   ...(req.forwardAuth?.remoteUser && {
     remoteUser: named(remoteUsers, req.forwardAuth.remoteUser),
   }),
+  ...(req.forwardAuth?.accessTokenForwarded !== undefined && {
+    accessTokenForwarded: req.forwardAuth.accessTokenForwarded,
+  }),
 })
 
-const ruleOf = ({ pathPrefix: prefix, everybody, roleKeys }: OIDCAccessRule): AccessRule => ({
-  ...{ prefix, everybody, roles: unique(roleKeys) },
+const ruleOf = (rule: OIDCAccessRule): AccessRule => ({
+  prefix: rule.pathPrefix,
+  everybody: rule.everybody,
+  roles: unique(rule.roleKeys),
+  ...(rule.accessTokensAccepted && { accessTokens: true }),
 })
 
-const toRule = ({ prefix: pathPrefix, everybody, roles }: AccessRule) => ({
-  ...{ pathPrefix, everybody, roleKeys: [...roles] },
+const toRule = ({ prefix, everybody, roles, accessTokens = false }: AccessRule) => ({
+  pathPrefix: prefix,
+  everybody,
+  roleKeys: [...roles],
+  accessTokensAccepted: accessTokens,
 })
 
 type Own = Pick<

@@ -178,15 +178,19 @@ const oidcOf = (was: Partial<OidcConfig>) => ({
   }),
 })
 
-type ForwardAuth = Pick<OidcConfig, "accessRules" | "remoteUser">
+type ForwardAuth = Pick<OidcConfig, "accessRules" | "remoteUser" | "accessTokenForwarded">
 
 /** What a proxy was told; one message holds the rules and the header, so both are set again. */
 function forwardAuthOf(before: ForwardAuth, after: ForwardAuth) {
-  const stated = ({ accessRules = [], remoteUser = "login_name" }: ForwardAuth) => ({
-    rules: accessRules.map(({ prefix: pathPrefix, everybody, roles }) => ({
-      ...{ pathPrefix, everybody, roleKeys: [...roles] },
+  const stated = ({ accessRules = [], remoteUser = "login_name", ...rest }: ForwardAuth) => ({
+    rules: accessRules.map(({ prefix, everybody, roles, accessTokens = false }) => ({
+      pathPrefix: prefix,
+      everybody,
+      roleKeys: [...roles],
+      accessTokensAccepted: accessTokens,
     })),
     remoteUser: remoteUsers[remoteUser],
+    accessTokenForwarded: rest.accessTokenForwarded ?? false,
   })
   const isSame = JSON.stringify(stated(before)) === JSON.stringify(stated(after))
   return isSame ? {} : { forwardAuth: stated(before) }

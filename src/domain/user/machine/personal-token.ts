@@ -94,8 +94,7 @@ export type KnownToken = PersonalToken & {
 
 /** Reads such a token; undefined for anything else. Whether it has expired is not looked at. */
 export function readPersonalToken(cx: Cx, token: string): KnownToken | undefined {
-  if (!token.startsWith(prefix)) return undefined
-  const plain = cx.secrets.open("token", token.slice(prefix.length), aboutOf(cx))
+  const plain = plainOf(cx, token)
   if (plain === undefined) return undefined
   const [userId, id] = JSON.parse(plain)
   const state = cx.store.state(cx, user, userId)
@@ -103,6 +102,14 @@ export function readPersonalToken(cx: Cx, token: string): KnownToken | undefined
   const known = Object.hasOwn(state.personalTokens, id) ? state.personalTokens[id] : undefined
   return known && { ...known, id, userId }
 }
+
+/** Whether a personal access token was made here, removed or not. */
+export const isPersonalToken = (cx: Cx, token: string): boolean => plainOf(cx, token) !== undefined
+
+const plainOf = (cx: Cx, token: string): string | undefined =>
+  token.startsWith(prefix)
+    ? cx.secrets.open("token", token.slice(prefix.length), aboutOf(cx))
+    : undefined
 
 /** Ids may repeat across instances: a token of one must not open in another. */
 const aboutOf = (cx: Pick<Cx, "instance">) => `personal_access_token/${cx.instance}`

@@ -65,10 +65,8 @@ const standard: AccessRule = { prefix: "/", everybody: false, roles: [] }
  * same in other cases, the rules of both.
  */
 export function rulesFor(rules: readonly AccessRule[], target: string): readonly AccessRule[] {
-  // A browser sends no fragment: what others make of "#" is part of the path to some programs.
-  const raw = target.replace(/\?.*$/s, "")
-  const path = decoded(raw)
-  if (path === undefined || isAmbiguous(path) || /%2f|%5c/i.test(raw)) {
+  const path = plainPath(target)
+  if (path === undefined) {
     return [{ ...standard, accessTokens: acceptAnywhere(rules) }, ...rules]
   }
   const folded = path.toLowerCase()
@@ -85,14 +83,22 @@ export function rulesFor(rules: readonly AccessRule[], target: string): readonly
 export function isAtOrBelow({ pathname, search }: URL, target: string): boolean {
   if (search !== "") return false
   if (pathname === "/") return true
-  const [prefix, path] = [pathname, target.replace(/\?.*$/s, "")].map(decoded)
-  if (prefix === undefined || path === undefined || isAmbiguous(path)) return false
+  const [prefix, path] = [decoded(pathname), plainPath(target)]
+  if (prefix === undefined || path === undefined) return false
   return path === prefix || path.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`)
 }
 
 /** Whether access tokens are accepted for every path, however it is read. */
 const acceptAnywhere = (rules: readonly AccessRule[]): boolean =>
   rules.some(({ prefix }) => prefix === "/") && rules.every(({ accessTokens }) => accessTokens)
+
+/** The decoded path of a request; undefined where servers read it in different ways. */
+function plainPath(target: string): string | undefined {
+  // A browser sends no fragment: what others make of "#" is part of the path to some programs.
+  const raw = target.replace(/\?.*$/s, "")
+  const path = decoded(raw)
+  return path === undefined || isAmbiguous(path) || /%2f|%5c/i.test(raw) ? undefined : path
+}
 
 function decoded(path: string): string | undefined {
   try {

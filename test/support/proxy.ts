@@ -121,6 +121,9 @@ export async function startProgram(): Promise<Started & { readonly port: number 
         email: told("remote-email"),
         name: utf8(told("remote-name")),
         groups: told("remote-groups"),
+        ...(request.headers.authorization !== undefined && {
+          authorization: request.headers.authorization,
+        }),
       }),
     )
   })

@@ -26,6 +26,8 @@ const spellings = (name: string): readonly string[] =>
 let requests: { path: string; method: string | undefined; names: readonly string[] }[] = []
 /** Whether it lets requests pass. */
 let isOpen = true
+/** Whether it returns the Authorization header that it received. */
+let returnsAuthorization = true
 let latchkey: Server
 /** The protected program, which returns the headers that it receives. */
 let program: Server
@@ -36,7 +38,9 @@ beforeAll(async () => {
     createServer(({ url = "", headers }, response) => {
       const method = headers["x-forwarded-method"]?.toString()
       requests.push({ path: url.replace(/.*\//, ""), method, names: Object.keys(headers) })
-      response.writeHead(isOpen ? 200 : 401, nobody).end()
+      const { authorization } = headers
+      const returned = returnsAuthorization && authorization !== undefined && { authorization }
+      response.writeHead(isOpen ? 200 : 401, { ...nobody, ...returned }).end()
     }),
   )
   program = await listen(
@@ -102,6 +106,7 @@ async function behind<T>(
     return await act(url)
   } finally {
     isOpen = true
+    returnsAuthorization = true
     await proxy.stop()
   }
 }
@@ -115,6 +120,32 @@ describe.each(proxies)("the settings for %s", (kind, settings) => {
         ([name, value]) => name.startsWith("remote") && value !== "",
       )
       expect(left).toEqual([])
+    })
+  })
+
+  test.runIf(needs(kind))("pass on the Authorization header that is returned only", async () => {
+    await behind([kind, settings], hostOf(program), async (url) => {
+      const received = async (sent?: string) => {
+        const headers = new Headers(
+          kind === "caddy" ? { "remote-authorization": "Bearer made up" } : {},
+        )
+        if (sent !== undefined) headers.set("authorization", sent)
+        const answer: Record<string, string> = await (await fetch(url, { headers })).json()
+        expect(answer).not.toHaveProperty("remote-authorization")
+        return answer.authorization
+      }
+      const long = `Negotiate ${"x".repeat(7000)}`
+      for (const own of [
+        "Basic cGF0OnNlY3JldA==",
+        "Token",
+        "Bearer {env.HOME}{http.request.host}",
+      ]) {
+        expect(await received(own)).toBe(own)
+      }
+      expect(await received(long)).toBe(long)
+      expect(await received()).toBeUndefined()
+      returnsAuthorization = false
+      expect(await received("Bearer token")).toBeUndefined()
     })
   })
 

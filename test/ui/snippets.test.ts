@@ -181,6 +181,12 @@ describe("what is pasted into other software", () => {
     expect("x-remote-user").not.toMatch(new RegExp(pattern, "i"))
   })
 
+  it("has Traefik forward the Authorization header that is returned", () => {
+    expect(named("Traefik").text).toMatch(
+      /authResponseHeaders:\n(?: {10}.*\n)* {10}- Authorization\n/,
+    )
+  })
+
   it("takes no pattern for an address", () => {
     const { text } = named(".env", { redirectUris: ["https://*.example.org/cb"] })
     expect(text).not.toContain("*")

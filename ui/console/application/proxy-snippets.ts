@@ -68,12 +68,18 @@ ${told
   .flatMap(otherSpellings)
   .map((name) => `  proxy_set_header ${name} "";`)
   .join("\n")}
+  # Latchkey returns the program's own Authorization header, and no access token that it accepted.
+  auth_request_set $latchkey_authorization $upstream_http_authorization;
+  proxy_set_header Authorization $latchkey_authorization;
   proxy_set_header Host $http_host;
   proxy_pass http://127.0.0.1:8000;
 }
 location = /.latchkey/check {
   internal;
 ${asked}
+  # For a long Authorization header in the response.
+  proxy_buffer_size 16k;
+  proxy_buffers 8 16k;
   proxy_set_header X-Forwarded-Method $request_method;
   proxy_pass http://${upstream}${path}/check;
 }
@@ -100,7 +106,10 @@ function otherSpellings(name: string): readonly string[] {
     .filter((spelling) => spelling !== name)
 }
 
-/** Some programs take `Remote_User` for `Remote-User`, so every header of the kind is removed. */
+/**
+ * Some programs take `Remote_User` for `Remote-User`, so every header of the kind is removed. Where
+ * a header is not in the response, some versions of Caddy copy the text of the placeholder.
+ */
 function caddy(at: Proxied): Snippet {
   const { host, upstream, path } = at
   const text = `${host} {
@@ -108,8 +117,13 @@ function caddy(at: Proxied): Snippet {
     request_header -Remote*
     forward_auth ${upstream} {
       uri ${path}
-      copy_headers ${told.join(" ")}
+      copy_headers ${told.join(" ")} Authorization>Remote-Authorization
     }
+    # Latchkey returns the program's own Authorization header, and no access token that it accepted.
+    request_header -Authorization
+    @returned header_regexp Remote-Authorization ^[^{]
+    request_header @returned Authorization {header.Remote-Authorization}
+    request_header -Remote-Authorization
     reverse_proxy 127.0.0.1:8000
   }
 }`
@@ -125,6 +139,8 @@ function traefik(at: Proxied): Snippet {
         address: "http://${upstream}${path}"
         authResponseHeaders:
 ${told.map((name) => `          - ${name}`).join("\n")}
+          # The program's own; Traefik removes it where Latchkey accepted an access token in it.
+          - Authorization
         # Removes what clients send in other spellings, such as Remote_User.
         authResponseHeadersRegex: "(?i)^Remote"
   routers:

@@ -126,11 +126,11 @@ export const applicationForms: readonly FormCase[] = [
     path: "/ui/console/applications/$proxiedId",
     open: pressing("Edit: Who is let through"),
     theirs: rules([{ pathPrefix: "/public", everybody: true }]),
-    mine: { rules: "/admin: editor" },
+    mine: { rules: "/admin: editor (tokens)" },
     read: readRules,
     both: [
       { pathPrefix: "/public", everybody: true },
-      { pathPrefix: "/admin", roleKeys: ["editor"] },
+      { pathPrefix: "/admin", roleKeys: ["editor"], accessTokensAccepted: true },
     ],
     same: {
       theirs: rules([{ pathPrefix: "/admin", roleKeys: ["viewer"] }]),

@@ -28,7 +28,7 @@ export function ProxyRules(part: OidcPart) {
   )
 }
 
-type Rule = Pick<OIDCAccessRule, "pathPrefix" | "everybody" | "roleKeys">
+type Rule = Pick<OIDCAccessRule, "pathPrefix" | "everybody" | "roleKeys" | "accessTokensAccepted">
 
 const rulesOf = ({ oidc }: OidcPart): readonly Rule[] => oidc.forwardAuth?.rules ?? []
 
@@ -43,19 +43,25 @@ const remoteUserNames: readonly RemoteUser[] = ["login_name", "user_id", "email"
 const remoteUserOf = ({ oidc }: OidcPart): RemoteUser =>
   remoteUserNames.find((name) => remoteUsers[name] === oidc.forwardAuth?.remoteUser) ?? "login_name"
 
+/** What applies where no rule matches. */
+const usual: Rule = { pathPrefix: "/", everybody: false, roleKeys: [], accessTokensAccepted: false }
+
 function Rules(part: OidcPart) {
   const rules = rulesOf(part)
   const hasWhole = rules.some(({ pathPrefix }) => pathPrefix === "/")
-  const shown = hasWhole ? rules : [...rules, { pathPrefix: "/", everybody: false, roleKeys: [] }]
+  const shown = hasWhole ? rules : [...rules, usual]
   return (
     <Facts
       rows={[
-        ...shown.map((rule) => [rule.pathPrefix, wordsOf(rule)] as const),
+        ...shown.map((rule) => [rule.pathPrefix, textOf(rule)] as const),
         [t("proxy.remote_user"), t(`proxy.remote.${remoteUserOf(part)}`)] as const,
       ]}
     />
   )
 }
+
+const textOf = (rule: Rule): string =>
+  rule.accessTokensAccepted ? t("proxy.tokens", { who: wordsOf(rule) }) : wordsOf(rule)
 
 function wordsOf({ everybody, roleKeys }: Rule): string {
   if (everybody) return t("proxy.everybody")
@@ -65,17 +71,22 @@ function wordsOf({ everybody, roleKeys }: Rule): string {
 
 const ruleForm = (part: OidcPart) =>
   formOf({
-    initial: { rules: rulesOf(part).map(lineOf).join("\n"), remoteUser: remoteUserOf(part) },
+    initial: {
+      rules: rulesOf(part).map(lineOf).join("\n"),
+      remoteUser: remoteUserOf(part),
+      forwarded: part.oidc.forwardAuth?.accessTokenForwarded ?? false,
+    },
     lists: { rules: { between: /\n/, join: "\n", keyOf: pathOf } },
     refusals: { rules: ["app.forward_auth_invalid"] },
-    save: ({ rules, remoteUser }) =>
+    save: ({ rules, remoteUser, forwarded }) =>
       changeOidc(part, {
         forwardAuth: {
           rules: rules.split("\n").flatMap(ruleOf),
           remoteUser: remoteUsers[remoteUser],
+          accessTokenForwarded: forwarded,
         },
       }),
-    fields: ({ area, values, change, contested }) => [
+    fields: ({ area, check, values, change, contested }) => [
       contested(
         "remoteUser",
         t("proxy.remote_user"),
@@ -92,13 +103,18 @@ const ruleForm = (part: OidcPart) =>
         ...{ rows: 4, spellCheck: false, optional: true, maxLength: 20_000 },
         hint: t("proxy.hint"),
       }),
+      check("forwarded", t("proxy.forwarded"), t("proxy.forwarded_hint")),
     ],
   })
 
-/** "/admin: admin, editor"; a star for everybody, nothing for whoever may sign in. */
-function lineOf({ pathPrefix, everybody, roleKeys }: Rule): string {
+/**
+ * "/admin: admin, editor"; a star for everybody, nothing for whoever may sign in. "(tokens)" at the
+ * end accepts access tokens.
+ */
+function lineOf({ pathPrefix, everybody, roleKeys, accessTokensAccepted }: Rule): string {
   const who = everybody ? "*" : roleKeys.join(", ")
-  return who === "" ? pathPrefix : `${pathPrefix}: ${who}`
+  const line = who === "" ? pathPrefix : `${pathPrefix}: ${who}`
+  return accessTokensAccepted ? `${line} (tokens)` : line
 }
 
 /** Two rules for one path contradict each other. */
@@ -106,9 +122,11 @@ const pathOf = (line: string): string => ruleOf(line)[0]?.pathPrefix ?? ""
 
 /** A path may have a colon in it; the last one ends it, where a space follows. */
 function ruleOf(line: string): readonly Rule[] {
-  const [, path = "", who = ""] = /^\s*(\S.*?)(?::\s+(.*?)|:)?\s*$/.exec(line) ?? []
+  const rest = line.replace(/\s\(tokens\)\s*$/i, "")
+  const [, path = "", who = ""] = /^\s*(\S.*?)(?::\s+(.*?)|:)?\s*$/.exec(rest) ?? []
   if (path === "") return []
   const keys = who.split(",").flatMap((key) => key.trim() || [])
   const everybody = keys.length === 1 && keys[0] === "*"
-  return [{ pathPrefix: path, everybody, roleKeys: everybody ? [] : keys }]
+  const roleKeys = everybody ? [] : keys
+  return [{ pathPrefix: path, everybody, roleKeys, accessTokensAccepted: rest !== line }]
 }

@@ -172,7 +172,7 @@ async function answer(
         ? await handlers.setup(request, origin)
         : await elsewhere(parts, handlers.show, { request, origin })
     const answered = page ?? (await (await handlers.api()).answer(request, origin))
-    if (answered) return cx ? namingMetadata(cx, answered) : answered
+    if (answered) return cx ? namingMetadata(cx, pathname, answered) : answered
     return (isShut ? shut : missing)(handlers.show, request, cx)
   } catch (cause) {
     return failed(parts, handlers.show, { request, origin, cause })

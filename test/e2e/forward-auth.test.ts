@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { snippetsOf } from "../../ui/console/application/snippets.ts"
@@ -10,6 +12,8 @@ import { type Started, startProgram, startProxy } from "../support/proxy.ts"
 const kinds = ["nginx", "caddy"] as const
 const names = { nginx: "nginx", caddy: "Caddy" } as const
 const isHere = needs("chromium") !== undefined && kinds.every((kind) => needs(kind) !== undefined)
+
+const run = promisify(execFile)
 
 describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
   const folder = temporaryFolder()
@@ -26,7 +30,7 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const project = await service.get("CreateProject", { organizationId, name: "Tools" })
     projectId = project.projectId
-    for (const roleKey of ["admin", "editor"]) {
+    for (const roleKey of ["admin", "editor", "robot"]) {
       await service.get("AddProjectRole", { projectId, roleKey, displayName: roleKey })
     }
     const { result } = await service.get("core.user.v2.UserService/ListUsers", {})
@@ -57,11 +61,17 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
           rules: [
             { pathPrefix: "/admin", roleKeys: ["admin"] },
             { pathPrefix: "/public/", everybody: true },
+            { pathPrefix: "/api", roleKeys: ["robot"], accessTokensAccepted: true },
+            { pathPrefix: "/hook", everybody: true, accessTokensAccepted: true },
           ],
         },
       },
     })
     const { clientId } = app.oidcConfiguration ?? app.oidc
+    await service.get("CreateApplication", {
+      ...{ projectId, name: `API behind ${kind}` },
+      apiConfiguration: { resources: { uris: [`http://localhost:${port}/`] } },
+    })
     const shown = snippetsOf({
       ...{ issuer: service.url, clientId, secret: undefined, auth: "none", isApi: false },
       ...{ at: (endpoint: string) => endpoint, redirectUris: [redirectUri], passphrase: "" },
@@ -163,6 +173,77 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
       await proxy.stop()
     }
   })
+
+  /** What a program gets that calls with curl: status, challenges, and what it was told. */
+  async function curl(url: string, ...sent: readonly string[]) {
+    const headers = sent.flatMap((line) => ["-H", line])
+    const args = ["-sS", "-i", "-X", "POST", "-H", "Accept: text/html", ...headers, url]
+    const { stdout } = await run(needs("curl") ?? "", args, { timeout: 20_000 })
+    const [head = "", body = ""] = stdout.replaceAll("\r", "").split(/\n\n(.*)/s)
+    const lines = head.split("\n")
+    const challenges = lines.flatMap((line) => /^www-authenticate: (.*)/i.exec(line)?.[1] ?? [])
+    return { status: Number(lines[0]?.split(" ")[1]), challenges, body, head }
+  }
+
+  test.runIf(needs("curl")).each(kinds)(
+    "%s: is called with an access token, which the program doesn't receive",
+    async (kind) => {
+      const { url, proxy } = await openProxy(kind)
+      try {
+        const { token, robotId } = await robotToken(url)
+        const bearer = `Authorization: Bearer ${token}`
+        const called = await curl(`${url}/api/pages?x=1`, bearer)
+        expect(called.status).toBe(200)
+        const { authorization, ...told } = JSON.parse(called.body)
+        expect(told).toMatchObject({ path: "/api/pages?x=1", userId: robotId, groups: "robot" })
+        expect(authorization).toBeUndefined()
+
+        const own = "Basic cGF0OnNlY3JldA=="
+        const hook = await curl(`${url}/hook`, `Authorization: ${own}`)
+        expect(JSON.parse(hook.body)).toMatchObject({ userId: "", authorization: own })
+        expect((await curl(`${url}/api`, `Authorization: ${own}`)).status).toBe(303)
+
+        expect((await curl(`${url}/admin`, bearer)).status).toBe(401)
+        const spoofed = ["X-Forwarded-Uri: /api/x", "X-Forwarded-Host: localhost"]
+        expect((await curl(`${url}/admin`, bearer, ...spoofed)).status).toBe(401)
+        const twice = await curl(`${url}/hook`, bearer, `Authorization: ${own}`)
+        expect(twice.status).toBeGreaterThanOrEqual(400)
+        expect(twice.status).toBeLessThan(500)
+
+        await service.get("RemoveSecret", { userId: robotId })
+        const late = await curl(`${url}/api/pages`, bearer)
+        expect([late.status, late.head.toLowerCase()]).toEqual([
+          401,
+          expect.not.stringContaining("\nlocation:"),
+        ])
+        const why =
+          'error="invalid_token", error_description="the access token is not valid (any more)"'
+        expect(late.challenges).toEqual([`Bearer realm="${new URL(url).host}", ${why}`])
+      } finally {
+        await proxy.stop()
+      }
+    },
+  )
+
+  /** An access token of a service account for what is protected at a URL. */
+  async function robotToken(url: string) {
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    const username = `robot-${new URL(url).port}`
+    const { id: robotId } = await service.get("CreateUser", {
+      ...{ organizationId, username, machine: { name: "Robot" } },
+    })
+    const { clientSecret } = await service.get("AddSecret", { userId: robotId })
+    await service.get("CreateAuthorization", {
+      ...{ userId: robotId, projectId, organizationId, roleKeys: ["robot"] },
+    })
+    const asked = ["grant_type=client_credentials", `resource=${url}/`]
+    const { stdout } = await run(needs("curl") ?? "", [
+      ...["-sS", "-u", `${username}:${clientSecret}`],
+      ...asked.flatMap((field) => ["--data-urlencode", field]),
+      `${service.url}/oauth/v2/token`,
+    ])
+    return { robotId, token: JSON.parse(stdout).access_token }
+  }
 
   test.each(kinds)("%s: earlier settings go on working, and let no alias pass", async (kind) => {
     const { url, proxy } = await openProxy(kind, true)

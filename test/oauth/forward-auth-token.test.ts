@@ -91,6 +91,8 @@ async function answers(asked: Ask) {
   const [gate, check] = [await ask(asked), await ask({ ...asked, at: "/check" })]
   expect(check.status).toBe(gate.status)
   expect(gate.headers.get("location")).toBeNull()
+  // nginx passes it on from both.
+  expect(check.headers.get("www-authenticate")).toBeNull()
   return {
     status: gate.status,
     user: gate.headers.get("remote-user"),

@@ -40,9 +40,10 @@ test.each([issuer, `${issuer}/`])("a token is asked for it as %s (RFC 8707)", as
 })
 
 test("a refusal for want of a token names where that is said (RFC 9728 §5.1)", async () => {
-  const named = (challenge: string, status = 401) =>
+  const named = (challenge: string, status = 401, at = "/oidc/v1/userinfo") =>
     namingMetadata(
       provider.cx(),
+      at,
       new Response(null, { status, headers: { "www-authenticate": challenge } }),
     ).headers.get("www-authenticate")
   const metadata = `resource_metadata="${issuer}${path}"`
@@ -51,4 +52,6 @@ test("a refusal for want of a token names where that is said (RFC 9728 §5.1)", 
   expect(named('DPoP realm="x", algs="ES256"')).toBe(`DPoP realm="x", algs="ES256", ${metadata}`)
   expect(named('Basic realm="client"')).toBe('Basic realm="client"')
   expect(named("Bearer", 403)).toBe("Bearer")
+  // A protected host is another resource.
+  expect(named("Bearer", 401, "/forward-auth/id.example.com/1")).toBe("Bearer")
 })

@@ -138,7 +138,8 @@ function decideFor(cx: Cx, { at, rules, userId }: Visit): Decision {
 async function checked(cx: Cx, at: Proxied, request: Request): Promise<Response> {
   const decision = await decide(cx, at, request)
   if (decision.verdict === "open") return letThrough(decision.identity)
-  if (decision.verdict === "bad token") return badToken(at, decision)
+  // nginx would send its client a challenge from here beside the one of the second answer.
+  if (decision.verdict === "bad token") return told(401, `${decision.cause.description}.`)
   const { verdict } = decision
   return verdict === "nobody" ? told(401, "Sign in first.") : told(403, denials[verdict].text)
 }

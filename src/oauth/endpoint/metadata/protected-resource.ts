@@ -26,9 +26,12 @@ const document = cached(
   ["instance"],
 )
 
-/** RFC 9728 §5.1: a refusal for want of a token says where a client finds out how to get one. */
-export function namingMetadata(cx: Cx, response: Response): Response {
-  if (response.status !== 401) return response
+/**
+ * RFC 9728 §5.1: a refusal for want of a token says where a client finds out how to get one; but
+ * not where a proxy asks, since its host is another resource than ours.
+ */
+export function namingMetadata(cx: Cx, path: string, response: Response): Response {
+  if (response.status !== 401 || path.startsWith(paths.forwardAuth)) return response
   const challenge = response.headers.get("www-authenticate") ?? ""
   const [, scheme, rest = ""] = /^(Bearer|DPoP)\b ?(.*)$/.exec(challenge) ?? []
   if (scheme === undefined) return response

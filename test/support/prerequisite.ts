@@ -86,6 +86,12 @@ export const prerequisites = {
     why: "the test with PyJWT on the other side",
     remedy: "apt-get install python3-jwt",
   },
+  pysaml2: {
+    names: ["python3"],
+    beside: ["/usr/lib/python3/dist-packages/saml2/__init__.py", "/usr/bin/xmlsec1"],
+    why: "the test with pysaml2, as Synapse configures it, on the other side",
+    remedy: "apt-get install python3-pysaml2",
+  },
   php: {
     names: ["php"],
     why: "the tests of how PHP programs read headers",

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -20,6 +20,8 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
   let browser: Browser
   let page: Page
   let base = ""
+  let organizationId = ""
+  let projectId = ""
 
   beforeAll(async () => {
     service = await openService([])
@@ -33,18 +35,23 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     execFileSync(needs("mellon") ?? "", [entityId, endpoint], options)
     const idp = await (await fetch(metadata)).text()
     writeFileSync(join(folder.path, "idp-metadata.xml"), idp)
-    const project = await service.get("CreateProject", {
-      organizationId: (await service.get("ListOrganizations")).result[0].id,
-      name: "Intranet",
-    })
+    organizationId = (await service.get("ListOrganizations")).result[0].id
+    ;({ projectId } = await service.get("CreateProject", { organizationId, name: "Intranet" }))
+    for (const roleKey of ["staff", "guest"]) {
+      await service.get("AddProjectRole", { projectId, roleKey, displayName: roleKey })
+    }
     const own = readFileSync(join(folder.path, `urn_example_${port}.xml`))
-    await service.get("CreateApplication", {
-      ...{ projectId: project.projectId, name: "Intranet" },
+    const { applicationId } = await service.get("CreateApplication", {
+      ...{ projectId, name: "Intranet" },
       samlConfiguration: { metadataXml: own.toString("base64") },
     })
+    const attributes = { rolesAttribute: "groups" }
+    await service.get("UpdateApplication", {
+      ...{ applicationId, projectId, samlConfiguration: { attributes } },
+    })
     const consumers = [`${endpoint}/postResponse`, `${endpoint}/artifactResponse`]
-    const [snippet] = samlSnippets({ entityId, consumers, metadata })
-    const settings = snippet?.text.replaceAll(mellonFolder, folder.path) ?? ""
+    const [snippet] = samlSnippets({ entityId, consumers, metadata, rolesAttribute: "groups" })
+    const settings = withStaff(snippet?.text.replaceAll(mellonFolder, folder.path) ?? "")
     apache = await startApache(folder.path, port, { module: "auth_mellon", settings })
     browser = await openBrowser()
     page = await (await browser.newContext()).newPage()
@@ -56,6 +63,19 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     await service?.close()
     folder.remove()
   })
+
+  /** A page below the other one that asks for a role, by the line that the settings suggest. */
+  function withStaff(settings: string): string {
+    const below = join(folder.path, "htdocs", "protected", "staff")
+    mkdirSync(below, { recursive: true })
+    writeFileSync(join(below, "index.html"), "<h1>Staff</h1>")
+    const [block = ""] = /<Location "\/protected">.*?<\/Location>/s.exec(settings) ?? []
+    const staff = block
+      .replace('"/protected"', '"/protected/staff"')
+      .replace('# MellonCond "groups" "ROLE"', 'MellonCond "groups" "staff"')
+    expect(staff).toContain('\n  MellonCond "groups" "staff"\n')
+    return `${settings}\n${staff}\nDirectoryIndex index.shtml index.html`
+  }
 
   async function signIn() {
     await page.goto(`${base}/protected/`)
@@ -87,6 +107,20 @@ describe.runIf(present)("a page behind Apache's mod_auth_mellon", () => {
     await page.getByText("You are signed out").waitFor()
     await page.goto(`${base}/protected/`)
     await page.locator('[name="loginName"]').waitFor()
+  })
+
+  test("asks for a role where its settings do, and reads several", async () => {
+    const { result } = await service.get("core.user.v2.UserService/ListUsers", {})
+    const { userId } = result.find((each: { human?: object }) => each.human)
+    const given = { userId, projectId, organizationId }
+    const { id } = await service.get("CreateAuthorization", { ...given, roleKeys: ["guest"] })
+    await signIn()
+    expect((await page.goto(`${base}/protected/staff/`))?.status()).toBe(403)
+    await service.get("UpdateAuthorization", { id, roleKeys: ["guest", "staff"] })
+    await page.context().clearCookies()
+    await signIn()
+    await page.goto(`${base}/protected/staff/`)
+    await page.getByRole("heading", { name: "Staff" }).waitFor()
   })
 
   test("writes nothing into Apache's log that should worry its administrator", () => {

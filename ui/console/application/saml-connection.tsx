@@ -23,6 +23,8 @@ type ConnectionProps = ApplicationPart & { readonly saml: SAMLConfiguration }
 export function SamlConnection({ application, saml }: ConnectionProps) {
   const { entityId, consumers } = readMetadata(saml.metadataXml)
   const metadata = location.origin + addresses.metadata
+  const rolesAttribute = saml.attributes?.rolesAttribute ?? ""
+  const described = { entityId, consumers, metadata, rolesAttribute }
   const start = `${addresses.sso}?${new URLSearchParams({ providerId: entityId })}`
   return (
     <>
@@ -35,7 +37,7 @@ export function SamlConnection({ application, saml }: ConnectionProps) {
             return [what, <Copyable key={name} value={value} what={what} />]
           })}
         />
-        <Snippets snippets={samlSnippets({ entityId, consumers, metadata })} hidesSecret={false} />
+        <Snippets snippets={samlSnippets(described)} hidesSecret={false} />
       </Section>
       <Registered saml={saml} entityId={entityId} consumers={consumers} />
       <TestSignIn application={application} endpoint={addresses.sso} naming="providerId" />

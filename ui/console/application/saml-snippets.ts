@@ -7,6 +7,8 @@ export type Described = {
   readonly consumers: readonly string[]
   /** The address of our metadata. */
   readonly metadata: string
+  /** The attribute that contains the roles of users; empty for none. */
+  readonly rolesAttribute: string
 }
 
 /** Settings to copy, for software that speaks SAML. */
@@ -20,8 +22,13 @@ const withoutTls = `
 # Without TLS, for tries on one machine alone:
 SetEnvIf Host "." MELLON_DISABLE_SAMESITE=1`
 
+/** Whom the module lets in is an affair of its administrator, so that the line is a comment. */
+const conditionOn = (rolesAttribute: string): string => `
+  # Only users with this role of the project:
+  # MellonCond "${rolesAttribute.replaceAll('"', "")}" "ROLE"`
+
 /** The module names its address after where it takes answers: /mellon/postResponse. */
-function apache({ entityId, consumers, metadata }: Described): Snippet {
+function apache({ entityId, consumers, metadata, rolesAttribute }: Described): Snippet {
   const consumer = consumers.find((each) => each.endsWith("/postResponse")) ?? consumers[0] ?? ""
   const endpoint = consumer.replace(/\/[^/]*$/, "")
   const path = URL.canParse(endpoint) ? new URL(endpoint).pathname : "/mellon"
@@ -53,7 +60,7 @@ ${settings.map(([name, value]) => `  ${name} "${value.replaceAll('"', "")}"`).jo
 <Location "/protected">
   AuthType Mellon
   MellonEnable auth
-  Require valid-user
+  Require valid-user${rolesAttribute && conditionOn(rolesAttribute)}
 </Location>`
   return { name: "Apache", text }
 }

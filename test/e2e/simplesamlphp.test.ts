@@ -13,7 +13,7 @@ describe.runIf(present)("SimpleSAMLphp", () => {
   let service: Service
   let peer: SimpleSamlPhp
   let browser: Browser
-  let application = {}
+  let application = { applicationId: "", projectId: "" }
 
   beforeAll(async () => {
     service = await openService(["--outbound-allow", "127.0.0.1,::1,localhost"])
@@ -107,6 +107,25 @@ describe.runIf(present)("SimpleSAMLphp", () => {
     await signInHere(page)
     const told = JSON.parse(await page.locator("pre").innerText())
     expect(told).toMatchObject({ uid: [owner.loginName], givenName: ["ada"], sn: ["ada"] })
+  })
+
+  test("as application is told the roles, each as a value of its own", async () => {
+    const { projectId } = application
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    const { result } = await service.get("core.user.v2.UserService/ListUsers", {})
+    const named = (each: { username: string }) => each.username === owner.loginName
+    const { userId } = result.find(named)
+    const roleKeys = ["editor", "staff"]
+    for (const roleKey of roleKeys) {
+      await service.get("AddProjectRole", { projectId, roleKey, displayName: roleKey })
+    }
+    await service.get("CreateAuthorization", { userId, projectId, organizationId, roleKeys })
+    const attributes = { rolesAttribute: "urn:oid:1.3.6.1.4.1.5923.1.5.1.1" }
+    await service.get("UpdateApplication", { ...application, samlConfiguration: { attributes } })
+    const page = await newPage()
+    await signInHere(page)
+    const told = JSON.parse(await page.locator("pre").innerText())
+    expect(told.isMemberOf.toSorted()).toEqual(roleKeys)
   })
 
   test("as application signs out of both, and comes back to its own page", async () => {

@@ -45,12 +45,63 @@ describe.runIf(isHere)("pysaml2 with Synapse's configuration", () => {
       expect(await signedIn(page)).toMatchObject({
         uid: owner.loginName,
         ava: { displayName: ["ada ada"], email: [owner.loginName] },
+        relay_state: "unused",
       })
       expect(peer.log()).not.toContain("Traceback")
     } finally {
       await context.close()
     }
   })
+
+  const format = (name: string, version = "2.0") =>
+    `urn:oasis:names:tc:SAML:${version}:nameid-format:${name}`
+  const passwords = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"
+
+  test.each([
+    ["allow_unsolicited and a persistent name", { name_id_format: format("persistent") }],
+    ["an email address as the name", { name_id_format: format("emailAddress", "1.1") }],
+    [
+      "a requested context and an unspecified name",
+      {
+        name_id_format: format("unspecified", "1.1"),
+        requested_authn_context: { authn_context_class_ref: [passwords], comparison: "exact" },
+      },
+    ],
+    ["signed responses", { want_response_signed: true, want_assertions_signed: true }],
+  ] as const)("signs a user in with %s, wherever that begins", async (name, own) => {
+    await peer?.stop()
+    const metadata = `${service.url}/saml/v2/metadata`
+    peer = await startPySaml2(metadata, { ...own, allow_unsolicited: true })
+    await register(`With ${name}`)
+    const context = await browser.newContext({ locale: "en" })
+    const page = await signedInAt(context, `${service.url}/ui/console/applications`)
+    page.setDefaultTimeout(20_000)
+    try {
+      const told = await signedIn(page)
+      expect(told).toMatchObject({ uid: owner.loginName, relay_state: "unused" })
+      if ("name_id_format" in own) expect(told.format).toBe(own.name_id_format)
+      const query = new URLSearchParams({ providerId: peer.entityId, target: "begun here" })
+      await page.goto(`${service.url}/saml/v2/SSO?${query}`)
+      await page.waitForURL(/authn_response$/)
+      const begun = JSON.parse(await page.locator("body").innerText())
+      expect(begun).toMatchObject({ uid: owner.loginName, relay_state: "begun here" })
+    } finally {
+      await context.close()
+    }
+  })
+
+  async function register(name: string) {
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    const { projectId } = await service.get("CreateProject", { organizationId, name })
+    const metadataXml = Buffer.from(peer.metadata).toString("base64")
+    const attributes = { names: "SAML_ATTRIBUTE_NAMES_OID" }
+    const samlConfiguration = { metadataXml }
+    const created = { projectId, name, samlConfiguration }
+    const { applicationId } = await service.get("CreateApplication", created)
+    await service.get("UpdateApplication", {
+      ...{ applicationId, projectId, samlConfiguration: { attributes } },
+    })
+  }
 
   async function create(page: Page, name: string) {
     await page.locator('[name="name"]').waitFor()

@@ -7,6 +7,7 @@ import { freePort, temporaryFolder } from "./latchkey.ts"
 import { until } from "./wait.ts"
 
 export type PySaml2 = {
+  readonly entityId: string
   /** The page that signs in; it ends on one that shows what the assertion said, as JSON. */
   readonly login: string
   /** What its administrator registers. */
@@ -15,14 +16,17 @@ export type PySaml2 = {
   readonly stop: () => Promise<void>
 }
 
-/** Starts one that reads the identity provider's metadata at an address. */
-export async function startPySaml2(idpMetadata: string): Promise<PySaml2> {
+/**
+ * Starts one that reads the identity provider's metadata at an address. `own` is what its
+ * administrator states beside that.
+ */
+export async function startPySaml2(idpMetadata: string, own: object = {}): Promise<PySaml2> {
   const folder = temporaryFolder()
   const port = await freePort()
   const base = `http://localhost:${port}/`
   const script = join(folder.path, "synapse.py")
   writeFileSync(script, program)
-  const child = spawn("/usr/bin/python3", [script, base, idpMetadata])
+  const child = spawn("/usr/bin/python3", [script, base, idpMetadata, JSON.stringify(own)])
   let said = ""
   child.stderr.on("data", (chunk) => (said += chunk))
   const ended = new Promise<void>((done) => child.once("exit", () => done()))
@@ -31,15 +35,15 @@ export async function startPySaml2(idpMetadata: string): Promise<PySaml2> {
     await ended
     folder.remove()
   }
-  const own = `${base}_synapse/client/saml2/metadata.xml`
+  const entityId = `${base}_synapse/client/saml2/metadata.xml`
   const published = async () => {
-    const answer = await fetch(own).catch(() => undefined)
+    const answer = await fetch(entityId).catch(() => undefined)
     return answer?.ok ? answer.text() : undefined
   }
   try {
     const what = () => `pysaml2 to start:\n${said}`
     const metadata = await until(published, { what, limitMs: 60_000 })
-    return { login: `${base}login`, metadata, log: () => said, stop }
+    return { entityId, login: `${base}login`, metadata, log: () => said, stop }
   } catch (cause) {
     await stop()
     throw cause
@@ -55,7 +59,7 @@ from saml2.client import Saml2Client
 from saml2.config import SPConfig
 from saml2.metadata import create_metadata_string
 
-base, idp_metadata = sys.argv[1:]
+base, idp_metadata, own = sys.argv[1:]
 path = "_synapse/client/saml2/"
 config = SPConfig().load({
     "entityid": base + path + "metadata.xml",
@@ -65,6 +69,7 @@ config = SPConfig().load({
             (base + path + "authn_response", saml2.BINDING_HTTP_POST)]},
         "required_attributes": ["uid"],
         "optional_attributes": ["displayName", "email"],
+        **json.loads(own),
     }},
 })
 client = Saml2Client(config)
@@ -95,8 +100,11 @@ class Handler(BaseHTTPRequestHandler):
             read = client.parse_authn_request_response(
                 form["SAMLResponse"][0], saml2.BINDING_HTTP_POST, outstanding=outstanding)
             if read.not_signed: raise Exception("SAML2 response was not signed")
-            outstanding.pop(read.in_response_to)
-            told = {"uid": read.ava["uid"][0], "ava": read.ava, "name_id": str(read.name_id.text)}
+            outstanding.pop(read.in_response_to, None)
+            told = {
+                "uid": read.ava["uid"][0], "ava": read.ava, "relay_state": form["RelayState"][0],
+                "name_id": read.name_id.text, "format": read.name_id.format,
+            }
         except Exception as cause:
             told = {"error": repr(cause)}
         self.answer(200, json.dumps(told).encode(), Content_Type="application/json")

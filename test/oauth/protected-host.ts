@@ -1,0 +1,124 @@
+import { expect } from "vitest"
+import { createApplication } from "../../src/domain/app/index.ts"
+import { addAuthorization } from "../../src/domain/authorization/index.ts"
+import { addRoles, createProject } from "../../src/domain/project/index.ts"
+import { addRobot, basicOf } from "./clients.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  codeFields,
+  type NewClient,
+  openProvider,
+} from "./provider.ts"
+
+export const host = "wiki.example.com"
+export const callback = `https://${host}/.latchkey/callback`
+export const resource = `https://${host}/api`
+
+export const rules = [
+  { prefix: "/api", everybody: false, roles: ["editor"], accessTokens: true },
+  { prefix: "/api/status", everybody: true, roles: [], accessTokens: true },
+  { prefix: "/public", everybody: true, roles: [] },
+]
+
+type Ask = {
+  readonly target?: string
+  readonly authorization?: string
+  readonly at?: string
+  readonly client?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+type Signing = { readonly as?: NewClient; readonly scope?: string; readonly resource?: string }
+
+export type ProtectedHost = Awaited<ReturnType<typeof openProtectedHost>>
+
+/**
+ * A host whose proxy asks about each request: `client` protects it, users sign in to `tool`, which
+ * calls its API, as `robot` does.
+ */
+export async function openProtectedHost() {
+  const provider = await openProvider()
+  const cx = provider.cx()
+  const { orgId } = provider.setup
+  await createProject(cx, "wiki", { orgId, name: "Wiki" })
+  await addRoles(cx, "wiki", [{ key: "editor", displayName: "Editor" }])
+  const client = await provider.addClient({ redirectUris: [callback], accessRules: rules }, "wiki")
+  await createApplication(cx, "wiki-api", {
+    ...{ projectId: "wiki", name: "API" },
+    config: { kind: "api", api: { authMethod: "basic", resources: [resource] } },
+  })
+  const tool = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] })
+  const robot = await addRobot(provider)
+  const pat = await provider.addPerson("pat")
+  for (const userId of [pat, robot.userId]) {
+    const given = { userId, projectId: "wiki", orgId, roleKeys: ["editor"] }
+    await provider.store.transact(cx, (tx) => addAuthorization(tx, `a-${userId}`, given))
+  }
+  // The process has been there for longer than any proof.
+  provider.clock.advance(120_000)
+
+  /** What a proxy asks for a program that calls the protected host, and accepts a page as well. */
+  const ask = ({ target = "/api/pages?x=1", authorization, at = "", ...more }: Ask = {}) =>
+    provider.send(`/forward-auth/id.example.com/${more.client ?? client.id}${at}`, {
+      headers: {
+        accept: "text/html",
+        "x-forwarded-host": host,
+        "x-forwarded-method": "POST",
+        "x-forwarded-uri": target,
+        ...(authorization !== undefined && { authorization }),
+        ...more.headers,
+      },
+    })
+
+  /** Status, user and challenge of both questions that proxies ask. */
+  async function answers(asked: Ask) {
+    const [gate, check] = [await ask(asked), await ask({ ...asked, at: "/check" })]
+    expect(check.status).toBe(gate.status)
+    expect(gate.headers.get("location")).toBeNull()
+    // nginx passes it on from both.
+    expect(check.headers.get("www-authenticate")).toBeNull()
+    return {
+      status: gate.status,
+      user: gate.headers.get("remote-user"),
+      challenge: gate.headers.get("www-authenticate"),
+      text: await gate.text(),
+    }
+  }
+
+  /** The tokens of somebody who signs in to a program. */
+  async function tokensOf(loginName: string, { as = tool, ...changes }: Signing = {}) {
+    const browser = browserOf(provider)
+    const end = await browser.signIn(authorizePath(as.id, { resource, ...changes }), loginName)
+    const allowed = end.page.includes('value="allow"')
+      ? await browser.post(end, { answer: "allow" })
+      : end
+    const { code = "" } = answerOf(allowed)
+    const { answer } = await askToken(provider, codeFields(code), `${as.id}:${as.secret}`)
+    expect(answer).toHaveProperty("access_token")
+    return { access: String(answer.access_token), id: String(answer.id_token) }
+  }
+
+  const robotToken = async (fields: Readonly<Record<string, string>> = { resource }) => {
+    const asked = { grant_type: "client_credentials", ...fields }
+    const { answer } = await askToken(provider, asked, basicOf(robot.id, robot.secret))
+    return String(answer.access_token)
+  }
+
+  /** A pass of somebody's browser at the protected host. */
+  async function passOf(loginName: string): Promise<string> {
+    const cookies = (answer: Response) =>
+      answer.headers.getSetCookie().map((line) => line.split(";")[0])
+    const begun = await ask({ target: "/", headers: { "x-forwarded-method": "GET" } })
+    const to = new URL(begun.headers.get("location") ?? "")
+    const visited = await browserOf(provider).signIn(to.pathname + to.search, loginName)
+    const { pathname, search } = new URL(visited.path)
+    const headers = { cookie: cookies(begun).join("; ") }
+    const done = await ask({ target: pathname + search, headers })
+    return cookies(done).join("; ")
+  }
+
+  return { provider, client, tool, robot, pat, ask, answers, tokensOf, robotToken, passOf }
+}

@@ -64,7 +64,7 @@ describe("an access token at a protected host", () => {
     )
   })
 
-  test("of a service account names it by no address, where programs know users by one", async () => {
+  test("of a service account names none where programs know users by an address", async () => {
     const authorization = `Bearer ${await at.robotToken()}`
     const set = (remoteUser: RemoteUser) =>
       changeApplication(at.provider.cx(), at.client.appId, { oidc: { remoteUser } })

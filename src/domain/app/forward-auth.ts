@@ -79,7 +79,7 @@ export function rulesFor(rules: readonly AccessRule[], target: string): readonly
   return [...new Set(found)]
 }
 
-/** Whether a request's path is that of a URL or below it, by whole segments, in the same letters. */
+/** Whether a request's path is that of a URL or below it: whole segments, in the same letters. */
 export function isAtOrBelow({ pathname, search }: URL, target: string): boolean {
   if (search !== "") return false
   if (pathname === "/") return true

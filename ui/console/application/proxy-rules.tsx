@@ -43,6 +43,8 @@ const remoteUserNames: readonly RemoteUser[] = ["login_name", "user_id", "email"
 const remoteUserOf = ({ oidc }: OidcPart): RemoteUser =>
   remoteUserNames.find((name) => remoteUsers[name] === oidc.forwardAuth?.remoteUser) ?? "login_name"
 
+const isForwarded = ({ oidc }: OidcPart): boolean => oidc.forwardAuth?.accessTokenForwarded ?? false
+
 /** What applies where no rule matches. */
 const usual: Rule = { pathPrefix: "/", everybody: false, roleKeys: [], accessTokensAccepted: false }
 
@@ -55,6 +57,9 @@ function Rules(part: OidcPart) {
       rows={[
         ...shown.map((rule) => [rule.pathPrefix, textOf(rule)] as const),
         [t("proxy.remote_user"), t(`proxy.remote.${remoteUserOf(part)}`)] as const,
+        ...(rules.some(({ accessTokensAccepted }) => accessTokensAccepted)
+          ? [[t("proxy.forwarded"), t(isForwarded(part) ? "policy.yes" : "policy.no")] as const]
+          : []),
       ]}
     />
   )
@@ -74,7 +79,7 @@ const ruleForm = (part: OidcPart) =>
     initial: {
       rules: rulesOf(part).map(lineOf).join("\n"),
       remoteUser: remoteUserOf(part),
-      forwarded: part.oidc.forwardAuth?.accessTokenForwarded ?? false,
+      forwarded: isForwarded(part),
     },
     lists: { rules: { between: /\n/, join: "\n", keyOf: pathOf } },
     refusals: { rules: ["app.forward_auth_invalid"] },

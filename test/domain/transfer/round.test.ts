@@ -54,6 +54,7 @@ test("what is taken over is told as it was, and again elsewhere", async () => {
   expect(orgs[0].oidcApps).toMatchObject([
     {
       backEndLogoutAccepted: true,
+      plainOauth: true,
       forwardAuth: {
         rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokensAccepted: true }],
         ...{ remoteUser: 2, accessTokenForwarded: true },

@@ -8,6 +8,7 @@ import { bindingsOf } from "../src/api/encoding/rest.ts"
 import { type Access, access } from "../src/gen/core/options_pb.ts"
 import { http } from "../src/gen/google/api/annotations_pb.ts"
 import { keys, spelling } from "../src/kernel/config.ts"
+import { aggregateOf, namesOfType } from "../src/kernel/event/name.ts"
 import { gauges } from "../src/server/metrics/gauges.ts"
 import { metersOf } from "../src/server/metrics/meters.ts"
 import { aggregates } from "../src/server/modules.ts"
@@ -116,14 +117,21 @@ function events(): string {
   const parts = aggregates.map((aggregate) => {
     const { stream, evolve } = aggregate
     const rows = Object.keys(evolve).map((type): Row => {
-      return [code(type), `${revisionOf(aggregate, type)}`]
+      const [name = type, ...others] = namesOfType(type)
+      const presented = `${code(name)} of ${code(aggregateOf(stream, type))}`
+      const further = others.filter((each) => each !== type).map(code)
+      return [code(type), `${revisionOf(aggregate, type)}`, presented, further.join(", ")]
     })
-    return `## ${stream}\n\n${table(["Type", "Revision"], rows)}`
+    const head = ["Stored type", "Revision", "Presented as", "Also matches"]
+    return `## ${stream}\n\n${table(head, rows)}`
   })
   return page(
     "Every event",
-    "What happens is kept as events, by the kind of thing they are about. `latchkey events`, " +
-      "`/events/_search`, executions and the audit trail name them by their type.",
+    "What happens is stored as events, by the kind of thing they are about. `latchkey events " +
+      "search` and `tail`, `/events/_search`, histories and executions present each event under " +
+      "one type and aggregate. Filters and conditions match the presented type, the stored type " +
+      "and the types in the last column, some of which depend on what the event contains. The " +
+      "audit trail has the stored types.",
     ...parts,
   )
 }

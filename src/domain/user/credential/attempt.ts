@@ -1,5 +1,6 @@
 import { boundedUntil, isOpenWindow } from "../../../kernel/clock.ts"
 import type { Call } from "../../../kernel/context.ts"
+import { onDevice } from "../../../kernel/event/subject.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { paceMs } from "../../../kernel/limit.ts"
 import {
@@ -49,8 +50,6 @@ export const isStandIn = (account: string): boolean => account.startsWith(nobody
 /** What tries are counted on: those from a device that is known don't stand behind strangers'. */
 export const lineOf = (account: string, device: string | undefined): string =>
   device === undefined ? account : `${account}${onDevice}${device}`
-
-const onDevice = " device:"
 
 /** Whose account a line is of, and whether it is that of a device they have signed in from. */
 export function accountIn(line: string): {

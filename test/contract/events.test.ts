@@ -1,0 +1,71 @@
+// Every stored event is presented under an aggregate and a type of the contract, or is listed as
+// one of our own with the reason.
+import { expect, test } from "vitest"
+import {
+  aggregateOf,
+  listedNames,
+  namesOf,
+  namesOfType,
+  presentedType,
+} from "../../src/kernel/event/name.ts"
+import { aggregates } from "../../src/server/modules.ts"
+import { tableOf } from "./table.ts"
+
+const contract = new Set(
+  tableOf("test/contract/events.tsv").map((row) => `${row.aggregate_type} ${row.event_type}`),
+)
+const own = tableOf("test/contract/own-events.tsv")
+const ownTypes = new Set(own.map((row) => row.event_type))
+
+const stored = aggregates.flatMap(({ stream, evolve }) =>
+  Object.keys(evolve).map((type) => ({ stream, type })),
+)
+
+const presented = ({ stream, type }: { readonly stream: string; readonly type: string }) =>
+  `${aggregateOf(stream, type)} ${presentedType({ type, data: {} })}`
+
+test("each stored type is presented under the contract's names, or is one of our own", () => {
+  const others = stored.filter(({ type }) => !ownTypes.has(type)).map(presented)
+  expect(others.filter((name) => !contract.has(name))).toEqual([])
+})
+
+test("each of our own types is stored, has a reason and no name in the contract", () => {
+  expect(own.filter(({ reason }) => !reason)).toEqual([])
+  const kinds = new Map(stored.map((kind) => [kind.type, kind]))
+  const wrong = [...ownTypes].filter((type) => {
+    const kind = kinds.get(type ?? "")
+    return kind === undefined || contract.has(presented(kind))
+  })
+  expect(wrong).toEqual([])
+})
+
+test("further names that a stored type matches are in the contract", () => {
+  const names = stored.flatMap(({ stream, type }) =>
+    listedNames(type)
+      .filter((name) => name !== type || !ownTypes.has(type))
+      .map((name) => ({ stream, name })),
+  )
+  const types = new Set([...contract].map((row) => row.split(" ")[1]))
+  expect(names.filter(({ name }) => !types.has(name))).toEqual([])
+})
+
+test("a change of one file of the branding is named by the file", () => {
+  const type = "org.policy.label.preview.changed"
+  const nameOf = (data: object) => presentedType({ type, data })
+  expect(nameOf({ logoDark: "a.png" })).toBe("org.policy.label.logo.dark.added")
+  expect(nameOf({ font: "" })).toBe("org.policy.label.font.removed")
+  expect(nameOf({ primaryColor: "#fff" })).toBe("org.policy.label.changed")
+  expect(nameOf({ logo: "a.png", icon: "b.png" })).toBe("org.policy.label.changed")
+  for (const name of ["org.policy.label.logo.added", "org.policy.label.changed", type]) {
+    expect(namesOf({ type, data: { logo: "a.png" } })).toContain(name)
+  }
+})
+
+test("names that depend on the payload are among those of the type", () => {
+  const type = "instance.policy.login.changed"
+  const names = namesOf({ type, data: { secondFactors: ["otp"] } })
+  expect(names).toContain("instance.policy.login.secondfactor.removed")
+  expect(names).not.toContain("instance.policy.login.multifactor.removed")
+  expect(names.filter((name) => !namesOfType(type).includes(name))).toEqual([])
+  expect(namesOf({ type, data: { allowRegister: true } })).toEqual([type])
+})

@@ -1,3 +1,4 @@
+import { namesOfType } from "../../kernel/event/name.ts"
 import { type Fault, fieldError } from "../../kernel/fault.ts"
 
 // When targets are called, as one text, which is also the id of the execution:
@@ -35,6 +36,7 @@ export type Known = {
   /** "/core.user.v2.UserService/CreateUser". */
   readonly methods: ReadonlySet<string>
   readonly services: ReadonlySet<string>
+  /** Types of events: as they are stored, and as the interface names them. */
   readonly events: readonly string[]
 }
 
@@ -144,18 +146,30 @@ export const conditionsOf = (kind: "request" | "response", method: string): read
   kind,
 ]
 
-/** The conditions that an event fits, the most exact first. */
-export function conditionsOfEvent(type: string): readonly string[] {
-  const parts = type.split(".")
-  const groups = parts.map((_, at) => `event/${parts.slice(0, at).join(".")}.*`).slice(1)
-  return [`event/${type}`, ...groups.toReversed(), "event"]
+/**
+ * The conditions that an event fits, the most exact first, by all of its names; of two that are as
+ * exact that of the earlier name.
+ */
+export function conditionsOfEvent(names: readonly string[]): readonly string[] {
+  const groups = names.flatMap((name) => {
+    const parts = name.split(".")
+    return parts.map((_, at) => parts.slice(0, at)).slice(1)
+  })
+  const exact = groups.toSorted((a, b) => b.length - a.length)
+  const conditions = [
+    ...names.map((name) => `event/${name}`),
+    ...exact.map((group) => `event/${group.join(".")}.*`),
+    "event",
+  ]
+  return [...new Set(conditions)]
 }
 
-/** Of these types of events those that a condition fits. */
+/** Of these stored types of events those that a condition fits by any of their names. */
 export function typesOf(id: string, types: readonly string[]): readonly string[] {
   if (id === "event") return types
   const name = id.slice("event/".length)
-  return name.endsWith(".*")
-    ? types.filter((type) => type.startsWith(name.slice(0, -1)))
-    : types.filter((type) => type === name)
+  const fits = name.endsWith(".*")
+    ? (each: string) => each.startsWith(name.slice(0, -1))
+    : (each: string) => each === name
+  return types.filter((type) => namesOfType(type).some(fits))
 }

@@ -7,6 +7,7 @@ export { mayMendTargets, type Say, sayOf } from "./at/operation.ts"
 export { blockedExecutions } from "./blocked.ts"
 export { type FunctionName, toCondition } from "./condition.ts"
 export { type Execution, execution, type Target, type TargetSettings, target } from "./model.ts"
+export { presenterOf } from "./presented.ts"
 
 /** What this module is to the whole. */
 export const module = {

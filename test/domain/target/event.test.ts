@@ -99,3 +99,75 @@ test("an async one too, before the event is passed", async () => {
   await reactors.drain()
   expect(stage.receiver.at("/async")).toHaveLength(1)
 })
+
+test("under the aggregate and type of the contract, by each of its names", async () => {
+  const set = async (event: string) => {
+    const { id } = await stage.target(`/${event}`)
+    await stage.on({ event: { event } }, id)
+  }
+  const put = (maxPasswordAttempts: number) =>
+    stage.make("admin.v1.AdminService/UpdateLockoutPolicy", { maxPasswordAttempts })
+  const removeFactor = (type: string) =>
+    stage.make("admin.v1.AdminService/RemoveSecondFactorFromLoginPolicy", { type })
+  const factor = "instance.policy.login.secondfactor.removed"
+  await set("instance.policy.lockout.changed")
+  await set(factor)
+  // What an instance says for the first time is `added`.
+  await put(9)
+  await removeFactor("SECOND_FACTOR_TYPE_U2F")
+  await reactors.drain()
+  expect(stage.receiver.received).toEqual([])
+  await put(8)
+  await removeFactor("SECOND_FACTOR_TYPE_OTP")
+  await reactors.drain()
+  const { instance } = stage.house.within()
+  expect(stage.receiver.at("/instance.policy.lockout.changed")).toMatchObject([
+    {
+      ...{ aggregateID: instance, aggregateType: "instance" },
+      event_type: "instance.policy.lockout.changed",
+      event_payload: { maxPasswordAttempts: 8 },
+    },
+  ])
+  // The list of factors is stored as a whole: the name says that it changed.
+  expect(stage.receiver.at(`/${factor}`)).toMatchObject([
+    { event_type: "instance.policy.login.changed", aggregateType: "instance" },
+  ])
+})
+
+test("by an old name where the contract has another, and by both groups", async () => {
+  const { id } = await stage.target("/old")
+  await stage.on({ event: { event: "group.user.added" } }, id)
+  const other = await stage.target("/group")
+  await stage.on({ event: { group: "group.users" } }, other.id)
+  const unknown = await stage.ask("action/SetExecution", {
+    condition: { event: { event: "group.members.added" } },
+    targets: [id],
+  })
+  expect(unknown.status).toBe(400)
+  const organizationId = stage.house.orgId
+  const named = { organizationId, name: "Testers" }
+  const made = await stage.make("group.v2.GroupService/CreateGroup", named)
+  const userIds = [stage.house.ownerId]
+  await stage.make("group.v2.GroupService/AddUsersToGroup", { id: made.id, userIds })
+  await reactors.drain()
+  const expected = {
+    ...{ aggregateID: made.id, aggregateType: "group", event_type: "group.users.added" },
+    event_payload: { userIDs: userIds },
+  }
+  expect(stage.receiver.at("/old")).toMatchObject([expected])
+  // The event itself is more exact than its group, whatever the name.
+  expect(stage.receiver.at("/group")).toEqual([])
+  await stage.make("action/SetExecution", {
+    condition: { event: { event: "group.user.added" } },
+    targets: [],
+  })
+  await stage.make("group.v2.GroupService/RemoveUsersFromGroup", { id: made.id, userIds })
+  await reactors.drain()
+  expect(stage.receiver.at("/group")).toMatchObject([
+    {
+      aggregateID: made.id,
+      event_type: "group.users.removed",
+      event_payload: { userIDs: userIds },
+    },
+  ])
+})

@@ -1,8 +1,11 @@
+import { namesOf } from "../../../kernel/event/name.ts"
+import type { Presented } from "../../../kernel/event/subject.ts"
 import { lru } from "../../../kernel/lru.ts"
 import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../../store/index.ts"
 import { runChain } from "../call/chain.ts"
 import { conditionsOfEvent, typesOf } from "../condition.ts"
 import { execution } from "../model.ts"
+import { presenterOf } from "../presented.ts"
 import { eventConditions, planOf } from "../view.ts"
 
 /** How many events are told at once: a target that is slow holds up few others. */
@@ -53,12 +56,14 @@ type Telling = { readonly key: string; readonly before: ReadonlySet<string> }
 /** Tells whom the event has not reached yet; each is told, whatever others do. */
 async function tellOf(cx: Cx, event: Recorded<AnyEvent>, { key, before }: Telling) {
   const plan = planOf(cx)
-  const condition = conditionsOfEvent(event.type).find((each) => plan.has(each))
+  const condition = conditionsOfEvent(namesOf(event)).find((each) => plan.has(each))
   const ids = condition === undefined ? [] : (plan.get(condition) ?? [])
+  if (ids.length === 0) return { reached: [], errors: [] }
+  const presented = await presenterOf(cx)(event)
   const reached: string[] = []
   const errors: string[] = []
   for (const id of ids.filter((each) => !before.has(each))) {
-    const chain = { condition: condition ?? "", key, payload: () => shownEvent(event) }
+    const chain = { condition: condition ?? "", key, payload: () => shownEvent(event, presented) }
     const ended = await tellOne(cx, id, chain)
     if (ended.length === 0) reached.push(id)
     errors.push(...ended)
@@ -81,15 +86,15 @@ async function tellOne(
 const waitMs = 30_000
 
 /** An event as targets are told it; the names are the interface's. Nothing private is in it. */
-const shownEvent = (event: Recorded<AnyEvent>) => ({
-  aggregateID: event.id,
-  aggregateType: event.stream,
+const shownEvent = (event: Recorded<AnyEvent>, presented: Presented) => ({
+  aggregateID: presented.aggregateId,
+  aggregateType: presented.aggregateType,
   resourceOwner: event.owner,
   instanceID: event.instance,
   version: `v${event.revision}`,
   sequence: event.position,
-  event_type: event.type,
+  event_type: presented.type,
   created_at: new Date(event.time).toISOString(),
   userID: event.editor.user,
-  event_payload: event.data,
+  event_payload: presented.payload,
 })

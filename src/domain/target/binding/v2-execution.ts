@@ -7,6 +7,7 @@ import {
   ExecutionType,
 } from "../../../gen/core/action/v2/execution_pb.ts"
 import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
+import { namesOfType } from "../../../kernel/event/name.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import type { Cx } from "../../../store/index.ts"
 import { blockedAt } from "../blocked.ts"
@@ -49,7 +50,8 @@ const named = { methods: new Set(methodNames), services: new Set<string>(service
 
 /** The id of a condition; faults where it names something that is not there. */
 export function idOf(cx: Cx, said: Said | undefined): string {
-  const known: Known = { ...named, events: cx.store.eventTypes().types }
+  const events = cx.store.eventTypes().types.flatMap(namesOfType)
+  const known: Known = { ...named, events }
   return conditionOf(said, known)
 }
 

@@ -35,7 +35,7 @@ const parts: readonly (() => EventFilter)[] = [
   () => ({ editor: editorOf() }),
   () => ({ owner: `org${random(50)}` }),
   span,
-  () => ({ id: `${random(events / eventsOfOne)}` }),
+  () => ({ ids: [`${random(events / eventsOfOne)}`] }),
 ]
 
 const cold = await timed({ types: ["person.rarely.ended"], editor: "nobody" })

@@ -54,6 +54,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/login/double-click.test.ts",
     "at once leads to the application both times, by one code",
   ],
+  "Types and aggregates of events": [
+    "test/domain/history/presented.test.ts",
+    "policies of an organization belong to it, by their new and their old names",
+  ],
   "Targets and executions": ["test/domain/target/author.test.ts", "is judged by what its authors"],
   "Sessions of a user who removes": [
     "test/domain/session/administration.test.ts",

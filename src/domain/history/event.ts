@@ -1,12 +1,16 @@
 import { Fault } from "../../kernel/fault.ts"
 import {
+  type AnyEvent,
   type Cx,
   type EventFilter,
   type FailedEvent,
   failedEvents,
+  type Recorded,
   removeFailedEvent,
   retryFailedEvents,
 } from "../../store/index.ts"
+import { presenterOf } from "../target/index.ts"
+import { type EventSearch, matchingEvents } from "./event-search.ts"
 import { type Editor, editorsOf, keptSince, type Part } from "./query.ts"
 
 /** One thing that happened on the instance. Secrets and personal data are not in it. */
@@ -23,22 +27,57 @@ export type Happened = {
   readonly client: string
 }
 
+/** An event under the aggregate and type of the interface, and what it is stored as. */
+export type PresentedEvent = Happened & {
+  readonly stored: { readonly type: string; readonly stream: string }
+}
+
 /**
- * What happened on the instance and is like that; `from` is a position. Where the instance has a
- * limit for that, only what is newer.
+ * Events of the instance as they are stored; `from` is a position. Where the instance has a limit
+ * for that, only newer ones.
+ */
+export async function storedEventsOf(cx: Cx, part: Part): Promise<readonly Happened[]> {
+  const named = editorsOf(cx)
+  return (await eventsIn(cx, {}, part)).map((event) => happened(event, named))
+}
+
+/**
+ * The same as the interface presents them, of those that match. Types, aggregate types and the ID
+ * of the aggregate match as they are presented and as they are stored.
  */
 export async function eventsOf(
   cx: Cx,
-  filter: EventFilter,
+  search: EventSearch,
   part: Part,
-): Promise<readonly Happened[]> {
-  const since = Math.max(filter.since ?? 0, keptSince(cx) ?? 0)
-  const events = await cx.store.events(cx, { ...filter, ...part, since: since || undefined })
+): Promise<readonly PresentedEvent[]> {
   const named = editorsOf(cx)
-  return events.map(({ position, time, type, stream, id, owner, data, editor }) => ({
+  const present = presenterOf(cx)
+  const find = (filter: EventFilter, some: Part) => eventsIn(cx, filter, some)
+  const found = await matchingEvents(cx, { search, part, find, present })
+  return Promise.all(
+    found.map(async (event) => {
+      const { type, stream } = event
+      const { aggregateType, aggregateId, payload, type: name } = await present(event)
+      return {
+        ...happened(event, named),
+        ...{ type: name, stream: aggregateType, id: aggregateId, data: payload },
+        stored: { type, stream },
+      }
+    }),
+  )
+}
+
+async function eventsIn(cx: Cx, filter: EventFilter, part: Part) {
+  const since = Math.max(filter.since ?? 0, keptSince(cx) ?? 0)
+  return cx.store.events(cx, { ...filter, ...part, since: since || undefined })
+}
+
+function happened(event: Recorded<AnyEvent>, named: (id: string) => Editor): Happened {
+  const { position, time, type, stream, id, owner, data, editor } = event
+  return {
     ...{ position, time, type, stream, id, owner, data },
     ...{ editor: named(editor.user), client: editor.client },
-  }))
+  }
 }
 
 /** All databases are one: what the interface calls so has this name. */

@@ -35,7 +35,7 @@ async function lastOnInstance(cx: Cx, userId: string): Promise<Happening | undef
   const events = await cx.store.events(cx, {
     types: ["instance.member.added", "instance.member.changed"],
     streams: [instance.stream],
-    id: cx.instance,
+    ids: [cx.instance],
     ...{ asc: false, limit: eventsMax },
   })
   return events.find(({ data }) => "userId" in data && data.userId === userId)

@@ -1,4 +1,4 @@
-export { eventsOf, type Happened } from "./event.ts"
+export { eventsOf, type Happened, storedEventsOf } from "./event.ts"
 
 /** What this module is to the whole. */
 export const module = {

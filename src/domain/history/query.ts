@@ -1,3 +1,4 @@
+import { presentedType } from "../../kernel/event/name.ts"
 import type { AnyAggregate, AnyEvent, Cx, Recorded } from "../../store/index.ts"
 import { findClient } from "../app/index.ts"
 import { instance } from "../instance/index.ts"
@@ -9,7 +10,9 @@ import { profile, shownNames, user } from "../user/index.ts"
 export type Change = {
   readonly version: number
   readonly time: number
+  /** As it is stored, and as the interface names it. */
   readonly type: string
+  readonly name: string
   /** The organisation that owns what changed. */
   readonly owner: string
   readonly editor: Editor
@@ -44,10 +47,13 @@ export async function changesOf(
   const since = keptSince(cx)
   const events = await cx.store.log.history({ ...part, instance, stream: kind.stream, id, since })
   const named = editorsOf(cx)
-  return events.map(({ version, time, type, owner, editor }) => ({
-    ...{ version, time, type, owner },
-    editor: named(editor.user),
-  }))
+  return events.map((event) => {
+    const { version, time, type, owner, editor } = event
+    return {
+      ...{ version, time, type, owner, name: presentedType(event) },
+      editor: named(editor.user),
+    }
+  })
 }
 
 /** Since when what happened is shown, in ms UTC; undefined: since ever. */

@@ -109,6 +109,7 @@ export {
   setPassword,
 } from "./credential/credential.ts"
 export { proveElsewhere } from "./credential/elsewhere.ts"
+export { accountStreams } from "./credential/failure.ts"
 export {
   createMagicLink,
   createMagicLinkFor,

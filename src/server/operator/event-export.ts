@@ -1,6 +1,6 @@
 import { type ExportAsked, type ExportPart, exportAsked } from "../../boot/audit/part.ts"
 import type { Commands } from "../../boot/control.ts"
-import { eventsOf, type Happened } from "../../domain/history/index.ts"
+import { type Happened, storedEventsOf } from "../../domain/history/index.ts"
 import { removedInstances } from "../../domain/instance/index.ts"
 import {
   hashOfLine,
@@ -57,7 +57,7 @@ export async function partOf(cx: Cx, asked: Wanted): Promise<ExportPart> {
   if (asked.seal === undefined) lines.push(standing.line)
   // What a power cut could still take is told once it can't: nothing is to be told twice otherwise.
   const last = Math.min(cx.store.log.durable(), again?.position ?? Number.POSITIVE_INFINITY)
-  const found = await eventsOf(cx, {}, { from: standing.position, asc: true, limit: most })
+  const found = await storedEventsOf(cx, { from: standing.position, asc: true, limit: most })
   const events = found.filter(({ position }) => position <= last).map(shownEvent)
   let previous = hashOfLine(standing.line)
   for (const event of events) {

@@ -5,8 +5,8 @@ export type EventFilter = {
   /** Types of events, and kinds of streams. */
   readonly types?: readonly string[] | undefined
   readonly streams?: readonly string[] | undefined
-  /** The id of their stream. */
-  readonly id?: string | undefined
+  /** The ids of their streams. */
+  readonly ids?: readonly string[] | undefined
   readonly editor?: string | undefined
   readonly owner?: string | undefined
   readonly since?: number | undefined
@@ -46,15 +46,15 @@ export function positionsIn(database: Database, window: EventWindow): readonly n
     ["position IN (SELECT value FROM json_each(?))", among && JSON.stringify(among)],
     [named("type", "?"), types && JSON.stringify(types)],
     [named("stream", "?"), streams && JSON.stringify(streams)],
-    ["id = ?", rest.id],
+    ["id IN (SELECT value FROM json_each(?))", rest.ids && JSON.stringify(rest.ids)],
     ["editor_user = ?", rest.editor],
     ["owner = ?", rest.owner],
     ["time >= ?", rest.since],
     ["time <= ?", rest.until],
   ]
   const given = wanted.flatMap(([sql, value]) => (value === undefined ? [] : [{ sql, value }]))
-  // Few events have one id; of anything else only their order is known ahead.
-  const by = rest.id === undefined ? "NOT INDEXED" : "INDEXED BY event_stream"
+  // Few events have these ids; of anything else only their order is known ahead.
+  const by = rest.ids === undefined ? "NOT INDEXED" : "INDEXED BY event_stream"
   return database
     .query<{ position: number }, (string | number)[]>(
       `SELECT position FROM event ${by} WHERE ${given.map(({ sql }) => sql).join(" AND ")}

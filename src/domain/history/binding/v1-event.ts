@@ -4,9 +4,11 @@ import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import type { ListEventsRequest } from "../../../gen/core/admin/v1/event_pb.ts"
 import { SystemService } from "../../../gen/core/system/v1/system_service_pb.ts"
 import { at } from "../../../kernel/answer.ts"
+import { aggregateOf, listedNames } from "../../../kernel/event/name.ts"
 import { pageOf } from "../../../kernel/page.ts"
-import { type Cx, type EventFilter, type FailedEvent, failedEvents } from "../../../store/index.ts"
-import { databaseName, eventsOf, type Happened, removeFailed } from "../event.ts"
+import { type Cx, type FailedEvent, failedEvents } from "../../../store/index.ts"
+import { databaseName, eventsOf, type PresentedEvent, removeFailed } from "../event.ts"
+import type { EventSearch } from "../event-search.ts"
 import { sequenceOf, wordsOf, wordsOfStream } from "../words.ts"
 
 export const admin = share<Cx>()(AdminService, {
@@ -15,11 +17,17 @@ export const admin = share<Cx>()(AdminService, {
     const part = { limit, asc, from: sequenceOf(req.sequence) }
     return { events: (await eventsOf(cx, filterOf(req), part)).map((each) => toEvent(cx, each)) }
   },
-  listEventTypes: (_, cx) => ({
-    eventTypes: cx.store.eventTypes().types.map((type) => toType(cx, type)),
-  }),
+  listEventTypes: (_, cx) => {
+    const stored = cx.store.eventTypes().types
+    const listed = new Map(
+      stored.flatMap((type) => listedNames(type).map((name) => [name, type] as const)),
+    )
+    return { eventTypes: [...listed].map(([name, type]) => toType(cx, name, type)) }
+  },
   listAggregateTypes: (_, cx) => ({
-    aggregateTypes: cx.store.eventTypes().streams.map((stream) => toKind(cx, stream)),
+    aggregateTypes: [...new Set([...aggregatesOf(cx), ...cx.store.eventTypes().streams])].map(
+      (name) => toKind(cx, name),
+    ),
   }),
   listFailedEvents: (_, cx) => ({ result: failedEvents(cx.store, cx.instance).map(toFailed) }),
   removeFailedEvent: async (req, cx) => {
@@ -37,7 +45,7 @@ export const system = share<Cx>()(SystemService, {
 })
 
 /** Empty is what a filter says that does not say it. */
-function filterOf(req: ListEventsRequest): EventFilter {
+function filterOf(req: ListEventsRequest): EventSearch {
   const { case: named, value } = req.creationDateFilter
   const { since = undefined, until = undefined } = named === "range" ? value : {}
   const from = named === "from" ? value : req.creationDate
@@ -55,7 +63,14 @@ function filterOf(req: ListEventsRequest): EventFilter {
 const listed = (names: readonly string[]) => (names.length > 0 ? names : undefined)
 const timeOf = (date: Timestamp | undefined) => date && timestampMs(date)
 
-const toEvent = (cx: Cx, event: Happened) => ({
+const aggregatesOf = ({ store }: Cx) =>
+  store
+    .eventTypes()
+    .streams.flatMap((stream) =>
+      Object.keys(store.kind(stream)?.evolve ?? {}).map((type) => aggregateOf(stream, type)),
+    )
+
+const toEvent = (cx: Cx, event: PresentedEvent) => ({
   editor: {
     userId: event.editor.id,
     displayName: event.editor.name,
@@ -65,12 +80,13 @@ const toEvent = (cx: Cx, event: Happened) => ({
   sequence: BigInt(event.position),
   creationDate: at(event.time),
   payload: JSON.parse(JSON.stringify(event.data)),
-  type: toType(cx, event.type),
+  type: toType(cx, event.type, event.stored.type),
 })
 
-const toType = (cx: Cx, type: string) => ({
+/** The words are those of the stored type, which say what happened here. */
+const toType = (cx: Cx, type: string, stored: string) => ({
   type,
-  localized: { key: `EventTypes.${type}`, localizedMessage: wordsOf(cx, type) },
+  localized: { key: `EventTypes.${type}`, localizedMessage: wordsOf(cx, stored) },
 })
 
 const toKind = (cx: Cx, stream: string) => ({

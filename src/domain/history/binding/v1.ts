@@ -34,9 +34,9 @@ async function list(cx: Cx, kind: AnyAggregate, id: string, query: Query) {
   return { result: changes.map((change) => toChange(cx, change)) }
 }
 
-const toChange = (cx: Cx, { version, time, type, owner, editor }: Change) => ({
+const toChange = (cx: Cx, { version, time, type, name, owner, editor }: Change) => ({
   changeDate: at(time),
-  eventType: { key: `EventTypes.${type}`, localizedMessage: wordsOf(cx, type) },
+  eventType: { key: `EventTypes.${name}`, localizedMessage: wordsOf(cx, type) },
   sequence: BigInt(version),
   editorId: editor.id,
   editorDisplayName: editor.name,

@@ -8,6 +8,7 @@ import {
   type Resource,
 } from "../../../gen/core/history/v2/history_service_pb.ts"
 import { at } from "../../../kernel/answer.ts"
+import { presentedType } from "../../../kernel/event/name.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, NodeStanding } from "../../../store/index.ts"
 import { placeId as idpsId } from "../../idp/index.ts"
@@ -164,7 +165,7 @@ function changing(cx: Cx, { kind }: Place, isWriter: boolean) {
       sequence: BigInt(event.version),
       position: BigInt(event.position),
       changeDate: at(event.time),
-      type: event.type,
+      type: presentedType(event),
       words: wordsOf(cx, event.type),
       editor: toEditor(cx, event, named),
       differences: differences.map((each) => toDifference(cx, each)),

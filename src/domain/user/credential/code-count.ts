@@ -154,17 +154,17 @@ function failedFor({ code: last }: CodeCount, code: GuessedCode, hasKey: boolean
 
 /** Counts a code that is asked for, by which somebody is written to; refuses one too many. */
 export function countRequest(tx: Transaction, userId: string, of: CodePurpose): void {
-  const { since, requested } = tx.state(codeCount, idOf(userId, of))
+  const { since, requested } = tx.state(codeCount, codeCountId(userId, of))
   if (isOpenWindow(since, hour, tx.now) && requested >= codeLimits.requested) {
     throw tooManyError("codes were asked for", since + hour - tx.now)
   }
   const counted: Draft<CodeCountEvent> = { type: requests[of], data: {} }
-  tx.append(codeCount, idOf(userId, of), [counted])
+  tx.append(codeCount, codeCountId(userId, of), [counted])
 }
 
 /** Whether one more would be too many; for who must not be told, nor kept waiting, by that. */
 export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpose): boolean => {
-  const { since, requested } = tx.state(codeCount, idOf(userId, of))
+  const { since, requested } = tx.state(codeCount, codeCountId(userId, of))
   return isOpenWindow(since, hour, tx.now) && requested >= codeLimits.requested
 }
 
@@ -173,7 +173,7 @@ export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpos
  * asked within the same step.
  */
 export function mayTryCode(tx: Transaction, userId: string, of: TriedFor): void {
-  const { since, failed, by } = tx.state(codeCount, idOf(userId, of))
+  const { since, failed, by } = tx.state(codeCount, codeCountId(userId, of))
   if (!isOpenWindow(since, hour, tx.now)) return
   const own = isServiceAccount(tx) ? 0 : (by?.[callerIn(tx)] ?? 0)
   if (own < codeLimits.failed && failed < failedByAllMax(tx, of)) return
@@ -198,13 +198,13 @@ function isServiceAccount({ caller, state }: Decision): boolean {
 
 /** Whether a code is still accepted without the key of its link. */
 export function isTypedValid(tx: Transaction, userId: string, of: TriedFor, id: string): boolean {
-  const { code } = tx.state(codeCount, idOf(userId, of))
+  const { code } = tx.state(codeCount, codeCountId(userId, of))
   return code?.id !== id || code.failed < codeLimits.failedOfCode
 }
 
 /** Whether the key of the link of a code still lifts the limits on wrong codes. */
 export function isKeyValid(tx: Transaction, userId: string, of: TriedFor, id: string): boolean {
-  const { code } = tx.state(codeCount, idOf(userId, of))
+  const { code } = tx.state(codeCount, codeCountId(userId, of))
   return code?.id !== id || code.failedWithKey < codeLimits.failedWithKey
 }
 
@@ -217,7 +217,7 @@ export function countFailure(
 ): void {
   const data = { caller: callerIn(tx), ...tried }
   const counted: Draft<CodeCountEvent> = { type: failures[of], data }
-  tx.append(codeCount, idOf(userId, of), [counted])
+  tx.append(codeCount, codeCountId(userId, of), [counted])
 }
 
 /** Whom wrong codes are counted of: a service account or user, else a browser at its address. */
@@ -230,10 +230,15 @@ function callerIn({ caller, from, secrets }: Decision): string {
 /** Notes that a link let its person in; `used` takes what it is known by: it was good once. */
 export function countLinkUsed(tx: Transaction, userId: string, used: ClaimChange): void {
   const type = "user.human.magic_link.check.succeeded"
-  tx.append(codeCount, idOf(userId, "magic_link"), [{ type, data: {}, claims: [used] }])
+  tx.append(codeCount, codeCountId(userId, "magic_link"), [{ type, data: {}, claims: [used] }])
 }
 
-const idOf = (userId: string, of: CodePurpose): string => `${of}/${userId}`
+/** The ID of the stream in which codes for a purpose are counted. */
+export const codeCountId = (userId: string, of: CodePurpose): string => `${of}/${userId}`
+
+/** The IDs of all streams in which codes of a user are counted. */
+export const codeCounts = (userId: string): readonly string[] =>
+  Object.keys(requests).map((of) => `${of}/${userId}`)
 
 const tooManyError = (what: string, leftMs: number) =>
   new Fault("resource_exhausted", "user.too_many_codes", `too many ${what}; wait an hour`, {

@@ -2,6 +2,7 @@ import type { Found, Page } from "../../../kernel/page.ts"
 import { type Cx, statement, view, windowOf } from "../../../store/index.ts"
 import type { UserEvent } from "../model.ts"
 import { accountIn, type PasswordCheckEvent } from "./attempt.ts"
+import { codeCountId, codeCounts } from "./code-count.ts"
 
 /** A try with a wrong password; `time` is ms UTC. */
 export type FailedSignIn = {
@@ -64,3 +65,14 @@ export const failedSignIns = (cx: Cx, userId: string, page: Page): Found<FailedS
     requested: ["failed_sign_ins", userId],
     by: ({ time, line, version }) => [time, line, version],
   })
+
+const linesOf = statement<{ line: string }>(
+  `SELECT DISTINCT line FROM failed_sign_ins
+   WHERE instance = $instance AND user_id = $userId LIMIT 1000`,
+)
+
+/** The IDs of the streams in which tries with an account are counted, apart from its own. */
+export function accountStreams(cx: Cx, userId: string): readonly string[] {
+  const lines = cx.store.all(cx, linesOf, { userId }).map(({ line }) => line)
+  return [...lines, ...lines.map((line) => codeCountId(line, "magic_link")), ...codeCounts(userId)]
+}

@@ -19,10 +19,10 @@ export function searchEvents(
   index: EventIndex,
   window: EventWindow,
 ): FoundEvents {
-  const { after, upTo, asc, id } = window
+  const { after, upTo, asc, ids } = window
   const end = asc ? upTo : after
-  // Few events have one id, and the log has an index of those.
-  if (id !== undefined) {
+  // Few events have these ids, and the log has an index of ids.
+  if (ids !== undefined) {
     return { positions: positionsIn(database, window), reached: end, isBehind: false }
   }
   const isBehind = index.isBehind()

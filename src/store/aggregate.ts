@@ -13,6 +13,12 @@ export type Upcaster = (
   secret: Record<string, unknown> | null,
 ) => { data: Record<string, unknown>; private: Record<string, unknown> | null }
 
+/**
+ * Brings a payload of the newest revision back to the one before; pure. `evolve` must make the same
+ * state of both.
+ */
+export type Downcaster = Upcaster
+
 type Evolve<E extends AnyEvent, State> = {
   readonly [Type in E["type"]]: (state: State, event: Folding<Extract<E, { type: Type }>>) => State
 }
@@ -62,6 +68,11 @@ export type AggregateSpec<E extends AnyEvent, State> = {
   readonly evolve: Evolve<E, State>
   /** Upcasters by event type; the n-th brings revision n + 1 to n + 2. */
   readonly upcasters?: { readonly [Type in E["type"]]?: readonly Upcaster[] }
+  /**
+   * By event type, for events that must be written also while nodes of the version before share the
+   * log: without one, the newest revision is refused until all nodes can read it.
+   */
+  readonly downcasters?: { readonly [Type in E["type"]]?: Downcaster }
 }
 
 /**
@@ -145,7 +156,8 @@ export type AnyAggregate = {
   readonly initial: unknown
   readonly evolve: object
   readonly upcasters?: object
-  readonly consequences?: object
+  readonly downcasters?: object
+  readonly consequences?: readonly object[]
 }
 
 /** Declares a kind of stream: its events, its state, and how the one becomes the other. */

@@ -2,7 +2,7 @@ import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Aggregate, AnyAggregate, Deciding, Transaction } from "./aggregate.ts"
 import type { AnyDraft, AnyEvent, ClaimChange, Receipt } from "./event.ts"
-import { revisionOf } from "./log/event-types.ts"
+import { payloadBefore, revisionOf } from "./log/event-types.ts"
 import type {
   Append,
   BlobRequest,
@@ -141,6 +141,10 @@ function eventOf(from: {
 }): NewEvent {
   const { cx, entry, draft, now } = from
   const caller = cx.caller
+  const secret = draft.private ?? null
+  // Reason for the cast: a payload is an object by its declaration, and a downcaster its reader.
+  const payload = { data: draft.data, private: secret } as Parameters<typeof payloadBefore>[2]
+  const before = entry.kind.downcasters && payloadBefore(entry.kind, draft.type, payload)
   return {
     instance: cx.instance,
     stream: entry.kind.stream,
@@ -149,7 +153,7 @@ function eventOf(from: {
     type: draft.type,
     revision: revisionOf(entry.kind, draft.type),
     data: draft.data,
-    private: draft.private ?? null,
+    private: secret,
     time: now,
     editor:
       caller.kind === "user"
@@ -158,6 +162,7 @@ function eventOf(from: {
     owner: entry.owner,
     correlation: cx.requestId,
     erase: draft.erase ?? null,
+    ...(before && { before }),
   }
 }
 

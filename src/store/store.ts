@@ -49,9 +49,9 @@ export type Consequence = (
 ) => (({ cx, tx }: { readonly cx: Cx; readonly tx: Transaction }) => void) | undefined
 
 /** What an aggregate declares; undefined for nothing. */
-const consequencesOf = (kind: AnyAggregate | undefined): Consequences | undefined =>
+const consequencesOf = (kind: AnyAggregate | undefined): readonly Consequences[] | undefined =>
   // Reason for the cast: an aggregate knows nothing of the store that these read.
-  kind?.consequences as Consequences | undefined
+  kind?.consequences as readonly Consequences[] | undefined
 
 const attemptsMax = 4
 /**
@@ -363,9 +363,10 @@ export class Store implements Upkeep {
     for (const { kind, drafts } of draft.pending.values()) {
       const consequences = consequencesOf(this.#states.kind(kind.stream))
       if (!consequences) continue
-      const { name, on } = consequences
-      for (const { event } of drafts) {
-        const append = on[event.type]?.(event)
+      const caused = drafts.flatMap(({ event }) =>
+        consequences.map(({ name, on }) => ({ name, append: on[event.type]?.(event) })),
+      )
+      for (const { name, append } of caused) {
         if (!append) continue
         const own: Cx = { ...cx, store: this, caller: { kind: "system", name } }
         append({ cx: own, tx: transactionOf(this.#reading, own, draft) })

@@ -21,7 +21,7 @@ const consequences: Consequences = {
     },
   },
 }
-const modules = { aggregates: [{ ...account, consequences }], views: [accounts] }
+const modules = { aggregates: [{ ...account, consequences: [consequences] }], views: [accounts] }
 
 const namesIn = (store: Store, instance: string) =>
   store.all({ instance }, allAccounts).map(({ name }) => name)

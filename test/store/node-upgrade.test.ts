@@ -1,6 +1,6 @@
 // Nodes of two versions that share a log, as they do while one after the other is upgraded.
 import { describe, expect, test } from "vitest"
-import { aggregate, type Event, type Store } from "../../src/store/index.ts"
+import { aggregate, type Event, type Store, type Transaction } from "../../src/store/index.ts"
 import { needs } from "../support/prerequisite.ts"
 import { pause, until } from "../support/wait.ts"
 import { account, accounts, allAccounts, openAccount, refusalOf, renameAccount } from "./account.ts"
@@ -23,8 +23,24 @@ const newerPot = aggregate<Filled | Event<"pot.emptied">, number>({
   upcasters: { "pot.filled": [(data, secret) => ({ data, private: secret })] },
 })
 
-const older = { aggregates: [account, pot], views: [accounts] }
-const newer = { aggregates: [account, newerPot], views: [accounts] }
+type Poured = Event<"cup.poured", { from: string }, { guest: string }>
+
+/** Two revisions of one payload: who may not wait for an upgrade can write the older one. */
+const cup = aggregate<Event<"cup.poured", { from: string }>, number>({
+  stream: "cup",
+  initial: 0,
+  evolve: { "cup.poured": (cups) => cups + 1 },
+})
+const newerCup = aggregate<Poured, number>({
+  stream: "cup",
+  initial: 0,
+  evolve: { "cup.poured": (cups) => cups + 1 },
+  upcasters: { "cup.poured": [(data) => ({ data, private: null })] },
+  downcasters: { "cup.poured": (data) => ({ data, private: null }) },
+})
+
+const older = { aggregates: [account, pot, cup], views: [accounts] }
+const newer = { aggregates: [account, newerPot, newerCup], views: [accounts] }
 
 describe.runIf(needs("postgres"))("nodes of two versions that share a log", () => {
   const { node, leave, on, asked } = testNodes(older)
@@ -80,6 +96,39 @@ describe.runIf(needs("postgres"))("nodes of two versions that share a log", () =
     await expect(node()).rejects.toMatchObject({ id: "store.database_newer" })
     const upgraded = await node({ ...newer, file: filename })
     expect(upgraded.state({ instance: "i1" }, newerPot, "1")).toBe(0)
+  })
+
+  test("write the older payload of what can't wait, until all can read the newer one", async () => {
+    const [old, next] = [await node(), await node(newer)]
+    const pour = { type: "cup.poured", data: { from: "pot" }, private: { guest: "ada" } } as const
+    const pours = (more: (tx: Transaction) => void = () => {}) =>
+      refusalOf(
+        next.transact(on(next), (tx) => {
+          tx.append(newerCup, "1", [pour])
+          more(tx)
+        }),
+      )
+    // What it comes with has to wait, and takes it along; another step of the batch does not.
+    const waits = pours((tx) => tx.append(newerPot, "1", [fill]))
+    expect([await pours(), await waits]).toEqual(["nothing", early])
+    const stored = () =>
+      asked<{ revision: number; private: string | null }>(
+        "SELECT revision, private FROM latchkey.event WHERE stream = 'cup' ORDER BY position",
+      )
+    expect(await stored()).toEqual([{ revision: 1, private: null }])
+    await old.node?.caughtUp()
+    expect(old.state({ instance: "i1" }, cup, "1")).toBe(1)
+    expect(next.state({ instance: "i1" }, newerCup, "1")).toBe(1)
+    await leave(old)
+    await forget(old)
+    expect(await pours()).toBe("nothing")
+    expect(await stored()).toMatchObject([{ revision: 1 }, { revision: 2 }])
+    expect((await stored())[1]?.private).toContain("ada")
+    const part = { instance: "i1", stream: "cup", id: "1", asc: true, limit: 9 }
+    expect(await next.log.history(part)).toMatchObject([
+      { revision: 2, private: null },
+      { revision: 2, private: { guest: "ada" } },
+    ])
   })
 
   test("one that was taken for gone answers nothing when it meets what it can't read", async () => {

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite"
 import { Fault } from "../../kernel/fault.ts"
 import type { AnyAggregate, Upcaster } from "../aggregate.ts"
-import type { Append, Appended, LogEvent } from "./log.ts"
+import type { Append, Appended, LogEvent, NewEvent } from "./log.ts"
 import type { EventRow, Names } from "./row.ts"
 
 /** Which revisions of which event types the log holds; a note is kept only if its step commits. */
@@ -104,6 +104,18 @@ export function upcaster(aggregates: readonly AnyAggregate[]): (event: LogEvent)
 /** The revision that new events of a type are written in: one more than its upcasters. */
 export const revisionOf = (aggregate: AnyAggregate, type: string): number =>
   stepsOf(aggregate, type).length + 1
+
+/** The payload of an event in the revision before the newest; undefined without a downcaster. */
+export function payloadBefore(
+  aggregate: AnyAggregate,
+  type: string,
+  payload: ReturnType<Upcaster>,
+): NewEvent["before"] {
+  // Reason for the cast: the registry forgets the types of an aggregate, not its downcasters.
+  const all = (aggregate.downcasters ?? none) as Record<string, Upcaster | undefined>
+  const before = all[type]?.(payload.data, payload.private)
+  return before && { ...before, revision: revisionOf(aggregate, type) - 1 }
+}
 
 /** The revisions of event types that can be read, by `stream/type`. */
 export const readsOf = (aggregates: readonly AnyAggregate[]): Readonly<Record<string, number>> =>

@@ -9,7 +9,10 @@ export type LogEvent = Envelope & {
 }
 
 /** An event to append; the log gives it its position. */
-export type NewEvent = Omit<LogEvent, "position">
+export type NewEvent = Omit<LogEvent, "position"> & {
+  /** What is written instead while some node can't read the revision. */
+  readonly before?: Pick<LogEvent, "revision" | "data" | "private">
+}
 
 export type Expectation = {
   readonly stream: string

@@ -1,4 +1,4 @@
-import type { Append } from "../log/log.ts"
+import type { Append, NewEvent } from "../log/log.ts"
 import { type PostgresClient, requireRow } from "./postgres-client.ts"
 import type { Outcome } from "./shared-log.ts"
 
@@ -64,8 +64,8 @@ type Insist = <T>(work: () => Promise<T>) => Promise<T>
 
 /** What may be written: what every node can read. */
 export type Readers = {
-  /** Of steps those that some node can't read yet, with the type that it can't. */
-  readonly early: (steps: readonly Append[]) => Promise<ReadonlyMap<Append, string>>
+  /** Of steps those that some node can't read yet, with the events that it can't. */
+  readonly early: (steps: readonly Append[]) => Promise<ReadonlyMap<Append, readonly NewEvent[]>>
 }
 
 /** `insist` asks again where nobody knows whether it happened: to be allowed twice does no harm. */
@@ -95,8 +95,8 @@ export function readersOf(client: PostgresClient, insist: Insist): Readers {
       const unread = await ask(kinds)
       return new Map(
         steps.flatMap((step) => {
-          const early = step.events.find((event) => unread.has(kindOf(event)))
-          return early ? [[step, early.type] as const] : []
+          const early = step.events.filter((event) => unread.has(kindOf(event)))
+          return early.length > 0 ? [[step, early] as const] : []
         }),
       )
     },
@@ -105,22 +105,37 @@ export function readersOf(client: PostgresClient, insist: Insist): Readers {
 
 const kindOf = ({ stream, type }: Append["events"][number]) => `${stream}/${type}`
 
-/** Appends what may be, and says of the rest what can't be read. */
+/**
+ * Appends what may be, and says of the rest what can't be read. Events that have a payload of the
+ * revision before are written in that one, so that what they are for goes on during an upgrade.
+ */
 export async function withoutEarly<T extends { readonly outcomes: readonly Outcome[] }>(
   { early }: Readers,
   steps: readonly Append[],
   append: (steps: readonly Append[]) => Promise<T>,
 ): Promise<T> {
-  const held = await early(steps)
-  if (held.size === 0) return append(steps)
-  const answer = await append(steps.filter((step) => !held.has(step)))
+  const news = await early(steps)
+  if (news.size === 0) return append(steps)
+  const written = steps.map((step) => readableBy(step, news.get(step) ?? []))
+  const held = await early(written)
+  const answer = await append(written.filter((step) => !held.has(step)))
   const rest = answer.outcomes.values()
-  const outcomes = steps.map((step): Outcome => {
-    const type = held.get(step)
+  const outcomes = written.map((step): Outcome => {
+    const type = held.get(step)?.[0]?.type
     if (type !== undefined) return { kind: "early", type }
     const { value } = rest.next()
     if (!value) throw new Error("PostgreSQL answered for another batch")
     return value
   })
   return { ...answer, outcomes }
+}
+
+/** The step with earlier payloads of its early events, where these have one. */
+function readableBy(step: Append, early: readonly NewEvent[]): Append {
+  if (early.length === 0) return step
+  const isEarly = new Set(early)
+  const events = step.events.map((event) =>
+    isEarly.has(event) ? { ...event, ...event.before } : event,
+  )
+  return { ...step, events }
 }

@@ -6,6 +6,8 @@ import type { FailedSelection } from "../shared/shared-log.ts"
 export type Try = {
   /** What tries stand in line for. */
   readonly line: string
+  /** Whether the line is nobody's: what failed in it is remembered, not written. */
+  readonly isStranger: boolean
   /** How many have failed lately, as far as is written. */
   readonly failures: number
   readonly source: string | undefined
@@ -16,6 +18,8 @@ export type Try = {
 /** A try that may be made, after so many seconds; the next ones wait until it is over. */
 export type Turn = {
   readonly delaySeconds: number
+  /** How many tries have failed lately. */
+  readonly failures: number
   readonly over: (isRight: boolean) => void
 }
 

@@ -4,7 +4,7 @@ import { removeFailedEvent, retryFailedEvents } from "../reactor/book.ts"
 import type { FailedSelection } from "../shared/shared-log.ts"
 import type { Store } from "../store.ts"
 import type { Channel } from "./channel.ts"
-import type { Writer } from "./writer.ts"
+import type { Turn, Writer } from "./writer.ts"
 
 /** Bytes as text: all else of a step is JSON as it stands. */
 type SentBlob = Omit<BlobRequest, "bytes"> & { readonly base64?: string }
@@ -35,11 +35,11 @@ export function writerAt({ ask }: Pick<Channel, "ask">): Writer {
     settle: () => ask<number>("settle"),
     spendOnce: (what, until) => ask<boolean>("spendOnce", { what, until }),
     turn: async (asked) => {
-      const { ticket, delaySeconds } = await ask<Ticket>("turn", asked)
+      const { ticket, ...turn } = await ask<Ticket>("turn", asked)
       // A process that is gone counts it itself.
       const over = (isRight: boolean) =>
         void ask("turned", { ticket, isRight }).catch(() => undefined)
-      return { delaySeconds, over }
+      return { ...turn, over }
     },
     count: (instance) => ask<void>("count", instance),
     trouble: ({ code, id, message }) => ask<void>("trouble", { code, id, message }),
@@ -49,7 +49,7 @@ export function writerAt({ ask }: Pick<Channel, "ask">): Writer {
   }
 }
 
-type Ticket = { readonly ticket: number; readonly delaySeconds: number }
+type Ticket = Omit<Turn, "over"> & { readonly ticket: number }
 type Trouble = { readonly code: Code; readonly id: string; readonly message: string }
 
 /** What a process that reads may ask of the one that writes. */

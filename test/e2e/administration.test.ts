@@ -254,7 +254,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await login.waitForURL(/password|signedin/)
 
     await open(`/users/${userId}`, "Admiral Hopper")
-    await section("Failed sign-ins").getByText("Somewhere new").waitFor()
+    await section("Failed sign-ins").getByText("Unknown device").waitFor()
     await theirs.close()
     const person = await service.get("ListUsers", {
       queries: [{ loginNameQuery: { loginName: owner.loginName } }],

@@ -101,6 +101,9 @@ export const claimsOf = (jwt: string): Record<string, unknown> =>
 export const codeIn = (end: Visited): string | undefined =>
   end.path.startsWith("https://app.") ? answerOf(end).code : undefined
 
+/** Where somebody tried to sign in as each user. */
+export const failedFrom = { address: "203.0.113.9", userAgent: "curl/8.0" }
+
 async function addOwned(provider: Provider, name: string, by: SignInBy) {
   const cx = provider.cx()
   const [orgId, projectId] = [cx.ids.next(), cx.ids.next()]
@@ -109,6 +112,7 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   await project.addRoles(cx, projectId, [{ key: "editor", displayName: "Editor" }])
   const userId = await provider.addPerson(name, orgId)
   const bytes = new Uint8Array([1, 2, 3])
+  await user.checkPassword({ ...cx, from: failedFrom }, userId, "wrong")
   await user.setAvatar(cx, userId, { name: `${"a".repeat(22)}.png`, bytes })
   const given = { userId, projectId, orgId, roleKeys: ["editor"] }
   await authorization.createAuthorization(cx, cx.ids.next(), given)

@@ -15,6 +15,7 @@ import {
   appIdsOf,
   codeIn,
   credentials,
+  failedFrom,
   host,
   isClientIdTaken,
   isDomainTaken,
@@ -104,6 +105,17 @@ async function isStored({ subjects: { provider }, subject }: Case): Promise<bool
   return events.some(({ id, private: data }) => id === subject.userId && data !== null)
 }
 
+/** Events of failed sign-ins have streams of their own, with the ID of the user. */
+async function isOriginStored({ subjects: { provider }, subject }: Case): Promise<boolean> {
+  const events = await provider.store.log.read(0, 100_000)
+  return events.some(
+    ({ id, type, private: data }) =>
+      id === subject.userId &&
+      type === "user.human.password.check.failed" &&
+      JSON.stringify(data).includes(failedFrom.address),
+  )
+}
+
 /** By the first column of the table. */
 export const things: Readonly<Record<string, Works>> = {
   sign_in: async ({ subject }) => codeIn(await subject.signIn(subject.client)) !== undefined,
@@ -145,4 +157,5 @@ export const things: Readonly<Record<string, Works>> = {
     return file !== undefined && file !== "nothing"
   },
   personal_data: isStored,
+  failed_sign_in: isOriginStored,
 }

@@ -34,7 +34,7 @@ export async function answeredByDirectory(
   const known = await findInDirectory(cx, found, name)
   const who = known ? { id: known.identity.externalId } : { name: fold(name) }
   const account = known && linkedUser(cx, { idpId, externalId: known.identity.externalId })
-  const tried = { where: idpId, who: JSON.stringify(who), account }
+  const tried = { where: idpId, who: JSON.stringify(who), account, isKnown: !!known }
   const isTheirs = await proveElsewhere(cx, tried, async () =>
     known ? isProvedByDirectory(cx, found, { name: known.bindName, password }) : false,
   )

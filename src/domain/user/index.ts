@@ -5,7 +5,7 @@ import { registration, registrationCount } from "./account/registration.ts"
 import { supersessions } from "./account/supersede.ts"
 import { passwordCheck } from "./credential/attempt.ts"
 import { codeCount } from "./credential/code-count.ts"
-import { failedSignInView } from "./credential/failure.ts"
+import { failedSignInView, failureErasure } from "./credential/failure.ts"
 import { failedTries } from "./credential/lockout.ts"
 import { factorCount } from "./factor/check-count.ts"
 import { user } from "./model.ts"
@@ -241,7 +241,7 @@ export { type UserRow, userKeys, users, userView } from "./view.ts"
 /** What this module is to the whole. */
 export const module = {
   aggregates: [
-    { ...user, consequences: supersessions },
+    { ...user, consequences: [supersessions, failureErasure] },
     registration,
     registrationCount,
     passwordCheck,

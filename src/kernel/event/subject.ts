@@ -2,6 +2,8 @@ import { aggregateOf, type NamedEvent, presentedType } from "./name.ts"
 
 /** Between an account and the device that it is tried from, in the ID of a stream. */
 export const onDevice = " device:"
+/** Between an account and the directory that keeps its password. */
+export const inDirectory = " directory:"
 
 export type StoredEvent = NamedEvent & {
   readonly instance: string
@@ -57,10 +59,10 @@ function aggregateIdOf(event: StoredEvent, first: object): string {
   }
 }
 
-/** Codes are counted by purpose and user, passwords also by device. */
+/** Codes are counted by purpose and user, passwords also by device and directory. */
 function accountIn(stream: string, id: string): string {
   const account = stream === "code_count" ? id.slice(id.indexOf("/") + 1) : id
-  return account.split(onDevice)[0] ?? account
+  return account.split(inDirectory)[0]?.split(onDevice)[0] ?? account
 }
 
 /** What the ID of the stream said: it is replaced by that of the aggregate. */

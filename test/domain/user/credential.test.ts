@@ -368,7 +368,9 @@ describe("failed sign-ins, as those concerned see them", () => {
   })
 
   test("are the latest fifty of a place, however many there were", async () => {
-    const failed = { type: "user.human.password.check.failed", data: {} } as const
+    const sender = { address: "", userAgent: "" }
+    const type = "user.human.password.check.failed"
+    const failed = { type, data: {}, private: sender } as const
     await world.store.transact(world.cx(), (tx) => {
       tx.append(
         passwordCheck,

@@ -150,7 +150,7 @@ test("is delayed by what had failed when it was let in, not by what fails with i
   const ends = Array.from({ length: 6 }, () => Promise.withResolvers<void>())
   let looked = 0
   const all = ends.map(() =>
-    inTurn(world.cx(), "u1", async (delay) => {
+    inTurn(world.cx(), { line: "u1", isStranger: false }, async (delay) => {
       await delay
       await ends[looked++]?.promise
       return { value: undefined, isRight: false }

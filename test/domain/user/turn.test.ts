@@ -28,7 +28,7 @@ afterEach(async () => {
 /** A try that is looked at until it is told how it ends. */
 function attempt(store: Store, name: string) {
   const { promise, resolve } = Promise.withResolvers<boolean>()
-  const told = inTurn({ ...world.cx(), store }, "ada", async () => {
+  const told = inTurn({ ...world.cx(), store }, { line: "ada", isStranger: false }, async () => {
     inside.push(name)
     return { value: name, isRight: await promise }
   })

@@ -5,12 +5,12 @@ import { SessionService } from "../../../src/gen/core/session/v2/session_service
 import { TimestampQueryMethod } from "../../../src/gen/core/v1/time_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { ConfirmButton } from "../form/index.ts"
-import { placeOf, SignInPlace, Time } from "../list/index.ts"
+import { FailedSignIns, placeOf, SignInPlace, Time } from "../list/index.ts"
 import { call, Page, Part, Section, t, useRead, useSession } from "../shell/index.ts"
 import { Applications } from "./applications.tsx"
 import { useMe } from "./me.ts"
 
-/** Where one is signed in, and which applications may act for one. */
+/** Where one is signed in, which applications may act for one, and which sign-ins failed. */
 export function SessionsPage() {
   const [since] = useState(() => timestampFromMs(Date.now()))
   const me = useMe()
@@ -22,6 +22,9 @@ export function SessionsPage() {
       </Part>
       <Part>
         <Applications />
+      </Part>
+      <Part>
+        <FailedSignIns userId={me.user.id} />
       </Part>
     </Page>
   )

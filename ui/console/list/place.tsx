@@ -4,24 +4,39 @@ import { t } from "../shell/index.ts"
 
 /** From where somebody signed in, in words: the browser, its system, the address. */
 export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | undefined }) {
-  return (
-    <>
-      <span title={headerOf(userAgent)}>{placeOf(userAgent)}</span>
-      {userAgent?.ip && (
-        <>
-          {" "}
-          <span className="quiet small">{userAgent.ip}</span>
-        </>
-      )}
-    </>
-  )
+  const header = headerOf(userAgent)
+  return <Place words={placeOf(userAgent)} header={header} address={userAgent?.ip ?? ""} />
 }
 
+type BrowserPlaceProps = { readonly userAgent: string; readonly address: string }
+
+/** The same of a header and an address. */
+export const BrowserPlace = ({ userAgent, address }: BrowserPlaceProps) => (
+  <Place words={browserWords(userAgent)} header={userAgent} address={address} />
+)
+
+type PlaceProps = { readonly words: string; readonly header: string; readonly address: string }
+
+const Place = ({ words, header, address }: PlaceProps) => (
+  <>
+    <span title={header}>{words}</span>
+    {address && (
+      <>
+        {" "}
+        <span className="quiet small">{address}</span>
+      </>
+    )}
+  </>
+)
+
 /** "Firefox on Windows"; what a login page of somebody else says, where it does. */
-export function placeOf(userAgent: UserAgent | undefined): string {
-  const { browser, system } = browserNameOf(headerOf(userAgent))
+export const placeOf = (userAgent: UserAgent | undefined): string =>
+  browserWords(headerOf(userAgent), userAgent?.description)
+
+function browserWords(header: string, description = ""): string {
+  const { browser, system } = browserNameOf(header)
   if (browser && system) return t("sessions.place", { browser, system })
-  return browser ?? system ?? (userAgent?.description || t("sessions.place_unknown"))
+  return browser ?? system ?? (description || t("sessions.place_unknown"))
 }
 
 function headerOf(userAgent: UserAgent | undefined): string {

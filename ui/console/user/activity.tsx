@@ -7,11 +7,11 @@ import { HistoryService } from "../../../src/gen/core/history/v2/history_service
 import { SessionService } from "../../../src/gen/core/session/v2/session_service_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { TimestampQueryMethod } from "../../../src/gen/core/v1/time_pb.ts"
-import { Badge } from "../../kit/index.ts"
 import { ConfirmButton } from "../form/index.ts"
 import {
   actionColumn,
   Clip,
+  FailedSignIns,
   found,
   History,
   Metadata,
@@ -48,7 +48,7 @@ export function Activity({ user }: UserPart) {
             <Ways user={user} />
           </Part>
           <Sessions user={user} />
-          <FailedSignIns user={user} />
+          <FailedSignIns userId={userId} />
           <MessagesTo user={user} />
         </>
       )}
@@ -177,32 +177,6 @@ function Sessions({ user: { userId } }: UserPart) {
         )),
       ]}
       keyOf={({ id }) => id}
-    />
-  )
-}
-
-function FailedSignIns({ user: { userId } }: UserPart) {
-  return (
-    <SectionList
-      name="failed"
-      title={t("failed.title")}
-      none={t("failed.empty")}
-      unsearched
-      method={ActivityService.method.listFailedSignIns}
-      ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
-      find={({ failedSignIns, pagination }) => {
-        const rows = failedSignIns.map((failed, at) => ({ ...failed, at }))
-        return found(rows, pagination)
-      }}
-      columns={[
-        { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
-        {
-          label: t("failed.from"),
-          cell: ({ knownDevice }) =>
-            knownDevice ? t("failed.known") : <Badge tone="warning">{t("failed.unknown")}</Badge>,
-        },
-      ]}
-      keyOf={({ at }) => String(at)}
     />
   )
 }

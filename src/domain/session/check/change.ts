@@ -88,10 +88,15 @@ export function setSession(cx: Cx, id: string, asked: Asked): Promise<Changed> {
   return change(inPlaceOf(cx, userAgent), id, { ...asked, isPersonal })
 }
 
-/** A login page speaks for many people: what each of them may cost is counted on their address. */
-function inPlaceOf(cx: Cx, { ip }: UserAgent): Cx {
+/**
+ * A login page speaks for many people: what each of them may cost is counted on their address, and
+ * failed sign-ins are stored with the address and browser that the page states, not with its own.
+ */
+function inPlaceOf(cx: Cx, { ip, header }: UserAgent): Cx {
   const allowance = ip === undefined ? undefined : cx.allowance?.behalf?.(ip)
-  return allowance ? { ...cx, allowance } : cx
+  const [, [userAgent = ""] = []] =
+    Object.entries(header ?? {}).find(([name]) => name.toLowerCase() === "user-agent") ?? []
+  return { ...cx, ...(allowance && { allowance }), from: { address: ip ?? "", userAgent } }
 }
 
 type Begin = (tx: Transaction, userId: string) => void

@@ -1,17 +1,30 @@
 import { share } from "../../../api/method.ts"
-import { ActivityService } from "../../../gen/core/activity/v2/activity_service_pb.ts"
+import {
+  ActivityService,
+  FailedCheck as FailedCheckMessage,
+} from "../../../gen/core/activity/v2/activity_service_pb.ts"
 import { at, pagination } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import type { Cx } from "../../../store/index.ts"
-import { failedSignIns } from "../credential/failure.ts"
+import { type FailedCheck, failedSignIns } from "../credential/failure.ts"
 
 export const v2failure = share<Cx>()(ActivityService, {
   listFailedSignIns: (req, cx) => {
     const found = failedSignIns(cx, req.userId, pageOf(req.pagination))
-    const shown = found.rows.map(({ time, known }) => ({
-      creationDate: at(time),
-      knownDevice: known === 1,
+    const shown = found.rows.map(({ time, known, failed, address, user_agent }) => ({
+      ...{ creationDate: at(time), knownDevice: known === 1, check: checks[failed] },
+      ...{ address, userAgent: user_agent },
     }))
     return { pagination: pagination(found), failedSignIns: shown }
   },
 })
+
+const checks = {
+  password: FailedCheckMessage.PASSWORD,
+  totp: FailedCheckMessage.TOTP,
+  otp_email: FailedCheckMessage.OTP_EMAIL,
+  otp_sms: FailedCheckMessage.OTP_SMS,
+  recovery_code: FailedCheckMessage.RECOVERY_CODE,
+  u2f: FailedCheckMessage.SECURITY_KEY,
+  passkey: FailedCheckMessage.PASSKEY,
+} as const satisfies Record<FailedCheck, FailedCheckMessage>

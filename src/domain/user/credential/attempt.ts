@@ -1,24 +1,35 @@
 import { boundedUntil, isOpenWindow } from "../../../kernel/clock.ts"
 import type { Call } from "../../../kernel/context.ts"
-import { onDevice } from "../../../kernel/event/subject.ts"
+import { inDirectory, onDevice } from "../../../kernel/event/subject.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { paceMs } from "../../../kernel/limit.ts"
+import { lru } from "../../../kernel/lru.ts"
+import { type Sender, senderOf, unknownSender } from "../../../kernel/net/sender.ts"
 import {
   aggregate,
   type Cx,
   type Event,
   type Store,
+  type Transaction,
   type Try,
   type Turn,
+  type Upcaster,
 } from "../../../store/index.ts"
+import { hasLeft, user } from "../model.ts"
 import { waitingMax } from "./password.ts"
 
 export type PasswordCheckEvent =
-  | Event<"user.human.password.check.failed">
+  /** The private part is null in events of earlier versions. */
+  | Event<"user.human.password.check.failed", Record<never, never>, Sender>
   | Event<"user.human.password.check.succeeded">
+  /** The person is removed; it erases where failed tries came from. */
+  | Event<"user.human.password.check.erased">
 
 /** Failed tries since the last one that worked; `last` is when one last failed, ms UTC. */
 export type Attempts = { readonly failures: number; readonly last: number }
+
+/** Events of the first revision have no sender. */
+export const withoutSender: Upcaster = (data) => ({ data, private: null })
 
 /**
  * Tries of one account, whatever the spelling it was asked for by, apart from the user's own
@@ -29,6 +40,8 @@ export const passwordCheck = aggregate<PasswordCheckEvent, Attempts>({
   retention: "transient",
   expires: ({ last }) => last + 86_400_000,
   revision: 2,
+  upcasters: { "user.human.password.check.failed": [withoutSender] },
+  downcasters: { "user.human.password.check.failed": withoutSender },
   initial: { failures: 0, last: 0 },
   evolve: {
     "user.human.password.check.failed": ({ failures, last }, { time }) => ({
@@ -38,6 +51,7 @@ export const passwordCheck = aggregate<PasswordCheckEvent, Attempts>({
     }),
     // What failed before is shown to those concerned as long as what failed after.
     "user.human.password.check.succeeded": ({ last }) => ({ failures: 0, last }),
+    "user.human.password.check.erased": () => ({ failures: 0, last: 0 }),
   },
 })
 
@@ -51,19 +65,40 @@ export const isStandIn = (account: string): boolean => account.startsWith(nobody
 export const lineOf = (account: string, device: string | undefined): string =>
   device === undefined ? account : `${account}${onDevice}${device}`
 
+/** The same for a password that a directory keeps; `name` tells directories and names there apart. */
+export const lineAt = (account: string, name: string): string => `${account}${inDirectory}${name}`
+
 /** Whose account a line is of, and whether it is that of a device they have signed in from. */
 export function accountIn(line: string): {
   readonly userId: string | undefined
   readonly isKnown: boolean
 } {
-  const [account = "", device] = line.split(onDevice)
+  const [account = "", device] = line.split(inDirectory)[0]?.split(onDevice) ?? []
   const userId = isStandIn(account) ? undefined : account
   return { userId, isKnown: device !== undefined }
 }
 
 /** The failed tries of an account (see `accountOf`). */
 export const attemptsOf = (cx: Cx, account: string): Attempts =>
-  cx.store.state(cx, passwordCheck, account)
+  isStandIn(account)
+    ? strangerTries(cx.store, `${cx.instance}/${account}`)
+    : cx.store.state(cx, passwordCheck, account)
+
+/**
+ * Failed tries of names that are nobody's. Anybody can make up any number of names, so nothing is
+ * written of them; they slow down like all others, as long as this process remembers them.
+ */
+const strangersByStore = new WeakMap<Store, ReturnType<typeof lru<Attempts>>>()
+const strangersMax = 10_000
+
+function strangersOf(store: Store) {
+  const strangers = strangersByStore.get(store) ?? lru<Attempts>(strangersMax)
+  strangersByStore.set(store, strangers)
+  return strangers
+}
+
+const strangerTries = (store: Store, line: string): Attempts =>
+  strangersOf(store).get(line) ?? { failures: 0, last: 0 }
 
 /** From so many failed tries on, the next ones come one by one, and slower with each further so. */
 const triesUntilSlow = 5
@@ -110,20 +145,27 @@ const linesByStore = new WeakMap<Store, Map<string, Line>>()
 /** What lines are kept with. */
 type Keeper = Pick<Call, "clock"> & { readonly store: Store }
 
+/** Tries that are counted together; those of strangers are remembered, not written. */
+export type Tries = { readonly line: string; readonly isStranger: boolean }
+
 /**
  * Lets a try of an account be made in its turn: tries that come at the same moment don't slip past
  * the delay that failed ones have earned, whichever process that shares the file they come to.
- * `check` answers whether it was right. Faults where too many wait already, without that the try is
- * made.
+ * `check` is told how many have failed lately, and answers whether it was right. Faults where too
+ * many wait already, without that the try is made.
  */
 export async function inTurn<T>(
   cx: Cx,
-  account: string,
-  check: (delay: Promise<void>) => Promise<{ readonly value: T; readonly isRight: boolean }>,
+  { line, isStranger }: Tries,
+  check: (
+    delay: Promise<void>,
+    failures: number,
+  ) => Promise<{ readonly value: T; readonly isRight: boolean }>,
 ): Promise<T> {
   const asked: Try = {
-    line: `${cx.instance}/${account}`,
-    failures: recentFailures(cx, account),
+    line: `${cx.instance}/${line}`,
+    isStranger,
+    failures: recentFailures(cx, line),
     source: cx.allowance?.source(),
     lot: Buffer.from(cx.random.bytes(4)).readUInt32LE(),
   }
@@ -131,7 +173,7 @@ export async function inTurn<T>(
   const turn = await (elsewhere ? elsewhere.turn(asked) : turnHere(cx, asked))
   let isRight = false
   try {
-    const checked = await check(after(cx, turn.delaySeconds))
+    const checked = await check(after(cx, turn.delaySeconds), turn.failures)
     isRight = checked.isRight
     return checked.value
   } finally {
@@ -140,16 +182,23 @@ export async function inTurn<T>(
 }
 
 async function turnHere(keeper: Keeper, asked: Try): Promise<Turn> {
-  const { line: key, failures } = asked
+  const { line: key, isStranger } = asked
+  const { store, clock } = keeper
+  const failures = isStranger ? lately(strangerTries(store, key), clock.now()) : asked.failures
   const lines = linesByStore.get(keeper.store) ?? new Map<string, Line>()
   linesByStore.set(keeper.store, lines)
   const line = lines.get(key) ?? newLine(failures)
   lines.set(key, line)
   const entered = enter(keeper, line, asked)
+  const delay = typeof entered === "number" ? entered : await entered.promise
   return {
-    delaySeconds: typeof entered === "number" ? entered : await entered.promise,
+    delaySeconds: delay,
+    failures: line.failures,
     over: (isRight) => {
       line.failures = isRight ? 0 : line.failures + 1
+      if (isStranger) {
+        strangersOf(keeper.store).set(key, { failures: line.failures, last: keeper.clock.now() })
+      }
       leave(keeper, line)
       if (line.inside === 0) lines.delete(key)
     },
@@ -167,7 +216,7 @@ export function turnsFor(keeper: Keeper) {
       const ticket = ++tickets
       if (isGone) turn.over(false)
       else given.set(ticket, turn)
-      return { ticket, delaySeconds: turn.delaySeconds }
+      return { ticket, delaySeconds: turn.delaySeconds, failures: turn.failures }
     },
     turned: ({ ticket, isRight }: { readonly ticket: number; readonly isRight: boolean }) => {
       given.get(ticket)?.over(isRight)
@@ -190,10 +239,11 @@ const newLine = (failures: number): Line => ({
 })
 
 /** How many tries in a row have failed lately, on an account or a line of it. */
-export function recentFailures(cx: Cx, account: string): number {
-  const { failures, last } = attemptsOf(cx, account)
-  return isOpenWindow(last, rememberedMs, cx.clock.now()) ? failures : 0
-}
+export const recentFailures = (cx: Cx, account: string): number =>
+  lately(attemptsOf(cx, account), cx.clock.now())
+
+const lately = ({ failures, last }: Attempts, now: number): number =>
+  isOpenWindow(last, rememberedMs, now) ? failures : 0
 
 /** Each further five failed tries make the next one wait a second longer. */
 const delaySeconds = (failures: number): number =>
@@ -280,4 +330,42 @@ function tooManyError(line: Line): Fault {
     "too many tries wait for this account already; try again in a moment",
     { retryAfterSeconds },
   )
+}
+
+/**
+ * Stores that could not keep a failed try, as with a full disk: until one can be written again,
+ * each is written before it is looked at, so that nobody guesses uncounted.
+ */
+const unkept = new WeakSet<Store>()
+
+/** Writes a failed try ahead of looking at it, as long as none could be kept. */
+export async function keepAhead(cx: Cx, tries: Tries): Promise<void> {
+  if (unkept.has(cx.store)) await keepFailure(cx, tries)
+}
+
+export async function keepFailure(
+  cx: Cx,
+  { line, isStranger }: Tries,
+  more?: (tx: Transaction) => void,
+): Promise<void> {
+  if (isStranger) return
+  try {
+    await cx.store.transact(cx, (tx) => {
+      countFailure(tx, line)
+      more?.(tx)
+    })
+    unkept.delete(cx.store)
+  } catch (cause) {
+    unkept.add(cx.store)
+    throw cause
+  }
+}
+
+/** Counts a failed try, with where it came from if it is somebody's: it is erased with them. */
+export function countFailure(tx: Transaction, line: string): void {
+  const { userId } = accountIn(line)
+  const isTheirs = userId !== undefined && !hasLeft(tx.state(user, userId))
+  const sender = isTheirs && tx.from ? senderOf(tx.from) : unknownSender
+  const type = "user.human.password.check.failed"
+  tx.append(passwordCheck, line, [{ type, data: {}, private: sender }])
 }

@@ -10,7 +10,15 @@ import { type Human, hasLeft, type Password, type User, type UserEvent, user } f
 import type { PasswordProof } from "../origins.ts"
 import { byUser, isProofMissing } from "../verifier.ts"
 import { readArgon2 } from "./argon2.ts"
-import { inTurn, lineOf, passwordCheck, recentFailures } from "./attempt.ts"
+import {
+  countFailure,
+  inTurn,
+  isStandIn,
+  keepAhead,
+  keepFailure,
+  lineOf,
+  passwordCheck,
+} from "./attempt.ts"
 import { checkCode, codeOf, codeWrongError } from "./code-check.ts"
 import { foreignHash } from "./foreign/list.ts"
 import { failedTryMs, noteForeignTry } from "./foreign/try.ts"
@@ -375,19 +383,19 @@ export function provePassword<T>(
 ): Promise<T | "wrong" | "none"> {
   const { account, plain, device } = tried
   const line = lineOf(account, device)
-  return inTurn<T | "wrong" | "none">(cx, line, async (delay) => {
+  const tries = { line, isStranger: isStandIn(account) }
+  return inTurn<T | "wrong" | "none">(cx, tries, async (delay, failures) => {
     await delay
     const paced = cx.allowance?.pace()
     const begun = cx.clock.now()
-    await keepAhead(cx, line)
+    await keepAhead(cx, tries)
     const password = passwordOf(cx.store.state(cx, user, account))
-    const failures = recentFailures(cx, line)
     if (!password) await verifyNothing(plain, failures)
     const refused = (cause: unknown) => warnOfHash(cx, account, cause)
     if (!password || !(await verifyPassword(password.hash, plain, { refused, failures }))) {
       if (password && !isOwn(password.hash)) noteForeignTry(cx, cx.clock.now() - begun)
       // Tries that are under way are counted by the line that they stand in.
-      await keepFailure(cx, line, (tx) => countFailedTry(tx, account))
+      await keepFailure(cx, tries, (tx) => countFailedTry(tx, account))
       await paced?.(failedTryMs(cx))
       return { value: password ? "wrong" : "none", isRight: false }
     }
@@ -417,34 +425,6 @@ function warnOfHash(cx: Cx, account: string, cause: unknown): void {
   cx.warn(`the password of user ${account} can't be checked, give them a new one: ${cause}`)
 }
 
-/**
- * Stores that could not keep a failed try, as with a full disk: until one can be written again,
- * each is written before it is looked at, so that nobody guesses uncounted.
- */
-const unkept = new WeakSet<Store>()
-
-/** Writes a failed try ahead of looking at it, as long as none could be kept. */
-export async function keepAhead(cx: Cx, line: string): Promise<void> {
-  if (unkept.has(cx.store)) await keepFailure(cx, line)
-}
-
-export async function keepFailure(
-  cx: Cx,
-  line: string,
-  more?: (tx: Transaction) => void,
-): Promise<void> {
-  try {
-    await cx.store.transact(cx, (tx) => {
-      fail(tx, line)
-      more?.(tx)
-    })
-    unkept.delete(cx.store)
-  } catch (cause) {
-    unkept.add(cx.store)
-    throw cause
-  }
-}
-
 type Right = {
   readonly account: string
   readonly line: string
@@ -457,7 +437,7 @@ type Right = {
 function admit(tx: Transaction, { account, line, version, own }: Right): PasswordCheck {
   const refusal = refusalOf(tx.state(user, account), version)
   if (refusal) {
-    fail(tx, line)
+    countFailure(tx, line)
     return refusal
   }
   if (own !== undefined) keepOwn.within(tx, account, own)
@@ -485,9 +465,6 @@ function refusalOf(state: User, version: number): Exclude<PasswordCheck, "ok"> |
   if (passwordOf(state)?.version !== version) return "wrong"
   return state.status === "active" ? undefined : state.status
 }
-
-const fail = (tx: Transaction, line: string): void =>
-  tx.append(passwordCheck, line, [{ type: "user.human.password.check.failed", data: {} }])
 
 /** What a person's password is known by; null for who has none. */
 export const passwordOf = (state: User): Password | null =>

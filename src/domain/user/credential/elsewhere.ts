@@ -1,6 +1,5 @@
 import type { Cx, Transaction } from "../../../store/index.ts"
-import { inTurn, nobody, passwordCheck } from "./attempt.ts"
-import { keepAhead, keepFailure } from "./credential.ts"
+import { inTurn, keepAhead, keepFailure, lineAt, nobody, passwordCheck } from "./attempt.ts"
 import { countFailedTry, forgetFailedTries } from "./lockout.ts"
 
 /** A try with a password that somebody else keeps, a directory for instance. */
@@ -10,6 +9,8 @@ export type TryElsewhere = {
   readonly who: string
   /** Whose account here it opens; undefined where it is nobody's yet. */
   readonly account: string | undefined
+  /** Whether it is anybody's there: of names that nobody has nothing is written. */
+  readonly isKnown: boolean
 }
 
 /**
@@ -19,18 +20,20 @@ export type TryElsewhere = {
  */
 export function proveElsewhere(
   cx: Cx,
-  { where, who, account }: TryElsewhere,
+  { where, who, account, isKnown }: TryElsewhere,
   check: () => Promise<boolean>,
 ): Promise<boolean> {
-  const line = `${nobody}${cx.secrets.hash(JSON.stringify([where, who]), "password_elsewhere")}`
-  return inTurn(cx, line, async (delay) => {
+  const name = cx.secrets.hash(JSON.stringify([where, who]), "password_elsewhere")
+  const line = account === undefined ? `${nobody}${name}` : lineAt(account, name)
+  const tries = { line, isStranger: !isKnown }
+  return inTurn(cx, tries, async (delay) => {
     await delay
     const paced = cx.allowance?.pace()
-    await keepAhead(cx, line)
+    await keepAhead(cx, tries)
     const isRight = await check()
     if (isRight) await cx.store.transact(cx, (tx) => forget(tx, line, account))
     else {
-      await keepFailure(cx, line, (tx) => account !== undefined && countFailedTry(tx, account))
+      await keepFailure(cx, tries, (tx) => account !== undefined && countFailedTry(tx, account))
       await paced?.()
     }
     return { value: isRight, isRight }

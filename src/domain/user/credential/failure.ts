@@ -1,60 +1,111 @@
 import type { Found, Page } from "../../../kernel/page.ts"
-import { type Cx, statement, view, windowOf } from "../../../store/index.ts"
+import {
+  type Consequences,
+  type Cx,
+  type Draft,
+  statement,
+  type ViewWriter,
+  view,
+  windowOf,
+} from "../../../store/index.ts"
+import { type CountedKind, type FactorCheckEvent, factorCount } from "../factor/check-count.ts"
 import type { UserEvent } from "../model.ts"
-import { accountIn, type PasswordCheckEvent } from "./attempt.ts"
+import { accountIn, type PasswordCheckEvent, passwordCheck } from "./attempt.ts"
 import { codeCountId, codeCounts } from "./code-count.ts"
 
-/** A try with a wrong password; `time` is ms UTC. */
+/** What was wrong in a sign-in that failed. */
+export type FailedCheck = "password" | CountedKind
+
+/** A check that failed; `time` is ms UTC. */
 export type FailedSignIn = {
   readonly line: string
   readonly version: number
   readonly time: number
+  /** Whether it came from a device that the person has signed in from; 0 for second factors. */
   readonly known: number
+  readonly failed: FailedCheck
+  /** Empty where nothing is known. */
+  readonly address: string
+  readonly user_agent: string
 }
 
 /** Of each place that tries come from, the latest; whoever guesses on makes no more rows. */
 const kept = 50
 
 const insert = statement(
-  `INSERT INTO failed_sign_ins (instance, line, version, user_id, known, time)
-   VALUES ($instance, $id, $version, $userId, $known, $time)`,
+  `INSERT INTO failed_sign_ins
+     (instance, stream, line, version, user_id, known, failed, address, user_agent, time)
+   VALUES
+     ($instance, $stream, $id, $version, $userId, $known, $failed, $address, $userAgent, $time)`,
 )
 const forgetOld = statement(
   `DELETE FROM failed_sign_ins
-   WHERE instance = $instance AND line = $id AND version <= $version - ${kept}`,
+   WHERE instance = $instance AND stream = $stream AND line = $id
+     AND version <= $version - ${kept}`,
 )
 const removeLine = statement(
-  "DELETE FROM failed_sign_ins WHERE instance = $instance AND line = $id",
+  "DELETE FROM failed_sign_ins WHERE instance = $instance AND stream = $stream AND line = $id",
 )
 const removeUser = statement(
   "DELETE FROM failed_sign_ins WHERE instance = $instance AND user_id = $id",
 )
 
+type Failed = Extract<PasswordCheckEvent | FactorCheckEvent, { readonly type: `${string}.failed` }>
+
+const passwordFailed = (db: ViewWriter, { id, private: sender }: Failed & { id: string }) => {
+  const { userId, isKnown } = accountIn(id)
+  if (userId === undefined) return
+  add(db, passwordCheck.stream, { userId, known: isKnown, failed: "password", sender })
+}
+
+const factorFailed =
+  (failed: CountedKind) =>
+  (db: ViewWriter, { id, private: sender }: Failed & { id: string }) =>
+    add(db, factorCount.stream, { userId: id, known: false, failed, sender })
+
+type NewRow = {
+  readonly userId: string
+  readonly known: boolean
+  readonly failed: FailedCheck
+  readonly sender: Failed["private"]
+}
+
+function add(db: ViewWriter, stream: string, { sender, ...row }: NewRow): void {
+  const { address = "", userAgent = "" } = sender ?? {}
+  db.run(insert, { ...row, stream, address, userAgent })
+  db.run(forgetOld, { stream })
+}
+
 /** Who failed to sign in to which account; names that are nobody's are not in it. */
-export const failedSignInView = view<PasswordCheckEvent | UserEvent>({
+export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | UserEvent>({
   name: "failed_sign_in",
   tables: {
     failed_sign_ins: {
-      columns: `line TEXT NOT NULL, version INTEGER NOT NULL, user_id TEXT NOT NULL,
-        known INTEGER NOT NULL, time INTEGER NOT NULL`,
-      key: "line, version",
+      columns: `stream TEXT NOT NULL, line TEXT NOT NULL, version INTEGER NOT NULL,
+        user_id TEXT NOT NULL, known INTEGER NOT NULL, failed TEXT NOT NULL,
+        address TEXT NOT NULL, user_agent TEXT NOT NULL, time INTEGER NOT NULL`,
+      key: "stream, line, version",
       indexes: { user: "user_id" },
     },
   },
   on: {
-    "user.human.password.check.failed": (db, { id }) => {
-      const { userId, isKnown } = accountIn(id)
-      if (userId === undefined) return
-      db.run(insert, { userId, known: isKnown })
-      db.run(forgetOld)
-    },
+    "user.human.password.check.failed": passwordFailed,
+    "user.human.mfa.otp.check.failed": factorFailed("totp"),
+    "user.human.mfa.otp.email.check.failed": factorFailed("otp_email"),
+    "user.human.mfa.otp.sms.check.failed": factorFailed("otp_sms"),
+    "user.human.mfa.recoverycode.check.failed": factorFailed("recovery_code"),
+    "user.human.mfa.u2f.token.check.failed": factorFailed("u2f"),
+    "user.human.passwordless.token.check.failed": factorFailed("passkey"),
     "user.removed": (db) => db.run(removeUser),
   },
-  dropped: { password_check: (db) => db.run(removeLine) },
+  dropped: {
+    password_check: (db) => db.run(removeLine, { stream: passwordCheck.stream }),
+    factor_check: (db) => db.run(removeLine, { stream: factorCount.stream }),
+  },
 })
 
 const ofUser = statement<FailedSignIn>(
-  `SELECT line, version, time, known FROM failed_sign_ins
+  `SELECT line, version, time, known, failed, address, user_agent FROM failed_sign_ins
    WHERE instance = $instance AND user_id = $userId ORDER BY time DESC LIMIT 1000`,
 )
 
@@ -63,16 +114,40 @@ export const failedSignIns = (cx: Cx, userId: string, page: Page): Found<FailedS
   windowOf(cx, cx.store.all(cx, ofUser, { userId }), {
     page,
     requested: ["failed_sign_ins", userId],
-    by: ({ time, line, version }) => [time, line, version],
+    by: ({ time, failed, line, version }) => [time, failed, line, version],
   })
 
-const linesOf = statement<{ line: string }>(
-  `SELECT DISTINCT line FROM failed_sign_ins
-   WHERE instance = $instance AND user_id = $userId LIMIT 1000`,
+const linesOf = statement<{ line: string; stream: string }>(
+  `SELECT DISTINCT stream, line FROM failed_sign_ins
+   WHERE instance = $instance AND user_id = $userId`,
 )
 
 /** The IDs of the streams in which tries with an account are counted, apart from its own. */
 export function accountStreams(cx: Cx, userId: string): readonly string[] {
   const lines = cx.store.all(cx, linesOf, { userId }).map(({ line }) => line)
-  return [...lines, ...lines.map((line) => codeCountId(line, "magic_link")), ...codeCounts(userId)]
+  const links = lines.map((line) => codeCountId(line, "magic_link"))
+  return [...new Set([...lines, ...links, ...codeCounts(userId)])]
+}
+
+/** Erases where failed sign-ins of a removed user came from, in the step that removes the user. */
+export const failureErasure: Consequences = {
+  name: "failed-sign-ins",
+  on: {
+    "user.removed":
+      ({ id: userId }) =>
+      ({ cx, tx }) => {
+        for (const { stream, line } of cx.store.all(cx, linesOf, { userId })) {
+          const isPassword = stream === passwordCheck.stream
+          if (isPassword) tx.append(passwordCheck, line, [passwordsErased])
+          else tx.append(factorCount, line, [factorsErased])
+        }
+      },
+  },
+}
+
+const passwordsErased: Draft<PasswordCheckEvent> = {
+  ...{ type: "user.human.password.check.erased", data: {}, erase: {} },
+}
+const factorsErased: Draft<FactorCheckEvent> = {
+  ...{ type: "user.human.factor.check.erased", data: {}, erase: {} },
 }

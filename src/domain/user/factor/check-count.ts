@@ -1,5 +1,6 @@
 import { isOpenWindow } from "../../../kernel/clock.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { type Sender, senderOf, unknownSender } from "../../../kernel/net/sender.ts"
 import {
   aggregate,
   type ClaimChange,
@@ -9,6 +10,7 @@ import {
 } from "../../../store/index.ts"
 import { lockout, policyFor } from "../../policy/index.ts"
 import { isOnlyOwner } from "../account/owner.ts"
+import { withoutSender } from "../credential/attempt.ts"
 import { hasLeft, user } from "../model.ts"
 
 const stems = {
@@ -24,7 +26,10 @@ const stems = {
 export type CountedKind = keyof typeof stems
 type Stem = (typeof stems)[CountedKind]
 
-export type FactorCheckEvent = EventOf<Stem>
+export type FactorCheckEvent =
+  | EventOf<Stem>
+  /** The person is removed; it erases where failed checks came from. */
+  | Event<"user.human.factor.check.erased">
 
 /** The time step of a code of an authenticator app, 0 for all else, and whose code it was. */
 type Taken = {
@@ -35,8 +40,8 @@ type Taken = {
 
 /** A type for each of them. */
 type EventOf<Each> = Each extends Stem
-  ?
-      | Event<`${Each}.check.failed`, { readonly locks: boolean }>
+  ? /** The private part is null in events of earlier versions. */
+      | Event<`${Each}.check.failed`, { readonly locks: boolean }, Sender>
       | Event<`${Each}.check.succeeded`, Taken>
   : never
 
@@ -68,6 +73,8 @@ export const factorLimits = { hour: 10, day: 30 } as const
 
 const none: Span = { since: 0, failed: 0 }
 
+const untried: FactorCount = { hour: none, day: none, inRow: 0, step: 0, last: 0 }
+
 /** Tries with second factors and passkeys, by the user's id; apart from their own stream. */
 export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
   stream: "factor_check",
@@ -75,7 +82,23 @@ export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
   // Whoever tries once a day gets no further by being patient.
   expires: ({ last, inRow }) => last + (inRow > 0 ? 365 * dayMs : dayMs),
   revision: 3,
-  initial: { hour: none, day: none, inRow: 0, step: 0, last: 0 },
+  upcasters: {
+    "user.human.mfa.otp.check.failed": [withoutSender],
+    "user.human.mfa.otp.email.check.failed": [withoutSender],
+    "user.human.mfa.otp.sms.check.failed": [withoutSender],
+    "user.human.mfa.recoverycode.check.failed": [withoutSender],
+    "user.human.mfa.u2f.token.check.failed": [withoutSender],
+    "user.human.passwordless.token.check.failed": [withoutSender],
+  },
+  downcasters: {
+    "user.human.mfa.otp.check.failed": withoutSender,
+    "user.human.mfa.otp.email.check.failed": withoutSender,
+    "user.human.mfa.otp.sms.check.failed": withoutSender,
+    "user.human.mfa.recoverycode.check.failed": withoutSender,
+    "user.human.mfa.u2f.token.check.failed": withoutSender,
+    "user.human.passwordless.token.check.failed": withoutSender,
+  },
+  initial: untried,
   evolve: {
     "user.human.mfa.otp.check.failed": failed,
     "user.human.mfa.otp.email.check.failed": failed,
@@ -89,6 +112,7 @@ export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
     "user.human.mfa.recoverycode.check.succeeded": succeeded,
     "user.human.mfa.u2f.token.check.succeeded": succeeded,
     "user.human.passwordless.token.check.succeeded": succeeded,
+    "user.human.factor.check.erased": () => untried,
   },
 })
 
@@ -180,7 +204,9 @@ const endOf = ({ since, failed }: Span, { lastsMs, max, now }: SpanLimit): numbe
 export function countWrong(tx: Transaction, userId: string, kind: CountedKind): void {
   const locks = locksNow(tx, userId)
   const type = `${stems[kind]}.check.failed` as const
-  const event: Draft<FactorCheckEvent> = { type, data: { locks } }
+  const isThere = !hasLeft(tx.state(user, userId))
+  const sender = isThere && tx.from ? senderOf(tx.from) : unknownSender
+  const event: Draft<FactorCheckEvent> = { type, data: { locks }, private: sender }
   tx.append(factorCount, userId, [event])
   if (locks) tx.append(user, userId, [{ type: "user.locked", data: { isByTries: true } }])
 }

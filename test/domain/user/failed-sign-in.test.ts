@@ -1,0 +1,153 @@
+// Failed sign-ins keep where they came from, apart from what is shown of events, until the person
+// is removed. Names that are nobody's leave nothing behind.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { shares } from "../../../src/domain/user/api.ts"
+import { passwordCheck } from "../../../src/domain/user/credential/attempt.ts"
+import { factorCount } from "../../../src/domain/user/factor/check-count.ts"
+import {
+  accountOf,
+  attemptsOf,
+  checkPassword,
+  createPassword,
+  factorChecks,
+  proveElsewhere,
+  removeUser,
+} from "../../../src/domain/user/index.ts"
+import type { Upcaster } from "../../../src/store/index.ts"
+import { ask } from "../../support/ask.ts"
+import type { World } from "../../support/world.ts"
+import { anna, openHousehold } from "./household.ts"
+
+const password = "Correct-Horse-7"
+const address = "203.0.113.7"
+const userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+let world: World
+beforeEach(async () => {
+  world = await openHousehold()
+  await anna(world.cx(), { password: await createPassword(password, { names: [] }) })
+})
+afterEach(() => world.close())
+
+const from = (where = { address, userAgent }) => ({ ...world.cx(), from: where })
+const failed = async () =>
+  (await world.store.log.read(0, 500)).filter(({ type }) => type.endsWith(".check.failed"))
+const wrongCode = async (kind: "totp" | "otp_email" | "otp_sms" | "recovery_code") => {
+  const cx = from()
+  const admit = await factorChecks[kind](cx, { userId: "u1", given: "000000" })
+  await cx.store.transact(cx, admit)
+}
+const listed = async () =>
+  (await ask(shares, "listFailedSignIns", world.cx(), { userId: "u1" })).failedSignIns
+
+test("the address and browser of a wrong password are in the private part alone", async () => {
+  await checkPassword(from(), "u1", "wrong")
+  expect(await failed()).toMatchObject([
+    {
+      ...{ type: "user.human.password.check.failed", revision: 2, data: {} },
+      private: { address, userAgent },
+    },
+  ])
+  expect(await listed()).toMatchObject([{ address, userAgent, check: 1, knownDevice: false }])
+})
+
+test("so are those of second factors and recovery codes", async () => {
+  const kinds = ["totp", "otp_email", "otp_sms", "recovery_code"] as const
+  for (const kind of kinds) {
+    world.clock.advance(1000)
+    await wrongCode(kind)
+  }
+  for (const event of await failed()) {
+    expect(event).toMatchObject({ revision: 2, private: { address, userAgent } })
+    expect(JSON.stringify(event.data)).not.toContain(address)
+  }
+  const shown = await listed()
+  expect(shown.map(({ check }: { check: number }) => check)).toEqual([5, 4, 3, 2])
+  expect(shown).toMatchObject(kinds.map(() => ({ address, userAgent })))
+})
+
+test.each([
+  ["no address", { address: "unix:", userAgent: "" }, { address: "", userAgent: "" }],
+  ["an address that is none", { address: "<b>", userAgent: "" }, { address: "", userAgent: "" }],
+  [
+    "a browser with control characters and other letters",
+    { address: "2001:db8::1", userAgent: "a\r\nb\u001b[31m\u202ec ü" },
+    { address: "2001:db8::1", userAgent: "ab[31mc " },
+  ],
+  [
+    "a long name of a browser",
+    { address, userAgent: "x".repeat(5000) },
+    { address, userAgent: "x".repeat(256) },
+  ],
+])("%s is stored bounded", async (_, sent, stored) => {
+  await checkPassword(from(sent), "u1", "wrong")
+  expect((await failed())[0]?.private).toEqual(stored)
+})
+
+describe("a name that is nobody's", () => {
+  test("adds no event, and slows down as others do", async () => {
+    const account = accountOf(world.cx(), "nobody-here")
+    const before = world.store.log.durable()
+    for (let count = 0; count < 4; count++) await checkPassword(from(), account, "wrong")
+    expect(world.store.log.durable()).toBe(before)
+    expect(attemptsOf(world.cx(), account).failures).toBe(4)
+    world.clock.advance(15 * 60_000)
+    await checkPassword(from(), account, "wrong")
+    expect(attemptsOf(world.cx(), account).failures).toBe(1)
+  })
+
+  test("in a directory adds none either; who is known there is counted", async () => {
+    const tried = { where: "dir", who: "someone" }
+    const prove = (account: string | undefined, isKnown: boolean) =>
+      proveElsewhere(from(), { ...tried, account, isKnown }, async () => false)
+    await prove(undefined, false)
+    expect(await failed()).toEqual([])
+    await prove(undefined, true)
+    await prove("u1", true)
+    const [stranger, person] = await failed()
+    // Nobody's event could be erased with them, so it has no address.
+    expect(stranger?.private).toEqual({ address: "", userAgent: "" })
+    expect(person?.private).toEqual({ address, userAgent })
+    expect(await listed()).toMatchObject([{ address, check: 1 }])
+  })
+})
+
+test("all of it is erased with the person", async () => {
+  await checkPassword(from(), "u1", "wrong")
+  await wrongCode("totp")
+  await proveElsewhere(
+    from(),
+    { where: "dir", who: "someone", account: "u1", isKnown: true },
+    async () => false,
+  )
+  const { database } = world.store
+  const bytes = () => {
+    database.run("PRAGMA wal_checkpoint(TRUNCATE)")
+    return Buffer.from(database.serialize())
+  }
+  expect(bytes().includes(address)).toBe(true)
+  await removeUser(world.cx(), "u1")
+  expect(bytes().includes(address)).toBe(false)
+  expect(bytes().includes(userAgent)).toBe(false)
+  expect((await failed()).map((event) => event.private)).toEqual([null, null, null])
+})
+
+test("a try that ends after the person is removed keeps no address", async () => {
+  await removeUser(world.cx(), "u1")
+  await checkPassword(from(), "u1", "wrong")
+  expect((await failed()).map((event) => event.private)).toEqual([{ address: "", userAgent: "" }])
+})
+
+test("events of the revision before are read without a sender, and can be written so", () => {
+  for (const { evolve, upcasters, downcasters } of [passwordCheck, factorCount]) {
+    const types = Object.keys(evolve).filter((type) => type.endsWith(".check.failed"))
+    expect(types).not.toEqual([])
+    expect(Object.keys(upcasters ?? {}).sort()).toEqual(types.toSorted())
+    expect(Object.keys(downcasters ?? {}).sort()).toEqual(types.toSorted())
+    const steps = Object.values<readonly Upcaster[] | Upcaster | undefined>({ ...upcasters })
+    for (const step of [...steps.flat(), ...Object.values({ ...downcasters })]) {
+      const sender = { address, userAgent }
+      expect(step?.({ locks: true }, sender)).toEqual({ data: { locks: true }, private: null })
+    }
+  }
+})

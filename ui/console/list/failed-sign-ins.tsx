@@ -1,0 +1,62 @@
+import {
+  ActivityService,
+  FailedCheck,
+  type FailedSignIn,
+} from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
+import { Badge } from "../../kit/index.ts"
+import { t } from "../shell/index.ts"
+import { found, SectionList } from "./listing.tsx"
+import { BrowserPlace } from "./place.tsx"
+import { Time } from "./time.tsx"
+
+type Row = FailedSignIn & { readonly at: number }
+
+/** Who failed to sign in to an account, with what and from where. */
+export function FailedSignIns({ userId }: { readonly userId: string }) {
+  return (
+    <SectionList
+      name="failed"
+      title={t("failed.title")}
+      none={t("failed.empty")}
+      unsearched
+      method={ActivityService.method.listFailedSignIns}
+      ask={({ offset, limit }) => ({ userId, pagination: { offset, limit } })}
+      find={({ failedSignIns, pagination }) => {
+        const rows = failedSignIns.map((failed, at) => ({ ...failed, at }))
+        return found<Row>(rows, pagination)
+      }}
+      columns={[
+        { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
+        { label: t("failed.what"), cell: ({ check }: Row) => t(`failed.check.${wordOf(check)}`) },
+        { label: t("failed.from"), cell: (failed: Row) => <Origin failed={failed} /> },
+      ]}
+      keyOf={({ at }) => String(at)}
+    />
+  )
+}
+
+const words = [
+  [FailedCheck.TOTP, "totp"],
+  [FailedCheck.OTP_EMAIL, "otp_email"],
+  [FailedCheck.OTP_SMS, "otp_sms"],
+  [FailedCheck.RECOVERY_CODE, "recovery_code"],
+  [FailedCheck.SECURITY_KEY, "security_key"],
+  [FailedCheck.PASSKEY, "passkey"],
+] as const
+
+const wordOf = (check: FailedCheck) => words.find(([each]) => each === check)?.[1] ?? "password"
+
+function Origin({ failed }: { readonly failed: FailedSignIn }) {
+  const { userAgent, address, check, knownDevice } = failed
+  const isPassword = check === FailedCheck.PASSWORD || check === FailedCheck.UNSPECIFIED
+  return (
+    <>
+      <BrowserPlace userAgent={userAgent} address={address} />
+      {isPassword && (
+        <p className="small">
+          {knownDevice ? t("failed.known") : <Badge tone="warning">{t("failed.unknown")}</Badge>}
+        </p>
+      )}
+    </>
+  )
+}

@@ -117,6 +117,8 @@ export type Services = {
   readonly outside: Outside
   /** Tells whoever runs the server what only they can mend; it is said once, not at each call. */
   readonly warn: (said: string) => void
+  /** Logs a failed sign-in with a name that is nobody's, by the address that it came from. */
+  readonly noteStranger?: ((address: string) => void) | undefined
 }
 
 /** What tells a browser from others; neither is checked, or the worth of a proof. */

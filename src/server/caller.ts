@@ -80,10 +80,11 @@ export function callAt(services: ServerServices, host: string): Cx | undefined {
 }
 
 function callOn(
-  { clock, ids, random, secrets, outside, warn, store, limits }: ServerServices,
+  services: ServerServices,
   instance: string,
   { headers, origin }: { readonly headers: Headers; readonly origin: Origin },
 ): Cx {
+  const { clock, ids, random, secrets, outside, warn, noteStranger, store, limits } = services
   const orgId = headers.get("x-core-orgid")
   // Nearly all come without: a call of one shape costs half.
   const cx = {
@@ -93,6 +94,7 @@ function callOn(
     secrets,
     outside,
     warn,
+    noteStranger,
     store,
     instance,
     caller: { kind: "anonymous" },
@@ -162,6 +164,7 @@ const asCalledBy = (cx: Cx, caller: Cx["caller"]): Cx => ({
   secrets: cx.secrets,
   outside: cx.outside,
   warn: cx.warn,
+  noteStranger: cx.noteStranger,
   store: cx.store,
   instance: cx.instance,
   caller,

@@ -35,6 +35,7 @@ import { aggregates, views } from "./modules.ts"
 import { joinStore } from "./node/join.ts"
 import { type Lead, leadOf, staleFault } from "./node/lead.ts"
 import { filesIn } from "./operator/files.ts"
+import { failedSignInLog } from "./refusal-log.ts"
 import type { Tracing } from "./tracing/tracing.ts"
 
 /** What is wanted of them beside the usual. */
@@ -123,6 +124,7 @@ type Ground = ReturnType<typeof groundOf>
 function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
   const log = openLog(config)
   const readiness = readinessOf(log, (cause) => diskFaultOf(cause, folder.database))
+  const failedSignIns = failedSignInLog(log, systemClock)
   const { broke, mended } = readiness
   const rebuilding = (view: string) => `the view ${view} can't be rebuilt`
   let opened: Store | undefined
@@ -141,7 +143,10 @@ function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
     },
     notReady: (view, cause) => broke(rebuilding(view), cause),
     ready: (view) => mended(rebuilding(view)),
-    appended: meters?.appended,
+    appended: (events) => {
+      meters?.appended(events)
+      failedSignIns.appended(events)
+    },
     workers: readers,
     trouble: diskWatch({ ...readiness, clock: systemClock, store }),
     upgrading: (what) => tellUpgrading(log, what),
@@ -155,7 +160,7 @@ function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
     opened = made
     return made
   }
-  return { log, readiness, options, is }
+  return { log, readiness, options, is, noteStranger: failedSignIns.stranger }
 }
 
 function tellUpgrading(log: Logger, { bytes, notCopied, ...what }: Upgrading): void {
@@ -177,7 +182,7 @@ type Made = Opening & {
 
 function servicesOn(
   { config, master }: Start,
-  { log, readiness }: Ground,
+  { log, readiness, noteStranger }: Ground,
   { store, secrets, meters, tracing, catching = (outside) => outside }: Made,
 ): ServerServices {
   const way = { ...systemNetwork, clock: systemClock, allow: config.outboundAllow }
@@ -197,6 +202,7 @@ function servicesOn(
       ...(config.transferFolder && { files: filesIn(config.transferFolder) }),
     }),
     warn: (said) => log.warning("{said}", { said }),
+    noteStranger,
   }
   return {
     ...shared,

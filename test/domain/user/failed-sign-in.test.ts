@@ -96,6 +96,16 @@ describe("a name that is nobody's", () => {
     expect(attemptsOf(world.cx(), account).failures).toBe(1)
   })
 
+  test("is noted by its address alone", async () => {
+    const noted: string[] = []
+    const noteStranger = (each: string) => void noted.push(each)
+    const account = accountOf(world.cx(), "My-Password-9")
+    await checkPassword({ ...from(), noteStranger }, account, "wrong")
+    await checkPassword({ ...from({ address: "unix:", userAgent }), noteStranger }, account, "x")
+    await checkPassword({ ...from(), noteStranger }, "u1", "wrong")
+    expect(noted).toEqual([address])
+  })
+
   test("in a directory adds none either; who is known there is counted", async () => {
     const tried = { where: "dir", who: "someone" }
     const prove = (account: string | undefined, isKnown: boolean) =>

@@ -348,6 +348,10 @@ export async function keepFailure(
   { line, isStranger }: Tries,
   more?: (tx: Transaction) => void,
 ): Promise<void> {
+  if (isStandIn(line) && cx.from) {
+    const { address } = senderOf(cx.from)
+    if (address !== "") cx.noteStranger?.(address)
+  }
   if (isStranger) return
   try {
     await cx.store.transact(cx, (tx) => {

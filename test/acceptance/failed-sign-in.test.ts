@@ -1,0 +1,44 @@
+// A failed sign-in as whoever runs the server reads it, and as its user does.
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { owner } from "../support/latchkey.ts"
+import { until } from "../support/wait.ts"
+import { openService, type Service } from "./service.ts"
+
+let service: Service
+beforeAll(async () => {
+  service = await openService()
+})
+afterAll(() => service?.close())
+
+const address = "198.51.100.4"
+const agent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+const failToSignIn = (userAgent?: object) => {
+  const user = { loginName: owner.loginName }
+  const password = { password: "Wrong-Horse-7" }
+  return service.call("CreateSession", { checks: { user, password }, userAgent })
+}
+
+test("has one line in the log with the address that the login page states", async () => {
+  const { status } = await failToSignIn({
+    ...{ ip: address, header: { "User-Agent": { values: [agent] } } },
+  })
+  expect(status).toBe(400)
+  const line = /failed sign-in from '198\.51\.100\.4': 'password' of user '(\d+)'/
+  const [, userId] = (await until(() => line.exec(service.output()))) ?? []
+  const { failedSignIns } = await service.get("ListFailedSignIns", { userId })
+  expect(failedSignIns).toMatchObject([
+    { address, userAgent: agent, check: "FAILED_CHECK_PASSWORD" },
+  ])
+  expect(service.output()).not.toContain("Wrong-Horse")
+  expect(service.output()).not.toContain("Firefox")
+})
+
+test("of a page that states no address has none, rather than that of the page", async () => {
+  const lines = () => service.output().split("failed sign-in from").length
+  const before = lines()
+  await failToSignIn()
+  await failToSignIn({ ip: address })
+  await until(() => lines() > before)
+  expect(lines()).toBe(before + 1)
+})

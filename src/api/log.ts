@@ -1,4 +1,5 @@
 import type { Logger } from "@logtape/logtape"
+import { reasonText, traceText } from "../kernel/fault.ts"
 import type { CallEnd, Hooks } from "./dispatch.ts"
 
 /** One line for each call: what, who, how it ended; the request only where the bug is ours. */
@@ -26,6 +27,6 @@ function line({ method, encoding, address, requestId, ...call }: CallEnd) {
 
 function failure(call: CallEnd) {
   const { cause } = call.fault ?? {}
-  const trace = (cause instanceof Error && cause.stack) || `${cause}`
-  return { ...line(call), cause: `${cause}`, trace, request: call.request() }
+  const trace = traceText(cause)
+  return { ...line(call), cause: reasonText(cause), trace, request: call.request() }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import * as z from "zod/mini"
 import type { Config } from "../kernel/config.ts"
 import type { Random } from "../kernel/crypto/random.ts"
-import { Fault } from "../kernel/fault.ts"
+import { Fault, reasonText } from "../kernel/fault.ts"
 import type { Ids } from "../kernel/id.ts"
 import { usageError } from "./command-line.ts"
 import { ask } from "./control.ts"
@@ -68,7 +68,7 @@ function outcomeOf(error: unknown, file: KeyFile): unknown {
     file.discard()
     return error
   }
-  const said = error instanceof Error ? error.message : String(error)
+  const said = reasonText(error)
   const todo = `run it again: it goes on with the key in ${file.part}`
   return startError("setup_unclear", `set-up may have been done or not (${said}); ${todo}`, error)
 }

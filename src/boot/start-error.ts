@@ -1,4 +1,4 @@
-import { Fault } from "../kernel/fault.ts"
+import { Fault, reasonText, traceText } from "../kernel/fault.ts"
 import { type Address, addressText } from "../kernel/net/address.ts"
 
 /** Why the process does not start: one plain line that says what to do. */
@@ -71,11 +71,11 @@ const listenCauses: Readonly<Record<string, { readonly id: string; readonly text
 /** One line for the person at the terminal; what is no Fault is a bug and shows its trace. */
 export function failureText(error: unknown): string {
   if (error instanceof Fault) return `latchkey: ${error.message}`
-  return `latchkey: a bug: ${error instanceof Error ? (error.stack ?? error.message) : error}`
+  return `latchkey: a bug: ${traceText(error)}`
 }
 
 /** The same for a program that asked for JSON. */
 export function failureJson(error: unknown): string {
-  const { id, message } = error instanceof Fault ? error : { id: "bug", message: String(error) }
+  const { id, message } = error instanceof Fault ? error : { id: "bug", message: reasonText(error) }
   return JSON.stringify({ error: { id, message } })
 }

@@ -1,5 +1,6 @@
 import { isOpenWindow } from "./clock.ts"
 import type { Call } from "./context.ts"
+import { reasonText } from "./fault.ts"
 import { lru } from "./lru.ts"
 
 type Clocked = Pick<Call, "clock">
@@ -70,7 +71,7 @@ export function breakerOf(): Breaker {
       known.set(key, {
         count: isRepeated ? count : count + 1,
         by: onBehalfOf === undefined || count >= failuresMax ? by : new Set([...by, onBehalfOf]),
-        error: cause instanceof Error ? cause.message : String(cause),
+        error: reasonText(cause),
         until: cx.clock.now() + pauseMs,
       })
       throw cause

@@ -102,3 +102,17 @@ export const staleError = (change: LaterChange): Fault =>
 /** What is not answered in the time that its caller gave it. */
 export const lateError = (): Fault =>
   new Fault("deadline_exceeded", "request.late", "this took longer than you allowed")
+
+/**
+ * A failure in a sentence, for logs and people. The name of its class is left out: some libraries
+ * take it from the class itself, which the build has given a shorter one.
+ */
+export const reasonText = (cause: unknown): string =>
+  cause instanceof Error ? cause.message : String(cause)
+
+/** The same with where it happened, for what is a bug. */
+export function traceText(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause)
+  const frames = cause.stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? []
+  return [cause.message, ...frames].join("\n")
+}

@@ -1,6 +1,7 @@
 import { isIP, connect as plainSocket, type Socket } from "node:net"
 import { type ConnectionOptions, connect as secureSocket } from "node:tls"
 import type { Client, Entry } from "ldapts"
+import { reasonText } from "../kernel/fault.ts"
 import { traced } from "../kernel/lane/trace.ts"
 import { lazily } from "../kernel/lazy.ts"
 import {
@@ -53,7 +54,7 @@ const atAny =
       try {
         return await atOne(parts, mayReach, { ...place, servers: [text], timeoutMs })(ask)
       } catch (cause) {
-        troubles.push(`${text}: ${cause instanceof Error ? cause.message : String(cause)}`)
+        troubles.push(`${text}: ${reasonText(cause)}`)
       }
     }
     throw new Error(troubles.join("; "))

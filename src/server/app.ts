@@ -6,7 +6,7 @@ import { blockedError, isBlocked } from "../domain/quota/index.ts"
 import type { Refusal } from "../domain/refusal/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
-import { Fault } from "../kernel/fault.ts"
+import { Fault, traceText } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
 import type { Peer } from "../kernel/net/address.ts"
 import { plainHost } from "../kernel/net/host.ts"
@@ -219,7 +219,7 @@ async function failed(
     method: request.method,
     path: new URL(request.url).pathname,
     requestId,
-    cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause),
+    cause: traceText(cause),
   })
   const cx = anonymousCall(services, request.headers, origin)
   if (cx && wantsPage(request)) {

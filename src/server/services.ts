@@ -6,6 +6,7 @@ import { systemClock } from "../kernel/clock.ts"
 import type { Services } from "../kernel/context.ts"
 import { type Random, systemRandom } from "../kernel/crypto/random.ts"
 import type { Secrets } from "../kernel/crypto/secret.ts"
+import { reasonText } from "../kernel/fault.ts"
 import { idsOf } from "../kernel/id.ts"
 import { type Limits, limitsOf } from "../kernel/limit.ts"
 import { matcherOf, socketPeer } from "../kernel/net/address.ts"
@@ -138,7 +139,7 @@ function groundOf({ config, folder }: Start, { meters, readers }: Opening) {
     views,
     // Nobody knows what is on disk any more: the next start reads what really is.
     fatal: (cause) => {
-      log.fatal("the disk failed; stopping: {cause}", { cause: String(cause) })
+      log.fatal("the disk failed; stopping: {cause}", { cause: reasonText(cause) })
       process.exit(1)
     },
     notReady: (view, cause) => broke(rebuilding(view), cause),

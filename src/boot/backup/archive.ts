@@ -1,6 +1,6 @@
 import { pipeline, type Transform } from "node:stream"
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import { startError, systemCode, systemReasons } from "../start-error.ts"
 import { type Bytes, drain, nowhere, type Sink } from "./bytes.ts"
 import { ageHeader, decrypted, type Encryption, encrypted, type Opening } from "./encryption.ts"
@@ -184,6 +184,6 @@ const brokenError = (because: string, cause?: unknown) =>
 /** What the system refuses is no fault of the backup. Whatever else can't be read is damaged. */
 function readError(cause: unknown): unknown {
   if (cause instanceof Fault || systemReasons[systemCode(cause)]) return cause
-  const said = cause instanceof Error ? cause.message : String(cause)
+  const said = reasonText(cause)
   return brokenError(`it can't be read to its end (${said})`, cause)
 }

@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto"
+import { reasonText } from "../../kernel/fault.ts"
 import { clientNameOf, type Delivery, type MailServer } from "../../kernel/net/mail.ts"
 import type { OutboundReply, OutboundRequest } from "../../kernel/net/outbound.ts"
 import type { Cx } from "../../store/index.ts"
@@ -34,7 +35,7 @@ export async function deliver(cx: Cx, provider: Provider, message: Message): Pro
     const told = ["retry-after"]
     return judged(cx, await cx.outside.send({ ...request, timeoutMs, told }))
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonText(cause)
     return { done: false, lasting: false, concerns: "provider", reason, steps: [] }
   }
 }

@@ -1,4 +1,4 @@
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import type { Delivery, MailStep } from "../../kernel/net/mail.ts"
 import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx } from "../../store/index.ts"
@@ -99,7 +99,7 @@ async function attempt(cx: Cx, { settings, secret, receiver }: Attempt): Promise
       mail,
     )
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonText(cause)
     return { done: false, lasting: false, concerns: "provider", reason, steps: [] }
   }
 }

@@ -1,4 +1,5 @@
 import { breakerOf } from "../../kernel/breaker.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { type Lru, lru } from "../../kernel/lru.ts"
 import type { Delivery } from "../../kernel/net/mail.ts"
 import { type Cx, type Draft, isPassing } from "../../store/index.ts"
@@ -135,7 +136,7 @@ async function judged(cx: Cx, ready: Ready, { breaker, key }: Judging): Promise<
   try {
     await breaker(cx, key, act, { onBehalfOf: ready.outgoing.to })
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
+    const reason = reasonText(cause)
     results.push({ done: false, lasting: false, concerns: "provider", reason, steps: [] })
   }
   const [result] = results

@@ -17,7 +17,7 @@ import {
 } from "../../domain/idp/index.ts"
 import { linkedUser } from "../../domain/user/index.ts"
 import { formWithin } from "../../kernel/body.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Waiting } from "../browser-context.ts"
 import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"
@@ -27,7 +27,7 @@ import { domainRefusalOf, recordDomainRefusal } from "./allowed-domain.ts"
 import { enterLinked, enterLinking, enterNew } from "./enter.ts"
 import { linkings, offeredIdp, options } from "./offer.ts"
 import { judged, type Newcomer, newcomerOf } from "./person.ts"
-import { failureText, recordRefusedAnswer } from "./refused-answer.ts"
+import { recordRefusedAnswer } from "./refused-answer.ts"
 
 /** GET: sends the browser to a provider that the page has offered. */
 export async function startExternal(loginContext: LoginContext): Promise<Response> {
@@ -183,7 +183,7 @@ export const showFailed = (
 export function problemOf(cx: Cx, cause: unknown): ProviderProblem {
   const problem = cause instanceof Fault ? problems[cause.id] : undefined
   if (!(cause instanceof Fault) || !problem) throw cause
-  if (cause.cause) cx.warn(`an identity provider failed: ${failureText(cause.cause)}`)
+  if (cause.cause) cx.warn(`an identity provider failed: ${reasonText(cause.cause)}`)
   return problem
 }
 

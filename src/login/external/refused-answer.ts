@@ -1,6 +1,6 @@
 import { type AnswerRule, answerFindingOf, type Idp } from "../../domain/idp/index.ts"
 import { because, type Cause, type Finding, noteRefusal } from "../../domain/refusal/index.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 
 /** Records for the administrators which rule the answer of a provider breaks, with both values. */
@@ -14,15 +14,11 @@ export function recordRefusedAnswer(
   noteRefusal(cx, {
     endpoint,
     error: cause.id,
-    description: `identity provider ${name} (${id}): ${failureText(cause.cause ?? cause)}`,
+    description: `identity provider ${name} (${id}): ${reasonText(cause.cause ?? cause)}`,
     clientId: "",
     findings: finding ? [findingOf(finding.rule, finding)] : [],
   })
 }
-
-/** A failure in a sentence. Names of classes are left out: a build may shorten them. */
-export const failureText = (cause: unknown): string =>
-  cause instanceof Error ? cause.message : String(cause)
 
 type Values = Pick<Finding, "subject" | "received" | "expected">
 

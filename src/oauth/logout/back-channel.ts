@@ -9,6 +9,7 @@ import {
 import { signer } from "../../domain/key/index.ts"
 import { session } from "../../domain/session/index.ts"
 import { breakerOf } from "../../kernel/breaker.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Outbound, OutboundRequest } from "../../kernel/net/outbound.ts"
 import type { Calls, Cx, Reactor } from "../../store/index.ts"
@@ -119,4 +120,4 @@ function mustAllBeTold(
   throw new Error(`could not tell ${failures.length} of ${clients.length}${failures.join("")}`)
 }
 
-const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : `${cause}`)
+const reasonOf = (cause: unknown): string => reasonText(cause)

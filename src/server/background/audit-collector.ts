@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import { type CollectorNote, collectorNote, type ExportPart } from "../../boot/audit/part.ts"
 import { instanceIds, removedInstances } from "../../domain/instance/index.ts"
 import { hashOfLine, readSeal } from "../../kernel/crypto/chain.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { type Cx, keepProgress, progressOf } from "../../store/index.ts"
 import { partOf } from "../operator/event-export.ts"
 import type { ServerServices } from "../services.ts"
@@ -184,7 +185,7 @@ function failed(
   { instance, course }: { readonly instance: string; readonly course: Course },
   cause: unknown,
 ): void {
-  const why = cause instanceof Error ? cause.message : String(cause)
+  const why = reasonText(cause)
   const now = clock.now()
   if (course.why !== why) {
     log.warning("the events of {instance} are not collected: {why}", { instance, why })

@@ -1,6 +1,7 @@
 import { instanceIds } from "../../domain/instance/index.ts"
 import { auditLogRetention } from "../../domain/quota/index.ts"
 import type { Config } from "../../kernel/config.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { type Reactor, type Reactors, runPruner, runReactors } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
 import type { Collecting } from "./audit-collector.ts"
@@ -45,7 +46,8 @@ export function startBackground(
     auditsKept: () => auditsKept(services),
     passed,
     isFollowing: () => !lead.holds(),
-    failed: (cause) => services.log.warning("pruning broke off: {cause}", { cause: String(cause) }),
+    failed: (cause) =>
+      services.log.warning("pruning broke off: {cause}", { cause: reasonText(cause) }),
   })
   return {
     reactors: running,

@@ -1,6 +1,7 @@
 import type { BackupPlace } from "../../boot/backup/place.ts"
 import { backupName, backupsUntil, dropOldest } from "../../boot/backup/rotation.ts"
 import type { Config } from "../../kernel/config.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { ownProgram } from "../../kernel/lane/program.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
@@ -51,7 +52,7 @@ export function keepBackups(
       await dropOldest(shelf, { keep: backupKeep, now })
     } catch (cause) {
       if (isStopped()) return
-      const because = cause instanceof Error ? cause.message : String(cause)
+      const because = reasonText(cause)
       log.error("no backup could be made, the next try is in an hour: {because}", { because })
     }
   })

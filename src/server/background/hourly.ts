@@ -1,4 +1,5 @@
 import { instanceIds } from "../../domain/instance/index.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
@@ -24,7 +25,7 @@ export const keepHourly = (services: ServerServices, { name, does, failed }: Wor
       const cx = services.call(instance, name)
       for (const each of does) {
         await each(cx).catch((cause) =>
-          services.log.error(failed, { instance, cause: String(cause) }),
+          services.log.error(failed, { instance, cause: reasonText(cause) }),
         )
       }
     }

@@ -1,5 +1,6 @@
 import { removedInstances } from "../../domain/instance/index.ts"
 import type { Timer } from "../../kernel/clock.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
 
 /** The first starts when a start is over and done with. */
@@ -22,7 +23,9 @@ export function keepInspecting({
     store
       .inspect({ rest, gone: () => removedInstances(store).map(({ instance }) => instance) })
       .catch((cause: unknown) =>
-        log.warning("the database could not be looked through: {cause}", { cause: String(cause) }),
+        log.warning("the database could not be looked through: {cause}", {
+          cause: reasonText(cause),
+        }),
       )
       .then(() => wait(everyMs))
   }

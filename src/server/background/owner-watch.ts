@@ -1,5 +1,6 @@
 import { instanceIds } from "../../domain/instance/index.ts"
 import { warnOfLeaving } from "../../domain/user/index.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
 
@@ -20,7 +21,7 @@ export const watchOwners = (
       await warnOfLeaving(services.call(instance, "owner-watch")).catch((cause) =>
         services.log.error("the owners of instance {instance} can't be looked at: {cause}", {
           instance,
-          cause: String(cause),
+          cause: reasonText(cause),
         }),
       )
     }

@@ -1,4 +1,5 @@
 import { removedInstances } from "../../domain/instance/index.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
 
@@ -16,7 +17,7 @@ type Parts = Pick<ServerServices, "store" | "clock" | "log"> & {
 export const keepPurging = (parts: Parts, passed: () => number) =>
   keepRounds(parts.clock, every, (stopped) =>
     sweepAll(parts, { passed, stopped }).catch((cause) =>
-      parts.log.warning("what removed instances had stays: {cause}", { cause: String(cause) }),
+      parts.log.warning("what removed instances had stays: {cause}", { cause: reasonText(cause) }),
     ),
   )
 

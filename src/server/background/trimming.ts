@@ -1,4 +1,5 @@
 import { privateBytes } from "../../boot/memory/private.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
 
@@ -60,7 +61,7 @@ export function keepTrimming(
     rested = spentMs - before < restCpuMs ? rested + 1 : 0
     if (rested < restRounds || now - left < growthBytes) return
     await shrink().catch((cause: unknown) =>
-      log.warning("memory could not be given back: {cause}", { cause: String(cause) }),
+      log.warning("memory could not be given back: {cause}", { cause: reasonText(cause) }),
     )
   })
 }

@@ -1,6 +1,7 @@
 import type { Logger } from "@logtape/logtape"
 import { openSockets, type Sockets } from "../../boot/system/sockets.ts"
 import type { Clock } from "../../kernel/clock.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { isLoopback, networksOf } from "../../kernel/net/address.ts"
 import { keepRounds } from "../background/round.ts"
 
@@ -29,7 +30,7 @@ export async function limitConnections(
   listeners: readonly { readonly port: number }[],
 ): Promise<{ readonly stop: () => Promise<void> }> {
   const sockets = await openSockets().catch((cause: unknown) => {
-    log.warning("connections are not limited by address: {cause}", { cause: String(cause) })
+    log.warning("connections are not limited by address: {cause}", { cause: reasonText(cause) })
     return undefined
   })
   if (!sockets) return { stop: async () => undefined }

@@ -3,7 +3,7 @@ import { type Certificate, certificateOf } from "../../boot/edge/certificate.ts"
 import { type Held, type Kept, keptError, readKept } from "../../boot/edge/kept.ts"
 import { writeDurably } from "../../boot/folder/durable.ts"
 import type { Folder } from "../../boot/folder/folder.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import { keepRounds } from "../background/round.ts"
 import type { ServerServices } from "../services.ts"
 import { failedOnce, renewalOf } from "./renewal.ts"
@@ -174,7 +174,7 @@ async function renewed(parts: Parts, shelf: Shelf, { issuer, host, isStopped }: 
 
 /** Whatever goes wrong is told and tried again: people come in by the one there is. */
 function refusalIn(cause: unknown): { readonly said: string; readonly waitMs: number } {
-  const said = cause instanceof Error ? cause.message : String(cause)
+  const said = reasonText(cause)
   if (!(cause instanceof Fault)) return { said, waitMs: 0 }
   return { said, waitMs: 1000 * (cause.retryAfterSeconds ?? 0) }
 }

@@ -1,6 +1,7 @@
 import { portHint } from "../../boot/edge/kept.ts"
 import type { Start } from "../../boot/running.ts"
 import { uiEntry } from "../../gen/ui-assets.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { pagesWith } from "../../login/index.ts"
 import type { HttpListener } from "../listener.ts"
 import type { ServerServices } from "../services.ts"
@@ -33,7 +34,7 @@ export async function ownSource(
   const challenges = new Map<string, string>()
   const listener = Promise.withResolvers<HttpListener>()
   const lost = (cause: unknown) => {
-    const because = cause instanceof Error ? cause.message : String(cause)
+    const because = reasonText(cause)
     services.log.error("--listen is tried again and again: {because}", { because })
   }
   const proof =

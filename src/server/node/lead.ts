@@ -1,6 +1,6 @@
 import type { Logger } from "@logtape/logtape"
 import { type Clock, systemClock, within } from "../../kernel/clock.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import { type Node, type Store, shareReactorState, workLease } from "../../store/index.ts"
 import { keepRounds } from "../background/round.ts"
 
@@ -55,7 +55,7 @@ export function leadOf({ store, log, clock }: Parts): Lead {
   }
   const round = () =>
     renew().catch((cause) =>
-      log.warning("the lease of this node was not renewed: {cause}", { cause: String(cause) }),
+      log.warning("the lease of this node was not renewed: {cause}", { cause: reasonText(cause) }),
     )
   let keeping: { readonly stop: () => Promise<void> } | undefined
   return {
@@ -73,7 +73,7 @@ export function leadOf({ store, log, clock }: Parts): Lead {
         await node.lease(workLease, 0)
       }
       await leave().catch((cause) =>
-        log.warning("the next node waits for some seconds: {cause}", { cause: String(cause) }),
+        log.warning("the next node waits for some seconds: {cause}", { cause: reasonText(cause) }),
       )
     },
   }

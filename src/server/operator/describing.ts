@@ -17,7 +17,7 @@ import {
 import { isOrgActive } from "../../domain/org/index.ts"
 import { firstInstance } from "../../domain/setup/index.ts"
 import { addOwnUser, hasLeft, homeOf, ownUserId, user } from "../../domain/user/index.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import { lazily } from "../../kernel/lazy.ts"
 import type { Cx } from "../../store/index.ts"
 import { keepRounds } from "../background/round.ts"
@@ -43,7 +43,7 @@ export function describingOf(services: ServerServices, { path, publicUrl, env = 
   let isDone = false
   let beyond = 0
   const refused = (cause: unknown) => {
-    const said = cause instanceof Error ? cause.message : String(cause)
+    const said = reasonText(cause)
     if (!(cause instanceof Fault)) log.error("applying {path} broke off", { path, error: cause })
     if (said !== why) log.error("{path} is not applied: {why}", { path, why: said })
     why = said

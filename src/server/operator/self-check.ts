@@ -29,7 +29,7 @@ import {
   user,
 } from "../../domain/user/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import { selfCheckId, selfCheckToken } from "../../kernel/net/self-check.ts"
 import type { Cx } from "../../store/index.ts"
 import { appOf } from "../app.ts"
@@ -163,7 +163,7 @@ export function keepRemovingTemporary(services: ServerServices) {
     for (const instance of instanceIds(store)) {
       await removeOld(selfCheckCall(services, instance), started).catch((cause) =>
         log.error("what a self-check of {instance} made could not be removed: {cause}", {
-          ...{ instance, cause: String(cause) },
+          ...{ instance, cause: reasonText(cause) },
         }),
       )
     }

@@ -2,6 +2,7 @@ import { ExportResultCode } from "@opentelemetry/core"
 import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer"
 import type { SpanExporter } from "@opentelemetry/sdk-trace"
 import type { Clock } from "../../kernel/clock.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import type { Network } from "../../kernel/net/network.ts"
 
 export type Receiver = {
@@ -46,7 +47,7 @@ export function exporterOf({
     }
   }
   const failed = (cause: unknown) => {
-    if (!isLosing) lost(cause instanceof Error ? cause.message : String(cause))
+    if (!isLosing) lost(reasonText(cause))
     isLosing = true
   }
   return {

@@ -1,6 +1,6 @@
 import type { Logger } from "@logtape/logtape"
 import { type Clock, type Timer, within } from "../../kernel/clock.ts"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import type { Channel } from "../../store/index.ts"
 import { keepRounds } from "../background/round.ts"
 import type { Beginning } from "./beginning.ts"
@@ -62,7 +62,7 @@ export function slotOf(parts: SlotParts): Slot {
     try {
       started = parts.start()
     } catch (cause) {
-      return ended(begun, String(cause))
+      return ended(begun, reasonText(cause))
     }
     child = started
     void started.exited.then((how) => ended(begun, how))
@@ -71,7 +71,7 @@ export function slotOf(parts: SlotParts): Slot {
       await within(clock, beginMsMax, { work, late: lateError })
       running = started
     } catch (cause) {
-      log.error("worker {part} did not begin: {cause}", { part, cause: String(cause) })
+      log.error("worker {part} did not begin: {cause}", { part, cause: reasonText(cause) })
       started.kill()
     }
   }
@@ -118,7 +118,7 @@ async function outcomeOf<T>(
       silence.whole.then(() => ({})),
     ])
   } catch (cause) {
-    return { cause: String(cause) }
+    return { cause: reasonText(cause) }
   } finally {
     silence.stop()
   }

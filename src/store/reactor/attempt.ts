@@ -1,4 +1,5 @@
 import type { Clock } from "../../kernel/clock.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { isSelfCheck } from "../../kernel/net/self-check.ts"
 import type { LogEvent } from "../log/log.ts"
 import { isPassing } from "../patience.ts"
@@ -101,6 +102,6 @@ export async function failureOf(
     return undefined
   } catch (cause) {
     if (isPassing(cause, database.filename)) throw cause
-    return cause instanceof Error ? cause.message : String(cause)
+    return reasonText(cause)
   }
 }

@@ -1,5 +1,6 @@
 import { Database, SQLiteError, type Statement } from "bun:sqlite"
 import { systemClock } from "../../kernel/clock.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import { stepBack } from "../../kernel/lane/thread.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Value, Values } from "../view/statement.ts"
@@ -63,7 +64,7 @@ function answer(request: Request): ReadAnswer {
     reading?.close()
     reading = undefined
     if (isOutOfMemory(cause)) throw cause
-    const { name, message } = cause instanceof Error ? cause : new Error(`${cause}`)
+    const { name, message } = cause instanceof Error ? cause : new Error(reasonText(cause))
     const code = cause instanceof SQLiteError ? cause.code : undefined
     return { failed: { name, code: code ?? "", message: `a search failed: ${message}` } }
   }

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite"
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs"
 import { dirname } from "node:path"
-import { Fault } from "../../kernel/fault.ts"
+import { Fault, reasonText } from "../../kernel/fault.ts"
 import type { AnyAggregate } from "../aggregate.ts"
 import { diskFaultOf, diskTroubleOf, lacksRoom, newFileFaultOf } from "../disk-error.ts"
 import { checkOwn, openUntouched } from "../log/database.ts"
@@ -202,7 +202,7 @@ function syncFolder(file: string): void {
 }
 
 function failedError(cause: unknown): Fault {
-  const because = cause instanceof Error ? cause.message : String(cause)
+  const because = reasonText(cause)
   return new Fault(
     "failed_precondition",
     "start.upgrade_failed",

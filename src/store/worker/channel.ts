@@ -1,4 +1,4 @@
-import { type Code, Fault } from "../../kernel/fault.ts"
+import { type Code, Fault, traceText } from "../../kernel/fault.ts"
 
 /** What two processes say to each other: one asks, by a number, and the other answers that. */
 export type Message =
@@ -74,7 +74,7 @@ async function outcomeOf(work: () => unknown) {
     return { value: await work() }
   } catch (cause) {
     if (!(cause instanceof Fault)) {
-      return { bug: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }
+      return { bug: traceText(cause) }
     }
     const { code, id, message, retryAfterSeconds } = cause
     return { fault: { code, id, message, retryAfterSeconds } }

@@ -1,3 +1,4 @@
+import { reasonText } from "../../../kernel/fault.ts"
 import { fileError, textOf } from "./text.ts"
 
 /** Letters; a file of YAML is read as a whole, and whoever has more people has a directory. */
@@ -13,7 +14,7 @@ export async function yamlOf(path: string): Promise<unknown> {
   try {
     return Bun.YAML.parse(whole)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = reasonText(cause)
     throw fileError(`${path} is no YAML that can be read: ${why}`, cause)
   }
 }

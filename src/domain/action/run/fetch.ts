@@ -1,3 +1,4 @@
+import { reasonText } from "../../../kernel/fault.ts"
 import type { OutboundRequest } from "../../../kernel/net/outbound.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isKnownHost } from "../../instance/index.ts"
@@ -25,7 +26,7 @@ export const fetchFor =
       }
       return await cx.outside.send(request)
     } catch (cause) {
-      return { error: cause instanceof Error ? cause.message : String(cause) }
+      return { error: reasonText(cause) }
     }
   }
 

@@ -6,6 +6,7 @@ import {
   type QuickJSRuntime,
   type QuickJSSyncVariant,
 } from "quickjs-emscripten-core"
+import { reasonText } from "../../../kernel/fault.ts"
 import { guest } from "./guest.ts"
 import { allowIterations, isOutOfIterations, outOfIterations } from "./metered.ts"
 import { snapshotOf } from "./snapshot.ts"
@@ -85,7 +86,7 @@ function bounded(whyStopped: () => string | undefined, run: () => Ran): Ran {
   try {
     return run()
   } catch (cause) {
-    const words = whyStopped() ?? (cause instanceof Error ? cause.message : String(cause))
+    const words = whyStopped() ?? reasonText(cause)
     return { failed: { by: "bounds", words } }
   }
 }

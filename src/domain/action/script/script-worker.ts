@@ -2,6 +2,7 @@ import release from "@jitl/quickjs-wasmfile-release-sync"
 import engineFile from "@jitl/quickjs-wasmfile-release-sync/wasm" with { type: "file" }
 import { systemClock } from "../../../kernel/clock.ts"
 import { systemRandom } from "../../../kernel/crypto/random.ts"
+import { reasonText } from "../../../kernel/fault.ts"
 import { stepBack } from "../../../kernel/lane/thread.ts"
 import { metered } from "./metered.ts"
 import { type Engine, type Host, newEngine, newMemory } from "./sandbox.ts"
@@ -116,6 +117,6 @@ function madeUuid(json: string): string {
     const parts = { random: systemRandom, now: systemClock.now }
     return JSON.stringify({ uuid: uuidOf(parts, version, values) })
   } catch (cause) {
-    return JSON.stringify({ error: cause instanceof Error ? cause.message : String(cause) })
+    return JSON.stringify({ error: reasonText(cause) })
   }
 }

@@ -1,4 +1,4 @@
-import { Fault } from "../../../kernel/fault.ts"
+import { Fault, reasonText } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { kindOf } from "../condition.ts"
 import { target } from "../model.ts"
@@ -128,7 +128,7 @@ const isEnd = (ends: Ends = "failures", cause: unknown): boolean =>
 const isRefusal = (cause: unknown): cause is Fault =>
   cause instanceof Fault && cause.id === "target.refused"
 
-const wordsOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+const wordsOf = (cause: unknown): string => reasonText(cause)
 
 /** What a target forwards is for the caller; why it failed is for who has set it up. */
 function failureOf(cause: unknown, name: string): Fault {

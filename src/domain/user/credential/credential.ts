@@ -1,4 +1,4 @@
-import { Fault } from "../../../kernel/fault.ts"
+import { Fault, reasonText } from "../../../kernel/fault.ts"
 import { type Cx, type Draft, fold, type Store, type Transaction } from "../../../store/index.ts"
 import {
   type PasswordComplexity,
@@ -422,7 +422,9 @@ function warnOfHash(cx: Cx, account: string, cause: unknown): void {
   const key = `${cx.instance}/${account}`
   if (told.has(key)) return
   told.add(key)
-  cx.warn(`the password of user ${account} can't be checked, give them a new one: ${cause}`)
+  cx.warn(
+    `the password of user ${account} can't be checked, give them a new one: ${reasonText(cause)}`,
+  )
 }
 
 type Right = {

@@ -1,5 +1,6 @@
 import { calculateJwkThumbprint, exportJWK, FlattenedSign, importJWK, type JWK } from "jose"
 import * as z from "zod/mini"
+import { reasonText } from "../../../kernel/fault.ts"
 import type { Outbound } from "../../../kernel/net/outbound.ts"
 import { acmeError, refusedError } from "./problem.ts"
 
@@ -128,7 +129,7 @@ async function exchange({ send, now }: Registration, { url, body }: Exchange) {
       ? { method: "GET" }
       : { method: "POST", body, headers: { "content-type": "application/jose+json" } }),
   }).catch((cause: unknown) => {
-    const because = cause instanceof Error ? cause.message : String(cause)
+    const because = reasonText(cause)
     throw acmeError(`the authority can't be reached: ${because}`, "unreachable")
   })
   const { status, headers = {} } = reply

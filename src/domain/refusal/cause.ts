@@ -115,6 +115,32 @@ export const causes = {
   "provider.other_aud":
     "The token is also for other audiences and names no authorized party (azp). If you trust " +
     "them, turn on “Accept ID tokens for several audiences”.",
+  "provider.saml_audience":
+    "The assertion is for another audience: enter the entity ID from our metadata at the provider.",
+  "provider.saml_confirmation":
+    "The assertion is confirmed for another recipient, request or time: compare the ACS " +
+    "URL at the provider with the one in our metadata, and the clocks.",
+  "provider.saml_destination":
+    "The response was sent to another address: enter the ACS URL from our metadata at the " +
+    "provider.",
+  "provider.saml_encryption":
+    "The assertion can't be decrypted: import our current metadata at the provider. " +
+    "AES-CBC is accepted only if the response is signed, too.",
+  "provider.saml_in_response_to":
+    "The response belongs to another request. Sign-ins that begin at the provider are not " +
+    "accepted.",
+  "provider.saml_issuer":
+    "The response is from another provider: compare the entity ID in its metadata " +
+    "character by character.",
+  "provider.saml_name_id":
+    "The assertion has no readable NameID: have the provider send one, unencrypted.",
+  "provider.saml_signature":
+    "None of the keys in the provider's metadata has signed the response: update the metadata.",
+  "provider.saml_status": "The provider states that nobody was signed in: its log says why.",
+  "provider.saml_time":
+    "The response has expired or is not valid yet: compare the clocks of the provider and " +
+    "of this server.",
+  "provider.saml_version": "Only SAML 2.0 is supported.",
   "provider.signature":
     "None of the keys that the provider publishes has signed the token, also after they were " +
     "read again.",

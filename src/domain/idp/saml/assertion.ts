@@ -10,6 +10,7 @@ import {
   textOf,
   timeOf,
 } from "../../../kernel/saml/read.ts"
+import { type AnswerRule, refusedAnswer } from "../upstream/refused.ts"
 
 /** What an answer must fit; `now` is ms UTC. */
 export type Expected = {
@@ -33,20 +34,47 @@ export function mustBeForUs(
   { expected, isSigned, reading }: Checking & { readonly isSigned: boolean },
 ): void {
   const { entityId, acs, requestId, now } = expected
-  if (attributeOf(response, "Version") !== "2.0") throw new Error("Version must be 2.0")
+  mustBe("saml_version", "Version", attributeOf(response, "Version"), "2.0")
   const destination = attributeOf(response, "Destination")
-  if (destination !== undefined ? destination !== acs : isSigned) {
-    throw new Error(`Destination must be ${acs}`)
+  if (destination !== undefined || isSigned) {
+    mustBe("saml_destination", "Destination", destination, acs)
   }
   // Whoever was not asked signs nobody in: a response that somebody planted would.
-  if (attributeOf(response, "InResponseTo") !== requestId) {
-    throw new Error("InResponseTo must be the ID of our request")
-  }
+  const inResponseTo = attributeOf(response, "InResponseTo")
+  mustBe("saml_in_response_to", "InResponseTo", inResponseTo, requestId)
   const issuer = childOf(response, ["saml", "Issuer"], reading)
-  if (issuer && textOf(issuer, reading) !== entityId) throw new Error("the Issuer is another one")
-  const issued = timeOf(attributeOf(response, "IssueInstant"))
-  if (issued === undefined || issued > now + skew) throw new Error("IssueInstant is ahead")
+  if (issuer) mustBe("saml_issuer", "Issuer of the response", textOf(issuer, reading), entityId)
+  const issueInstant = attributeOf(response, "IssueInstant")
+  const issued = timeOf(issueInstant)
+  if (issued === undefined || issued > now + skew) {
+    throw refused("saml_time", "IssueInstant", issueInstant, `${timeText(now)} or earlier`)
+  }
 }
+
+type SamlRule = Extract<AnswerRule, `saml_${string}`>
+
+/** Characters of what was sent that are shown: all that one compares has fewer. */
+const shownMax = 500
+
+/** What breaks a rule, with the value that was sent and the one that fits. */
+export const refused = (
+  rule: SamlRule,
+  subject: string,
+  received: string | undefined,
+  ...expected: readonly string[]
+): Error =>
+  refusedAnswer({ rule, subject, received: (received ?? "").slice(0, shownMax), expected })
+
+function mustBe(
+  rule: SamlRule,
+  subject: string,
+  received: string | undefined,
+  expected: string,
+): void {
+  if (received !== expected) throw refused(rule, subject, received, expected)
+}
+
+const timeText = (ms: number): string => new Date(ms).toISOString()
 
 /** Whom an assertion is about, and what is said of them. */
 export type Subject = {
@@ -72,38 +100,53 @@ export type NameId = {
 /** SAML Profiles §4.1.4.2 and §4.1.4.3: who it is, where everything about the assertion fits. */
 export function subjectOf(assertion: Element, { expected, reading }: Checking): Subject {
   const child = (of: Element, name: string) => childOf(of, ["saml", name], reading)
-  if (attributeOf(assertion, "Version") !== "2.0") throw new Error("Version must be 2.0")
-  if (textOf(child(assertion, "Issuer"), reading) !== expected.entityId) {
-    throw new Error("the Issuer of the assertion is another one")
-  }
+  const version = attributeOf(assertion, "Version")
+  mustBe("saml_version", "Version of the assertion", version, "2.0")
+  const issuer = textOf(child(assertion, "Issuer"), reading)
+  mustBe("saml_issuer", "Issuer of the assertion", issuer, expected.entityId)
   const subject = child(assertion, "Subject")
-  if (!subject || !childrenOf(subject, "saml", "SubjectConfirmation").some(confirmedBy)) {
-    throw new Error("no SubjectConfirmation is for us, now, and for our request")
+  const refusals = subject ? childrenOf(subject, "saml", "SubjectConfirmation").map(refusalOf) : []
+  if (!subject || refusals.every((refusal) => refusal !== undefined)) {
+    throw refusals[0] ?? refused("saml_confirmation", "SubjectConfirmation", "", bearer)
   }
   mustHold(child(assertion, "Conditions"), { expected, reading })
   const nameId = child(subject, "NameID")
-  if (!nameId) throw new Error("there is no NameID; one that is encrypted is not read")
+  // One that is encrypted is not read.
+  if (!nameId) throw refused("saml_name_id", "NameID", "")
   return {
     nameId: nameIdOf(nameId, reading),
     ...sessionIn(assertion, expected),
     attributes: attributesOf(assertion),
   }
 
-  /** A bearer confirmation has an end, and no beginning. */
-  function confirmedBy(confirmation: Element): boolean {
+  /** Why a confirmation confirms nothing. A bearer confirmation has an end, and no beginning. */
+  function refusalOf(confirmation: Element): Error | undefined {
     const { now, acs, requestId } = expected
     const data = child(confirmation, "SubjectConfirmationData")
-    const end = timeOf(attributeOf(data, "NotOnOrAfter"))
-    return (
-      attributeOf(confirmation, "Method") === "urn:oasis:names:tc:SAML:2.0:cm:bearer" &&
-      attributeOf(data, "Recipient") === acs &&
-      attributeOf(data, "InResponseTo") === requestId &&
-      attributeOf(data, "NotBefore") === undefined &&
-      end !== undefined &&
-      now < end + skew
-    )
+    const method = attributeOf(confirmation, "Method")
+    if (method !== bearer) return refusedConfirmation("Method", method, bearer)
+    const recipient = attributeOf(data, "Recipient")
+    if (recipient !== acs) return refusedConfirmation("Recipient", recipient, acs)
+    const inResponseTo = attributeOf(data, "InResponseTo")
+    if (inResponseTo !== requestId) {
+      return refusedConfirmation("InResponseTo", inResponseTo, requestId)
+    }
+    const begin = attributeOf(data, "NotBefore")
+    if (begin !== undefined) return refusedConfirmation("NotBefore", begin)
+    const last = attributeOf(data, "NotOnOrAfter")
+    const end = timeOf(last)
+    if (end !== undefined && now < end + skew) return undefined
+    return refusedConfirmation("NotOnOrAfter", last, `after ${timeText(now)}`)
   }
 }
+
+const bearer = "urn:oasis:names:tc:SAML:2.0:cm:bearer"
+
+const refusedConfirmation = (
+  name: string,
+  received: string | undefined,
+  ...expected: readonly string[]
+) => refused("saml_confirmation", `${name} of the SubjectConfirmation`, received, ...expected)
 
 function nameIdOf(nameId: Element, reading: Reading): NameId {
   return {
@@ -116,22 +159,28 @@ function nameIdOf(nameId: Element, reading: Reading): NameId {
 
 /** SAML Core §2.5.1: within its time, and for nobody but us. */
 function mustHold(conditions: Element | undefined, { expected, reading }: Checking): void {
-  if (!conditions) throw new Error("there are no Conditions")
   const { now, audience } = expected
+  if (!conditions) throw refused("saml_audience", "Conditions", "", audience)
+  const at = timeText(now)
   const [begin, end] = ["NotBefore", "NotOnOrAfter"].map((name) => {
     const text = attributeOf(conditions, name)
     const time = timeOf(text)
-    if (text !== undefined && time === undefined) throw new Error(`${name} is no time`)
-    return time
+    if (text !== undefined && time === undefined) throw refused("saml_time", name, text, at)
+    return { text, time }
   })
-  if (begin !== undefined && now + skew < begin) throw new Error("it is not valid yet")
-  if (end !== undefined && now >= end + skew) throw new Error("it is not valid any more")
+  if (begin?.time !== undefined && now + skew < begin.time) {
+    throw refused("saml_time", "NotBefore", begin.text, `${at} or earlier`)
+  }
+  if (end?.time !== undefined && now >= end.time + skew) {
+    throw refused("saml_time", "NotOnOrAfter", end.text, `after ${at}`)
+  }
   // §2.5.1.4: each restriction holds, and any of its audiences will do.
   const restrictions = childrenOf(conditions, "saml", "AudienceRestriction")
-  const isForUs = (restriction: Element) =>
-    childrenOf(restriction, "saml", "Audience").some((each) => textOf(each, reading) === audience)
-  if (restrictions.length === 0 || !restrictions.every(isForUs)) {
-    throw new Error(`it must be for the audience ${audience}`)
+  const audiences = restrictions.map((restriction) =>
+    childrenOf(restriction, "saml", "Audience").map((each) => textOf(each, reading)),
+  )
+  if (restrictions.length === 0 || !audiences.every((each) => each.includes(audience))) {
+    throw refused("saml_audience", "Audience", audiences.flat().join(" "), audience)
   }
 }
 
@@ -145,7 +194,10 @@ function sessionIn(
     const text = attributeOf(each, "SessionNotOnOrAfter")
     return text === undefined || now < (timeOf(text) ?? 0) + skew
   })
-  if (!lasting) throw new Error("there is no AuthnStatement of a session that goes on")
+  if (!lasting) {
+    const ended = attributeOf(statements[0], "SessionNotOnOrAfter")
+    throw refused("saml_time", "SessionNotOnOrAfter", ended, `after ${timeText(now)}`)
+  }
   const authenticatedAt = timeOf(attributeOf(lasting, "AuthnInstant"))
   return { sessionIndex: attributeOf(lasting, "SessionIndex") ?? "", authenticatedAt }
 }

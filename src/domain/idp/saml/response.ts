@@ -1,3 +1,4 @@
+import { createPublicKey, hash, X509Certificate } from "node:crypto"
 import { Fault } from "../../../kernel/fault.ts"
 import { decrypted } from "../../../kernel/saml/decrypt.ts"
 import { statuses } from "../../../kernel/saml/names.ts"
@@ -18,7 +19,7 @@ import type { Cx } from "../../../store/index.ts"
 import { answeredBy, type Found } from "../commands.ts"
 import type { Kept } from "../intent/kept.ts"
 import { type Answer, type Answered, upstreamError } from "../upstream/identity.ts"
-import { type Expected, mustBeForUs, subjectOf } from "./assertion.ts"
+import { type Expected, mustBeForUs, refused, subjectOf } from "./assertion.ts"
 import { providerNow, providerWithNewKeys, samlOf } from "./known.ts"
 import { openersOf } from "./pair.ts"
 import { samlIdentity } from "./profile.ts"
@@ -63,7 +64,7 @@ async function answerIn(cx: Cx, found: Found, given: Given): Promise<Answer> {
   const { signingKeys } = await providerNow(cx, found)
   const first = await authenticated(given.xml, { keys: signingKeys, openers })
   const opened = first ?? (await byNewKeys(cx, found, { ...given, known: signingKeys }))
-  if (!opened) throw new Error("it is not signed with a key of the provider's metadata")
+  if (!opened) throw foreignKeyError(given.xml, signingKeys)
   const { response, assertion, isSigned } = opened
   mustBeForUs(response, { expected, isSigned, reading })
   const subject = subjectOf(assertion, { expected, reading })
@@ -139,10 +140,7 @@ async function unsealed(
 ): Promise<Element | undefined> {
   const text = await decrypted(sealed, { keys: openers(), isGuarded: isSigned, reading })
   if (text === undefined) {
-    throw new Error(
-      "its assertion can't be decrypted; encrypt for our certificate by AES-GCM and RSA-OAEP, " +
-        "or sign the response, too, where it is AES-CBC",
-    )
+    throw refused("saml_encryption", "EncryptedAssertion", algorithmsIn(sealed), ...readable)
   }
   const root = await readMessage(text, reading)
   if (!isNamed(root, "saml", "Assertion")) throw new Error("a saml:Assertion was expected")
@@ -165,5 +163,37 @@ function mustHaveWorked(root: Element): void {
     throw upstreamError("cancelled")
   }
   const shown = [top, detail, said].filter((each) => each).join(", ")
-  throw new Error(`it says that nobody was signed in: ${shown.slice(0, 500)}`)
+  throw refused("saml_status", "Status", shown, statuses.success)
+}
+
+/** Where the response itself is signed, AES-CBC will do, too. */
+const readable = ["AES-GCM and RSA-OAEP, for the certificate in our metadata"]
+
+/** What an assertion is encrypted by, as far as it says. */
+const algorithmsIn = (sealed: Element): string =>
+  allOf(sealed, "xenc", "EncryptionMethod")
+    .map((each) => attributeOf(each, "Algorithm"))
+    .filter((each) => each)
+    .join(" and ")
+
+const certificateIn = /<(?:\w+:)?X509Certificate>([^<]{1,8000})</
+
+/** Keys are compared by their SHA-256; that of the certificate which came along proves nothing. */
+function foreignKeyError(xml: string, keys: readonly string[]): Error {
+  const [, certificate] = certificateIn.exec(xml) ?? []
+  const received = certificate && certificateKey(certificate)
+  return refused("saml_signature", "key of the signature", received, ...keys.map(keyHash))
+}
+
+const keyHash = (key: string): string =>
+  hash("sha256", createPublicKey(key).export({ type: "spki", format: "der" }), "hex")
+
+function certificateKey(base64: string): string | undefined {
+  try {
+    const { publicKey } = new X509Certificate(Buffer.from(base64, "base64"))
+    return hash("sha256", publicKey.export({ type: "spki", format: "der" }), "hex")
+  } catch {
+    // Whatever a stranger has put there, the answer is refused for its key.
+    return undefined
+  }
 }

@@ -1,4 +1,5 @@
 // Which rule the response of a SAML provider breaks, as its administrators are shown.
+import { createHash, X509Certificate } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import type { NewClient, Provider } from "../oauth/provider.ts"
@@ -12,7 +13,7 @@ import {
   type Signing,
   signedXml,
 } from "./identity-provider.ts"
-import { createKey, openSamlProvider, type ProviderKey } from "./service-provider.ts"
+import { createKey, openSamlProvider, type ProviderKey, pemOf } from "./service-provider.ts"
 import { addSaml, askedFor, bring, newBrowser } from "./upstream.ts"
 
 let provider: Provider
@@ -101,6 +102,18 @@ describe("administrators see the rule and both values:", () => {
     expect(finding).toMatchObject({ likelyCauseKey: "provider.saml_signature" })
     expect(finding?.expected).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)])
     expect(finding?.expected).not.toContain(finding?.received)
+  })
+
+  test("the key of a certificate that came along, and nothing of what is none", async () => {
+    const withCertificate = (base64: string) => (asked: Asked) =>
+      good(asked, {}, { by: other }).replace(/(X509Certificate>)[^<]*/, `$1${base64}`)
+    const { publicKey } = new X509Certificate(pemOf(other.certificate))
+    const spki = publicKey.export({ type: "spki", format: "der" })
+    const known = await findingOf(withCertificate(other.certificate))
+    expect(known?.received).toBe(createHash("sha256").update(spki).digest("hex"))
+    for (const none of ["AAAA", "not base64 at all", "A".repeat(9000)]) {
+      expect((await findingOf(withCertificate(none)))?.received).toBe("")
+    }
   })
 
   test("the status with which the provider has signed nobody in", async () => {

@@ -46,12 +46,16 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "SAML message",
-    files: ["kernel/saml/binding.ts", "kernel/saml/decrypt.ts", "kernel/text/xml.ts"],
+    files: [
+      ...["kernel/saml/binding.ts", "kernel/saml/decrypt.ts", "kernel/text/xml.ts"],
+      "domain/idp/saml/response.ts",
+    ],
     input: "requests and responses, in an address or a form",
     sender: "anybody",
     bound:
       "64 kB inflated, 400 kB from a provider; 300 or 2400 tags, 40 levels, 20 inclusive " +
-      "prefixes; the signature is checked before the message is canonicalized",
+      "prefixes; the signature is checked before the message is canonicalized; a certificate " +
+      "that came along is read to 8,000 characters, for its hash",
     tests: {
       worst: ["SAML message"],
       files: ["test/kernel/saml/costly.test.ts", "test/kernel/saml/read.test.ts"],

@@ -17,9 +17,10 @@ import {
   trouble,
   troublePage,
 } from "./context.ts"
+import { showDone } from "./entered/done.ts"
 import { isCallback, startExternal, takeCallback } from "./external/callback.ts"
 import { askDirectory, takeDirectory } from "./external/directory.ts"
-import { askLinking, takeLinking } from "./external/linking.ts"
+import { accountPage, askLinking, takeLinking } from "./external/linking.ts"
 import { askOption, takeOption } from "./external/option.ts"
 import { takeSaml } from "./external/saml.ts"
 import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
@@ -163,6 +164,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   },
   [loginPaths.passwordNew]: { get: askNewPassword, post: takeNewPassword },
   [loginPaths.passwordDone]: { get: showPasswordDone },
+  [loginPaths.done]: { get: (loginContext) => showDone(loginContext, accountPage) },
   [loginPaths.invite]: { get: askVerify, post: takeInvite },
   [loginPaths.verifyEmail]: { get: askVerify, post: takeVerify("email") },
   [loginPaths.verifyPhone]: { get: askVerify, post: takeVerify("phone") },

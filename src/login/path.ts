@@ -13,6 +13,7 @@ export const loginPaths = {
   passwordSet: "/ui/login/password/set",
   passwordNew: "/ui/login/password/set/new",
   passwordDone: "/ui/login/password/done",
+  done: "/ui/login/done",
   magicLink: "/ui/login/link",
   magicLinkOpen: "/ui/login/link/open",
   /** WebAuthn §5.11: the pages that may use the keys of this address. */

@@ -61,6 +61,9 @@ const waysIn = ({ base, application, account, known, named }: Ground): Samples =
   passwordExpiry: createElement(login.PasswordExpiryPage, {
     ...{ ...base, account, changeHref, replaceHref: "/other", onwardHref: "/on", days: 3 },
   }),
+  stepDone: createElement(login.StepDonePage, {
+    ...{ ...base, kind: "linking", onwardHref: "/on" },
+  }),
   account: createElement(login.AccountPage, {
     ...{ ...base, form, otherHref: "/o" },
     accounts: [{ ...account, session: "1", signedIn: false }],
@@ -95,7 +98,7 @@ const links = ({ base, linked, account, application, named }: Ground): Samples =
     }),
   ),
   linkPassword: createElement(login.LinkPasswordPage, {
-    ...{ ...base, form, linked, account, rules },
+    ...{ ...base, page: "invite", form, linked, account, rules },
     ...{ title: named, lead: named, submit: named, errors: { password: named } },
     passkey: { options: "{}", challenge: "challenge", error: named },
   }),

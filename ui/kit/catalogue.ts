@@ -2,9 +2,16 @@ import { MessageError, MessageFormat, parseMessage, validate } from "messageform
 
 export type Values = Readonly<Record<string, string | number>>
 export type Translate<Key extends string> = (key: Key, values?: Values) => string
+export type TranslatePages<Key extends string> = Translate<Key> & {
+  /**
+   * Speaks as one page does: what is at `page/key`, and where nobody has worded the page apart,
+   * what is at `key`.
+   */
+  readonly on: (page: string) => TranslatePages<Key>
+}
 export type Translator<Key extends string> = {
   readonly language: string
-  readonly t: Translate<Key>
+  readonly t: TranslatePages<Key>
 }
 
 /**
@@ -36,17 +43,25 @@ export function translatorOf<Key extends string>({
   language,
   messages,
 }: Language<Key>): Translator<Key> {
-  const parsed = new Map<Key, MessageFormat>()
-  const t: Translate<Key> = (key, values) => {
+  const parsed = new Map<string, MessageFormat>()
+  const say = (key: string, values: Values | undefined): string => {
     let message = parsed.get(key)
     if (!message) {
-      message = new MessageFormat(language, messages[key], { bidiIsolation: "none" })
+      message = new MessageFormat(language, textAt(messages, key), { bidiIsolation: "none" })
       parsed.set(key, message)
     }
     return message.format(values)
   }
-  return { language, t }
+  const on = (pages: string): TranslatePages<Key> =>
+    Object.assign((key: Key, values?: Values) => say(`${pages}${key}`, values), {
+      on: (page: string) => on(`${pages}${page}/`),
+    })
+  return { language, t: on("") }
 }
+
+/** A page that words nothing apart says what every page says. */
+const textAt = (texts: Readonly<Record<string, string>>, key: string): string =>
+  texts[key] ?? (key.includes("/") ? textAt(texts, key.slice(key.indexOf("/") + 1)) : "")
 
 /**
  * What is wrong with a message that takes the place of another, in words that follow its name;

@@ -29,7 +29,8 @@ export type AccountPageProps = PageProps & {
 
 /** Choice among the accounts this browser knows. Each is a button; it posts `session`. */
 export function AccountPage(props: AccountPageProps) {
-  const { t, language, form, accounts, otherHref, application, notice } = props
+  const { language, form, accounts, otherHref, application, notice } = props
+  const t = props.t.on("account")
   const lead = application
     ? t("login_name.lead_application", { application: application.name })
     : t("account.lead")

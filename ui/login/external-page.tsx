@@ -40,7 +40,8 @@ export function ExternalPage(props: ExternalPageProps) {
   )
 }
 
-function LinkForm({ t, form, intentId, provider, accounts }: ExternalPageProps) {
+function LinkForm({ t: said, form, intentId, provider, accounts }: ExternalPageProps) {
+  const t = said.on(accounts.length > 0 ? "account" : "login_name")
   return (
     <section className="stack">
       <h2>{t("external.link_title")}</h2>
@@ -92,7 +93,8 @@ function LinkForm({ t, form, intentId, provider, accounts }: ExternalPageProps) 
   )
 }
 
-function CreateForm({ t, form, intentId, identity }: ExternalPageProps) {
+function CreateForm({ t: said, form, intentId, identity }: ExternalPageProps) {
+  const t = said.on("external_new")
   const { givenName, familyName, email, userName } = identity
   return (
     <section className="stack">

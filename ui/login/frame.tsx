@@ -1,5 +1,5 @@
 import type { ReactNode } from "react"
-import type { Translate } from "../kit/catalogue.ts"
+import type { TranslatePages } from "../kit/catalogue.ts"
 import { Mark } from "../kit/mark.tsx"
 import type { TextKey } from "./texts/index.ts"
 
@@ -8,7 +8,7 @@ export type Assets = { readonly css: string; readonly pageJs: string; readonly i
 
 /** What every page needs. `language` is the one `t` speaks. */
 export type PageProps = {
-  readonly t: Translate<TextKey>
+  readonly t: TranslatePages<TextKey>
   readonly language: string
   readonly assets: Assets
   /** Left out: as the kit does. */

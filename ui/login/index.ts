@@ -11,7 +11,12 @@ export {
   type DevicePageProps,
 } from "./device-page.tsx"
 export { DirectoryPage, type DirectoryPageProps } from "./directory-page.tsx"
-export { DonePage, type DonePageProps } from "./done-page.tsx"
+export {
+  DonePage,
+  type DonePageProps,
+  StepDonePage,
+  type StepDonePageProps,
+} from "./done-page.tsx"
 export { ErrorPage, type ErrorPageProps, type Problem } from "./error-page.tsx"
 export { ExternalPage, type ExternalPageProps } from "./external-page.tsx"
 export { FactorPage, type FactorPageProps, type FactorWay } from "./factor/factor-page.tsx"

@@ -94,7 +94,8 @@ export type LinkPageProps = PageProps & {
  * right. Posts `userId`, `organization`, `request` and `code`.
  */
 export function LinkPage(props: LinkPageProps) {
-  const { t, kind, form, linked, problem, onwardHref } = props
+  const { kind, form, linked, problem, onwardHref } = props
+  const t = props.t.on(kind)
   const said = words[kind]
   const isWrong = problem === "wrong"
   const title = t(isWrong ? said.wrongTitle : said.title)
@@ -104,7 +105,7 @@ export function LinkPage(props: LinkPageProps) {
       {isWrong && <p>{t(said.todo)}</p>}
       <FlowForm target={form}>
         <LinkedFields linked={linked} />
-        <CodeField t={t} label={t(said.code)} code={linked.code} error={errorIn(props)} />
+        <CodeField t={t} label={t(said.code)} code={linked.code} error={errorIn({ ...props, t })} />
         <Button kind="primary" type="submit" wide>
           {t(said.submit)}
         </Button>
@@ -167,6 +168,8 @@ function CodeField({ t, label, code, error }: CodeFieldProps) {
 }
 
 export type LinkPasswordPageProps = PageProps & {
+  /** What the page says apart from others; `register_org` to who begins an organization. */
+  readonly page: LinkKind | "register_org"
   readonly title: string
   readonly lead: string
   readonly submit: string
@@ -191,7 +194,8 @@ export type FirstPasskey = {
  * well; of a passkey `credential` and `challenge`.
  */
 export function LinkPasswordPage(props: LinkPasswordPageProps) {
-  const { t, title, lead, submit, form, linked, account, rules, errors, passkey } = props
+  const { page, title, lead, submit, form, linked, account, rules, errors, passkey } = props
+  const t = props.t.on(page)
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={lead} />

@@ -20,7 +20,8 @@ export type LinkingPageProps = PageProps & {
 
 /** Asks somebody who has shown both whether the account elsewhere is to sign them in here. */
 export function LinkingPage(props: LinkingPageProps) {
-  const { t, form, intentId, provider, identity, account, accountHref } = props
+  const { form, intentId, provider, identity, account, accountHref } = props
+  const t = props.t.on("linking")
   const name = identity.email || identity.userName || identity.displayName
   return (
     <Frame {...props} title={t("linking.title")}>

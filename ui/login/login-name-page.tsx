@@ -42,7 +42,8 @@ export type OfferedPasskey = {
 
 /** First step: who are you? Posts `loginName`. */
 export function LoginNamePage(props: LoginNamePageProps) {
-  const { t, language, form, application, loginName, error } = props
+  const { language, form, application, loginName, error } = props
+  const t = props.t.on("login_name")
   const { passkey, providers = [], createHref, notice } = props
   const lead = application
     ? t("login_name.lead_application", { application: application.name })
@@ -88,14 +89,15 @@ type PasskeyProps = Pick<PageProps, "t"> & { readonly passkey: OfferedPasskey }
 function Passkey({ t, passkey }: PasskeyProps) {
   const { form, challenge, options, error, unknownKey } = passkey
   const asked = { target: form, options, error, hidden: { challenge } }
+  const said = t.on("passkey")
   return (
     <div
       className="script-only"
       data-unknown-key={unknownKey ? JSON.stringify(unknownKey) : undefined}
     >
-      <KeyForm t={t} mode="get" isOffered={error === undefined} {...asked}>
+      <KeyForm t={said} mode="get" isOffered={error === undefined} {...asked}>
         <Button type="submit" wide>
-          {t("passkey.sign_in")}
+          {said("passkey.sign_in")}
         </Button>
       </KeyForm>
     </div>

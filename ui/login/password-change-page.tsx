@@ -18,7 +18,8 @@ export type PasswordChangePageProps = PageProps & {
 
 /** A password that has done its service: posts `proof`, `password` and `repeat`. */
 export function PasswordChangePage(props: PasswordChangePageProps) {
-  const { t, form, proof, account, changeHref, isEarly, rules, errors } = props
+  const { form, proof, account, changeHref, isEarly, rules, errors } = props
+  const t = props.t.on("password_change")
   const lead = isEarly ? undefined : t("password_change.lead")
   return (
     <Frame {...props} title={t("password_change.title")}>

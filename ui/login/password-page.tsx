@@ -32,7 +32,8 @@ export type PasswordPageProps = PageProps & {
 
 /** Second step: prove it. Posts `loginName` (unchanged) and `password`. */
 export function PasswordPage(props: PasswordPageProps) {
-  const { t, language, form, account, changeHref, application, error } = props
+  const { language, form, account, changeHref, application, error } = props
+  const t = props.t.on("password")
   const { forgotHref, isAsking = false, linkForm, providers = [] } = props
   const lead = application && t("login_name.lead_application", { application: application.name })
   return (

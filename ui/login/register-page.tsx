@@ -29,6 +29,8 @@ export type RegisterPageProps = PageProps & {
   readonly registering: Registering
   /** Whether they begin an organisation of their own. */
   readonly isFounder: boolean
+  /** Whether an application has named the organization that they join. */
+  readonly isOfOrg?: boolean
   readonly problem?: RegisterProblem | undefined
   /** What has to be accepted. */
   readonly terms: readonly { readonly name: TextKey; readonly href: string }[]
@@ -39,19 +41,32 @@ export type RegisterPageProps = PageProps & {
   readonly otherHref?: string | undefined
 }
 
+/** What the page says: of who joins, of who joins an organization that is named, or begins one. */
+const registerTexts = ({ t, isFounder, isOfOrg = false }: RegisterPageProps) => {
+  if (isFounder) return t.on("register_org")
+  return isOfOrg ? t.on("member").on("register") : t.on("register")
+}
+
 /** Makes an account. Posts `email`, `givenName`, `familyName`, `organization` and `accept`. */
 export function RegisterPage(props: RegisterPageProps) {
-  const { t, form, isFounder, signInHref, otherHref } = props
+  const { form, isFounder, signInHref, otherHref } = props
+  const t = registerTexts(props)
   const title = t("register.title")
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("register.lead")} />
       <FlowForm target={form}>
-        {isFounder && <Asked {...props} name="organization" autoComplete="organization" />}
-        <Asked {...props} name="email" type="email" autoComplete="email" autoCapitalize="none" />
-        <Asked {...props} name="givenName" autoComplete="given-name" />
-        <Asked {...props} name="familyName" autoComplete="family-name" />
-        <Terms {...props} />
+        {isFounder && <Asked {...props} t={t} name="organization" autoComplete="organization" />}
+        <Asked
+          {...{ ...props, t }}
+          name="email"
+          type="email"
+          autoComplete="email"
+          autoCapitalize="none"
+        />
+        <Asked {...props} t={t} name="givenName" autoComplete="given-name" />
+        <Asked {...props} t={t} name="familyName" autoComplete="family-name" />
+        <Terms {...props} t={t} />
         <Button kind="primary" type="submit" wide>
           {t("login_name.submit")}
         </Button>

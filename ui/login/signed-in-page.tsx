@@ -14,7 +14,8 @@ export type SignedInPageProps = PageProps & {
 
 /** Signed in without an application to go to: says so, and where one can go. */
 export function SignedInPage(props: SignedInPageProps) {
-  const { t, account, logoutHref, accountHref, consoleHref, continueHref } = props
+  const { account, logoutHref, accountHref, consoleHref, continueHref } = props
+  const t = props.t.on("signed_in")
   return (
     <Frame {...props} title={t("signed_in.title")}>
       <Heading title={t("signed_in.title")} lead={t("signed_in.lead")} />

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import { type Lru, lru } from "../../kernel/lru.ts"
 import { type Cx, cached } from "../../store/index.ts"
 import { type Place, saidAt } from "./commands.ts"
-import { onPages } from "./login-field.ts"
+import { onPages } from "./field/login.ts"
 import type { Texts } from "./model.ts"
 
 /** The names of what is said of the login pages: by the fields of v1, and by their own keys. */

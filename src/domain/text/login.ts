@@ -1,6 +1,6 @@
 import { complaintOf, isTextKey, texts } from "../../../ui/login/texts/index.ts"
 import { refusedError } from "./bound.ts"
-import { loginFields } from "./login-field.ts"
+import { loginFields } from "./field/login.ts"
 import { loginNames } from "./login-words.ts"
 import type { Texts } from "./model.ts"
 import { checkPlaceholders } from "./placeholder.ts"
@@ -11,6 +11,8 @@ const standardOf = (language: string): Texts => ({ ...texts.en, ...textsIn(langu
 const textsIn = (language: string): Texts | undefined =>
   Object.entries(texts).find(([each]) => each === language)?.[1]
 
+const keyOf = (text: string): string => text.slice(text.lastIndexOf("/") + 1)
+
 /** The longest text of v1, and of a page, whose plural forms take more. */
 const [fieldMax, keyMax] = [500, 1000]
 
@@ -20,7 +22,7 @@ export const fieldTemplate: Template = {
   standard: (language) => {
     const spoken = standardOf(language)
     return Object.fromEntries(
-      Object.entries(loginFields).map(([field, [key]]) => [field, spoken[key] ?? ""]),
+      Object.entries(loginFields).map(([field, [key]]) => [field, spoken[keyOf(key)] ?? ""]),
     )
   },
   check: (field, text) => {

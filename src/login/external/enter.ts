@@ -13,6 +13,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import { type LoginContext, trouble } from "../context.ts"
+import { doneHref } from "../entered/done.ts"
 import { askedAt, newcomersHome, sceneOf } from "../entered/script.ts"
 import { addPerson, follow, link, type Newcomer, personOf, type Said } from "./person.ts"
 
@@ -20,7 +21,7 @@ import { addPerson, follow, link, type Newcomer, personOf, type Said } from "./p
 export async function enter(
   loginContext: LoginContext,
   newcomer: Newcomer,
-  { userId, isNew = false, hindered, before }: Entering,
+  { userId, isNew = false, isLinking = false, hindered, before }: Entering,
 ): Promise<Response> {
   const entered = await completeSignIn<Hindered>(loginContext, {
     userId,
@@ -34,6 +35,7 @@ export async function enter(
       return undefined
     },
     proof: () => ({ kind: "intent", ...vouchedBy(newcomer) }),
+    stopAt: () => (isLinking ? doneHref(loginContext, "linking", userId) : undefined),
     method: undefined,
   })
   if (entered instanceof Response) return entered
@@ -62,6 +64,8 @@ type Entering = {
   readonly userId: string
   /** Whether `before` makes the account. */
   readonly isNew?: boolean
+  /** Whether `before` links them. */
+  readonly isLinking?: boolean
   /** What has kept them out before scripts were asked: of them none was. */
   readonly hindered?: Hindered["standing"] | undefined
   readonly before: (tx: Transaction) => void
@@ -69,17 +73,24 @@ type Entering = {
 
 type Hindered = { readonly standing: "locked" | "inactive" }
 
+type EnteringKnown = {
+  readonly userId: string
+  readonly isLinking: boolean
+  readonly before: (tx: Transaction, asked: Newcomer) => void
+}
+
 /** Somebody who is there; of whoever is kept out anyway no script is asked. */
 async function enterKnown(
   loginContext: LoginContext,
   newcomer: Newcomer,
-  { userId, before }: { userId: string; before: (tx: Transaction, asked: Newcomer) => void },
+  { userId, isLinking, before }: EnteringKnown,
 ): Promise<Response> {
   const { cx } = loginContext
   const hindered = standingNow(cx, userId)
   const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
   const asked = hindered ? newcomer : await newcomerAt(loginContext, newcomer, { orgId, userId })
-  return enter(loginContext, asked, { userId, hindered, before: (tx) => before(tx, asked) })
+  const entering = { userId, isLinking, hindered, before: (tx: Transaction) => before(tx, asked) }
+  return enter(loginContext, asked, entering)
 }
 
 /** The newcomer as the scripts of their organisation want them; see `askedAt`. */
@@ -97,6 +108,7 @@ export async function newcomerAt(
 export const enterLinked = (loginContext: LoginContext, newcomer: Newcomer, userId: string) =>
   enterKnown(loginContext, newcomer, {
     userId,
+    isLinking: false,
     before: (tx, asked) => {
       const { externalId } = newcomer.identity
       if (linkedUserIn(tx, { idpId: newcomer.found.idp.id, externalId }) !== userId) {
@@ -110,6 +122,7 @@ export const enterLinked = (loginContext: LoginContext, newcomer: Newcomer, user
 export const enterLinking = (loginContext: LoginContext, newcomer: Newcomer, userId: string) =>
   enterKnown(loginContext, newcomer, {
     userId,
+    isLinking: true,
     before: (tx, asked) => link(tx, userId, asked),
   })
 

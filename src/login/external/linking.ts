@@ -10,6 +10,7 @@ import {
 } from "../../domain/idp/index.ts"
 import { linkedUser, user } from "../../domain/user/index.ts"
 import { accountOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
+import { doneHref } from "../entered/done.ts"
 import { type Fields, goTo } from "../form.ts"
 import { loginPaths } from "../path.ts"
 import { failed } from "./callback.ts"
@@ -122,7 +123,7 @@ export async function takeLinking(loginContext: LoginContext, fields: Fields): P
     if (isTaken(cause)) return takenPage(loginContext)
     throw cause
   }
-  return goTo(accountPage)
+  return goTo(doneHref(loginContext, "linking", userId) ?? accountPage)
 }
 
 const takenPage = (loginContext: LoginContext): Promise<Response> | Response =>

@@ -10,6 +10,7 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import type { LoginContext } from "../context.ts"
+import { type DoneKind, doneHref } from "../entered/done.ts"
 
 /** How a proof ended; `over`: the session that it was for. */
 export type Attempted =
@@ -26,6 +27,8 @@ export async function attempt(
     readonly admit: () => Promise<AdmitFactor>
     /** What keeps out whose proof is right; without a word that their session is over. */
     readonly refuses?: (tx: Transaction) => boolean
+    /** What it has set up, where it has. */
+    readonly done?: DoneKind
   },
 ): Promise<Attempted> {
   const { cx, browserContext } = loginContext
@@ -44,6 +47,7 @@ export async function attempt(
         return checked.isRight ? undefined : { kind: "wrong" }
       },
       proof: () => proofOf(kind, checked),
+      stopAt: () => asked.done && doneHref(loginContext, asked.done, userId),
       method: kind === "webauthn" ? (own ? "U2F" : "passwordless") : "OTP",
     })
     if (!(entered instanceof Response)) return entered

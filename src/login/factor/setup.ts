@@ -127,7 +127,7 @@ async function setUpTotp(
   }
   if (pendingTotp(cx, userId) === undefined) return goTo(afterwards(loginContext))
   const admit = () => admitTotp(cx, userId, code)
-  const result = await attempt(loginContext, { userId, kind: "totp", admit })
+  const result = await attempt(loginContext, { userId, kind: "totp", admit, done: "factor_setup" })
   if (result.kind === "in") return result.answer
   return chosen.next(loginContext, { way: "otp", problem: result })
 }
@@ -201,7 +201,7 @@ function keyPage(
         ...shared,
         ...page,
         t,
-        error: isWrong ? t("factor.error.key") : undefined,
+        error: isWrong ? t.on(`${kind}_setup`)("factor.error.key") : undefined,
       }),
     optionsOf(loginContext, isWrong ? 422 : 200, userId),
   )
@@ -226,6 +226,7 @@ export async function keyAttempt(
   try {
     return await attempt(loginContext, {
       ...{ userId, kind: "webauthn", ...(refuses && { refuses }) },
+      done: kind === "passkey" ? "passkey_setup" : "factor_setup",
       admit: async () => {
         const credential = jsonOf(given)
         const finish = await finishedKey(loginContext.cx, userId, {

@@ -132,9 +132,10 @@ async function factorPage(
   const challenge = key?.challenge ?? shown.challenge
   return show(
     cx,
-    (ui, { t, ...shared }) =>
-      ui.FactorPage({
-        ...{ ...shared, t, form, factor, way: wayOf(factor), account, changeHref, application },
+    (ui, shared) => {
+      const t = shared.t.on(factor)
+      return ui.FactorPage({
+        ...{ ...shared, form, factor, way: wayOf(factor), account, changeHref, application },
         ...{ others, challenge, options: key?.options },
         error:
           seconds > 0
@@ -142,7 +143,8 @@ async function factorPage(
             : shown.kind === "wrong"
               ? t(key ? "factor.error.key" : "factor.error.wrong")
               : undefined,
-      }),
+      })
+    },
     { ...optionsOf(loginContext, status, userId), retryAfterSeconds: seconds },
   )
 }

@@ -2,6 +2,7 @@ import type { Linked } from "../../../ui/login/index.ts"
 import { acceptInvite, invitationOf, invitedPassword } from "../../domain/user/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import { hrefOf, type LoginContext } from "../context.ts"
+import { doneHref } from "../entered/done.ts"
 import { type Fields, goTo } from "../form.ts"
 import { notesFor } from "../note.ts"
 import { type NewPasswordProblem, newPasswordIn } from "../password/change.ts"
@@ -46,6 +47,7 @@ export async function takeInvitePassword(
   return completeSignIn<never>(loginContext, {
     userId,
     first: (tx) => void acceptInvite(tx, userId, { code, password }),
+    stopAt: () => doneHref(loginContext, kind, userId),
     method: "password",
   })
 }
@@ -58,7 +60,7 @@ function passwordPage(
   const invitation = invitationOf(loginContext.cx, linked.userId)
   const { orgId, organization, applicationName: application } = invitation
   const asked = {
-    ...{ linked, orgId, action: loginPaths.invitePassword },
+    ...({ page: kind, linked, orgId, action: loginPaths.invitePassword } as const),
     words: (t: Parameters<Parameters<typeof linkPasswordPage>[1]["words"]>[0]) => ({
       title: t("invite.password.title"),
       lead: application

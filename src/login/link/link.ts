@@ -141,6 +141,7 @@ function onwardFrom(loginContext: LoginContext, kind: LinkKind): string | undefi
 
 /** What the page says on which somebody chooses a password whose code was right. */
 type Choosing = {
+  readonly page: LinkKind | "register_org"
   readonly linked: Linked
   readonly action: string
   readonly orgId: string
@@ -165,7 +166,7 @@ type Translate = Parameters<Parameters<LoginContext["show"]>[1]>[1]["t"]
 
 export function linkPasswordPage(
   loginContext: LoginContext,
-  { linked, action, orgId, words, ...given }: Choosing,
+  { page, linked, action, orgId, words, ...given }: Choosing,
   problem?: ChoiceProblem,
 ): Promise<Response> {
   const { cx } = loginContext
@@ -175,11 +176,12 @@ export function linkPasswordPage(
   return loginContext.show(
     cx,
     (ui, shared) => {
-      const said = problem && shared.t(problem.key, { rules: ui.rulesIn(shared.t, rules) })
+      const t = shared.t.on(page)
+      const said = problem && t(problem.key, { rules: ui.rulesIn(t, rules) })
       const { passkey: error, ...errors } = problem ? { [problem.at]: said } : {}
       const passkey = given.passkey && { ...given.passkey, error }
-      const told = { form, linked, account, rules, errors, passkey }
-      return ui.LinkPasswordPage({ ...shared, ...words(shared.t), ...told })
+      const told = { page, form, linked, account, rules, errors, passkey }
+      return ui.LinkPasswordPage({ ...shared, ...words(t), ...told })
     },
     { ...optionsOf(loginContext, problem ? 422 : 200), orgId },
   )

@@ -74,7 +74,7 @@ function passwordPage(
   problem?: NewPasswordProblem,
 ): Promise<Response> {
   const asked = {
-    ...{ linked, action: loginPaths.passwordNew },
+    ...({ page: kind, linked, action: loginPaths.passwordNew } as const),
     orgId: homeOf(loginContext.cx, linked.userId),
     words: (t: Parameters<Parameters<typeof linkPasswordPage>[1]["words"]>[0]) => ({
       title: t("password_change.title"),

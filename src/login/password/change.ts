@@ -9,6 +9,7 @@ import type { Cx } from "../../store/index.ts"
 import { type BrowserContext, isHomeActive } from "../browser-context.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
+import { doneHref } from "../entered/done.ts"
 import { type Fields, goTo } from "../form.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
@@ -106,6 +107,7 @@ export async function takePasswordChange(
   return completeSignIn<never>(loginContext, {
     userId,
     first: (tx) => void replacePassword.within(tx, userId, { version, password }),
+    stopAt: () => doneHref(loginContext, "password_change", userId),
     method: "password",
   })
 }

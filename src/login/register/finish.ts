@@ -54,8 +54,9 @@ export async function askRegisterPassword(loginContext: LoginContext): Promise<R
   const { linked, problem } = choices.of(loginContext) ?? {}
   const registrant = linked && registrantBy(cx, linked.userId)
   if (!linked || !registrant) return trouble(loginContext, { problem: "expired" })
-  const { orgId, givenName, familyName, email } = registrant
+  const { orgId, givenName, familyName, email, organization } = registrant
   const asked = {
+    ...({ page: organization === "" ? kind : "register_org" } as const),
     ...{ linked, orgId, action: loginPaths.registerPassword },
     account: { displayName: `${givenName} ${familyName}`, loginName: email },
     rules: policyOf(cx, orgId, passwordComplexity),

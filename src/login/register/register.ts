@@ -151,6 +151,7 @@ function registerPage(
   const other = way === "join" ? "found" : "join"
   const page = {
     ...{ registering, problem, isFounder: way === "found" },
+    isOfOrg: loginContext.waiting?.asked.home !== undefined,
     form: targetOf(loginContext, pages[way].path),
     ...termsOf(loginContext, { way, email: registering.email }),
     signInHref: hrefOf(loginContext, loginPaths.loginName),

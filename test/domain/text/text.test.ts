@@ -118,6 +118,17 @@ test("what is said replaces no more than it names", async () => {
   expect(after.details).toMatchObject({ sequence: 1n, resourceOwner: "org1" })
 })
 
+test("the answer names the login texts that no page shows; they are stored", async () => {
+  const usernameChangeText = { title: "Rename", description: "" }
+  const request = { language, usernameChangeText, loginText: { title: "Hello" } }
+  for (const of of [admin, management]) {
+    const answer = await estate.as("owner", "setCustomLoginText", request, { of })
+    expect(answer.notShown).toEqual(["usernameChangeText.title"])
+    const { customText } = await estate.as("owner", "getCustomLoginTexts", { language }, { of })
+    expect(customText.usernameChangeText.title).toBe("Rename")
+  }
+})
+
 test.each([
   ["subject", "Hello\r\nBcc: eve@example.com", "one line"],
   ["buttonText", "Go\u2028on", "one line"],

@@ -33,12 +33,13 @@ export type FactorPageProps = PageProps & {
 
 /** The second step. Posts `factor`, `challenge`, and `code`, `credential` or `send`. */
 export function FactorPage(props: FactorPageProps) {
-  const { t, language, account, changeHref, application, way, others } = props
+  const { language, account, changeHref, application, way, others } = props
+  const t = props.t.on(props.factor)
   return (
     <Frame {...props} title={t("factor.title")}>
       <Heading title={t("factor.title")} lead={t(`factor.lead.${way}`)} />
       <AccountChip t={t} account={account} changeHref={changeHref} />
-      {way === "key" ? <Key {...props} /> : <Code {...props} />}
+      {way === "key" ? <Key {...props} t={t} /> : <Code {...props} t={t} />}
       {others.length > 0 && (
         <div className="stack stack-tight">
           <p className="quiet">{t("factor.other")}</p>

@@ -25,7 +25,9 @@ export type FactorSetupPageProps = Shared & {
 
 /** The choice of what to set up. Posts `factor`, "skip" where it is put off. */
 export function FactorSetupPage(props: FactorSetupPageProps) {
-  const { t, form, account, changeHref, ways, isForced, lacksKeys, error } = props
+  const { form, account, changeHref, ways, isForced, lacksKeys, error } = props
+  const isPasskeyOnly = ways.length === 1 && ways[0] === "passkey"
+  const t = props.t.on(isPasskeyOnly ? "passkey_only" : "factor_setup")
   const lead = isForced ? t("factor_setup.forced") : t("factor_setup.lead")
   return (
     <Frame {...props} title={t("factor_setup.title")}>
@@ -72,7 +74,8 @@ export type TotpSetupPageProps = Shared & {
 
 /** An authenticator app gets its secret, and shows that it has it. Posts `factor` and `code`. */
 export function TotpSetupPage(props: TotpSetupPageProps) {
-  const { t, form, account, changeHref, uri, secret, backHref, error } = props
+  const { form, account, changeHref, uri, secret, backHref, error } = props
+  const t = props.t.on("otp_setup")
   return (
     <Frame {...props} title={t("factor_setup.otp.title")}>
       <Heading title={t("factor_setup.otp.title")} lead={t("factor_setup.otp.lead")} />
@@ -115,7 +118,8 @@ export type KeySetupPageProps = Shared & {
 
 /** A key is made. Posts the hidden fields and `credential`. */
 export function KeySetupPage(props: KeySetupPageProps) {
-  const { t, form, account, changeHref, kind, options, hidden, backHref, error } = props
+  const { form, account, changeHref, kind, options, hidden, backHref, error } = props
+  const t = props.t.on(`${kind}_setup`)
   const title = t(`factor_setup.way.${kind}`)
   return (
     <Frame {...props} title={title}>

@@ -19,6 +19,9 @@ import zh from "./zh.json" with { type: "json" }
 /** Every text of the login pages has a key; English names them all. */
 export type TextKey = keyof typeof en
 
+/** A text on every page that has it, or on one page alone. */
+export type PageText = TextKey | `${string}/${TextKey}`
+
 export const texts = { en, de, fr, es, it, pt, nl, pl, ja, zh } satisfies Record<
   string,
   Record<TextKey, string>

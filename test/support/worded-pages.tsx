@@ -1,0 +1,128 @@
+// The sign-in pages that the login texts of v1 word apart, each as the server shows it.
+import { createElement, type ReactElement } from "react"
+import * as login from "../../ui/login/index.ts"
+import { unloaded } from "./login-sample.tsx"
+
+const form: login.Target = { action: "/ui/login/here", csrf: "csrf", authRequest: "request" }
+const account = { displayName: "Ada", loginName: "ada@example.org" }
+const known = { form, account, changeHref: "/ui/login" }
+const rules: login.PasswordRules = {
+  ...{ minLength: 10, hasUppercase: true, hasLowercase: true, hasNumber: true, hasSymbol: true },
+}
+const linked = { userId: "1", code: "", key: "", organization: "1", request: "1" }
+const application = { name: "Shop", learns: [], isOurs: false }
+const [signInHref, onwardHref, backHref] = ["/in", "/on", "/back"]
+
+/** Every page that has a text of its own, in the words of a translator. */
+export function wordedPages(spoken: Pick<login.PageProps, "t" | "language">): ReactElement[] {
+  const base = { ...spoken, assets: unloaded }
+  const groups = [waysIn, links, factors, providers, registering, endings]
+  return groups.flatMap((group) => group(base))
+}
+
+type Base = login.PageProps
+
+const waysIn = (base: Base): ReactElement[] => [
+  createElement(login.LoginNamePage, {
+    ...{ ...base, form, createHref: "/register" },
+    passkey: { form, challenge: "sealed", options: "{}" },
+    look: {
+      links: (["register.terms", "register.privacy", "foot.help", "foot.support"] as const).map(
+        (name) => ({ href: `/${name}`, name }),
+      ),
+    },
+  }),
+  createElement(login.PasswordPage, { ...base, ...known, application, forgotHref: "/forgot" }),
+  createElement(login.PasswordChangePage, { ...base, ...known, rules, proof: "sealed" }),
+  createElement(login.AccountPage, {
+    ...{ ...base, form, otherHref: "/other" },
+    accounts: [{ ...account, session: "1", signedIn: true }],
+  }),
+  createElement(login.BarredPage, {
+    ...{ ...base, ...known, application: "Shop", bar: "organisation" },
+  }),
+]
+
+const kinds = ["invite", "reset", "register", "verify_email", "verify_phone"] as const
+
+const links = (base: Base): ReactElement[] => [
+  ...kinds.flatMap((kind) =>
+    [undefined, "wrong" as const].map((problem) =>
+      createElement(login.LinkPage, { ...base, kind, form, linked, problem, onwardHref }),
+    ),
+  ),
+  ...(["invite", "reset", "register", "register_org"] as const).map((page) => {
+    const t = base.t.on(page)
+    const words = {
+      ...{ title: t("invite.password.title"), lead: t("reset.lead") },
+      submit: t(page === "reset" ? "reset.submit" : "register.submit"),
+    }
+    const props = { ...base, ...words, page, form, linked, account, rules }
+    return createElement(login.LinkPasswordPage, props)
+  }),
+  createElement(login.ForgotSentPage, { ...base, backHref }),
+  ...(["reset", "verify_email"] as const).map((kind) =>
+    createElement(login.DonePage, { ...base, kind, signInHref }),
+  ),
+]
+
+const factors = (base: Base): ReactElement[] => [
+  ...(["passkey", "u2f", "otp"] as const).map((factor) =>
+    createElement(login.FactorPage, {
+      ...{ ...base, ...known, factor, way: factor === "otp" ? factor : "key", options: "{}" },
+      others: (["key", "otp"] as const).map((way) => ({ way, href: `/${way}` })),
+    }),
+  ),
+  ...[true, false].flatMap((isForced) =>
+    [["passkey"] as const, ["passkey", "u2f", "otp"] as const].map((ways) =>
+      createElement(login.FactorSetupPage, {
+        ...{ ...base, ...known, isForced, ways, lacksKeys: false },
+      }),
+    ),
+  ),
+  createElement(login.TotpSetupPage, {
+    ...{ ...base, ...known, backHref, secret: "JBSWY3DPEHPK3PXP" },
+    uri: "otpauth://totp/Acme:ada?secret=JBSWY3DPEHPK3PXP",
+  }),
+  ...(["passkey", "u2f"] as const).map((kind) =>
+    createElement(login.KeySetupPage, { ...base, ...known, kind, options: "{}", hidden: {} }),
+  ),
+]
+
+const identity = {
+  ...{ userName: "ada", givenName: "Ada", familyName: "Lovelace", displayName: "Ada Lovelace" },
+  email: "ada@example.org",
+}
+
+const providers = (base: Base): ReactElement[] => [
+  ...[[], [{ ...account, session: "1" }]].map((accounts) =>
+    createElement(login.ExternalPage, {
+      ...{ ...base, form, intentId: "1", provider: "Acme", identity, accounts },
+      ...{ mayLink: true, mayCreate: true, isDomainRefused: false },
+    }),
+  ),
+  createElement(login.LinkingPage, {
+    ...{ ...base, form, account, identity, intentId: "1", provider: "Acme", accountHref: "/me" },
+  }),
+]
+
+const registering = (base: Base): ReactElement[] =>
+  [{ isFounder: false }, { isFounder: false, isOfOrg: true }, { isFounder: true }].map((way) =>
+    createElement(login.RegisterPage, {
+      ...{ ...base, ...way, form, signInHref, acceptValue: "sealed" },
+      registering: { email: "", givenName: "", familyName: "", organization: "" },
+      terms: [
+        { name: "register.terms", href: "/terms" },
+        { name: "register.privacy", href: "/privacy" },
+      ],
+    }),
+  )
+
+const steps = ["invite", "password_change", "factor_setup", "passkey_setup", "linking"] as const
+
+const endings = (base: Base): ReactElement[] => [
+  ...steps.map((kind) => createElement(login.StepDonePage, { ...base, kind, onwardHref })),
+  createElement(login.SignedInPage, { ...base, account, logoutHref: "/out", continueHref: "/on" }),
+  createElement(login.ContinuePage, { ...base, application: "Shop", why: "signed_in" }),
+  createElement(login.SignedOutPage, { ...base, signInHref }),
+]

@@ -2,7 +2,8 @@ import type { Account, PageProps, UnknownKey } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import { memberships } from "../domain/member/index.ts"
 import { login, policyFor } from "../domain/policy/index.ts"
-import { homeOf } from "../domain/user/index.ts"
+import { homeOf, isUnknownName } from "../domain/user/index.ts"
+import { Fault } from "../kernel/fault.ts"
 import {
   accountOf,
   afterwards,
@@ -31,7 +32,7 @@ import { type SignedIn, signInWith } from "./sign-in.ts"
 /** What the first page is shown with. */
 type LoginNameShown = {
   readonly loginName?: string
-  readonly missing?: boolean
+  readonly problem?: "missing" | "unknown"
   /** Whether a passkey was shown that opens nothing. */
   readonly hasWrongKey?: boolean
   /** That passkey, where it is nobody's. */
@@ -48,16 +49,31 @@ export const askLoginName = (loginContext: LoginContext): Promise<Response> =>
     ...loginNames.of(loginContext),
   })
 
-/** The login name was given; whether it is anybody's is not said here or later. */
-export function takeLoginName(loginContext: LoginContext, fields: Fields): Response {
+/** The login name was given; only where the policy lets it is said here that it is nobody's. */
+export function takeLoginName(
+  loginContext: LoginContext,
+  fields: Fields,
+): Promise<Response> | Response {
   const loginName = fields.get("loginName").trim()
   if (loginName === "" || loginName.length > loginNameMax) {
     return loginNames.next(loginContext, {
       loginName: loginName.slice(0, loginNameMax),
-      missing: true,
+      problem: "missing",
     })
   }
-  return passwords.next(loginContext, { loginName })
+  const { cx, waiting } = loginContext
+  if (!isUnknownName(cx, loginName, waiting?.asked.home)) {
+    return passwords.next(loginContext, { loginName })
+  }
+  // Names are guessed one by one, as passwords are.
+  try {
+    cx.allowance?.spend("guess")
+  } catch (cause) {
+    const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
+    if (retryAfterSeconds === undefined) throw cause
+    return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
+  }
+  return loginNames.next(loginContext, { loginName, problem: "unknown" })
 }
 
 const loginNameMax = 200
@@ -189,7 +205,7 @@ function shownAccount(loginContext: LoginContext, loginName: string): Account {
 
 function loginNamePage(
   loginContext: LoginContext,
-  { loginName = "", missing = false, hasWrongKey = false, unknownKey }: LoginNameShown,
+  { loginName = "", problem, hasWrongKey = false, unknownKey }: LoginNameShown,
 ): Promise<Response> {
   const offered = offeredPasskey(loginContext)
   const providers = providersOf(loginContext)
@@ -199,7 +215,7 @@ function loginNamePage(
   return loginContext.show(
     loginContext.cx,
     (ui, shared, keep) => {
-      const error = missing ? shared.t("login_name.error.missing") : undefined
+      const error = problem && shared.t(`login_name.error.${problem}`)
       const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
       const passkey = offered && { ...offered.passkey, error: wrong, unknownKey }
       const notice = noticeFor(loginContext, shared)
@@ -207,7 +223,7 @@ function loginNamePage(
       const own = [form.csrf, form.authRequest ?? "", ...(offered?.own ?? [])]
       return keep({ page: ui.LoginNamePage, props: { ...shared, ...asked }, own })
     },
-    optionsOf(loginContext, missing || hasWrongKey ? 422 : 200),
+    optionsOf(loginContext, problem || hasWrongKey ? 422 : 200),
   )
 }
 

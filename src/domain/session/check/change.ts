@@ -2,12 +2,11 @@ import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
-import { login, policyOf } from "../../policy/index.ts"
 import {
   type Admit,
   accountOf,
-  findByLoginName,
   hasLeft,
+  isUnknownName,
   keyHolder,
   provePassword,
   user,
@@ -204,8 +203,7 @@ function keyOwner(cx: Cx, proofs: readonly Proof[]): Who {
 
 /** Where the policy says so, a name that is nobody's is taken for one whose password is wrong. */
 function accountNamed(cx: Cx, loginName: string): string {
-  const isKnown = findByLoginName(cx, loginName) !== undefined
-  if (!isKnown && !policyOf(cx, "", login).ignoreUnknownUsernames) throw userMissingError()
+  if (isUnknownName(cx, loginName)) throw userMissingError()
   return accountOf(cx, loginName)
 }
 

@@ -1,8 +1,8 @@
 import type { Account, PageProps, UnknownKey } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import { memberships } from "../domain/member/index.ts"
-import { login, policyFor } from "../domain/policy/index.ts"
-import { homeOf, isUnknownName } from "../domain/user/index.ts"
+import { login, policyFor, policyOf } from "../domain/policy/index.ts"
+import { homeOf, isUnknownName, orgNamedIn } from "../domain/user/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import {
   accountOf,
@@ -24,6 +24,7 @@ import { type Fields, goTo } from "./form.ts"
 import { forgotHref, hasToAsk } from "./link/forgot.ts"
 import { mayAskLink } from "./link/magic-link.ts"
 import { notesFor } from "./note.ts"
+import { pagesOf } from "./page.ts"
 import { changes } from "./password/change.ts"
 import { loginPaths } from "./path.ts"
 import { registerHref } from "./register/register.ts"
@@ -78,7 +79,12 @@ export function takeLoginName(
 
 const loginNameMax = 200
 
-type PasswordShown = { readonly loginName: string; readonly problem?: PasswordProblem }
+type PasswordShown = {
+  readonly loginName: string
+  readonly problem?: PasswordProblem
+  /** Whether a password was asked for where it only sets up a passkey. */
+  readonly isSetup?: boolean
+}
 
 /** The password of a name that was typed, as a form has left it. */
 const passwords = notesFor<PasswordShown>(loginPaths.password)
@@ -87,7 +93,7 @@ const passwords = notesFor<PasswordShown>(loginPaths.password)
 export function askPassword(loginContext: LoginContext): Promise<Response> | Response {
   const note = passwords.of(loginContext)
   if (note) {
-    return passwordPage(loginContext, shownAccount(loginContext, note.loginName), note.problem)
+    return passwordPage(loginContext, shownAccount(loginContext, note.loginName), note)
   }
   const step = stepOf(loginContext)
   if (step.kind !== "password") return goTo(hrefOf(loginContext, loginPaths.loginName))
@@ -234,13 +240,13 @@ function noticeFor({ waiting }: LoginContext, { t }: Pick<PageProps, "t">): stri
 }
 
 type PasswordProblem =
-  | { readonly key: "password.error.missing" | "password.error.wrong" | "password.error.busy" }
+  | { readonly key: `password.error.${"missing" | "wrong" | "busy" | "passkey"}` }
   | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
 
 function passwordPage(
   loginContext: LoginContext,
   account: Account,
-  problem?: PasswordProblem,
+  { problem, isSetup = problem !== undefined }: Omit<PasswordShown, "loginName"> = {},
 ): Promise<Response> {
   const form = targetOf(loginContext, loginPaths.password)
   const changeHref = hrefOf(loginContext, loginPaths.loginName)
@@ -251,6 +257,12 @@ function passwordPage(
     : undefined
   const application = applicationOf(loginContext)
   const known = knownUser(loginContext, account)
+  const hasPasswords = passwordsOf(loginContext, account.loginName, known)
+  const offered = hasPasswords || isSetup ? undefined : offeredPasskey(loginContext)
+  const setupHref =
+    hasPasswords || isSetup
+      ? undefined
+      : passwords.href(loginContext, { loginName: account.loginName, isSetup: true })
   // A provider that has just answered would only answer the same once more.
   const isLocal = known !== undefined && isLocalOnly(loginContext)
   const providers = known === undefined || isLocal ? [] : linkedProvidersOf(loginContext, known)
@@ -260,18 +272,35 @@ function passwordPage(
     (ui, shared, keep) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
       const asked = { application, error, account, changeHref, form, linkForm, providers, isAsking }
-      const own = [form.csrf, form.authRequest ?? ""]
+      const own = [form.csrf, form.authRequest ?? "", ...(offered?.own ?? [])]
       const naming = (word: (text: string) => string) => ({
         account: wordedAccount(account, ui.initialsOf(account.displayName), word),
-        forgotHref: forgot && word(forgot),
+        forgotHref: setupHref ? undefined : forgot && word(forgot),
+        instead: setupHref ? { passkey: offered?.passkey, setupHref: word(setupHref) } : undefined,
       })
-      return keep({ page: ui.PasswordPage, props: { ...shared, ...asked }, own, naming })
+      const way = { isSetup: isSetup && !hasPasswords }
+      return keep({ page: ui.PasswordPage, props: { ...shared, ...asked, ...way }, own, naming })
     },
     {
       ...optionsOf(loginContext, statusOf(problem), known),
       retryAfterSeconds: seconds,
     },
   )
+}
+
+/**
+ * Whether passwords sign in, for who is known, and else for the organization that the name, or the
+ * page, belongs to: the user's own would tell who is here.
+ */
+function passwordsOf(
+  { cx, waiting }: LoginContext,
+  loginName: string,
+  userId: string | undefined,
+): boolean {
+  const policy = userId
+    ? policyFor(cx, { userId, orgId: homeOf(cx, userId) }, login)
+    : policyOf(cx, orgNamedIn(cx, loginName) ?? pagesOf(cx, waiting?.asked.home)?.id ?? "", login)
+  return policy.allowUsernamePassword
 }
 
 /** An account whose texts are put into a page that is kept for everybody. */
@@ -320,6 +349,7 @@ function refused(
   }
   if (result.kind === "wrong") return again({ key: "password.error.wrong" })
   if (result.kind === "busy") return again({ key: "password.error.busy" })
+  if (result.kind === "passkey required") return again({ key: "password.error.passkey" })
   if (result.kind === "change required") {
     return changes.next(loginContext, { proof: result.proof })
   }

@@ -9,7 +9,7 @@ import { expiryHref } from "./password/expiry.ts"
 
 export type SignedIn =
   | { readonly kind: "in"; readonly answer: Response }
-  | { readonly kind: "wrong" | "busy" }
+  | { readonly kind: "wrong" | "busy" | "passkey required" }
   | { readonly kind: "change required"; readonly userId: string; readonly proof: string }
   | { readonly kind: "too many"; readonly retryAfterSeconds: number }
   | { readonly kind: "locked" | "inactive" }

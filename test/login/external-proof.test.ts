@@ -18,6 +18,7 @@ import {
   type Visited,
 } from "../oauth/provider.ts"
 import { makeKey } from "../support/authenticator.ts"
+import { setUpByPassword } from "../support/set-up-by-password.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"
 
 const options: Options = {
@@ -81,27 +82,41 @@ const sessions = ({ page }: Visited) =>
 describe("where passwords alone let nobody in", () => {
   beforeEach(() => says({ allowUsernamePassword: false, multiFactors: [] }))
 
+  /** The page of when passwords still signed in. */
+  const askedBefore = async (browser: ReturnType<typeof newBrowser>) => {
+    await says({ allowUsernamePassword: true, multiFactors: [] })
+    const asked = await arrive(browser)
+    await says({ allowUsernamePassword: false, multiFactors: [] })
+    return asked
+  }
+
   test("a password links nobody who has a passkey", async () => {
     const cx = provider.cx()
     const { tokenId, options } = await beginKey(cx, ada, { kind: "passkey" })
     const { creation: credential } = makeKey(options, { origin: issuer })
     await finishKey(cx, ada, { kind: "passkey", tokenId, credential, name: "" })
     const browser = newBrowser()
-    const end = await browser.post(await arrive(browser), byPassword)
+    const end = await browser.post(await askedBefore(browser), byPassword)
     expect(end.response.status).toBe(422)
     expect(links()).toBe(0)
   })
 
   test("a password links nobody who has no passkey yet", async () => {
     const browser = newBrowser()
-    const end = await browser.post(await arrive(browser), byPassword)
+    const end = await browser.post(await askedBefore(browser), byPassword)
     expect(end.response.status).toBe(422)
     expect(links()).toBe(0)
   })
 
+  test("no password is asked for, and it is said how to link", async () => {
+    const { page } = await arrive(newBrowser())
+    expect(page).not.toContain('type="password"')
+    expect(page).toContain("Sign in to this account by itself first")
+  })
+
   test("a session that has come no further is none to link", async () => {
     const browser = newBrowser()
-    const stopped = await browser.signIn(authorizePath(client.id), "ada")
+    const stopped = await setUpByPassword(browser, authorizePath(client.id), "ada")
     expect(stopped.path).toContain("/ui/login/mfa/set")
     expect(sessions(await arrive(browser, choosing()))).toEqual([])
   })

@@ -41,7 +41,10 @@ const domainOf = (orgId: string) =>
 const ofOrg = (orgId: string) => ({ scope: `openid urn:core:iam:org:id:${orgId}` })
 
 /** What the page says to a name, and the session API to the same. */
-async function told(loginName: string, more: object = {}): Promise<"unknown" | "goes on"> {
+async function told(
+  loginName: string,
+  more: Record<string, string> = {},
+): Promise<"unknown" | "goes on"> {
   const browser = browserOf(provider)
   const end = await browser.post(await browser.go(authorizePath(client.id, more)), { loginName })
   if (end.page.includes("current-password")) return "goes on"

@@ -17,6 +17,8 @@ export type ExternalPageProps = PageProps & {
   }
   readonly mayLink: boolean
   readonly mayCreate: boolean
+  /** Whether passwords sign in, so that one shows whose an account is. */
+  readonly hasPasswords?: boolean
   /** Whether the allowed domains of the provider keep them from an account. */
   readonly isDomainRefused: boolean
   /** Who is signed in here and can be linked at once. */
@@ -40,7 +42,7 @@ export function ExternalPage(props: ExternalPageProps) {
   )
 }
 
-function LinkForm({ t: said, form, intentId, provider, accounts }: ExternalPageProps) {
+function LinkForm({ t: said, form, intentId, provider, accounts, ...page }: ExternalPageProps) {
   const t = said.on(accounts.length > 0 ? "account" : "login_name")
   return (
     <section className="stack">
@@ -66,30 +68,40 @@ function LinkForm({ t: said, form, intentId, provider, accounts }: ExternalPageP
           </ul>
         </FlowForm>
       )}
-      <FlowForm target={form}>
-        <input type="hidden" name="intent" value={intentId} />
-        <input type="hidden" name="choice" value="link" />
-        <TextField
-          label={t("login_name.label")}
-          name="loginName"
-          autoComplete="username"
-          autoCapitalize="none"
-          spellCheck={false}
-          maxLength={200}
-          required
-        />
-        <TextField
-          label={t("password.label")}
-          name="password"
-          type="password"
-          autoComplete="current-password"
-          required
-        />
-        <Button kind="primary" type="submit" wide>
-          {t("external.link_submit")}
-        </Button>
-      </FlowForm>
+      {page.hasPasswords !== false && <TypedAccount {...{ t, form, intentId }} />}
+      {page.hasPasswords === false && accounts.length === 0 && (
+        <p>{t("external.error.factor", { provider })}</p>
+      )}
     </section>
+  )
+}
+
+/** An account by its login name and its password. */
+function TypedAccount({ t, form, intentId }: Pick<ExternalPageProps, "t" | "form" | "intentId">) {
+  return (
+    <FlowForm target={form}>
+      <input type="hidden" name="intent" value={intentId} />
+      <input type="hidden" name="choice" value="link" />
+      <TextField
+        label={t("login_name.label")}
+        name="loginName"
+        autoComplete="username"
+        autoCapitalize="none"
+        spellCheck={false}
+        maxLength={200}
+        required
+      />
+      <TextField
+        label={t("password.label")}
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        required
+      />
+      <Button kind="primary" type="submit" wide>
+        {t("external.link_submit")}
+      </Button>
+    </FlowForm>
   )
 }
 

@@ -86,7 +86,8 @@ export function LoginNamePage(props: LoginNamePageProps) {
 
 type PasskeyProps = Pick<PageProps, "t"> & { readonly passkey: OfferedPasskey }
 
-function Passkey({ t, passkey }: PasskeyProps) {
+/** Signs in with any passkey. */
+export function Passkey({ t, passkey }: PasskeyProps) {
   const { form, challenge, options, error, unknownKey } = passkey
   const asked = { target: form, options, error, hidden: { challenge } }
   const said = t.on("passkey")

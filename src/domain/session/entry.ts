@@ -1,10 +1,10 @@
 import type { Cx, Transaction } from "../../store/index.ts"
 import { org } from "../org/index.ts"
-import { passwordAge, policyFor } from "../policy/index.ts"
-import { type Admit, type Password, passwordOf, user } from "../user/index.ts"
+import { login, passwordAge, policyFor } from "../policy/index.ts"
+import { type Admit, hasPasskey, type Password, passwordOf, user } from "../user/index.ts"
 
 /** What keeps somebody out who knows the password of an account. */
-export type Hindrance = "wrong" | "locked" | "inactive" | "change required"
+export type Hindrance = "wrong" | "locked" | "inactive" | "change required" | "passkey required"
 
 /**
  * Decides, as a part of a step, whether a right password lets in: at every entrance by the same
@@ -14,9 +14,19 @@ export function hindranceOf(tx: Transaction, userId: string, admit: Admit): Hind
   const admitted = admit(tx)
   if (admitted !== "ok") return admitted === "none" ? "wrong" : admitted
   if (!isHomeActive(tx, userId)) return "inactive"
+  if (needsPasskey(tx, userId)) return "passkey required"
   const password = passwordOf(tx.state(user, userId))
   const isDue = password !== null && (password.changeRequired || isTooOld(tx, userId, password))
   return isDue ? "change required" : undefined
+}
+
+/**
+ * Whether the policy lets nobody in by a password. Who has no passkey yet sets one up with it: there
+ * is no other proof of who they are.
+ */
+function needsPasskey(tx: Transaction, userId: string): boolean {
+  if (!hasPasskey(tx.state(user, userId))) return false
+  return !policyFor(tx, { userId, orgId: tx.owner(user, userId) }, login).allowUsernamePassword
 }
 
 /** Whether a password has been in use for longer than the policy wants. */

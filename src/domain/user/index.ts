@@ -10,7 +10,9 @@ import { failedTries } from "./credential/lockout.ts"
 import { factorCount } from "./factor/check-count.ts"
 import { user } from "./model.ts"
 import { userChain } from "./query.ts"
-export { isUnknownName } from "./unknown-name.ts"
+
+export { isUnknownName, orgNamedIn } from "./unknown-name.ts"
+
 import { userView } from "./view.ts"
 
 export { never } from "../../kernel/crypto/signing-key.ts"

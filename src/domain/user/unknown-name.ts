@@ -11,12 +11,16 @@ import { user } from "./model.ts"
  * known without looking for the user. `home` is the latter; there, users of others are unknown.
  */
 export function isUnknownName(cx: Cx, loginName: string, home?: string): boolean {
-  const named = orgOfProvenDomain(cx, domainInName(loginName))
+  const named = orgNamedIn(cx, loginName)
   if (hidesNames(cx, named ?? home)) return false
   const userId = findByLoginName(cx, loginName)
   if (userId === undefined) return true
   return named === undefined && home !== undefined && ownerOf(cx, userId) !== home
 }
+
+/** The organization whose domain a login name ends in, whether a user has the name or not. */
+export const orgNamedIn = (cx: Cx, loginName: string): string | undefined =>
+  orgOfProvenDomain(cx, domainInName(loginName))
 
 /** A name without any organization may be a user of each: one that hides its users hides it. */
 function hidesNames(cx: Cx, orgId: string | undefined): boolean {

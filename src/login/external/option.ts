@@ -1,4 +1,5 @@
 import { intentOfBrowser } from "../../domain/idp/index.ts"
+import { login, policyOf } from "../../domain/policy/index.ts"
 import { deviceOf, hindranceOf } from "../../domain/session/index.ts"
 import { accountOf as accountNamed, letsUserIn, provePassword } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -54,6 +55,7 @@ export function askOption(loginContext: LoginContext): Promise<Response> | Respo
   const present = mayLink ? provenHere(loginContext, newcomer.found) : []
   const page = {
     provider: found.idp.name,
+    hasPasswords: policyOf(cx, loginContext.waiting?.asked.home ?? "", login).allowUsernamePassword,
     identity,
     mayLink,
     mayCreate,
@@ -128,7 +130,7 @@ async function linkByPassword(
       return step.value
     })
     if (way === "right") cx.allowance?.refund("guess")
-    if (way === "change required") return again("factor")
+    if (way === "change required" || way === "passkey required") return again("factor")
     if (way !== "right") return again("wrong")
     const { factors, passkeyAlone, isForced } = needOf(cx, account)
     if (factors.length > 0 || passkeyAlone || isForced) return again("factor")

@@ -30,6 +30,12 @@ const refusals: Readonly<Record<Refusal, ConstructorParameters<typeof Fault>>> =
     "the password is right, but it has to be changed first: set a new one by the current one, " +
       "then check that",
   ],
+  "passkey required": [
+    "failed_precondition",
+    "session.passkey_required",
+    "the password is right, but the login policy allows no passwords and this user has a passkey: " +
+      "check webauthn",
+  ],
   "user missing": [
     "failed_precondition",
     "session.user_missing",

@@ -55,7 +55,7 @@ export function pagesWith(assets: Assets): ShowPage {
     const spoken = ui.translator(allowedOf(cx, wanted))
     const said = loginWords(cx, home?.id, spoken.language)
     const { language, t } = said ? translators(ui, spoken.language, said) : spoken
-    const look = lookOf(cx, home)
+    const look = lookOf(cx, home, language)
     const embedders = options.isFramed === false ? [] : embeddersOf(cx)
     const keep = keeper(`${language}/${said?.id}`)
     const page = render(ui, { t, language, assets, look }, keep)

@@ -168,6 +168,32 @@ test("who is signed in sees their picture", async () => {
   expect(isShown(path)).toBe(true)
 })
 
+test("a link names the language of the page that shows it", async () => {
+  const at = (page: string) => `https://example.com/{{.Lang}}/${page}`
+  const links = {
+    ...{ tosLink: at("terms"), privacyLink: at("privacy"), helpLink: at("help") },
+    ...{ docsLink: at("docs?l={{ .Lang }}"), customLink: at("imprint") },
+    supportEmail: "help-{{.Lang}}@example.com",
+  }
+  await changePolicy(provider.cx(), undefined, { policy: privacy, say: () => links })
+  for (const language of ["en", "de"]) {
+    const { page } = await browserOf(provider).go(
+      authorizePath(client.id, { ui_locales: language }),
+    )
+    for (const name of ["terms", "privacy", "help", `docs?l=${language}`, "imprint"]) {
+      expect(page).toContain(`href="https://example.com/${language}/${name}"`)
+    }
+    expect(page).toContain(`href="mailto:${encodeURIComponent(`help-${language}@example.com`)}"`)
+    expect(page).not.toContain("{{")
+  }
+})
+
+test("a link with another placeholder is refused", async () => {
+  const say = () => ({ helpLink: "https://example.com/{{.Language}}" })
+  const tried = changePolicy(provider.cx(), undefined, { policy: privacy, say })
+  await expect(tried).rejects.toMatchObject({ id: "policy.value_invalid" })
+})
+
 test("pages lead to what is said of help and privacy, in a window of their own", async () => {
   const links = {
     tosLink: "https://example.com/terms",

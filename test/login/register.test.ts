@@ -134,6 +134,9 @@ describe("whoever has no account", () => {
       ...{ ...given, accept: `https://example.com/tos ${privacyLink}` },
     })
     expect(sent.path).toContain(`${register}/verify`)
+    await says({ tosLink: "https://example.com/{{.Lang}}/tos", privacyLink }, privacy)
+    expect((await browser.go(create())).page).toContain('<a href="https://example.com/en/tos"')
+    await says({ tosLink: "", privacyLink: "" }, privacy)
   })
 
   test.each([

@@ -1,4 +1,5 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
+import { isLinkTemplate } from "../../kernel/text/language.ts"
 
 const invalid = "policy.value_invalid"
 
@@ -32,6 +33,13 @@ export function webAddress(field: string, value: string): void {
     field,
     "must be an address that starts with https:// or http://, or empty",
   )
+}
+
+/** The same for a link that may name the language of its reader. */
+export function linkTemplate(field: string, value: string): void {
+  webAddress(field, value)
+  if (isLinkTemplate(value)) return
+  throw refusedFieldError(field, "must have no placeholder other than {{.Lang}}")
 }
 
 /** Refuses what no mail could be sent to; empty is nothing. */

@@ -1,4 +1,4 @@
-import { color, mailAddress, shortText, webAddress } from "./bound.ts"
+import { color, linkTemplate, mailAddress, shortText } from "./bound.ts"
 import { type Policy, policy } from "./kind.ts"
 
 export type Privacy = {
@@ -24,11 +24,11 @@ export const privacy = policy<Privacy>({
     customLinkText: "",
   },
   check: ({ supportEmail, customLinkText, ...links }) => {
-    webAddress("tos_link", links.tosLink)
-    webAddress("privacy_link", links.privacyLink)
-    webAddress("help_link", links.helpLink)
-    webAddress("docs_link", links.docsLink)
-    webAddress("custom_link", links.customLink)
+    linkTemplate("tos_link", links.tosLink)
+    linkTemplate("privacy_link", links.privacyLink)
+    linkTemplate("help_link", links.helpLink)
+    linkTemplate("docs_link", links.docsLink)
+    linkTemplate("custom_link", links.customLink)
     mailAddress("support_email", supportEmail)
     shortText("custom_link_text", customLinkText, { max: 100 })
   },

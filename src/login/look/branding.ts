@@ -12,6 +12,7 @@ import {
 } from "../../domain/policy/index.ts"
 import { lazily } from "../../kernel/lazy.ts"
 import { keptWith } from "../../kernel/lru.ts"
+import { linkIn } from "../../kernel/text/language.ts"
 import type { Cx } from "../../store/index.ts"
 import { loginPaths } from "../path.ts"
 
@@ -40,14 +41,14 @@ export type Home = { readonly id: string; readonly name: string }
  * How the pages of an organisation, or of the instance, look: a sheet under an address that changes
  * with what is said, where anybody has said anything, and their logo and icon.
  */
-export function lookOf(cx: Cx, home: Home | undefined): Look {
+export function lookOf(cx: Cx, home: Home | undefined, language: string): Look {
   const { values, stand } = findPolicy(cx, home?.id, label)
   const at = (name: string) => lookPath(stand.owner, name)
   const logo = pictureOf(at, { light: values.logo, dark: values.logoDark })
   return {
     brand: home?.name,
     sheet: sheetAt(home?.id, sheetVersion(values)),
-    links: linksOf(policyOf(cx, home?.id ?? "", privacy)),
+    links: linksOf(policyOf(cx, home?.id ?? "", privacy))(language),
     icon: pictureOf(at, { light: values.icon, dark: values.iconDark }),
     logo: logo && {
       ...inMode(logo, values.themeMode),
@@ -56,19 +57,30 @@ export function lookOf(cx: Cx, home: Home | undefined): Look {
   }
 }
 
-/** Where an organisation, else the instance, leads people beside the way in. */
-const linksOf = keptWith((said: Privacy): readonly FootLink[] => {
-  const { supportEmail, customLink, customLinkText } = said
+/** Where an organisation, else the instance, leads people beside the way in, by the language. */
+const linksOf = keptWith((said: Privacy) => {
+  const kept = new Map<string, readonly FootLink[]>()
+  return (language: string): readonly FootLink[] => {
+    const links = kept.get(language) ?? linksIn(said, language)
+    kept.set(language, links)
+    return links
+  }
+})
+
+function linksIn(said: Privacy, language: string): readonly FootLink[] {
+  const at = (link: string) => linkIn(link, language)
+  const [supportEmail, customLink] = [at(said.supportEmail), at(said.customLink)]
+  const { customLinkText } = said
   const links: readonly FootLink[] = [
-    { name: "register.terms", href: said.tosLink },
-    { name: "register.privacy", href: said.privacyLink },
-    { name: "foot.help", href: said.helpLink },
+    { name: "register.terms", href: at(said.tosLink) },
+    { name: "register.privacy", href: at(said.privacyLink) },
+    { name: "foot.help", href: at(said.helpLink) },
     { name: "foot.support", href: supportEmail && `mailto:${encodeURIComponent(supportEmail)}` },
-    { name: "foot.docs", href: said.docsLink },
+    { name: "foot.docs", href: at(said.docsLink) },
     { name: { said: customLinkText || customLink }, href: customLink },
   ]
   return links.filter(({ href }) => href !== "")
-})
+}
 
 /** One picture, and another where it is dark, if there is one; undefined for none at all. */
 function pictureOf(at: (name: string) => string, { light, dark }: Picture): Picture | undefined {

@@ -2,6 +2,7 @@ import type { RegisterField, Registering, RegisterProblem } from "../../../ui/lo
 import { policyOf, privacy } from "../../domain/policy/index.ts"
 import { askRegistration, isLanguage, registrantOf } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { linkIn } from "../../kernel/text/language.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
 import { notesFor } from "../note.ts"
@@ -160,7 +161,13 @@ function registerPage(
   const status = problem === undefined ? 200 : "minutes" in problem ? 429 : 422
   return loginContext.show(
     loginContext.cx,
-    (ui, shared) => ui.RegisterPage({ ...shared, ...page }),
+    (ui, shared) => {
+      const inLanguage = ({ href, ...term }: (typeof page.terms)[number]) => ({
+        ...term,
+        href: linkIn(href, shared.language),
+      })
+      return ui.RegisterPage({ ...shared, ...page, terms: page.terms.map(inLanguage) })
+    },
     optionsOf(loginContext, status),
   )
 }

@@ -1,6 +1,7 @@
 // Second factors that a login page of somebody else must have checked, as ours must.
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { addMember } from "../../src/domain/member/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
@@ -84,6 +85,26 @@ test("where one is forced, who has none is let in once it is set up and checked"
   const both = await page.check(kept, { totp: { code: codeAt() } })
   expect((await finish(await page.finish(request, both))).claims.sub).toBe(id)
   await force(false)
+})
+
+test("where managers need one, who became one is let in once it is checked", async () => {
+  const say = (forceMfaManagers: boolean) =>
+    changePolicy(provider.cx(), undefined, { policy: login, say: () => ({ forceMfaManagers }) })
+  await say(true)
+  const kept = await page.signIn(name, password)
+  const first = await begun()
+  expect(await idOf(page.finish(first.request, kept))).toBe("done")
+  await provider
+    .cx()
+    .store.transact(provider.cx(), (tx) =>
+      addMember(tx, { userId: id, target: { level: "instance" }, roles: ["IAM_OWNER_VIEWER"] }),
+    )
+  const { request, finish } = await begun()
+  expect(await idOf(page.finish(request, kept))).toBe("auth_request.factor_unset")
+  await setUp()
+  const both = await page.check(kept, { totp: { code: codeAt() } })
+  expect((await finish(await page.finish(request, both))).claims.sub).toBe(id)
+  await say(false)
 })
 
 test("a device is let in by no less", async () => {

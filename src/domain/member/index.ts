@@ -21,7 +21,13 @@ export {
   outranksStoppers,
 } from "./rank.ts"
 export { permissionsOf } from "./roles.ts"
-export { type AdministratorRow, type Membership, memberships, memberView } from "./view.ts"
+export {
+  type AdministratorRow,
+  isManager,
+  type Membership,
+  memberships,
+  memberView,
+} from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {

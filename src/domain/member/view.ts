@@ -156,6 +156,9 @@ export const memberships = cachedBy(
   memberView,
 )
 
+/** Whether a user has a manager role, at whatever level. */
+export const isManager = (cx: Cx, userId: string): boolean => memberships(cx, userId).length > 0
+
 const holder = statement<{ id: string }>(
   `SELECT id FROM administrators WHERE instance = $instance AND instr(roles, $role) > 0 LIMIT 1`,
 )

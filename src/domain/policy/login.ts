@@ -18,6 +18,8 @@ export type Login = {
   readonly allowPasswordless: boolean
   readonly forceMfa: boolean
   readonly forceMfaLocalOnly: boolean
+  /** Whether who manages something needs a second factor, however they sign in. */
+  readonly forceMfaManagers: boolean
   readonly hidePasswordReset: boolean
   readonly ignoreUnknownUsernames: boolean
   readonly disableLoginWithEmail: boolean
@@ -49,6 +51,7 @@ export const login = policy<Login>({
     allowPasswordless: true,
     forceMfa: false,
     forceMfaLocalOnly: false,
+    forceMfaManagers: false,
     hidePasswordReset: false,
     // Else the pages would tell strangers who has an account.
     ignoreUnknownUsernames: true,
@@ -81,6 +84,7 @@ export const login = policy<Login>({
     ...instance,
     forceMfa: instance.forceMfa || organization.forceMfa,
     forceMfaLocalOnly: instance.forceMfaLocalOnly || organization.forceMfaLocalOnly,
+    forceMfaManagers: instance.forceMfaManagers || organization.forceMfaManagers,
     secondFactors: union(instance.secondFactors, organization.secondFactors),
     multiFactors: union(instance.multiFactors, organization.multiFactors),
   }),
@@ -99,12 +103,13 @@ function mustOpen(values: Login): void {
       "must stay on while passwordless_type is off: nobody could sign in",
     )
   }
-  const forced = values.forceMfa || values.forceMfaLocalOnly
+  const forced = values.forceMfa || values.forceMfaLocalOnly || values.forceMfaManagers
   if (forced && values.secondFactors.length + values.multiFactors.length === 0) {
     throw fieldError(
       "policy.no_factor",
       "second_factors",
-      "must have one, or multi_factors, while force_mfa or force_mfa_local_only asks for it",
+      "must have one, or multi_factors, while force_mfa, force_mfa_local_only or " +
+        "force_mfa_managers asks for it",
     )
   }
 }

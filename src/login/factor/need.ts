@@ -1,3 +1,4 @@
+import { isManager } from "../../domain/member/index.ts"
 import { login, policyFor, type SecondFactor } from "../../domain/policy/index.ts"
 import type { Session } from "../../domain/session/index.ts"
 import {
@@ -70,12 +71,16 @@ export function needOf(cx: Cx, userId: string): Need {
     otp_sms: codes.sms,
   }
   const lasts = policy.mfaInitSkipLifetime * 1000
+  const offered = kinds.filter((factor) => allows(factor) && can[factor] === true)
+  // Managers who can't set up any are let in: they are the ones who could change that.
+  const isForcedManager =
+    policy.forceMfaManagers && offered.length + factors.length > 0 && isManager(cx, userId)
   return {
     // What stands in for another factor is none by itself.
     factors: factors.some((factor) => factor !== "recovery_codes") ? factors : [],
-    offered: kinds.filter((factor) => allows(factor) && can[factor] === true),
-    isForced: policy.forceMfa || policy.forceMfaLocalOnly,
-    isLocalOnly: !policy.forceMfa,
+    offered,
+    isForced: policy.forceMfa || policy.forceMfaLocalOnly || isForcedManager,
+    isLocalOnly: !policy.forceMfa && !isForcedManager,
     isDue: lasts > 0 && cx.clock.now() >= factorSkipped(state) + lasts,
     secondLifetime: policy.secondFactorCheckLifetime,
     multiLifetime: policy.multiFactorCheckLifetime,

@@ -49,6 +49,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
       multiFactors: [1],
       idps: [{ idpId: "upstream" }],
       allowMagicLink: false,
+      forceMfaManagers: true,
     },
     passwordComplexityPolicy: { minLength: 12n, hasNumber: true, reuseCount: 3 },
     privacyPolicy: { tosLink: "https://corp.example/tos", supportEmail: "help@corp.example" },

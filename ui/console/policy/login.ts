@@ -40,6 +40,7 @@ export const login: Policy = {
     check(hinted("policy.login.allowMagicLink")),
     check(named("policy.login.disableLoginWithEmail")),
     check(named("policy.login.disableLoginWithPhone")),
+    check(hinted("policy.login.ignoreUnknownUsernames")),
     check(hinted("policy.login.hidePasswordReset")),
     lasting(hinted("policy.login.passwordCheckLifetime"), "policy.login.every_time"),
     {
@@ -62,6 +63,7 @@ export const login: Policy = {
     },
     check(hinted("policy.login.forceMfa")),
     check(hinted("policy.login.forceMfaLocalOnly")),
+    check(hinted("policy.login.forceMfaManagers")),
     {
       ...named("policy.login.secondFactors"),
       kind: "several",

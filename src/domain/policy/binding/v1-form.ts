@@ -179,6 +179,7 @@ type AskedLogin = Pick<Login, (typeof flags)[number] | "defaultRedirectUri"> & {
 } & {
   readonly passwordlessType: PasswordlessType
   readonly allowMagicLink?: boolean | undefined
+  readonly forceMfaManagers?: boolean | undefined
   readonly secondFactors?: readonly SecondFactorType[]
   readonly multiFactors?: readonly MultiFactorType[]
 }
@@ -188,8 +189,9 @@ export const readLogin = (asked: AskedLogin): Partial<Login> => ({
   ...pick(asked, flags),
   defaultRedirectUri: asked.defaultRedirectUri,
   allowPasswordless: asked.passwordlessType === PasswordlessType.ALLOWED,
-  // Clients that don't know it leave it as it is.
+  // Clients that don't know these leave them as they are.
   ...(asked.allowMagicLink !== undefined && { allowMagicLink: asked.allowMagicLink }),
+  ...(asked.forceMfaManagers !== undefined && { forceMfaManagers: asked.forceMfaManagers }),
   ...Object.fromEntries(
     lifetimes.map((name) => {
       const given = asked[name]

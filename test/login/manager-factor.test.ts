@@ -1,0 +1,168 @@
+// force_mfa_managers: who manages something needs a second factor, and nobody else.
+import { createPrivateKey } from "node:crypto"
+import { SignJWT } from "jose"
+import { TOTP } from "otpauth"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
+import { addMember, removeMember, type Target } from "../../src/domain/member/index.ts"
+import { createOrganization } from "../../src/domain/org/index.ts"
+import { addPolicy } from "../../src/domain/policy/commands.ts"
+import { type Login, login } from "../../src/domain/policy/index.ts"
+import { createGrant } from "../../src/domain/project-grant/index.ts"
+import {
+  answerOf,
+  askToken,
+  authorizePath,
+  browserOf,
+  issuer,
+  type NewClient,
+  openProvider,
+  type Provider,
+  password,
+} from "../oauth/provider.ts"
+import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
+
+let provider: Provider
+let client: NewClient
+let id: string
+beforeEach(async () => {
+  provider = await openProvider()
+  client = await provider.addClient()
+  id = await provider.addPerson("nina")
+})
+afterEach(() => provider.close())
+
+type KeyFile = { readonly userId: string; readonly keyId: string; readonly key: string }
+
+async function assertionOf({ userId, keyId, key }: KeyFile): Promise<string> {
+  const now = Math.floor(provider.clock.now() / 1000)
+  return new SignJWT({ iss: userId, sub: userId, aud: issuer, iat: now, exp: now + 300 })
+    .setProtectedHeader({ alg: "RS256", kid: keyId })
+    .sign(createPrivateKey(key))
+}
+
+const setPath = "/ui/login/mfa/set"
+const path = () => authorizePath(client.id)
+const turnOn = (more: Partial<Login> = {}) =>
+  addPolicy(provider.cx(), undefined, {
+    policy: login,
+    say: () => ({ forceMfaManagers: true, ...more }),
+  })
+const make = (target: Target, roles: readonly string[]) =>
+  provider.cx().store.transact(provider.cx(), (tx) => addMember(tx, { userId: id, target, roles }))
+
+const signIn = () => browserOf(provider).signIn(path(), "nina")
+
+const levels: readonly [string, () => Promise<Target>, string][] = [
+  ["the instance", async () => ({ level: "instance" }), "IAM_OWNER_VIEWER"],
+  ["an organization", async () => ({ level: "org", id: provider.setup.orgId }), "ORG_OWNER"],
+  ["a project", async () => ({ level: "project", id: provider.projectId }), "PROJECT_OWNER_VIEWER"],
+  ["a project grant", async () => ({ level: "grant", id: await grant() }), "PROJECT_GRANT_OWNER"],
+]
+
+async function grant(): Promise<string> {
+  const cx = provider.cx()
+  await createOrganization(cx, "other", { name: "Other" })
+  const id = cx.ids.next()
+  await createGrant(cx, id, {
+    projectId: provider.projectId,
+    grantedOrgId: "other",
+    roleKeys: [],
+  })
+  return id
+}
+
+describe("who manages something", () => {
+  test.each(levels)("at the level of %s sets up a factor with the next sign-in", async (...row) => {
+    const [, targetOf, role] = row
+    await turnOn()
+    expect(answerOf(await signIn())).toHaveProperty("code")
+    const target = await targetOf()
+    await make(target, [role])
+    const browser = browserOf(provider)
+    const setup = await browser.signIn(path(), "nina")
+    expect(setup.path).toContain(setPath)
+    expect(setup.page).not.toContain('value="skip"')
+    const app = await browser.post(setup, { factor: "otp" })
+    const secret = /<code>([^<]+)</.exec(app.page)?.[1]?.replaceAll(" ", "") ?? ""
+    const code = new TOTP({ secret }).generate({ timestamp: provider.clock.now() })
+    expect(answerOf(await browser.post(app, { code }))).toHaveProperty("code")
+    expect((await signIn()).path).toContain("/ui/login/mfa/verify")
+  })
+
+  test("is asked at a sign-in that was there before the role", async () => {
+    await turnOn()
+    const browser = browserOf(provider)
+    await browser.signIn(path(), "nina")
+    await make({ level: "instance" }, ["IAM_OWNER"])
+    const again = await browser.go(authorizePath(client.id, { prompt: "none" }))
+    expect(answerOf(again).error).toBe("login_required")
+  })
+
+  test("is free again without the role, and while the policy is off", async () => {
+    await make({ level: "instance" }, ["IAM_OWNER"])
+    expect(answerOf(await signIn())).toHaveProperty("code")
+    await turnOn()
+    expect((await signIn()).path).toContain(setPath)
+    await provider
+      .cx()
+      .store.transact(provider.cx(), (tx) =>
+        removeMember(tx, { userId: id, target: { level: "instance" } }),
+      )
+    expect(answerOf(await signIn())).toHaveProperty("code")
+  })
+
+  test("is let in where nothing could be set up, and can change that", async () => {
+    await make({ level: "instance" }, ["IAM_OWNER"])
+    await turnOn({ secondFactors: ["otp_sms"], multiFactors: [] })
+    expect(answerOf(await signIn())).toHaveProperty("code")
+  })
+})
+
+test("a service account that manages something gets its tokens as before", async () => {
+  await turnOn()
+  const assertion = await assertionOf(JSON.parse(provider.setup.serviceKey))
+  const { status, answer } = await askToken(provider, {
+    ...{ grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer", assertion, scope: "openid" },
+  })
+  expect([status, answer.token_type]).toEqual([200, "Bearer"])
+})
+
+describe("from an identity provider", () => {
+  async function arrive() {
+    const upstream = await openUpstream()
+    const { id: idpId } = await addIdp(provider.cx(), undefined, {
+      name: "Acme",
+      settings: {
+        ...{ kind: "oidc", issuer: upstreamIssuer, clientId: "client", scopes: [] },
+        ...{ isIdTokenMapping: false, usePkce: true },
+      },
+      options: {
+        ...{ isLinkingAllowed: true, isCreationAllowed: false, isAutoCreation: false },
+        ...{ isAutoUpdate: false, autoLinking: "off", isTrustedForAddresses: false },
+      },
+      secret: "s3cret",
+    })
+    await linkIdp(provider.cx(), undefined, idpId)
+    const come = async () => {
+      const browser = browserOf({
+        send: (to, init) => provider.send(to, init, { outside: upstream.outside }),
+      })
+      const first = await browser.go(path())
+      const [, href = ""] = /href="([^"]*externalidp[^"]*)"/.exec(first.page) ?? []
+      const away = await browser.go(href.replaceAll("&amp;", "&"))
+      return { browser, at: await browser.go(upstream.signIn(away.path, { sub: "nina-1" })) }
+    }
+    const { browser, at } = await come()
+    await browser.post(at, { choice: "link", loginName: "nina", password })
+    return async () => (await come()).at
+  }
+
+  test("a manager needs one, too, also where local sign-ins alone need one", async () => {
+    const come = await arrive()
+    await turnOn({ forceMfaLocalOnly: true })
+    expect(answerOf(await come())).toHaveProperty("code")
+    await make({ level: "project", id: provider.projectId }, ["PROJECT_OWNER"])
+    expect((await come()).path).toContain(setPath)
+  })
+})

@@ -59,6 +59,18 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "policies of an organization belong to it, by their new and their old names",
   ],
   "Targets and executions": ["test/domain/target/author.test.ts", "is judged by what its authors"],
+  "*Hide whether a login name exists* off": [
+    "test/login/unknown-name.test.ts",
+    "names are asked for a password like any other, unless the instance says otherwise",
+  ],
+  "Passwords not allowed": [
+    "test/login/no-passwords.test.ts",
+    "is refused for who has a passkey, by a page and by the session API",
+  ],
+  "Login texts (`SetCustomLoginText`)": [
+    "test/login/words-of-steps.test.ts",
+    "registrationUserText is said where an account is made, and not at the sign-in",
+  ],
   "Sessions of a user who removes": [
     "test/domain/session/administration.test.ts",
     "ends their other sessions, not the one that it was removed with",

@@ -60,7 +60,7 @@ async function toldByApi(loginName: string): Promise<string> {
   return begun.then(() => "goes on").catch(({ id }) => (id === "user.missing" ? "unknown" : id))
 }
 
-test("names are asked for a password like any other, unless the instance says otherwise", async () => {
+test("names go on like any other, unless the instance says otherwise", async () => {
   expect([await told("nobody"), await toldByApi("nobody")]).toEqual(["goes on", "goes on"])
   await say(undefined, false)
   expect([await told("nobody"), await toldByApi("nobody")]).toEqual(["unknown", "unknown"])

@@ -61,7 +61,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "Targets and executions": ["test/domain/target/author.test.ts", "is judged by what its authors"],
   "*Hide whether a login name exists* off": [
     "test/login/unknown-name.test.ts",
-    "names are asked for a password like any other, unless the instance says otherwise",
+    "names go on like any other, unless the instance says otherwise",
   ],
   "Passwords not allowed": [
     "test/login/no-passwords.test.ts",

@@ -21,8 +21,8 @@ export function hindranceOf(tx: Transaction, userId: string, admit: Admit): Hind
 }
 
 /**
- * Whether the policy lets nobody in by a password. Who has no passkey yet sets one up with it: there
- * is no other proof of who they are.
+ * Whether the policy lets nobody in by a password. Who has no passkey yet sets one up with it:
+ * there is no other proof of who they are.
  */
 function needsPasskey(tx: Transaction, userId: string): boolean {
   if (!hasPasskey(tx.state(user, userId))) return false

@@ -33,8 +33,8 @@ const refusals: Readonly<Record<Refusal, ConstructorParameters<typeof Fault>>> =
   "passkey required": [
     "failed_precondition",
     "session.passkey_required",
-    "the password is right, but the login policy allows no passwords and this user has a passkey: " +
-      "check webauthn",
+    "the password is right, but the login policy allows no passwords and this user has a " +
+      "passkey: check webauthn",
   ],
   "user missing": [
     "failed_precondition",

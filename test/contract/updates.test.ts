@@ -68,7 +68,7 @@ const has = ({ input }: (typeof updates)[number], field: string) =>
 
 /** Names what is updated, and is not changed itself. */
 const isKey = ({ name }: DescField) =>
-  /(^|_)(id|key|locale|language|unit)$|^(generator|flow|trigger)_type$/.test(name)
+  /(^|_)(id|key|locale|language|unit)$|^(generator|flow|trigger)_type$|^kind$/.test(name)
 
 const lacksPresence = (field: DescField) =>
   (field.presence === 2 || field.fieldKind === "list") && !isKey(field)

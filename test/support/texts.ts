@@ -10,13 +10,16 @@ export type TextRow = {
   readonly set: { readonly instance: string; readonly org: string }
   readonly get: { readonly standard: string; readonly custom: string }
   readonly reset: string
+  /** What a request says beside the language: which message, where one operation is for all. */
+  readonly names?: JsonObject
   /** Proto3 JSON that an instance, and then an organisation, says; each names one text alone. */
   readonly instance: JsonObject
   readonly own: JsonObject
 }
 
 const message = (name: string, kind: string, custom: "" | "Custom" = ""): TextRow => ({
-  name,
+  name: name || kind,
+  names: name === "" ? { kind } : {},
   template: `message.${kind}`,
   set: {
     instance: `setDefault${name}MessageText`,
@@ -42,6 +45,12 @@ export const textRows: readonly TextRow[] = [
   message("PasswordlessRegistration", "passwordless_registration", "Custom"),
   message("PasswordChange", "password_change", "Custom"),
   message("InviteUser", "invite_user", "Custom"),
+  ...["account_exists", "new_device", "magic_link", "factor_added", "factor_removed"].map((kind) =>
+    message("", kind),
+  ),
+  ...["email_changed", "email_superseded", "phone_changed", "owner_recovered"].map((kind) =>
+    message("", kind),
+  ),
   {
     name: "Login",
     template: "login",
@@ -60,20 +69,20 @@ export const management = "management.v1"
 export const language = "de"
 
 /** What changes a text of an instance and of an organisation, in an order that works. */
-export const changesOf = ({ set, reset, instance, own }: TextRow) =>
+export const changesOf = ({ set, reset, instance, own, names }: TextRow) =>
   [
-    [set.instance, { language, ...instance }, admin],
-    [set.org, { language, ...own }, management],
-    [reset, { language }, management],
-    [reset, { language }, admin],
-    [set.instance, { language, ...own }, admin],
-    [set.org, { language, ...instance }, management],
+    [set.instance, { language, ...names, ...instance }, admin],
+    [set.org, { language, ...names, ...own }, management],
+    [reset, { language, ...names }, management],
+    [reset, { language, ...names }, admin],
+    [set.instance, { language, ...names, ...own }, admin],
+    [set.org, { language, ...names, ...instance }, management],
   ] as const
 
 /** What shows a text. */
-export const looksOf = ({ get }: TextRow) =>
+export const looksOf = ({ get, names }: TextRow) =>
   [admin, management].flatMap((of) =>
-    [get.standard, get.custom].map((name) => [name, { language }, of] as const),
+    [get.standard, get.custom].map((name) => [name, { language, ...names }, of] as const),
   )
 
 /** The same for the pages, over v2. */

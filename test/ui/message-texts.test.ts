@@ -1,41 +1,34 @@
-// The console knows the operations on message texts by their likeness: they have to be alike.
+// What the console knows of message texts is what the server knows.
 import { describe, expect, it } from "vitest"
-import { messageFields, messageKinds } from "../../src/domain/text/kind.ts"
-import { AdminService } from "../../src/gen/core/admin/v1/admin_service_pb.ts"
-import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
+import { allMessageKinds, messageFields } from "../../src/domain/text/kind.ts"
 import de from "../../ui/console/shell/texts/pages.de.json"
 import en from "../../ui/console/shell/texts/pages.en.json"
 import { flat, roleOf, screensOf } from "../../ui/console/text/key.ts"
-import { fields, fieldsOf, filled, kindNames, kinds, strayIn } from "../../ui/console/text/kind.ts"
-import { methods, nameLike } from "../../ui/console/text/method.ts"
+import { fields, filled, kindNames, kinds, samples, strayIn } from "../../ui/console/text/kind.ts"
+import { methods } from "../../ui/console/text/method.ts"
 import signIn from "../../ui/login/texts/en.json"
 
-const book = { instance: AdminService, organization: ManagementService }
-
-describe.each(kindNames)("the texts of %s", (kind) => {
-  it.each(["instance", "organization"] as const)("are asked of the %s like others", (place) => {
-    for (const method of Object.values(methods[place])) {
-      const named = book[place].methods.find(({ name }) => name === nameLike(method.name, kind))
-      const namesOf = ({ fields: all }: typeof method.input) =>
-        all.map(({ localName }) => localName)
-      expect(named, nameLike(method.name, kind)).toBeDefined()
-      if (!named) continue
-      // JSON leaves out what is empty, and goes by names: one to a phone has no more than a text.
-      const sent = namesOf(method.input).filter(
-        (name) => !fields.some((field) => field === name) || fieldsOf(kind).some((f) => f === name),
-      )
-      expect(namesOf(named.input)).toEqual(expect.arrayContaining(sent))
-      expect(namesOf(named.output)).toEqual(namesOf(method.output))
-    }
-  })
-
-  it("have the values that the server fills in", () => {
-    expect(kinds[kind].values.toSorted()).toEqual(messageKinds[kind].toSorted())
+describe.each(["instance", "organization"] as const)("the operations of the %s", (place) => {
+  it.each(["present", "inherited", "set", "reset"] as const)("name the kind: %s", (way) => {
+    const { input } = methods[place][way]
+    const names = input.fields.map(({ localName }) => localName)
+    expect(names).toEqual(expect.arrayContaining(["kind", "language"]))
+    if (way === "set") expect(names).toEqual(expect.arrayContaining([...fields]))
   })
 })
 
-it("the kinds and the fields of messages are those of the server", () => {
-  expect(kindNames.toSorted()).toEqual(Object.keys(messageKinds).sort())
+describe.each(kindNames)("the texts of %s", (kind) => {
+  it("have the values that the server fills in", () => {
+    expect(kinds[kind].toSorted()).toEqual([...allMessageKinds[kind]].sort())
+  })
+
+  it("show each value in the preview", () => {
+    expect(kinds[kind].filter((name) => filled(`{{.${name}}}`, samples).includes("{{"))).toEqual([])
+  })
+})
+
+it("all kinds of messages can be edited, with the fields of the server", () => {
+  expect(kindNames.toSorted()).toEqual(Object.keys(allMessageKinds).sort())
   expect(fields.toSorted()).toEqual(messageFields.toSorted())
 })
 

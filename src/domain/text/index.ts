@@ -1,6 +1,6 @@
 import type { Cx, Transaction } from "../../store/index.ts"
 import { dropTexts as dropNamed, saidAt } from "./commands.ts"
-import { messageKinds } from "./kind.ts"
+import { allMessageKinds, ownKinds } from "./kind.ts"
 import { loginNames } from "./login-words.ts"
 import { customText, type Meant, type Texts } from "./model.ts"
 
@@ -11,9 +11,12 @@ export { type MessageAsked, type MessageText, messageText } from "./message.ts"
 /** Takes back all that an organisation has said, when it goes. */
 export const dropTexts = (tx: Transaction, orgId: string): void =>
   dropNamed(tx, orgId, [
-    ...Object.keys(messageKinds).map((kind) => `message.${kind}`),
+    ...Object.keys(allMessageKinds).map((kind) => `message.${kind}`),
     ...Object.values(loginNames),
   ])
+
+/** The messages that are ours, by their kinds. */
+export const ownMessageKinds: readonly string[] = Object.keys(ownKinds)
 
 /** What an organisation itself says with a template in a language; undefined: nothing. */
 export const saidTexts = (cx: Cx, orgId: string, meant: Meant): Texts | undefined =>

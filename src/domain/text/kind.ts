@@ -43,8 +43,8 @@ export const messageKinds = {
   invite_user: [...person, "Code", "ApplicationName"],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
-/** Kinds that the interface has no operations for: they say what we say. */
-const ownKinds = {
+/** Kinds that the interface has no operations for; ours name them. */
+export const ownKinds = {
   account_exists: [...person, "Domain"],
   new_device: [...person, "Domain", "Place"],
   magic_link: [...person, "OTP", "Expiry", "Domain"],
@@ -59,6 +59,9 @@ const ownKinds = {
 export const allMessageKinds = { ...messageKinds, ...ownKinds } as const
 
 export type MessageKind = keyof typeof allMessageKinds
+
+export const isMessageKind = (name: string): name is MessageKind =>
+  Object.hasOwn(allMessageKinds, name)
 
 type Placeholder<Kind extends MessageKind> = (typeof allMessageKinds)[Kind][number]
 

@@ -15,7 +15,7 @@ export const kinds: readonly string[] = [
   ...["oidcIdps", "jwtIdps", "loginPolicy"],
   ...["loginTexts", "initMessages", "passwordResetMessages", "verifyEmailMessages"],
   ...["verifyPhoneMessages", "domainClaimedMessages", "passwordlessRegistrationMessages"],
-  ...["verifySmsOtpMessages", "verifyEmailOtpMessages", "inviteUserMessages"],
+  ...["verifySmsOtpMessages", "verifyEmailOtpMessages", "inviteUserMessages", "messages"],
   ...["actions", "triggerActions"],
   ...["projects", "projectRoles", "apiApps", "oidcApps", "appKeys"],
   ...["humanUsers", "machineUsers", "machineKeys", "userMetadata", "userLinks"],

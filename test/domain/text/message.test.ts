@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { messageKinds } from "../../../src/domain/text/kind.ts"
+import { allMessageKinds } from "../../../src/domain/text/kind.ts"
 import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
 import { standardMessage, standards } from "../../../src/domain/text/standard/index.ts"
 import { pageLanguages } from "../../../src/kernel/text/language.ts"
@@ -11,9 +11,9 @@ beforeEach(async () => {
 })
 afterEach(() => estate.close())
 
-type Kind = keyof typeof messageKinds
+type Kind = keyof typeof allMessageKinds
 
-const kinds = Object.keys(messageKinds).filter((kind): kind is Kind => kind in messageKinds)
+const kinds = Object.keys(allMessageKinds).filter((kind): kind is Kind => kind in allMessageKinds)
 
 const placeholdersIn = (text: string) =>
   [...new Set([...text.matchAll(/\{\{\.(\w+)\}\}/g)].map(([, name]) => name))].toSorted()
@@ -66,3 +66,13 @@ test("a value adds no lines, and is no pattern itself", () => {
   const { greeting } = messageText(estate.cx(), asked, { ...person, DisplayName, Code: "S3CRET" })
   expect(greeting).toBe("Hello Ada Bcc: eve@example.com {{.Code}} $1,")
 })
+
+test.each(["factor_added", "factor_removed", "email_changed", "phone_changed"] as const)(
+  "the message %s says what the organization says",
+  async (kind) => {
+    const own = { language: "en", kind, text: "{{.FirstName}}, was it you?" }
+    await estate.as("owner", "setCustomMessageText", own, { of: "management.v1" })
+    const asked = { kind, orgId: "org1", userId: "", language: "en" }
+    expect(messageText(estate.cx(), asked, person).text).toBe("Ada, was it you?")
+  },
+)

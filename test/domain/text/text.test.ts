@@ -9,9 +9,9 @@ beforeEach(async () => {
 afterEach(() => estate.close())
 
 describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s", (_, row) => {
-  const { get, set, reset, instance, own } = row
+  const { get, set, reset, instance, own, names } = row
   const ask = (call: string, of: string, more = {}) =>
-    estate.as("owner", call, { language, ...more }, { of })
+    estate.as("owner", call, { language, ...names, ...more }, { of })
   const shown = async (call: string, of: string) => {
     const { customText } = await ask(call, of)
     return { says: said(row, customText), isDefault: customText.isDefault }
@@ -44,9 +44,19 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
 
   test("is one organisation's, in one language, and nobody else's", async () => {
     await ask(set.org, management, own)
-    const other = await estate.as("stranger", get.custom, { language }, { of: management })
+    const other = await estate.as(
+      "stranger",
+      get.custom,
+      { language, ...names },
+      { of: management },
+    )
     expect(other.customText.isDefault).toBe(true)
-    const english = await estate.as("owner", get.custom, { language: "en" }, { of: management })
+    const english = await estate.as(
+      "owner",
+      get.custom,
+      { language: "en", ...names },
+      { of: management },
+    )
     expect(english.customText.isDefault).toBe(true)
     const theirs = { orgId: "org2" }
     for (const [call, request] of [
@@ -55,11 +65,16 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
       [get.custom, {}],
     ] as const) {
       const tried = async () =>
-        estate.as("manager", call, { language, ...request }, { of: management, cx: theirs })
+        estate.as(
+          "manager",
+          call,
+          { language, ...names, ...request },
+          { of: management, cx: theirs },
+        )
       await expect(tried(), call).rejects.toMatchObject({ code: "not_found" })
     }
     const above = async () =>
-      estate.as("manager", set.instance, { language, ...own }, { of: admin })
+      estate.as("manager", set.instance, { language, ...names, ...own }, { of: admin })
     await expect(above()).rejects.toMatchObject({ code: "permission_denied" })
   })
 
@@ -101,6 +116,14 @@ describe.each(textRows.map((row) => [row.name, row] as const))("the text of %s",
 /** The one text that a row is about. */
 const said = ({ template }: TextRow, shown: Readonly<Record<string, any>>): string =>
   template === "login" ? shown.loginText.title : shown.text
+
+test("a kind that there is not is refused with those that there are", async () => {
+  for (const of of [admin, management]) {
+    const tried = estate.as("owner", "getCustomMessageText", { language, kind: "fax" }, { of })
+    const message = expect.stringContaining("owner_recovered")
+    await expect(tried).rejects.toMatchObject({ id: "text.kind_unknown", message })
+  }
+})
 
 test("what is said replaces no more than it names", async () => {
   const { customText: before } = await estate.as(

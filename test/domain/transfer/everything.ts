@@ -241,6 +241,10 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
     verifySmsOtpMessages: [phoneWords],
     verifyEmailOtpMessages: [words],
     inviteUserMessages: [words],
+    messages: [
+      { ...words, kind: "factor_added" },
+      { ...words, kind: "new_device" },
+    ],
     orgState: 1,
     oidcSettings: { pkceRequired: true, refreshTokenGrace: durationFromMs(0) },
   },

@@ -8,25 +8,26 @@ const settings = "settings.v2.SettingsService"
 
 const capital = (name: string) => name.charAt(0).toUpperCase() + name.slice(1)
 
-const rowsOf = ({ set, get, reset, instance, own }: TextRow): readonly Row[] =>
+const rowsOf = ({ set, get, reset, instance, own, names }: TextRow): readonly Row[] =>
   [admin, management].flatMap((service): readonly Row[] => {
     const [level, call] =
       service === admin ? (["instance", set.instance] as const) : (["org", set.org] as const)
-    const body = { language, ...(service === admin ? instance : own) }
+    const named = { language, ...names }
+    const body = { ...named, ...(service === admin ? instance : own) }
     const once = { as: "owner", once: true } as const
     const said = `${service}/${capital(call)}`
     return [
       {
         call: `${service}/${capital(get.standard)}`,
         as: "owner",
-        body: { language },
+        body: named,
         expect: { customText: { isDefault: true } },
       },
       {
         call: `${service}/${capital(get.custom)}`,
         ...once,
         given: [[said, body]],
-        body: { language },
+        body: named,
         expect: { customText: service === admin ? instance : own },
       },
       { call: said, ...once, body, events: [`${level}.customtext.set`] },
@@ -34,7 +35,7 @@ const rowsOf = ({ set, get, reset, instance, own }: TextRow): readonly Row[] =>
         call: `${service}/${capital(reset)}`,
         ...once,
         given: [[said, body]],
-        body: { language },
+        body: named,
         events: [`${level}.customtext.template.removed`],
       },
     ]

@@ -9,18 +9,29 @@ const person = [
 const otp = [...person, "OTP", "Expiry", "Domain"]
 const code = [...person, "Code"]
 
-/** The kinds of messages: how operations call them, and what stands for a value in their texts. */
+const domain = [...person, "Domain"]
+
+/** The kinds of messages, and what stands for a value in their texts. */
 export const kinds = {
-  invite_user: { name: "InviteUser", values: [...code, "ApplicationName"] },
-  verify_email: { name: "VerifyEmail", values: code },
-  password_reset: { name: "PasswordReset", values: code },
-  password_change: { name: "PasswordChange", values: person },
-  init: { name: "Init", values: code },
-  verify_phone: { name: "VerifyPhone", values: code },
-  verify_email_otp: { name: "VerifyEmailOTP", values: otp },
-  verify_sms_otp: { name: "VerifySMSOTP", values: otp },
-  domain_claimed: { name: "DomainClaimed", values: [...person, "Domain", "TempUsername"] },
-  passwordless_registration: { name: "PasswordlessRegistration", values: person },
+  invite_user: [...code, "ApplicationName"],
+  verify_email: code,
+  password_reset: code,
+  password_change: person,
+  init: code,
+  verify_phone: code,
+  verify_email_otp: otp,
+  verify_sms_otp: otp,
+  magic_link: otp,
+  domain_claimed: [...domain, "TempUsername"],
+  passwordless_registration: person,
+  account_exists: domain,
+  new_device: [...domain, "Place"],
+  factor_added: person,
+  factor_removed: person,
+  email_changed: person,
+  email_superseded: domain,
+  phone_changed: person,
+  owner_recovered: [...domain, "Place"],
 } as const
 
 export type KindName = keyof typeof kinds
@@ -40,7 +51,7 @@ export const fieldsOf = (kind: KindName): readonly FieldName[] =>
 
 /** What stands for no value of this kind in a text, as it was typed. */
 export function strayIn(kind: KindName, text: string): string | undefined {
-  const known: readonly string[] = kinds[kind].values
+  const known: readonly string[] = kinds[kind]
   const found = [...text.matchAll(/\{\{\s*\.(\w+)\s*\}\}/g)].find(
     ([, name = ""]) => !known.includes(name),
   )
@@ -50,3 +61,17 @@ export function strayIn(kind: KindName, text: string): string | undefined {
 /** A text as it would be sent, with values that show what stands where. */
 export const filled = (text: string, samples: Readonly<Record<string, string>>): string =>
   text.replace(/\{\{\s*\.(\w+)\s*\}\}/g, (whole, name: string) => samples[name] ?? whole)
+
+/** What stands where, in a picture of the message. */
+export const samples: Readonly<Record<string, string>> = {
+  ...{ DisplayName: "Ada Lovelace", FirstName: "Ada", LastName: "Lovelace", NickName: "Ada" },
+  ...{ UserName: "ada", PreferredLoginName: "ada@example.com", LastEmail: "ada@example.com" },
+  ...{ VerifiedEmail: "ada@example.com", LastPhone: "+41791234567" },
+  ...{ VerifiedPhone: "+41791234567", Code: "K7QM2P", OTP: "482913", Expiry: "5 min" },
+  ...{
+    Place: "Firefox on Linux, 198.51.100.7",
+    Domain: "example.com",
+    TempUsername: "ada@other.example",
+    ApplicationName: "Acme",
+  },
+}

@@ -2,7 +2,7 @@ import { TextArea, TextField } from "../../kit/index.ts"
 import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/index.ts"
 import { HistoryButton } from "../list/index.ts"
 import { Facts, t, tell } from "../shell/index.ts"
-import { type FieldName, fieldsOf, filled, type KindName, kinds, strayIn } from "./kind.ts"
+import { type FieldName, fieldsOf, filled, type KindName, kinds, samples, strayIn } from "./kind.ts"
 import {
   methodsAt,
   type Place,
@@ -115,21 +115,12 @@ function MessageForm({ kind, place, language, standing, id, close }: FormProps) 
               )}
             </Contested>
           ))}
-          <Placeholders names={kinds[kind].values} show={(name) => `{{.${name}}}`} onPick={put} />
+          <Placeholders names={kinds[kind]} show={(name) => `{{.${name}}}`} onPick={put} />
         </div>
         <Preview kind={kind} words={wordsOf((field) => values[field] || inherited[field])} />
       </div>
     </Fields>
   )
-}
-
-/** What stands where, in a picture of the message. */
-const samples: Readonly<Record<string, string>> = {
-  ...{ DisplayName: "Ada Lovelace", FirstName: "Ada", LastName: "Lovelace", NickName: "Ada" },
-  ...{ UserName: "ada", PreferredLoginName: "ada@example.com", LastEmail: "ada@example.com" },
-  ...{ VerifiedEmail: "ada@example.com", LastPhone: "+41791234567" },
-  ...{ VerifiedPhone: "+41791234567", Code: "K7QM2P", OTP: "482913", Expiry: "5 min" },
-  ...{ Domain: "example.com", TempUsername: "ada@other.example", ApplicationName: "Acme" },
 }
 
 type PreviewProps = { readonly kind: KindName; readonly words: Words }

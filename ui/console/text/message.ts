@@ -1,7 +1,7 @@
 import { streamOf } from "../list/index.ts"
 import { call, unless, useReadIfAllowed } from "../shell/index.ts"
 import { type FieldName, fields, type KindName } from "./kind.ts"
-import { alike, methods } from "./method.ts"
+import { methods } from "./method.ts"
 
 /** The organisation that says it; undefined: the instance. */
 export type Place = string | undefined
@@ -27,8 +27,8 @@ export function useMessageTexts(
   language: string,
 ): Standing | undefined {
   const { present, inherited } = methodsAt(place)
-  const here = useReadIfAllowed(alike(present, kind), { language }, at(place))
-  const above = useReadIfAllowed(alike(inherited, kind), { language }, at(place))
+  const here = useReadIfAllowed(present, { kind, language }, at(place))
+  const above = useReadIfAllowed(inherited, { kind, language }, at(place))
   if (!here || !above) return undefined
   return standingIn(here, above)
 }
@@ -67,8 +67,7 @@ export async function saveMessageTexts(
   { language, words }: { readonly language: string; readonly words: Words },
 ): Promise<void> {
   if (fields.every((field) => words[field] === "")) return resetMessageTexts(kind, place, language)
-  const set = alike(methodsAt(place).set, kind)
-  const saving = call(set, { ...words, language }, at(place))
+  const saving = call(methodsAt(place).set, { ...words, kind, language }, at(place))
   await unless("text.unchanged", saving)
 }
 
@@ -80,8 +79,8 @@ export async function restoreMessageTexts(
 ): Promise<void> {
   const { present, inherited } = methodsAt(place)
   const { own } = standingIn(
-    await call(alike(present, kind), { language }, at(place)),
-    await call(alike(inherited, kind), { language }, at(place)),
+    await call(present, { kind, language }, at(place)),
+    await call(inherited, { kind, language }, at(place)),
   )
   const restored = wordsOf((field) => own[field] || words[field])
   await saveMessageTexts(kind, place, { language, words: restored })
@@ -93,6 +92,6 @@ export async function resetMessageTexts(
   place: Place,
   language: string,
 ): Promise<void> {
-  const resetting = call(alike(methodsAt(place).reset, kind), { language }, at(place))
+  const resetting = call(methodsAt(place).reset, { kind, language }, at(place))
   await unless("text.missing", resetting)
 }

@@ -1,8 +1,15 @@
 import { share } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
+import { type Fault, fieldError } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { type MessageField, type MessageKind, messageFields } from "../kind.ts"
+import {
+  allMessageKinds,
+  isMessageKind,
+  type MessageField,
+  type MessageKind,
+  messageFields,
+} from "../kind.ts"
 import { messageTemplate } from "../message.ts"
 import { operationsOf } from "../operation.ts"
 import { wholeMessage } from "../standard/index.ts"
@@ -19,6 +26,10 @@ const passwordChange = messages("password_change")
 const inviteUser = messages("invite_user")
 
 export const admin = share<Cx>()(AdminService, {
+  getDefaultMessageText: ofKind(({ instance }) => instance.standard),
+  getCustomMessageText: ofKind(({ instance }) => instance.get),
+  setDefaultMessageText: ofKind(({ instance }) => instance.set),
+  resetCustomMessageTextToDefault: ofKind(({ instance }) => instance.reset),
   getDefaultInitMessageText: init.instance.standard,
   getCustomInitMessageText: init.instance.get,
   setDefaultInitMessageText: init.instance.set,
@@ -62,6 +73,10 @@ export const admin = share<Cx>()(AdminService, {
 })
 
 export const management = share<Cx>()(ManagementService, {
+  getDefaultMessageText: ofKind(({ instance }) => instance.get),
+  getCustomMessageText: ofKind(({ org }) => org.get),
+  setCustomMessageText: ofKind(({ org }) => org.set),
+  resetCustomMessageTextToDefault: ofKind(({ org }) => org.reset),
   getDefaultInitMessageText: init.instance.get,
   getCustomInitMessageText: init.org.get,
   setCustomInitMessageText: init.org.set,
@@ -114,3 +129,21 @@ function messages(kind: MessageKind) {
     show: wholeMessage,
   })
 }
+
+/** The same with the kind that a request names. */
+function ofKind<Request, Answer>(
+  operation: (operations: ReturnType<typeof messages>) => (request: Request, cx: Cx) => Answer,
+): (request: Request & { readonly kind: string }, cx: Cx) => Answer {
+  return (request, cx) => {
+    const { kind } = request
+    if (!isMessageKind(kind)) throw kindError()
+    return operation(messages(kind))(request, cx)
+  }
+}
+
+const kindError = (): Fault =>
+  fieldError(
+    "text.kind_unknown",
+    "kind",
+    `must be one of these: ${Object.keys(allMessageKinds).join(", ")}`,
+  )

@@ -7,6 +7,8 @@ import {
   SetCustomInitMessageTextRequestSchema,
   SetCustomInviteUserMessageTextRequestSchema,
   SetCustomLoginTextsRequestSchema,
+  type SetCustomMessageTextRequest,
+  SetCustomMessageTextRequestSchema,
   SetCustomPasswordlessRegistrationMessageTextRequestSchema,
   SetCustomPasswordResetMessageTextRequestSchema,
   SetCustomVerifyEmailMessageTextRequestSchema,
@@ -18,7 +20,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import { pageLanguages } from "../../../kernel/text/language.ts"
 import type { Cx } from "../../../store/index.ts"
 import { shares } from "../../text/api.ts"
-import { saidTexts } from "../../text/index.ts"
+import { ownMessageKinds, saidTexts } from "../../text/index.ts"
 import { type Field, needs, type Piece, type Row, row } from "./v1-row.ts"
 
 const ask = askerOf<Cx>(shares)
@@ -74,7 +76,32 @@ function blocksOf(texts: Readonly<Record<string, string>>): JsonObject {
 const saidError = () =>
   new Fault("already_exists", "text.said", "the organisation says something here already")
 
+/** Messages that are ours: each has a kind, and is in one field with the others. */
+const messagesRow = row<SetCustomMessageTextRequest>({
+  field: "messages",
+  needs: needs("policy"),
+  from: (org) => org.messages,
+  *read(cx, orgId) {
+    for (const kind of ownMessageKinds) {
+      for (const language of pageLanguages) {
+        const said = saidTexts(cx, orgId, { template: `message.${kind}`, language })
+        if (!said) continue
+        const json = { kind, language, ...blocksOf(said) }
+        yield { messages: [fromJson(SetCustomMessageTextRequestSchema, json)] }
+      }
+    }
+  },
+  write: async (cx, orgId, value) => {
+    const { kind, language } = value
+    if (saidTexts(cx, orgId, { template: `message.${kind}`, language })) throw saidError()
+    await ask(cx, method.setCustomMessageText, value)
+  },
+  idOf: ({ kind, language }) => `${kind}/${language}`,
+  taken: ({ kind, language }) => ({ settings: [`messages/${kind}/${language}`] }),
+})
+
 export const textRows = [
+  messagesRow,
   textRow({
     field: "loginTexts",
     template: "login",

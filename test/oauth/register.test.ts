@@ -466,7 +466,7 @@ describe("an application that registered itself", () => {
   })
 
   test("goes when nobody has signed in for its time, and stays while somebody does", async () => {
-    await letRegister(provider)
+    await letRegister(provider, { lifetimeSeconds: 30 * 86_400 })
     const used = await signedIn()
     const unused = await register(onDevice)
     const days = 86_400_000

@@ -20,6 +20,7 @@ import { permittedChange, type ReadUser } from "./edit/stale.ts"
 import { explain, type Rules } from "./explain.ts"
 import { tokenMissingError } from "./faults.ts"
 import { bodyBytesMax, fileBytesMax, strangerBytesMax } from "./input/bounds.ts"
+import { checkRules } from "./input/rules.ts"
 import { checkValues } from "./input/values.ts"
 import { nameOf, type Operation } from "./method.ts"
 import { redacted } from "./redact.ts"
@@ -282,6 +283,7 @@ async function perform<C extends Call>(
     const own = authorise(authority, access, called, asked)
     const authorised = authors.length === 0 ? own : permitAuthors(authority, access, own, asked)
     checkMask?.(asked)
+    checkRules(operation.method.input, asked)
     const operate = operating(pipeline, lines, { ...performing, cx: called })
     const answer: Call["explain"] = (question) => explain(authority, cx, rules, question)
     const admitted: C =

@@ -84,6 +84,7 @@ const roles: Readonly<Record<string, readonly string[]>> = {
     "project.read",
     "project.write",
     "project.create",
+    "project.grant.write",
     "project.app.read",
     "project.app.write",
     "project.role.write",

@@ -1,8 +1,9 @@
 import type { DescMethod, DescMethodUnary } from "@bufbuild/protobuf"
 import { book } from "../../src/api/book.ts"
+import { makerIn } from "./caller.ts"
 import type { House } from "./house.ts"
 import type { Row } from "./row.ts"
-import { type Make, thingsOf } from "./things.ts"
+import { thingsOf } from "./things.ts"
 import { type Told, type Way, waysOf } from "./ways.ts"
 
 const isUnary = (method: DescMethod): method is DescMethodUnary => method.methodKind === "unary"
@@ -25,23 +26,7 @@ export type Outcome = Told & { readonly events: readonly string[]; readonly expe
 
 /** Runs a row in one way, in a household of its own. */
 export async function runRow(house: House, row: Row, way: Way): Promise<Outcome> {
-  const make: Make = async (call, body, more = {}) => {
-    const isSystem = /^(system|instance)\./.test(call)
-    const who = isSystem ? "Bearer system" : `Bearer user ${house.ownerId} ${house.orgId}`
-    const response = await fetch(`${house.url}/core.${call}`, {
-      method: "POST",
-      headers: {
-        authorization: who,
-        "content-type": "application/json",
-        ...house.headers,
-        ...more,
-      },
-      body: JSON.stringify(body),
-    })
-    const answer = await response.json()
-    if (!response.ok) throw new Error(`${call} ended with ${JSON.stringify(answer)}`)
-    return answer
-  }
+  const make = makerIn(house)
   const things = thingsOf(make, house)
   const headers = { ...house.headers, ...(await things.headersOf(row.as ?? "manager")) }
   const body = await things.fill({ ...row.body })

@@ -10,7 +10,6 @@ import {
   type ListAuthorizationsRequest,
 } from "../../gen/core/authorization/v2/authorization_service_pb.ts"
 import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
-import { fieldError } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { avatarAddress } from "../user/index.ts"
@@ -41,14 +40,10 @@ const changed = (receipt: Receipt) => ({ changeDate: at(receipt.changed) })
 
 async function create(cx: Cx, req: CreateAuthorizationRequest) {
   const { userId, projectId, organizationId: orgId, roleKeys } = req
-  if (!userId) throw missingError("user_id")
-  if (!orgId) throw missingError("organization_id")
   const id = cx.ids.next()
   const receipt = await createAuthorization(cx, id, { userId, projectId, orgId, roleKeys })
   return { id, creationDate: at(receipt.created) }
 }
-
-const missingError = (field: string) => fieldError("request.field_missing", field, "is missing")
 
 async function list(cx: Cx, req: ListAuthorizationsRequest) {
   const found = await search<AuthorizationRow>(cx, authorizations, {

@@ -11,7 +11,6 @@ import {
   ProjectService,
 } from "../../gen/core/project/v2/project_service_pb.ts"
 import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
-import { fieldError } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
 import {
@@ -42,16 +41,15 @@ export const v2 = share<Cx>()(ProjectService, {
 type Named = { readonly projectId: string; readonly grantedOrganizationId: string }
 
 async function create(cx: Cx, req: CreateProjectGrantRequest) {
-  const { projectId, roleKeys } = req
-  const grantedOrgId = grantedOrgOf(req)
+  const { projectId, grantedOrganizationId: grantedOrgId, roleKeys } = req
   const { created } = await createGrant(cx, cx.ids.next(), { projectId, grantedOrgId, roleKeys })
   return { creationDate: at(created) }
 }
 
 async function changing(cx: Cx, named: Named, act: (tx: Transaction, id: string) => void) {
-  const orgId = grantedOrgOf(named)
+  const { projectId, grantedOrganizationId: orgId } = named
   const step = await cx.store.transact(cx, (tx) => {
-    const id = mustBeGranted(tx, named.projectId, orgId)
+    const id = mustBeGranted(tx, projectId, orgId)
     act(tx, id)
     return id
   })
@@ -60,19 +58,14 @@ async function changing(cx: Cx, named: Named, act: (tx: Transaction, id: string)
 
 /** Without a date where there was no such grant. */
 async function remove(cx: Cx, named: DeleteProjectGrantRequest) {
-  const orgId = grantedOrgOf(named)
+  const { projectId, grantedOrganizationId: orgId } = named
   const step = await cx.store.transact(cx, (tx) => {
-    const id = grantBetween(tx, named.projectId, orgId)
+    const id = grantBetween(tx, projectId, orgId)
     if (id === undefined) return {}
     removeGrant.within(tx, id)
     return { deletionDate: at(tx.now) }
   })
   return step.value
-}
-
-function grantedOrgOf({ grantedOrganizationId }: Named): string {
-  if (grantedOrganizationId) return grantedOrganizationId
-  throw fieldError("request.field_missing", "granted_organization_id", "is missing")
 }
 
 async function list(cx: Cx, req: ListProjectGrantsRequest) {

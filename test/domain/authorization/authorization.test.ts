@@ -173,8 +173,6 @@ describe("it is refused", () => {
     ["a role of another spelling", { roleKeys: ["reader"] }, "failed_precondition"],
     ["what only looks like a role", { roleKeys: ["constructor"] }, "failed_precondition"],
     ["a role twice", { roleKeys: ["admin", "admin"] }, "invalid_argument"],
-    ["no user", { userId: "" }, "invalid_argument"],
-    ["no organisation", { organizationId: "" }, "invalid_argument"],
     ["a user who is not there", { userId: "absent" }, "not_found"],
     ["an organisation that has not the project", { organizationId: "org2" }, "not_found"],
     ["an organisation that is not there", { organizationId: "absent" }, "not_found"],

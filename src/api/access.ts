@@ -2,7 +2,7 @@ import { type DescMethod, getOption, hasOption, type Message } from "@bufbuild/p
 import { type Access as AccessOption, access as accessOption } from "../gen/core/options_pb.ts"
 import type { Call, Scope } from "../kernel/context.ts"
 import { Fault, fieldError } from "../kernel/fault.ts"
-import { absentError, deniedError, tokenMissingError } from "./faults.ts"
+import { absentError, deniedError, idMissingError, tokenMissingError } from "./faults.ts"
 import { fieldsOf, type Reader, readerOf } from "./field.ts"
 import { freshOf, mustBeFresh } from "./fresh.ts"
 import { hasContext, nameOf } from "./method.ts"
@@ -449,8 +449,7 @@ function isThisInstance(cx: Call, { id }: Rule, request: Message): boolean {
 function given(from: Rule["parent"], request: Message): string | undefined {
   const value = from?.read(request)
   if (typeof value === "string" && value !== "") return value
-  const field = from?.field ?? ""
-  throw fieldError("request.id_missing", field, "is missing; it says what this is about")
+  throw idMissingError(from?.field ?? "")
 }
 
 /** A membership reaches everything below the thing that it is on. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf"
-import { type Code, Fault, type LaterChange } from "../kernel/fault.ts"
+import { type Code, Fault, fieldError, type LaterChange } from "../kernel/fault.ts"
 
 /** How each code travels: its gRPC number and the HTTP status that REST and Connect answer. */
 const travel = {
@@ -76,6 +76,10 @@ export const tokenMissingError = () =>
 
 export const deniedError = (permission: string) =>
   new Fault("permission_denied", "access.denied", `this needs the permission ${permission}`)
+
+/** The field that names what a request is about, by its path of proto names. */
+export const idMissingError = (field: string) =>
+  fieldError("request.id_missing", field, "is missing; it says what this is about")
 
 /** One text for what is not there and for what is somebody else's. */
 export function absentError(resource: string): Fault {

@@ -3,33 +3,50 @@ import type { Entry } from "../api/dispatch.ts"
 import { lazily } from "../kernel/lazy.ts"
 
 /** Where the description of the REST interface is read, and where programs get it. */
-const pages = ["/openapi", "/openapi/json"] as const
+const restPages = ["/openapi", "/openapi/json"] as const
 
-/** Answers the description of the REST interface; undefined for every other path. */
+/** The same of version 2, which has the JSON form of Connect instead. */
+const connectPages = ["/openapi/v2", "/openapi/v2/json"] as const
+
+/** Answers the description of an interface; undefined for every other path. */
 export type OpenApi = (request: Request, pathname: string) => Promise<Response> | undefined
 
 /** The paths of what the page of the reader loads. */
 export type ReaderFiles = { readonly readerJs: string; readonly readerCss: string }
 
 /**
- * The OpenAPI document and its reader, by @elysiajs/swagger. Nothing of it is loaded before
+ * The OpenAPI documents and their reader, by @elysiajs/swagger. Nothing of it is loaded before
  * somebody asks: most servers are never asked.
  */
 export function openApiPages(entries: readonly Entry[], files: ReaderFiles): OpenApi {
-  // Both at once: what they are made of takes megabytes, and is not kept.
-  const documents = lazily(async () => {
+  // A document and its page at once: what they are made of takes megabytes, and is not kept.
+  const rest = lazily(async () => {
     const served = await load(entries, files)
-    const all = new Map<string, Document>()
-    for (const page of pages) all.set(page, await documentOf(served, page))
-    return all
+    const [page, json] = restPages
+    return new Map([
+      [page, documentOf(page, await textOf(served, page))],
+      [json, documentOf(json, await textOf(served, json))],
+    ])
+  })
+  const connect = lazily(async () => {
+    const { connectOpenApiOf } = await import("../api/openapi/connect-document.ts")
+    const [page, json] = connectPages
+    const html = (await textOf(await load([], files), "/openapi")).replaceAll("/openapi/json", json)
+    return new Map([
+      [page, documentOf(page, html)],
+      [json, documentOf(json, JSON.stringify(connectOpenApiOf(entries)))],
+    ])
   })
   return ({ method, headers }, pathname) => {
-    const page = pathname === "/openapi/" ? "/openapi" : pathname
-    const isRead = method === "GET" || method === "HEAD"
-    if (!isRead || !pages.some((each) => each === page)) return undefined
-    return documents().then((all) => answer(all, page, headers))
+    const page = pathname.replace(/\/$/, "")
+    if (method !== "GET" && method !== "HEAD") return undefined
+    if (isOneOf(restPages, page)) return rest().then((all) => answer(all, page, headers))
+    if (isOneOf(connectPages, page)) return connect().then((all) => answer(all, page, headers))
+    return undefined
   }
 }
+
+const isOneOf = (pages: readonly string[], page: string): boolean => pages.includes(page)
 
 /**
  * What a path answers, made once: it does not depend on the caller. Only the compressed text is
@@ -75,18 +92,18 @@ async function load(entries: readonly Entry[], { readerJs, readerCss }: ReaderFi
   return new Elysia().use(plugin)
 }
 
-async function documentOf(
-  served: Awaited<ReturnType<typeof load>>,
-  page: string,
-): Promise<Document> {
+async function textOf(served: Awaited<ReturnType<typeof load>>, page: string): Promise<string> {
   // Elysia loses the path of hosts with fewer than four letters.
   const made = await served.handle(new Request(`http://localhost${page}`))
   // Left alone, browsers take the element that holds settings for a script, and complain of it.
   const settings = `id="api-reference" type="application/json"`
-  const plain = (await made.text()).replace(`id="api-reference"`, settings)
+  return (await made.text()).replace(`id="api-reference"`, settings)
+}
+
+function documentOf(page: string, plain: string): Document {
   // RFC 9110 §8.8.1: weak, since packed it is the same in other bytes.
   const etag = `W/"${createHash("sha256").update(plain).digest("base64url")}"`
-  const headers = page === "/openapi" ? pageHeaders(plain) : documentHeaders
+  const headers = page.endsWith("/json") ? documentHeaders : pageHeaders(plain)
   return { packed: Bun.gzipSync(plain), headers: { ...always, ...headers, etag } }
 }
 

@@ -13,7 +13,10 @@ type Schema = {
   readonly allOf?: readonly Schema[]
 }
 
-type Content = { readonly content?: { readonly "application/json": { readonly schema: Schema } } }
+type JsonBody = { readonly schema: Schema; readonly example?: unknown }
+
+/** A file has none. */
+type Content = { readonly content?: { readonly "application/json"?: JsonBody } }
 
 type Parameter = {
   readonly $ref?: string
@@ -27,18 +30,18 @@ type Operation = Content & {
   readonly tags: readonly string[]
   readonly description?: string
   readonly deprecated?: boolean
-  readonly parameters: readonly Parameter[]
+  readonly parameters?: readonly Parameter[]
   readonly requestBody?: Content
   readonly responses: Readonly<Record<string, Content & { readonly description: string }>>
 }
 
 type Described = {
-  readonly info: { readonly version: string; readonly description: string }
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>
-    readonly parameters: Readonly<Record<string, Parameter>>
+    readonly parameters?: Readonly<Record<string, Parameter>>
   }
 }
 
@@ -52,11 +55,14 @@ function element(tag: string, className: string, ...inside: readonly (Node | str
 
 const code = (text: string) => element("code", "", text)
 
+/** The document of the REST interface has an empty title. */
+const restTitle = "REST interface"
+
 async function show(): Promise<void> {
   const place = document.getElementById("api-reference")?.dataset.url ?? "/openapi/json"
   const main = element("main", "reader")
   document.documentElement.lang = "en"
-  document.title = "REST interface"
+  document.title = restTitle
   document.body.append(main)
   const answer = await fetch(place)
   if (!answer.ok) {
@@ -64,6 +70,7 @@ async function show(): Promise<void> {
     return
   }
   const described: Described = await answer.json()
+  document.title = described.info.title || restTitle
   const sections = described.tags.map(({ name }) => sectionOf(described, name))
   main.append(headOf(described, place, search(sections)), ...sections)
 }
@@ -75,7 +82,7 @@ function headOf({ info }: Described, place: string, field: HTMLElement): HTMLEle
   return element(
     "header",
     "",
-    element("h1", "", "REST interface"),
+    element("h1", "", info.title || restTitle),
     says(info.description),
     more,
     field,
@@ -133,7 +140,7 @@ function rowOf(described: Described, { path, verb, operation }: Row): HTMLElemen
 }
 
 function insideOf(described: Described, operation: Operation): HTMLElement {
-  const { description, parameters, requestBody, responses } = operation
+  const { description, parameters = [], requestBody, responses } = operation
   const named = parameters.map((each) => resolved(described, each))
   return element(
     "div",
@@ -141,6 +148,7 @@ function insideOf(described: Described, operation: Operation): HTMLElement {
     ...(description ? [says(description)] : []),
     ...(named.length > 0 ? [heading("Parameters"), parameterList(described, named)] : []),
     ...(requestBody ? [heading("Body"), shape(described, requestBody)] : []),
+    ...exampleOf(requestBody),
     ...Object.entries(responses).flatMap(([status, response]) => [
       heading(status === "default" ? "Any other status" : `Status ${status}`),
       shape(described, response),
@@ -153,7 +161,7 @@ const heading = (text: string) => element("h3", "", text)
 const lastOf = (reference: string) => reference.split("/").at(-1) ?? ""
 
 const resolved = ({ components }: Described, parameter: Parameter): Parameter =>
-  components.parameters[lastOf(parameter.$ref ?? "")] ?? parameter
+  components.parameters?.[lastOf(parameter.$ref ?? "")] ?? parameter
 
 function parameterList(described: Described, parameters: readonly Parameter[]): HTMLElement {
   const lines = parameters.map(
@@ -163,8 +171,14 @@ function parameterList(described: Described, parameters: readonly Parameter[]): 
 }
 
 function shape(described: Described, { content }: Content): HTMLElement {
-  const schema = content?.["application/json"].schema
+  const schema = content?.["application/json"]?.schema
   return element("pre", "", schema ? written(described, schema, []) : "nothing")
+}
+
+function exampleOf(body: Content | undefined): readonly HTMLElement[] {
+  const example = body?.content?.["application/json"]?.example
+  if (example === undefined) return []
+  return [heading("Example"), element("pre", "", JSON.stringify(example, undefined, 2))]
 }
 
 /** A schema as its JSON would look; what holds itself is named, not opened again. */

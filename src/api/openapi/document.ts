@@ -1,12 +1,15 @@
-import { type DescMessage, type DescMethod, getOption } from "@bufbuild/protobuf"
-import { comments } from "../../gen/comments.ts"
+import type { DescMessage, DescMethod } from "@bufbuild/protobuf"
 import { FileSchema } from "../../gen/core/asset/v1/asset_service_pb.ts"
-import { type Access, access, successor } from "../../gen/core/options_pb.ts"
 import type { Entry } from "../dispatch.ts"
 import { barePaths } from "../encoding/bare-paths.ts"
 import { bindingsOf } from "../encoding/rest.ts"
 import { templateOf } from "../encoding/template.ts"
+import { statusOf } from "../faults.ts"
 import { fieldsOf } from "../field.ts"
+import { answerExample, requestExample, valueExample } from "./example.ts"
+import { ruleOf } from "./failure.ts"
+import { about, content, explained, failuresIn, securitySchemes, servers } from "./operation.ts"
+import { demandsOf } from "./rule.ts"
 import { parametersOf, type Schemas, schemasOf } from "./schema.ts"
 
 type Json = Readonly<Record<string, unknown>>
@@ -17,7 +20,10 @@ type Json = Readonly<Record<string, unknown>>
  */
 export function openApiOf(entries: readonly Entry[]) {
   const bound = entries.flatMap((entry) => bindingsIn(entry).slice(0, 1))
+  const captured = new Map(bound.map(({ entry, path }) => [entry.method.input, capturedIn(path)]))
   const schemas = schemasOf({
+    inPath: (request) => captured.get(request) ?? [],
+    kept: ["Status"],
     requests: new Set(bound.map(({ entry }) => entry.method.input)),
     answers: bound.map(({ entry }) => entry.method.output),
     plain: new Set(
@@ -34,8 +40,9 @@ export function openApiOf(entries: readonly Entry[]) {
   }
   const tags = [...new Set(bound.map(tagOf))].sort()
   return {
-    info: { title: "", version: "0.0.1", description },
-    tags: tags.map((name) => ({ name })),
+    info: { title: "", version: "0.0.1", description, ...about },
+    servers,
+    tags: tags.map((name) => ({ name, description: `Operations on ${lowered(name)}.` })),
     paths,
     components: { schemas: { ...schemas.all(), Status }, securitySchemes, parameters },
     security: [{ bearer: [] }],
@@ -44,15 +51,7 @@ export function openApiOf(entries: readonly Entry[]) {
 
 const description =
   "The REST interface of version 1. Version 2 is reached through gRPC, gRPC-Web and Connect; " +
-  "a gRPC client learns it by reflection."
-
-const securitySchemes = {
-  bearer: {
-    type: "http",
-    scheme: "bearer",
-    description: "An access token with the project of this service in its audience.",
-  },
-}
+  "a gRPC client learns it by reflection, and /openapi/v2/json describes its Connect JSON form."
 
 const parameters = {
   Organization: {
@@ -121,6 +120,10 @@ function tagOf({ rule }: Pick<Binding, "rule">): string {
   return `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 }
 
+/** Within a sentence; names such as SMS stay. */
+const lowered = (name: string): string =>
+  name.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())
+
 /** Of paths whose first part is no name of a resource. */
 const resourceNames: Readonly<Record<string, string>> = {
   aggregates: "events",
@@ -160,26 +163,27 @@ function operationOf(schemas: Schemas, binding: Binding): Json {
   const inHeader = isOfOrganization(method)
     ? [{ $ref: "#/components/parameters/Organization" }]
     : []
-  const rule = getOption(method, access)
+  const status = { $ref: "#/components/schemas/Status" }
   return {
     operationId: `${parent.name}_${name}`,
     tags: [tagOf(binding)],
-    ...explained(binding, rule),
+    ...explained(method, alsoAt(binding)),
     parameters: [...captured.map((each) => inPath(schemas, input, each)), ...inQuery, ...inHeader],
     ...bodyOf(schemas, input, binding),
     responses: {
       200: {
         description: "The call succeeded.",
-        ...(output === FileSchema ? file : content(schemas.refTo(output))),
+        ...(output === FileSchema ? file : content(schemas.refTo(output), answerExample(output))),
       },
-      default: {
-        description: "The call failed.",
-        ...content({ $ref: "#/components/schemas/Status" }),
-      },
+      ...failuresIn(method, status, statusOf),
+      default: { description: "The call failed.", ...content(status) },
     },
-    ...(rule.public ? { security: [] } : {}),
+    ...(ruleOf(method).public ? { security: [] } : {}),
   }
 }
+
+const alsoAt = ({ aliases }: Binding): string =>
+  aliases.length > 0 ? `Also at ${aliases.join(", ")}.` : ""
 
 const isOfOrganization = ({ parent, name }: DescMethod) =>
   parent.name === "ManagementService" || /OrgFile$/.test(name)
@@ -187,19 +191,26 @@ const isOfOrganization = ({ parent, name }: DescMethod) =>
 function inPath(schemas: Schemas, input: DescMessage, path: string): Json {
   const field = fieldsOf(input, path)?.at(-1)
   const schema = field ? schemas.typeOf(field) : { type: "string" }
-  return { name: camel(path), in: "path", required: true, schema }
+  const example = field ? valueExample(field) : "text"
+  return { name: camel(path), in: "path", required: true, schema, example }
 }
 
-function bodyOf(schemas: Schemas, input: DescMessage, { body, verb }: Binding): Json {
+function bodyOf(schemas: Schemas, input: DescMessage, { body, verb, path }: Binding): Json {
   if (body === "") return {}
   const message = body === "*" ? input : input.fields.find(({ name }) => name === body)?.message
   if (!message) return {}
-  // Of a whole request every field may be left out; what is but a part of it is what it is about.
-  // The interface requires a body wherever DELETE has one.
-  const required = body === "*" && verb !== "delete" ? {} : { required: true }
-  const sent = message === FileSchema ? form : content(schemas.refTo(message))
+  const inPath = body === "*" ? capturedIn(path) : []
+  // Of some whole requests every field may be left out; what is but a part of a request is what it
+  // is about. The interface requires a body wherever DELETE has one.
+  const isNeeded = body !== "*" || verb === "delete" || hasDemands(input, inPath)
+  const required = isNeeded ? { required: true } : {}
+  const sent =
+    message === FileSchema ? form : content(schemas.refTo(message), requestExample(message, inPath))
   return { requestBody: { ...required, ...sent } }
 }
+
+const hasDemands = (input: DescMessage, inPath: readonly string[]): boolean =>
+  Object.keys(demandsOf(input, inPath)).length > 0
 
 /** A file is answered as it is, and sent as a part of a form. */
 const binary = { type: "string", format: "binary" }
@@ -210,31 +221,4 @@ const form = {
       schema: { type: "object", properties: { file: binary }, required: ["file"] },
     },
   },
-}
-
-const content = (schema: Json) => ({ content: { "application/json": { schema } } })
-
-/** What it does, which permission it needs, and what to use instead of what is deprecated. */
-function explained({ entry, aliases }: Binding, rule: Access): Json {
-  const { method, name } = entry
-  const comment = comments[name] ?? ""
-  const next = method.deprecated ? getOption(method, successor) : undefined
-  const instead = next ? `Use ${next.method} instead: ${next.how}.` : ""
-  const also = aliases.length > 0 ? `Also at ${aliases.join(", ")}.` : ""
-  return {
-    summary: summaryOf(comment),
-    description: [instead, comment, whoMay(rule), also].filter(Boolean).join("\n\n"),
-    ...(method.deprecated ? { deprecated: true } : {}),
-  }
-}
-
-/** The first sentence, or what is before its first colon or semicolon, without its last dot. */
-const summaryOf = (comment: string): string => /^.*?(?=[:;]|\.( |$)|$)/.exec(comment)?.[0] ?? ""
-
-function whoMay(rule: Access): string {
-  if (rule.public) return "Needs no token."
-  if (rule.authenticated) return "Needs a token, and no permission."
-  const permissions = [rule, ...rule.either].map(({ permission }) => permission).filter(Boolean)
-  if (permissions.length > 0) return `Needs the permission ${permissions.join(" or ")}.`
-  return rule.system ? `Needs the permission ${rule.system} of a system user.` : ""
 }

@@ -8,6 +8,7 @@ import {
 import { max_items as maxItems } from "../../gen/core/options_pb.ts"
 import { lettersMax } from "../input/bounds.ts"
 import { itemsMax } from "../input/values.ts"
+import { demandsOf, fewest, ruled } from "./rule.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -16,6 +17,7 @@ export type Schemas = {
   readonly refTo: (message: DescMessage) => Json
   /** One value of a field, not a list of them. */
   readonly typeOf: (field: DescField) => Json
+  /** Those that were referred to, and those within them. */
   readonly all: () => Json
 }
 
@@ -25,20 +27,28 @@ export type Roots = {
   readonly answers: readonly DescMessage[]
   /** Those that keep a plain name. */
   readonly plain: ReadonlySet<DescMessage>
+  /** Fields of a request that its path fills, so that its body needs none of them. */
+  readonly inPath: (request: DescMessage) => readonly string[]
+  /** Names that no message takes. */
+  readonly kept: readonly string[]
 }
 
 /**
  * Describes these messages, and all that lies within them. Requests, and what only they contain,
  * carry the limits that the server applies to them.
  */
-export function schemasOf({ requests, answers, plain }: Roots): Schemas {
+export function schemasOf({ requests, answers, plain, inPath, kept }: Roots): Schemas {
   const answered = reachedFrom(answers)
   const reached = new Set([...answered, ...reachedFrom([...requests])])
-  const names = namesOf([...reached], plain)
-  const refTo = (message: DescMessage): Json =>
-    wellKnown[message.typeName] ?? { $ref: `#/components/schemas/${names.get(message)}` }
+  const names = namesOf([...reached], plain, kept)
+  const used = new Set<DescMessage>()
+  const refTo = (message: DescMessage): Json => {
+    const known = wellKnown[message.typeName]
+    if (!known) used.add(message)
+    return known ?? { $ref: `#/components/schemas/${names.get(message)}` }
+  }
   const typeOf = (field: DescField) => valueSchema(field, refTo)
-  const limitedOf = (field: DescField) => limited(field, typeOf(field))
+  const limitedOf = (field: DescField) => ruled(field, limited(field, typeOf(field)))
   const objectOf = (message: DescMessage): Json => {
     const isSent = requests.has(message) || !answered.has(message)
     const propertyOf = (field: DescField): Json =>
@@ -47,6 +57,7 @@ export function schemasOf({ requests, answers, plain }: Roots): Schemas {
         : fieldSchema(field, typeOf)
     return {
       type: "object",
+      ...(isSent && demandsOf(message, inPath(message))),
       properties: Object.fromEntries(
         message.fields.map((field) => [field.jsonName, propertyOf(field)]),
       ),
@@ -55,12 +66,12 @@ export function schemasOf({ requests, answers, plain }: Roots): Schemas {
   return {
     refTo,
     typeOf: limitedOf,
-    all: () =>
-      Object.fromEntries(
-        [...reached]
-          .map((message) => [names.get(message) ?? "", objectOf(message)] as const)
-          .sort(([a], [b]) => (a < b ? -1 : 1)),
-      ),
+    all: () => {
+      const described = new Map<string, Json>()
+      // Grows while it is walked: to describe a message names those within it.
+      for (const message of used) described.set(names.get(message) ?? "", objectOf(message))
+      return Object.fromEntries([...described].sort(([a], [b]) => (a < b ? -1 : 1)))
+    },
   }
 }
 
@@ -102,21 +113,27 @@ const limits: Readonly<Record<number, Json>> = {
 
 /** How many elements a list of a request may have. */
 function countLimit(field: DescField): Json {
-  if (field.fieldKind === "list") return { maxItems: getOption(field, maxItems) || itemsMax }
+  if (field.fieldKind === "list")
+    return { ...fewest(field), maxItems: getOption(field, maxItems) || itemsMax }
   return field.fieldKind === "map" ? { maxProperties: itemsMax } : {}
 }
 
-/** The plain name of each, or the full one where another has it. */
+/**
+ * The plain name of each, or the full one where another has it: also in other case, since
+ * generators make a file of each.
+ */
 function namesOf(
   messages: readonly DescMessage[],
   first: ReadonlySet<DescMessage>,
+  kept: readonly string[],
 ): ReadonlyMap<DescMessage, string> {
   const plain = ({ typeName, file }: DescMessage) => typeName.slice(file.proto.package.length + 1)
-  const count = new Map<string, number>([["Status", 1]])
-  for (const message of messages) count.set(plain(message), (count.get(plain(message)) ?? 0) + 1)
+  const keyOf = (message: DescMessage) => plain(message).toLowerCase()
+  const count = new Map(kept.map((name) => [name.toLowerCase(), 1]))
+  for (const message of messages) count.set(keyOf(message), (count.get(keyOf(message)) ?? 0) + 1)
   return new Map(
     messages.map((message) => {
-      const isOnly = count.get(plain(message)) === 1 || first.has(message)
+      const isOnly = count.get(keyOf(message)) === 1 || first.has(message)
       return [message, isOnly ? plain(message) : message.typeName]
     }),
   )

@@ -1,0 +1,92 @@
+import type { DescMethod } from "@bufbuild/protobuf"
+import { codes } from "../../kernel/fault.ts"
+import type { Entry } from "../dispatch.ts"
+import { connectErrorOf } from "../encoding/connect-error.ts"
+import { answerExample, requestExample } from "./example.ts"
+import { ruleOf } from "./failure.ts"
+import { about, content, explained, failuresIn, securitySchemes, servers } from "./operation.ts"
+import { type Schemas, schemasOf } from "./schema.ts"
+
+type Json = Readonly<Record<string, unknown>>
+
+/** The operations of version 2 that answer one message to one request. */
+export const isOfVersion2 = ({ parent, methodKind }: DescMethod): boolean =>
+  methodKind === "unary" && /\.v2$/.test(parent.file.proto.package)
+
+/** The description of version 2 in the JSON form of Connect, OpenAPI 3.0.3. */
+export function connectOpenApiOf(entries: readonly Entry[]) {
+  const methods = entries.flatMap(({ method }) => (isOfVersion2(method) ? [method] : []))
+  const schemas = schemasOf({
+    requests: new Set(methods.map(({ input }) => input)),
+    answers: methods.map(({ output }) => output),
+    plain: new Set(),
+    inPath: () => [],
+    kept: ["Error"],
+  })
+  const paths = methods.map((method) => [
+    `/${method.parent.typeName}/${method.name}`,
+    { post: operationOf(schemas, method) },
+  ])
+  const tags = new Map(methods.map((method) => [tagOf(method), method.parent.typeName]))
+  return {
+    openapi: "3.0.3",
+    info: { title: "Latchkey API, version 2", version: "2.0.0", description, ...about },
+    servers,
+    tags: [...tags].map(([name, service]) => ({ name, description: `Service ${service}.` })),
+    paths: Object.fromEntries(paths),
+    components: { schemas: { ...schemas.all(), Error: ErrorSchema }, securitySchemes },
+    security: [{ bearer: [] }],
+  }
+}
+
+const description =
+  "Version 2 in the JSON form of Connect: every operation is a POST to the name of its service " +
+  "and its own. The same operations answer gRPC and gRPC-Web."
+
+/** "core.user.v2.UserService" is about "User". */
+const tagOf = ({ parent }: DescMethod): string => parent.name.replace(/Service$/, "")
+
+/** The body of every failure. */
+const ErrorSchema = {
+  type: "object",
+  required: ["code"],
+  properties: {
+    code: { type: "string", enum: codes },
+    message: { type: "string", description: "What went wrong, and the ID of the error." },
+    details: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          type: { type: "string", description: "The full name of the message." },
+          value: { type: "string", description: "The message in Protobuf's encoding, as base64." },
+          debug: {
+            type: "object",
+            description: "The message as JSON.",
+            additionalProperties: true,
+          },
+        },
+      },
+    },
+  },
+}
+
+function operationOf(schemas: Schemas, method: DescMethod): Json {
+  const { input, output, parent, name } = method
+  const error = { $ref: "#/components/schemas/Error" }
+  return {
+    operationId: `${parent.name}_${name}`,
+    tags: [tagOf(method)],
+    ...explained(method),
+    requestBody: { required: true, ...content(schemas.refTo(input), requestExample(input)) },
+    responses: {
+      200: {
+        description: "The call succeeded.",
+        ...content(schemas.refTo(output), answerExample(output)),
+      },
+      ...failuresIn(method, error, connectErrorOf),
+      default: { description: "The call failed.", ...content(error) },
+    },
+    ...(ruleOf(method).public ? { security: [] } : {}),
+  }
+}

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf"
 import { book } from "../src/api/book.ts"
 import { bindingsOf } from "../src/api/encoding/rest.ts"
-import { type Access, access } from "../src/gen/core/options_pb.ts"
+import { access } from "../src/gen/core/options_pb.ts"
 import { http } from "../src/gen/google/api/annotations_pb.ts"
 import { keys, spelling } from "../src/kernel/config.ts"
 import { aggregateOf, namesOfType } from "../src/kernel/event/name.ts"
@@ -13,23 +13,9 @@ import { gauges } from "../src/server/metrics/gauges.ts"
 import { metersOf } from "../src/server/metrics/meters.ts"
 import { aggregates } from "../src/server/modules.ts"
 import { revisionOf } from "../src/store/log/event-types.ts"
+import { code, needs, page, type Row, table } from "./reference-page.ts"
+import { versionTwo } from "./reference-v2.ts"
 import { root } from "./step.ts"
-
-const made = "Made from the program itself, and for this version of it.\n"
-
-type Row = readonly string[]
-
-const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ")
-
-function table(heads: Row, rows: readonly Row[]): string {
-  const lines = [heads, heads.map(() => "---"), ...rows]
-  return lines.map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n")
-}
-
-const page = (title: string, ...parts: readonly string[]) =>
-  `${[`# ${title}`, made, ...parts].join("\n\n").replaceAll("\n\n\n", "\n\n")}\n`
-
-const code = (text: string) => `\`${text}\``
 
 function configuration(): string {
   const rows = Object.entries(keys).map(([key, { from, hint, help }]) => [
@@ -43,19 +29,6 @@ function configuration(): string {
     "Flags win over the environment, that over the file, that over the defaults.",
     table(["Flag", "Environment", "File", "What it says"], rows),
   )
-}
-
-/** What a caller needs, in one line. */
-function needs(rule: Access): string {
-  if (rule.public) return "nothing"
-  if (rule.either.length > 0) return [...new Set(rule.either.map(needs))].join(" or ")
-  if (rule.authenticated) return "a token"
-  const held =
-    rule.permission && `${code(rule.permission)}${rule.resource && ` on ${rule.resource}`}`
-  const self =
-    rule.self && (rule.self === "authenticated" ? "oneself" : `oneself with ${code(rule.self)}`)
-  const system = rule.system && `a system user with ${code(rule.system)}`
-  return [held, self, system].filter((each) => each !== "").join(", or ")
 }
 
 const pathsOf = (method: DescMethod): string =>
@@ -76,7 +49,8 @@ function api(): string {
   return page(
     "Every operation",
     "By Connect, gRPC-Web and gRPC an operation is at `/SERVICE/OPERATION`; some have REST " +
-      "paths, too. `/openapi` of a server says what goes in and comes out.",
+      "paths, too. `/openapi` of a server says what goes in and comes out; for version 2 [the " +
+      "pages of its services](api-v2.md) do, and `/openapi/v2` of a server.",
     ...parts,
   )
 }
@@ -153,6 +127,7 @@ export const reference = new Map<string, () => string | Promise<string>>([
   ["configuration.md", configuration],
   ["commands.md", commands],
   ["api.md", api],
+  ...versionTwo,
   ["events.md", events],
   ["metrics.md", metrics],
 ])

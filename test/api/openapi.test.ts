@@ -217,7 +217,7 @@ test("the server refuses one element and one letter more than a request may have
     if (name !== method.input.name) continue
     for (const field of method.input.fields) {
       const { maxItems, maxLength } = described.components.schemas[name].properties[field.jsonName]
-      // The operation itself refuses what is shorter than that; test/contract/rules.test.ts tries it.
+      // Operations refuse what is shorter than that; test/contract/rules.test.ts tries it.
       const isChecked = maxItems !== undefined || (maxLength === lettersMax && !field.oneof)
       if (!isChecked) continue
       const item = field.message ? create(field.message) : field.scalar === 9 ? "x" : 0

@@ -9,7 +9,7 @@ import { worldOf } from "./world.ts"
 const check = <S extends DescMessage>(schema: S, request: MessageInitShape<S>) =>
   checkRules(schema, create(schema, request))
 
-test("a field that must be there is named by the dispatcher, once its caller is admitted", async () => {
+test("the dispatcher names a field that is missing, once the caller is admitted", async () => {
   const { fetch } = worldOf()
   const path = "/core.project.v2.ProjectService/CreateProjectGrant"
   const send = (as: string) =>

@@ -62,7 +62,7 @@ describe.each(documents)("%s", (_, document) => {
     }
   })
 
-  test("Redocly's recommended rules find nothing but paths that the interface demands", async () => {
+  test("Redocly's recommended rules find only paths that the interface demands", async () => {
     const config = await createConfig({ extends: ["recommended"] })
     const source = JSON.stringify(document)
     const problems = await lintFromString({ source, absoluteRef: "openapi.json", config })

@@ -1,9 +1,11 @@
 // The reference that a release brings along leaves nothing out.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { type DescMethod, fromJson } from "@bufbuild/protobuf"
 import { expect, test } from "vitest"
 import { reference, writeReference } from "../../scripts/reference.ts"
 import { book } from "../../src/api/book.ts"
+import { isOfVersion2 } from "../../src/api/openapi/connect-document.ts"
 import { keys, spelling } from "../../src/kernel/config.ts"
 import { gauges } from "../../src/server/metrics/gauges.ts"
 import { aggregates } from "../../src/server/modules.ts"
@@ -30,6 +32,33 @@ test("every operation is in it, and says what it needs", () => {
   expect(rows).toHaveLength(names.length)
   expect(rows.filter((row) => / \|\s*\|$/.test(row))).toEqual([])
 })
+
+test("operations of version 2 have fields, an example that the server reads, and errors", () => {
+  const methods = book.flatMap((service): DescMethod[] => service.methods.filter(isOfVersion2))
+  expect(methods.length).toBeGreaterThan(200)
+  const sections = new Map(
+    [...pages].flatMap(([file, text]) =>
+      file.startsWith("api-v2-") ? text.split("\n## ").map((each) => [nameIn(each), each]) : [],
+    ),
+  )
+  for (const method of methods) {
+    const name = `${method.parent.typeName}/${method.name}`
+    const section = sections.get(name) ?? ""
+    expect(section, name).toContain("\nNeeds ")
+    expect(section, name).toContain("| 400 | `invalid_argument` |")
+    for (const field of method.input.fields)
+      expect(section, name).toContain(`| \`${field.jsonName}\` | `)
+    const sent = JSON.parse(/--json '(.*?)' \\\n/s.exec(section)?.[1] ?? "")
+    const answer = JSON.parse(/```json\n(.*?)\n```/s.exec(section)?.[1] ?? "")
+    expect(() => fromJson(method.input, sent), name).not.toThrow()
+    expect(() => fromJson(method.output, answer), name).not.toThrow()
+  }
+  expect(pages.get("api-v2.md")).toContain("(api-v2-user.md)")
+})
+
+/** The operation that a section calls. */
+const nameIn = (section: string): string =>
+  /https:\/\/id\.example\.com\/(\S+)/.exec(section)?.[1] ?? ""
 
 test("every command is in it, with its flags and what it ends with", () => {
   const page = pages.get("commands.md") ?? ""

@@ -76,8 +76,11 @@ function requested(fields: readonly DescField[]): readonly DescField[] {
 /** Fields for special cases, which an example leaves out. */
 const internal = new Set(["update_mask", "expected_version", "confirmed_credentials"])
 
+/** Messages that say which part of a list is answered. */
+const pages = new Set(["ListQuery", "PaginationRequest"])
+
 const isShort = ({ message, fieldKind }: DescField): boolean =>
-  fieldKind !== "map" && (message === undefined || message.name === "ListQuery")
+  fieldKind !== "map" && (message === undefined || pages.has(message.name))
 
 function fieldValue(field: DescField, manner: Manner): JsonValue {
   if (field.fieldKind === "map") return { [mapKey(field)]: single(field, manner) }

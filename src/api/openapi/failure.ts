@@ -37,13 +37,17 @@ function refusalOf(input: DescMessage, rule: Access): Fault {
     const wanted = "there is no field “nam” here; did you mean “name”?"
     return new Fault("invalid_argument", "request.invalid", wanted)
   }
-  const named = [rule, ...rule.either].flatMap(({ id, parent }) => [id, parent])
-  if (named.includes(field.name)) return idMissingError(field.name)
+  if (idFieldsIn(rule).includes(field.name)) return idMissingError(field.name)
   return fieldError(rulesOf(field).error || "request.field_missing", field.name, "is missing")
 }
 
+/** The fields that name what a request is about. */
+const idFieldsIn = (rule: Access): readonly string[] =>
+  [rule, ...rule.either].flatMap(({ id, parent }) => [id, parent])
+
 /** The errors with which an operation refuses a request that breaks a rule of one of its fields. */
-export function errorsOf(input: DescMessage): readonly string[] {
+export function errorsOf(method: DescMethod): readonly string[] {
+  const ids = idFieldsIn(ruleOf(method))
   const found = new Set<string>()
   const seen = new Set<DescMessage>()
   const look = (message: DescMessage) => {
@@ -52,11 +56,13 @@ export function errorsOf(input: DescMessage): readonly string[] {
     for (const group of message.oneofs) found.add(choiceOf(group).error)
     for (const field of message.fields) {
       const { error, required, requiredWithoutMask } = rulesOf(field)
-      found.add(error || (required || requiredWithoutMask ? "request.field_missing" : ""))
+      const isId = message === method.input && ids.includes(field.name)
+      const missing = isId ? "request.id_missing" : "request.field_missing"
+      found.add(error || (required || requiredWithoutMask ? missing : ""))
       if (field.message) look(field.message)
     }
   }
-  look(input)
+  look(method.input)
   found.delete("")
   return [...found].sort()
 }

@@ -62,7 +62,7 @@ export function failuresIn(
   const failures = failuresOf(method, ruleOf(method)).map((fault) => {
     const example: JsonValue = JSON.parse(JSON.stringify(written(fault)))
     const description = sentences[httpStatusOf(fault)] ?? "The call failed."
-    const errors = httpStatusOf(fault) === 400 ? errorsOf(method.input) : []
+    const errors = httpStatusOf(fault) === 400 ? errorsOf(method) : []
     const named = errors.length > 0 ? ` Errors of its fields: ${errors.join(", ")}.` : ""
     return [
       httpStatusOf(fault),

@@ -14,9 +14,12 @@ import { protoCamelCase } from "@bufbuild/protobuf/reflect"
 import {
   type DescriptorProto,
   type EnumDescriptorProto,
+  type FieldDescriptorProto,
   FieldDescriptorProtoSchema,
+  FieldOptionsSchema,
   FileDescriptorProtoSchema,
   type MethodOptions,
+  OneofDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt"
 import type { Plugin } from "rolldown"
 import { access } from "../src/gen/core/options_pb.ts"
@@ -118,8 +121,8 @@ function neededBy(words: ReadonlySet<string>, files: readonly DescFile[]): Reado
   for (const desc of createRegistry(...files)) {
     if (desc.kind === "message" && words.has(`${desc.name}Schema`)) need(desc)
     if (desc.kind === "enum" && words.has(`${desc.name}Schema`)) needed.add(desc.typeName)
-    // What methods say of themselves; of that only `access` is read, but it stands beside the rest.
-    if (desc.kind === "extension" && desc.file === access.file && desc.message) need(desc.message)
+    // Of what methods and fields say of themselves, only `access` is read.
+    if (desc.kind === "extension" && desc.name === access.name && desc.message) need(desc.message)
     if (desc.kind !== "service") continue
     for (const { localName, input, output } of desc.methods) {
       if (!words.has(localName)) continue
@@ -176,16 +179,25 @@ type Stripping = {
 /** What everything is called that nobody asks for: what repeats itself weighs nothing. */
 const spare = { message: "_", enum: "_e" } as const
 
+/** Of what a field must hold, pages read nothing. */
+function sayNothing(field: FieldDescriptorProto): void {
+  if (!field.options) return
+  field.options.$unknown = []
+  if (toBinary(FieldOptionsSchema, field.options).length === 0)
+    clearField(field, FieldDescriptorProtoSchema.field.options)
+}
+
 /** Answers whether anything of it is needed; of what is not, nothing is left but a short name. */
 function strip(message: DescriptorProto, { within, needed }: Stripping): boolean {
   const name = `${within}.${message.name}`
   for (const field of message.field) {
-    if (field.options) field.options.$unknown = []
+    sayNothing(field)
     // Readers make it of the name, where it is not another.
     if (field.jsonName === protoCamelCase(field.name)) {
       clearField(field, FieldDescriptorProtoSchema.field.jsonName)
     }
   }
+  for (const group of message.oneofDecl) clearField(group, OneofDescriptorProtoSchema.field.options)
   const inner = message.nestedType.map((nested) => strip(nested, { within: name, needed }))
   const chosen = message.enumType.map((one) => stripEnum(one, { within: name, needed }))
   if (needed.has(name) || message.options?.mapEntry) return true

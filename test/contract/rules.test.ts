@@ -230,7 +230,7 @@ describe.each(working)("%s", (_, some) => {
     expect(broken).toEqual([])
   })
 
-  test("a request that breaks a rule is refused, one that keeps to all of them is not", async () => {
+  test("a request that breaks a rule is refused, one that keeps to all is not", async () => {
     const wrong: string[] = []
     for (const row of some) wrong.push(...(await tryRow(row)))
     expect(wrong).toEqual([])

@@ -256,6 +256,7 @@ export const decoders: readonly Decoder[] = [
     files: [
       "domain/action/run/rehearse.ts",
       "domain/action/v2.ts",
+      "api/openapi/",
       "domain/federation/",
       "domain/history/",
       "domain/idp/intent/commands.ts",
@@ -302,6 +303,7 @@ export const decoders: readonly Decoder[] = [
       "domain/user/field.ts",
       "server/operator/doctor.ts",
       "api/input/syntax.ts",
+      "api/input/rules.ts",
     ],
     input: "names, domains and addresses in limited texts",
     sender: "anybody",

@@ -16,7 +16,7 @@ type Requested = {
   readonly jkt?: string
 }
 
-/** `withdrawalId`: as in the answer to a request, see `Withdrawn`. */
+/** `withdrawalId`: as in the answer to a request, see `LastWithdrawal`. */
 type Approval = { readonly sessionId: string; readonly withdrawalId?: string }
 
 export type DeviceEvent =

@@ -79,13 +79,13 @@ export type SamlRequested = {
  * The last withdrawal before the answer, of the user from the application; absent where there was
  * none. A later one voids the code.
  */
-type Withdrawn = { readonly withdrawalId?: string }
+type LastWithdrawal = { readonly withdrawalId?: string }
 
 /**
  * A request that was answered as it came, by a session that the browser had: the code says it all,
  * so nothing is written until the code is used.
  */
-export type AnsweredAtOnce = Withdrawn & {
+export type AnsweredAtOnce = LastWithdrawal & {
   readonly asked: Requested
   readonly sessionId: string
   /** ms UTC. */
@@ -105,7 +105,7 @@ export type AuthRequestEvent =
   | Event<"auth_request.session.linked", { readonly sessionId: string }>
   | Event<"auth_request.consent.given", { readonly sessionId: string }>
   | Event<"auth_request.consent.denied">
-  | Event<"auth_request.code.added", { readonly sessionId: string } & Withdrawn>
+  | Event<"auth_request.code.added", { readonly sessionId: string } & LastWithdrawal>
   | Event<
       "auth_request.code.exchanged",
       {
@@ -142,7 +142,7 @@ export type AuthRequest =
       readonly finished?: FinishedRequest
     }
   | (Open & { readonly status: "open" })
-  | (Open & Withdrawn & { readonly status: "answered"; readonly codeAt: number })
+  | (Open & LastWithdrawal & { readonly status: "answered"; readonly codeAt: number })
   | {
       readonly status: "exchanged"
       readonly created: number

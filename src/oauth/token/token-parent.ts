@@ -166,10 +166,10 @@ function exchangeUntil(cx: Cx, userId: string, id: string): number {
   )
 }
 
-type Exchanged = { readonly id: string; readonly anchor: string }
+type ExchangedToken = { readonly id: string; readonly anchor: string }
 
 /** Whether a user has taken the access from the client whose id_token was exchanged. */
-function isWithdrawnSince(cx: Cx, userId: string, { id, anchor }: Exchanged): boolean {
+function isWithdrawnSince(cx: Cx, userId: string, { id, anchor }: ExchangedToken): boolean {
   const [kind, , ...appId] = anchor.split("/")
   if (kind !== "session") return false
   const exchanged = cx.store.receipt(cx, exchange, id)?.created ?? 0

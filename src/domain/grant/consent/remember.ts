@@ -16,7 +16,7 @@ import {
   type RememberedConsent,
 } from "./model.ts"
 
-type Asked = Pick<
+type ConsentRequest = Pick<
   Requested,
   "appId" | "redirectUri" | "scopes" | "audience" | "foreign" | "claims" | "testedBy"
 >
@@ -44,29 +44,34 @@ const otherLoopbacks = [
  * How long a consent to a request is remembered, in seconds; 0 where the user is asked each time.
  * What may manage the instance in the user's name is asked each time, and so is a test.
  */
-export function rememberedSeconds(cx: Cx, asked: Asked): number {
+export function rememberedSeconds(cx: Cx, request: ConsentRequest): number {
   const { projectId, oidc } = requireInstance(cx)
-  const { appId, redirectUri, foreign = [], testedBy } = asked
+  const { appId, redirectUri, foreign = [], testedBy } = request
   if (registrationOf(readerOf(cx), appId) === undefined || testedBy !== undefined) return 0
   if (!isRememberable(redirectUri) || foreign.includes(projectId)) return 0
   return consentLifetimeOf(oidc.registration)
 }
 
 /** Part of the step in which the user of a session allows what a request asks for. */
-export function rememberConsent(cx: Cx, tx: Transaction, asked: Asked, sessionId: string): void {
+export function rememberConsent(
+  cx: Cx,
+  tx: Transaction,
+  request: ConsentRequest,
+  sessionId: string,
+): void {
   const by = tx.state(session, sessionId)
   const { userId } = by
-  const lifetimeSeconds = rememberedSeconds(cx, asked)
-  const registration = registrationOf(tx, asked.appId)
+  const lifetimeSeconds = rememberedSeconds(cx, request)
+  const registration = registrationOf(tx, request.appId)
   const version = signInVersion(tx, userId)
   if (lifetimeSeconds === 0 || !registration || version === undefined) return
-  const { appId } = asked
+  const { appId } = request
   const voucher = soleVoucherOf(by)
   const added: Draft<ConsentEvent> = {
     type: "application.consent.added",
     data: {
       ...{ userId, appId },
-      ...scopeOf(cx, asked, userId),
+      ...scopeOf(cx, request, userId),
       ...{ signInVersion: version, identity: registration.identity, lifetimeSeconds },
       ...(voucher && { voucher: { idpId: voucher.idpId, idpOrg: voucher.idpOrg } }),
     },
@@ -76,9 +81,9 @@ export function rememberConsent(cx: Cx, tx: Transaction, asked: Asked, sessionId
 }
 
 /** Whether a user has allowed all that a request asks for, and it is still remembered. */
-export const isConsentRemembered = (cx: Cx, asked: Asked, userId: string): boolean =>
-  rememberedSeconds(cx, asked) > 0 &&
-  consentsNow(cx, userId, asked.appId).some((each) => covers(each, scopeOf(cx, asked, userId)))
+export const isConsentRemembered = (cx: Cx, request: ConsentRequest, userId: string): boolean =>
+  rememberedSeconds(cx, request) > 0 &&
+  consentsNow(cx, userId, request.appId).some((each) => covers(each, scopeOf(cx, request, userId)))
 
 /**
  * What a user allowed an application and what is still valid, the newest last; `expires` is as the
@@ -102,8 +107,8 @@ export function consentsNow(cx: Cx, userId: string, appId: string): readonly Rem
 const skewMs = 60_000
 
 /** The projects of others that a request names to this user; see `consentedAmong` of `oauth`. */
-function scopeOf(cx: Cx, asked: Asked, userId: string): ConsentScope {
-  const { redirectUri, scopes, audience, foreign = [], claims } = asked
+function scopeOf(cx: Cx, request: ConsentRequest, userId: string): ConsentScope {
+  const { redirectUri, scopes, audience, foreign = [], claims } = request
   const projects = foreign.filter((id) => mayEnter(cx, userId, id) === "yes")
   return { redirectUri, scopes, audience, projects, ...(claims && { claims }) }
 }

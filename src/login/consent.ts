@@ -1,4 +1,10 @@
-import { type ApiApp, type ApiScope, apisNamed, scopesFor } from "../domain/app/index.ts"
+import {
+  type ApiApp,
+  type ApiScope,
+  apisNamed,
+  applicationAskedFor,
+  scopesFor,
+} from "../domain/app/index.ts"
 import { mayEnter } from "../domain/authorization/index.ts"
 import { allowRequest, denyConsent, rememberedSeconds } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
@@ -46,6 +52,7 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
     ...{ session: step.sessionId, application, userCode: device?.userCode },
     ...reachedBy(cx, userId, waiting.asked),
     rememberedUntil: rememberedUntil(cx, waiting.asked),
+    identity: identityOf(cx, waiting.asked),
   }
   return show(
     cx,
@@ -53,6 +60,10 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
     optionsOf(loginContext, 200, userId),
   )
 }
+
+/** Changes with the name and the keys of an application that registered itself. */
+const identityOf = (cx: Cx, asked: Waiting["asked"]): string =>
+  String(applicationAskedFor(cx, asked)?.registration?.identity ?? "")
 
 /** Until when the answer of now is remembered, ms UTC; undefined where it is not. */
 function rememberedUntil(cx: Cx, asked: Waiting["asked"]): number | undefined {
@@ -116,7 +127,10 @@ export async function takeCancel(loginContext: LoginContext): Promise<Response> 
   return goTo(afterwards(loginContext))
 }
 
-/** The person has decided. What they allow, they allow for the account that they were shown. */
+/**
+ * The person has decided. What they allow, they allow for the account that they were shown, and the
+ * application as it was shown.
+ */
 export async function takeConsent(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, waiting } = loginContext
   if (!waiting) return goTo(loginPaths.signedIn)
@@ -125,8 +139,9 @@ export async function takeConsent(loginContext: LoginContext, fields: Fields): P
   if (answer === "cancel" && (step.kind === "consent" || step.kind === "barred")) {
     await cx.store.transact(cx, (tx) => denyConsent(tx, waiting.id))
   } else if (answer === "allow" && step.kind === "consent") {
-    if (fields.get("session") !== step.sessionId)
-      return goTo(hrefOf(loginContext, loginPaths.consent))
+    const isSameUser = fields.get("session") === step.sessionId
+    const isSameClient = fields.get("identity") === identityOf(cx, waiting.asked)
+    if (!isSameUser || !isSameClient) return goTo(hrefOf(loginContext, loginPaths.consent))
     await allowRequest(cx, waiting.id, step.sessionId)
   }
   return goTo(afterwards(loginContext))

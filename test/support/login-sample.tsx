@@ -161,7 +161,7 @@ const making = ({ base, named }: Ground): Samples => ({
 
 const applications = ({ base, known, application, account, named }: Ground): Samples => ({
   consent: createElement(login.ConsentPage, {
-    ...{ ...base, ...known, session: "1", userCode: named },
+    ...{ ...base, ...known, session: "1", identity: "1", userCode: named },
     application: {
       ...{ ...application, isInDevelopment: true },
       unvouched: { kind: "web", host: "app.example.org" },

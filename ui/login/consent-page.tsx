@@ -14,6 +14,8 @@ export type ConsentPageProps = PageProps & {
   readonly account: Account
   /** The sign-in session that the answer is for. */
   readonly session: string
+  /** Tells the application as it is shown from the same once it has changed. */
+  readonly identity?: string | undefined
   readonly changeHref: string
   readonly application: Application
   /** Projects of others that it will reach in the person's name. */
@@ -38,10 +40,13 @@ type NamedApi = Named & {
   }[]
 }
 
-/** Asks before an application gets anything. Posts `session` and `answer`: allow or cancel. */
+/**
+ * Asks before an application gets anything. Posts `session`, `identity` and `answer`: allow or
+ * cancel.
+ */
 export function ConsentPage(props: ConsentPageProps) {
   const { t, language, form, account, session, changeHref, application, projects } = props
-  const { apis, userCode, rememberedUntil } = props
+  const { apis, userCode, rememberedUntil, identity } = props
   const title = t("consent.title", { application: application.name })
   return (
     <Frame {...props} title={title}>
@@ -81,6 +86,7 @@ export function ConsentPage(props: ConsentPageProps) {
       )}
       <FlowForm target={form}>
         <input type="hidden" name="session" value={session} />
+        {identity && <input type="hidden" name="identity" value={identity} />}
         <Button kind="primary" type="submit" name="answer" value="allow" wide>
           {t("consent.allow")}
         </Button>

@@ -1,14 +1,15 @@
-// While nodes of two versions share a log, what only the newer one can read is not written.
+// What a user withdraws from an application: exchanged ID tokens, and while older nodes are there.
 import { expect, test, vi } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
 import { shares } from "../../src/domain/grant/api.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { ask } from "../support/ask.ts"
+import { openExchange, typeOf } from "./exchange.ts"
 import { answerOf, authorizePath, browserOf, openProvider, redirectUri } from "./provider.ts"
 import { letRegister } from "./registering.ts"
 
-test("consents are given and withdrawn all the same, and not remembered", async () => {
+test("nodes of an older version keep consents from being remembered, not from being withdrawn", async () => {
   const provider = await openProvider()
   const { ownerId: userId, orgId } = provider.setup
   const grantTypes = ["authorization_code", "refresh_token"] as const
@@ -41,4 +42,21 @@ test("consents are given and withdrawn all the same, and not remembered", async 
   await ask(shares, "disconnectApplication", cx, { applicationId: implicit.appId })
   expect(connectedApps(provider.cx(), userId)).toEqual([])
   await provider.close()
+})
+
+test("withdrawn access ends what an ID token is exchanged for, though the sign-in goes on", async () => {
+  const opened = await openExchange()
+  const ofIdToken = { subject_token_type: typeOf("id_token") }
+  const { id } = await opened.signIn()
+  const { access_token } = await opened.exchanged(id, ofIdToken)
+  expect(await opened.statusOf(access_token)).toBe(200)
+  opened.provider.clock.advance(1000)
+  const { ownerId: userId, orgId } = opened.provider.setup
+  const cx = opened.provider.cx({ caller: { kind: "user", userId, orgId, clientId: "c" } })
+  await ask(shares, "disconnectApplication", cx, { applicationId: opened.web.appId })
+  expect(await opened.statusOf(access_token)).toBe(401)
+  await opened.refused(id, ofIdToken)
+  opened.provider.clock.advance(1000)
+  await opened.exchanged((await opened.signIn()).id, ofIdToken)
+  await opened.provider.close()
 })

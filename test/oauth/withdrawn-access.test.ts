@@ -9,7 +9,7 @@ import { openExchange, typeOf } from "./exchange.ts"
 import { answerOf, authorizePath, browserOf, openProvider, redirectUri } from "./provider.ts"
 import { letRegister } from "./registering.ts"
 
-test("nodes of an older version keep consents from being remembered, not from being withdrawn", async () => {
+test("nodes of an older version keep consents from being remembered only", async () => {
   const provider = await openProvider()
   const { ownerId: userId, orgId } = provider.setup
   const grantTypes = ["authorization_code", "refresh_token"] as const
@@ -44,7 +44,7 @@ test("nodes of an older version keep consents from being remembered, not from be
   await provider.close()
 })
 
-test("withdrawn access ends what an ID token is exchanged for, though the sign-in goes on", async () => {
+test("withdrawn access ends what an ID token is exchanged for", async () => {
   const opened = await openExchange()
   const ofIdToken = { subject_token_type: typeOf("id_token") }
   const { id } = await opened.signIn()

@@ -189,5 +189,4 @@ test.each(documents)(
     expect(readFileSync(join(output, "index.ts"), "utf8")).toContain("ApiError")
     folder.remove()
   },
-  60_000,
 )

@@ -5,25 +5,20 @@ import { expect, test } from "vitest"
 import { Fault, reasonText, traceText } from "../../src/kernel/fault.ts"
 
 /** As jose and others name their errors. */
-class Ab extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = this.constructor.name
-  }
-}
+const failureNamed = (message: string) => Object.assign(new Error(message), { name: "Ab" })
 
 test("a reason is the sentence alone", () => {
-  expect(reasonText(new Ab("the key is another one"))).toBe("the key is another one")
+  expect(reasonText(failureNamed("the key is another one"))).toBe("the key is another one")
   expect(reasonText(new Fault("internal", "x.y", "it broke"))).toBe("it broke")
   expect(reasonText("plain")).toBe("plain")
   expect(reasonText(undefined)).toBe("undefined")
 })
 
 test("a trace adds where it happened, without the class", () => {
-  const [first, ...frames] = traceText(new Ab("the key is another one")).split("\n")
+  const [first, ...frames] = traceText(failureNamed("the key is another one")).split("\n")
   expect(first).toBe("the key is another one")
   expect(frames[0]).toContain("fault.test.ts")
-  expect(traceText(new Ab("two\nlines"))).toMatch(/^two\nlines\n\s+at /)
+  expect(traceText(failureNamed("two\nlines"))).toMatch(/^two\nlines\n\s+at /)
   expect(traceText(7)).toBe("7")
 })
 

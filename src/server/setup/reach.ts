@@ -1,5 +1,6 @@
 import { respond } from "../../api/respond.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
+import { reasonText } from "../../kernel/fault.ts"
 import type { Network } from "../../kernel/net/network.ts"
 import type { ServerServices } from "../services.ts"
 
@@ -51,6 +52,6 @@ async function beginningOf({ body }: Response): Promise<string> {
 }
 
 function reasonOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return String(cause)
-  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.name
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined
+  return typeof code === "string" ? code : reasonText(cause)
 }

@@ -286,3 +286,27 @@ test("the scopes of an API are sent with its method, and only where they differ"
   const apiConfiguration = { authMethodType, scopes: { scopes: fewer } }
   expect(asked).toEqual([{ projectId: "2", applicationId: "3", apiConfiguration }])
 })
+
+test("a switch that is described as off is turned off, and left alone where it is", async () => {
+  const asked: JsonObject[] = []
+  let there: JsonObject = { clientId: "shop", plainOauth: true, developmentMode: true }
+  const project = { projectId: "2", organizationId: "1", name: "Web" }
+  const call: CallApi = async ({ name }, request) => {
+    if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
+    if (name === "ListProjects") return { projects: [project] }
+    if (name === "UpdateApplication") asked.push(request)
+    const ids = { projectId: "2", applicationId: "3" }
+    return { applications: [{ ...ids, name: "Shop", oidcConfiguration: there }] }
+  }
+  const applied = (oidcConfiguration: JsonObject) => {
+    const projects = [{ name: "Web", applications: [{ name: "Shop", oidcConfiguration }] }]
+    const content = { organizations: [{ name: "Acme", projects }] }
+    return apply(call, [{ file: "a.yaml", content }], { isPlan: false })
+  }
+  const off = { plain_oauth: false, developmentMode: true }
+  expect((await applied(off)).steps).toMatchObject([{ fields: ["oidcConfiguration.plainOauth"] }])
+  const ids = { projectId: "2", applicationId: "3" }
+  expect(asked).toEqual([{ ...ids, oidcConfiguration: { plainOauth: false } }])
+  there = { clientId: "shop", developmentMode: true }
+  expect((await applied(off)).steps).toEqual([])
+})

@@ -164,7 +164,10 @@ describe.each(clients)("a request without openid of %s", (_, of) => {
     expect(answer).toHaveProperty("id_token")
     expect((await userinfo(answer.access_token)).status).toBe(200)
     expect(decodeJwt(String(answer.access_token)).aud).toContain(provider.ownProjectId)
-    // RFC 6749 §6: what is left of it without openid is plain OAuth, too.
+    // RFC 6749 §6: what is left of it without openid is plain OAuth. A refusal uses up nothing.
+    const ours = { scope: `profile ${management}`, resource: issuer }
+    const { answer: none } = await refresh(of(), answer.refresh_token, ours)
+    expect(none.error).toBe("invalid_target")
     const { answer: less } = await refresh(of(), answer.refresh_token, {
       scope: `profile ${management}`,
     })

@@ -14,7 +14,7 @@ import { isActive } from "../token/active.ts"
 import { openAudience } from "../token/audience.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { readRefreshToken, writeRefreshToken } from "../token/refresh.ts"
-import { audienceOf, projectsInIdToken, scopeError } from "../token/scope.ts"
+import { audienceOf, isPlain, projectsInIdToken, scopeError, withoutOurs } from "../token/scope.ts"
 import { refreshedParent } from "../token/token-parent.ts"
 import type { Grant } from "./grant.ts"
 import { applicationFor } from "./registered.ts"
@@ -38,7 +38,8 @@ export const refreshToken: Grant = {
 
     const wide = audienceFor(cx, { given, scopes, projectId: state.projectId })
     const open = openAudience(cx, { ...hanging, audience: wide })
-    const audience = narrow({ audience: open, clientId, userId })
+    const allowed = isPlain(scopes, state) ? withoutOurs(cx, open) : open
+    const audience = narrow({ audience: allowed, clientId, userId })
     const { access, refreshIdle, refreshGrace } = lifetimesOf(cx, clientId)
     const renewal = {
       generation,

@@ -1,6 +1,7 @@
 import { fieldError } from "../../kernel/fault.ts"
 import { hasUnseen } from "../../kernel/text/name.ts"
 import { type Cx, cached } from "../../store/index.ts"
+import { project } from "../project/index.ts"
 import { findClient } from "./client.ts"
 import { type ApiApp, type ApiConfig, type ApiScope, app, isGone } from "./model.ts"
 import { apiAt } from "./resource.ts"
@@ -91,8 +92,11 @@ export function scopesFor(
   return defined
 }
 
-/** Good until an application changes. */
-const found = cached(() => new Map<string, ReturnType<typeof definedFor>>(), [app.stream])
+/** Good until an application changes, or a project goes with its own. */
+const found = cached(
+  () => new Map<string, ReturnType<typeof definedFor>>(),
+  [app.stream, project.stream],
+)
 const foundMax = 10_000
 
 /** The active APIs that an audience names by their client IDs or addresses, each once. */

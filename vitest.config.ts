@@ -8,6 +8,8 @@ export type Group = {
   readonly include: string[]
   readonly exclude: string[]
   readonly isParallel: boolean
+  /** How many of its files run at a time, where it is parallel; two unless it says so. */
+  readonly workers?: number
   /** Whether its files share what they load: to load it anew takes as long as most of them do. */
   readonly sharesModules?: boolean
   /** Those that take longest, which begin first: else one worker waits at the end for the other. */
@@ -65,9 +67,11 @@ const mocking = [
   "test/acceptance/two-instances.test.ts",
 ]
 
+/** How many files of a parallel group run at a time, where the group says nothing else. */
+const workersMost = 2
+
 /**
  * Groups run one after the other, but for one that is beside: scripts/check.ts walks through them.
- * In one that is parallel two files run at a time.
  */
 export const groups: readonly Group[] = [
   // Against the compiled binary: it waits for servers that are killed and started again.
@@ -141,7 +145,15 @@ export const groups: readonly Group[] = [
     exclude: [],
     isParallel: true,
     inMemory: true,
-    first: ["test/e2e/roles.test.ts", "test/e2e/keyboard.test.ts", "test/e2e/pages.test.ts"],
+    // A quarter of the time a file waits for its browser to draw, and no other group runs by then.
+    workers: 3,
+    first: [
+      "test/e2e/keyboard.test.ts",
+      "test/e2e/roles.test.ts",
+      "test/e2e/pages.test.ts",
+      "test/e2e/forms.test.ts",
+      "test/e2e/redirects.test.ts",
+    ],
     testsServers: true,
     retriesFailedFiles: true,
   },
@@ -187,7 +199,7 @@ export default defineConfig({
   test: {
     // Under Bun the other pools do not start.
     pool: "threads",
-    maxWorkers: 2,
+    maxWorkers: workersMost,
     sequence: { sequencer: LongestFirst },
     testTimeout: testLimitMs,
     hookTimeout: testLimitMs,

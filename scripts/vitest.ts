@@ -29,11 +29,12 @@ export function tallyOfRun({ group, ok, report }: GroupRun): Tally {
  * under Bun, hence --bun.
  */
 export async function runGroup(group: Group, files: readonly string[]): Promise<GroupRun> {
-  const { name, isBeside } = group
+  const { name, isBeside, workers } = group
   // The process id keeps two checks of one checkout from counting each other's tests.
   const path = join(root, "dist", "test", `${name}-${process.pid}.json`)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${path}`]
-  const command = ["bun", "--bun", "vitest", "run", "--project", name, ...files, ...reporters]
+  const options = [...reporters, ...(workers ? [`--maxWorkers=${workers}`] : [])]
+  const command = ["bun", "--bun", "vitest", "run", "--project", name, ...files, ...options]
   // Two that print at the same time nobody can read.
   const ended = await run(command, { show: !isBeside })
   if (isBeside) console.log(`\n${ended.output}`)

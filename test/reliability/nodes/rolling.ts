@@ -50,7 +50,7 @@ export async function rollNodes(
     const open = balancer === "haproxy" ? haproxy : plain
     stopBalancer = await open(folder, port, nodes.ports)
     const client = await openClient(url, key)
-    const crowd = startCrowd(client, balancer === "haproxy" ? 800 : 20)
+    const crowd = startCrowd(client, balancer === "haproxy" ? 800 : 200)
     let slowestStopMs = 0
     for (let round = 0; round < rounds; round++) {
       for (const at of nodes.ports.keys()) {

@@ -82,10 +82,10 @@ export function signIn(tx: Transaction, signing: SignIn): string {
 }
 
 /**
- * The hash that stays valid beside the new one. Of a form that was posted twice, the browser gets
- * one answer, and nobody knows which: both sign-ins were under way at the same time, so either may
- * be the last one to be stored. Undefined unless both are the same person's, who has proved both
- * times who they are: a secret of anybody else opens nothing.
+ * Looks whether the browser was signed in to while this sign-in was under way. By the same person:
+ * of a form that was posted twice, the browser gets one answer, and nobody knows which, so the hash
+ * of the other one is returned, to stay valid beside the new one. By somebody else: their sessions
+ * end, or whoever gets the new secret would be signed in as them, too.
  */
 function twinOf(
   tx: Transaction,
@@ -93,10 +93,11 @@ function twinOf(
 ): string | undefined {
   const { hash, signedIn, sessions } = tx.state(browser, agentId)
   if (former === undefined || hash === "" || hash === former) return undefined
-  const [only, ...others] = sessions
-  const isTheirs = only !== undefined && tx.state(session, only).userId === userId
-  const isJustNow = isOpenWindow(signedIn, twinMs, tx.now)
-  return isTheirs && others.length === 0 && isJustNow ? hash : undefined
+  const last = sessions.at(-1)
+  const isTheirs = last !== undefined && tx.state(session, last).userId === userId
+  if (isTheirs && isOpenWindow(signedIn, twinMs, tx.now)) return hash
+  for (const id of sessions) endSession(tx, id)
+  return undefined
 }
 
 /** How long a sign-in may be under way. */

@@ -22,7 +22,6 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     browser = await openBrowser()
     context = await browser.newContext({ locale: "en", bypassCSP: true })
     page = await signedInAt(context, `${service.url}/ui/console/projects`)
-    page.setDefaultTimeout(15_000)
   })
   afterAll(async () => {
     await browser?.close()

@@ -23,7 +23,6 @@ describe.runIf(needs("chromium"))("a form that two administrators have open", ()
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
     page = await signedInAt(context, `${service.url}/ui/console/projects`)
-    page.setDefaultTimeout(15_000)
   })
   afterAll(async () => {
     await browser?.close()

@@ -27,7 +27,6 @@ describe.runIf(needs("chromium"))("the assertions of a SAML application", () => 
     browser = await openBrowser()
     const context = await browser.newContext({ locale: "en" })
     page = await signedInAt(context, `${service.url}/ui/console/projects`)
-    page.setDefaultTimeout(15_000)
   })
   afterAll(async () => {
     await browser?.close()

@@ -3,6 +3,9 @@ import { needs } from "./prerequisite.ts"
 import { lookQuickly } from "./quick-look.ts"
 import { until } from "./wait.ts"
 
+/** A machine with much to do is no reason to fail. */
+const waitLimitMs = 60_000
+
 /** Headless Chromium with nothing of its own going out to the network; `hosts` are this machine. */
 export async function openBrowser(hosts?: string): Promise<Browser> {
   const executablePath = needs("chromium")
@@ -15,12 +18,13 @@ export async function openBrowser(hosts?: string): Promise<Browser> {
       ...(hosts === undefined ? [] : [`--host-resolver-rules=MAP ${hosts} 127.0.0.1`]),
     ],
   })
-  browser.on("context", (context) =>
+  browser.on("context", (context) => {
+    context.setDefaultTimeout(waitLimitMs)
     context.on("page", (page) => {
       lookQuickly(page)
       noteRequests(page)
-    }),
-  )
+    })
+  })
   return browser
 }
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, type RunnerTestSuite as Suite } from "vitest"
 import { limitedFetch } from "./fetch-limit.ts"
 import { serverReport, startedServers } from "./server-report.ts"
 
-/** As long as a test waits for a condition, so that the condition's last error names the request. */
+/** As long as a test waits for a condition: then its last error names the request. */
 const answerLimitMs = 60_000
 
 globalThis.fetch = limitedFetch(globalThis.fetch, answerLimitMs)

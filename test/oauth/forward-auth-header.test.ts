@@ -47,6 +47,29 @@ describe("the Authorization header", () => {
     expect(await returned()).toBeNull()
   })
 
+  test("with a token of ours is refused where earlier settings would forward it", async () => {
+    const authorization = `Bearer ${(await at.tokensOf("pat")).access}`
+    const earlier = { path: at.own, authorization }
+    const refused = await at.answers(earlier)
+    expect(refused).toMatchObject({ status: 401, user: null })
+    expect(refused.text).toContain("copy its settings again")
+    const set = (accessTokenForwarded: boolean) =>
+      changeApplication(at.provider.cx(), at.client.appId, { oidc: { accessTokenForwarded } })
+    await set(true)
+    expect(await at.answers(earlier)).toMatchObject({ status: 200, user: "pat" })
+    await set(false)
+  })
+
+  test("is not returned to earlier settings, whose response has no room for it", async () => {
+    const authorization = `Negotiate ${"x".repeat(7000)}`
+    const target = "/public/x"
+    const earlier = await at.ask({ path: at.own, target, authorization })
+    expect([earlier.status, earlier.headers.get("authorization")]).toEqual([200, null])
+    expect((await at.ask({ target, authorization })).headers.get("authorization")).toBe(
+      authorization,
+    )
+  })
+
   test("decides alone: the pass of another user counts for nothing beside it", async () => {
     const headers = { cookie: await at.passOf("olga") }
     const { access } = await at.tokensOf("pat")

@@ -27,7 +27,8 @@ type Ask = {
   readonly target?: string
   readonly authorization?: string
   readonly at?: string
-  readonly client?: string
+  /** Where a proxy asks; else as the settings in the console do. */
+  readonly path?: string
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -50,6 +51,8 @@ export async function openProtectedHost() {
     ...{ projectId: "wiki", name: "API" },
     config: { kind: "api", api: { authMethod: "basic", resources: [resource] } },
   })
+  /** Where proxies ask that have settings from before access tokens. */
+  const own = `/forward-auth/id.example.com/${client.id}`
   const tool = await provider.addClient({ grantTypes: ["authorization_code", "refresh_token"] })
   const robot = await addRobot(provider)
   const pat = await provider.addPerson("pat")
@@ -62,7 +65,7 @@ export async function openProtectedHost() {
 
   /** What a proxy asks for a program that calls the protected host, and accepts a page as well. */
   const ask = ({ target = "/api/pages?x=1", authorization, at = "", ...more }: Ask = {}) =>
-    provider.send(`/forward-auth/id.example.com/${more.client ?? client.id}${at}`, {
+    provider.send(`${more.path ?? `${own}/authorization`}${at}`, {
       headers: {
         accept: "text/html",
         "x-forwarded-host": host,
@@ -120,5 +123,5 @@ export async function openProtectedHost() {
     return cookies(done).join("; ")
   }
 
-  return { provider, client, tool, robot, pat, ask, answers, tokensOf, robotToken, passOf }
+  return { provider, own, client, tool, robot, pat, ask, answers, tokensOf, robotToken, passOf }
 }

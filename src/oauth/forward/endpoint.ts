@@ -30,25 +30,28 @@ import { beginWay, wayBack } from "./way.ts"
  * Answers a proxy that asks about each request before it lets it through: 200 with who it is, or
  * what the browser gets instead. nginx, which can't hand on an answer, asks at `…/check`, where it
  * is 200, 401 or 403, and fetches the rest itself. The path is
- * `/forward-auth/HOST/CLIENT_ID`: the instance's own host and the application.
+ * `/forward-auth/HOST/CLIENT_ID/authorization`: the instance's own host and the application; the
+ * last part is missing where a proxy has settings from before access tokens were accepted.
  */
 export const forwardAuth: Endpoint = {
   methods: ["GET"],
   anyOrigin: false,
   answer: async (asking) => {
     const { cx, request, url } = asking
-    const [, , , clientId = "", rest = ""] = url.pathname.split("/")
+    const [, , , clientId = "", ...rest] = url.pathname.split("/")
     const at = attempt(() => proxiedBy(cx, request.headers, clientId))
     if (at instanceof OAuthError) {
       await recordRefusal(asking, at)
       return told(at.status, `${at.description}.`)
     }
-    if (rest === "check") return checked(cx, at, request)
+    const takesAuthorization = rest[0] === "authorization"
+    const visit = { at, headers: request.headers, takesAuthorization }
+    if (rest[takesAuthorization ? 1 : 0] === "check") return checked(cx, visit)
     const [path = "", search = ""] = at.target.split(/\?(.*)/s)
     if (path === proxiedCallback) return comeBack(asking, at, new URLSearchParams(search))
     const header = request.headers.get("cookie")
     if (path === ownPaths.signIn) return beginWay(cx, at, header, { target: "/", chooses: true })
-    return path === ownPaths.signOut ? signedOut(cx, at) : gated(asking, at)
+    return path === ownPaths.signOut ? signedOut(cx, at) : gated(asking, visit)
   },
 }
 
@@ -68,31 +71,35 @@ type Decision =
 
 type Denial = "no entry" | "no role" | "no email"
 
+type Visit = {
+  readonly at: Proxied
+  readonly headers: Headers
+  /** Whether the proxy takes the Authorization header that the program receives from here. */
+  readonly takesAuthorization: boolean
+}
+
+const rulesOf = ({ state, target }: Proxied) => rulesFor(state.oidc.accessRules ?? [], target)
+
 /**
  * Whether a request may pass: by its access token where the rules for its path accept one and it
  * has one of ours, else by the pass of its browser; never by both.
  */
-async function decide(cx: Cx, at: Proxied, { headers }: Request): Promise<Decision> {
-  const rules = rulesFor(at.state.oidc.accessRules ?? [], at.target)
+async function decide(cx: Cx, visit: Visit): Promise<Decision> {
+  const { at, headers } = visit
   const authorization = headers.get("authorization")
-  if (!acceptTokens(rules)) {
-    const decision = decideFor(cx, { at, rules, userId: passedBy(cx, at, headers.get("cookie")) })
-    return withAuthorization(decision, authorization)
-  }
   let presented: Presented | undefined
   try {
-    presented = ownTokenIn(cx, authorization)
+    if (acceptTokens(rulesOf(at))) presented = ownTokenIn(cx, authorization)
     if (!presented) {
-      const userId = passedBy(cx, at, headers.get("cookie"))
-      return withAuthorization(decideFor(cx, { at, rules, userId }), authorization)
+      const decision = decideFor(cx, at, passedBy(cx, at, headers.get("cookie")))
+      return withAuthorization(visit, decision, authorization)
     }
+    const isForwarded = at.state.oidc.accessTokenForwarded === true
+    if (!isForwarded && !visit.takesAuthorization) throw earlierSettingsError()
     const { userId } = await tokenFor(cx, { at, headers, presented })
     if (!isOpenTo(cx, at.appId, userId)) return { verdict: "no entry" }
-    const isForwarded = at.state.oidc.accessTokenForwarded === true
-    return withAuthorization(
-      decideFor(cx, { at, rules, userId }),
-      isForwarded ? authorization : null,
-    )
+    const decision = decideFor(cx, at, userId)
+    return withAuthorization(visit, decision, isForwarded ? authorization : null)
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause
     return { verdict: "bad token", ...(presented && { presented }), cause }
@@ -102,25 +109,34 @@ async function decide(cx: Cx, at: Proxied, { headers }: Request): Promise<Decisi
 const acceptTokens = (rules: readonly AccessRule[]): boolean =>
   rules.every(({ accessTokens }) => accessTokens)
 
+/** The program would receive the token, which may be good for more than it. */
+const earlierSettingsError = () =>
+  new OAuthError(
+    "invalid_request",
+    "the proxy would forward the access token to the program: copy its settings again from the " +
+      "page of the application",
+    { status: 401 },
+  )
+
 /**
  * Returns the Authorization header that the program receives: proxies take it from here, so that
- * they remove the token of ours that was for this decision alone.
+ * they remove the token of ours that was for this decision alone. Earlier settings of nginx have no
+ * room for it in a response.
  */
-function withAuthorization(decision: Decision, authorization: string | null): Decision {
-  if (decision.verdict === "open" && authorization !== null) {
+function withAuthorization(
+  { takesAuthorization }: Visit,
+  decision: Decision,
+  authorization: string | null,
+): Decision {
+  if (takesAuthorization && decision.verdict === "open" && authorization !== null) {
     decision.identity.set("authorization", authorization)
   }
   return decision
 }
 
-type Visit = {
-  readonly at: Proxied
-  readonly rules: readonly AccessRule[]
-  /** Undefined for nobody. */
-  readonly userId: string | undefined
-}
-
-function decideFor(cx: Cx, { at, rules, userId }: Visit): Decision {
+/** Decides for a user, or for nobody. */
+function decideFor(cx: Cx, at: Proxied, userId: string | undefined): Decision {
+  const rules = rulesOf(at)
   const isPublic = rules.every(({ everybody }) => everybody)
   if (userId === undefined) {
     return isPublic ? { verdict: "open", identity: nobodysIdentity() } : { verdict: "nobody" }
@@ -135,8 +151,8 @@ function decideFor(cx: Cx, { at, rules, userId }: Visit): Decision {
   return isPublic ? { verdict: "open", identity: nobodysIdentity() } : { verdict: "no email" }
 }
 
-async function checked(cx: Cx, at: Proxied, request: Request): Promise<Response> {
-  const decision = await decide(cx, at, request)
+async function checked(cx: Cx, visit: Visit): Promise<Response> {
+  const decision = await decide(cx, visit)
   if (decision.verdict === "open") return letThrough(decision.identity)
   // nginx would send its client a challenge from here beside the one of the second answer.
   if (decision.verdict === "bad token") return told(401, `${decision.cause.description}.`)
@@ -145,9 +161,10 @@ async function checked(cx: Cx, at: Proxied, request: Request): Promise<Response>
 }
 
 /** A program that asks learns the status; a person is sent to where they can do something. */
-async function gated(asking: Asking, at: Proxied): Promise<Response> {
+async function gated(asking: Asking, visit: Visit): Promise<Response> {
   const { cx, request } = asking
-  const decision = await decide(cx, at, request)
+  const { at } = visit
+  const decision = await decide(cx, visit)
   if (decision.verdict === "open") return letThrough(decision.identity)
   if (decision.verdict === "bad token") {
     await recordRefusal(asking, decision.cause)
@@ -168,7 +185,7 @@ async function gated(asking: Asking, at: Proxied): Promise<Response> {
 /** RFC 6750 §3: who presented nothing learns that an access token is accepted, where one is. */
 function unknown(at: Proxied): Response {
   const answer = told(401, "Sign in first.")
-  if (acceptTokens(rulesFor(at.state.oidc.accessRules ?? [], at.target))) {
+  if (acceptTokens(rulesOf(at))) {
     answer.headers.set("www-authenticate", challengeFor("bearer", realmOf(at)))
   }
   return answer

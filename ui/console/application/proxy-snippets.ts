@@ -35,7 +35,7 @@ export function proxySnippets(from: Registered): readonly Snippet[] {
   const at: Proxied = {
     host,
     upstream: issuer.protocol === "http:" ? issuer.host : "127.0.0.1:8080",
-    path: `/forward-auth/${issuer.host}/${from.clientId}`,
+    path: `/forward-auth/${issuer.host}/${from.clientId}/authorization`,
     ...(!registered && { wants: `https://${host}${proxiedCallback}` }),
   }
   return [nginx(at), caddy(at), traefik(at)]

@@ -184,6 +184,7 @@ export const redirectUri = fuzzTarget({
 
 const accessRules = ["/", "/admin", "/api/private"].map((prefix, at) => ({
   ...{ prefix, everybody: prefix === "/", roles: at === 0 ? [] : [prefix] },
+  accessTokens: prefix === "/api/private",
 }))
 
 /** Which rules a path at a protected host must satisfy. */
@@ -206,6 +207,8 @@ export const forwardAuthPath = fuzzTarget({
       const roles = rules.flatMap((rule) => rule.roles)
       must(roles.includes(prefix) || isClosed(rules), `the rule of ${prefix} applies`)
     }
+    const accepts = rules.every(({ accessTokens }) => accessTokens)
+    must(!accepts || [...wanted].join() === "/api/private", "tokens are accepted nowhere else")
   },
 })
 

@@ -81,10 +81,12 @@ export function accountIn(line: string): {
 }
 
 /** The failed tries of an account (see `accountOf`). */
-export const attemptsOf = (cx: Cx, account: string): Attempts =>
-  isStandIn(account)
-    ? strangerTries(cx.store, `${cx.instance}/${account}`)
-    : cx.store.state(cx, passwordCheck, account)
+export function attemptsOf(cx: Cx, account: string): Attempts {
+  const written = cx.store.state(cx, passwordCheck, account)
+  // Those of directories are written also before the name has an account here.
+  if (!isStandIn(account) || written.last > 0) return written
+  return strangerTries(cx.store, `${cx.instance}/${account}`)
+}
 
 /**
  * Failed tries of names that are nobody's. Anybody can make up any number of names, so nothing is
@@ -335,10 +337,10 @@ function tooManyError(line: Line): Fault {
 }
 
 /**
- * Stores that could not keep a failed try, as with a full disk: until one can be written again,
- * each is written before it is looked at, so that nobody guesses uncounted.
+ * Stores that could not keep a failed try, as with a full disk, and why: until one can be written
+ * again, each is written before it is looked at, so that nobody guesses uncounted.
  */
-const unkept = new WeakSet<Store>()
+const unkept = new WeakMap<Store, { readonly cause: unknown }>()
 
 /** Writes a failed try ahead of looking at it, as long as none could be kept. */
 export async function keepAhead(cx: Cx, tries: Tries): Promise<void> {
@@ -354,7 +356,12 @@ export async function keepFailure(
     const { address } = senderOf(cx.from)
     if (address !== "") cx.noteStranger?.(address)
   }
-  if (isStranger) return
+  if (isStranger) {
+    // Nothing is written of it, and it must not differ from what is.
+    const trouble = unkept.get(cx.store)
+    if (trouble) throw trouble.cause
+    return
+  }
   try {
     await cx.store.transact(cx, (tx) => {
       countFailure(tx, line)
@@ -362,7 +369,7 @@ export async function keepFailure(
     })
     unkept.delete(cx.store)
   } catch (cause) {
-    unkept.add(cx.store)
+    unkept.set(cx.store, { cause })
     throw cause
   }
 }

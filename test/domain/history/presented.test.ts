@@ -100,7 +100,7 @@ test("an event that has several names is found by each, once", async () => {
   expect(both).toEqual(all)
 })
 
-test("types have the contract's names, aggregates also those of streams", async () => {
+test("types are listed by the names of the contract, aggregates also by streams", async () => {
   const { eventTypes } = await act("owner", "listEventTypes")
   const types = eventTypes.map(({ type }: any) => type)
   expect(types).toEqual([...new Set(types)])

@@ -1,5 +1,7 @@
 // Targets are told of events, at least once each, and of no others.
+import { createLocalJWKSet, jwtVerify } from "jose"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { addKeys, prepareKeys, publicKeys } from "../../../src/domain/key/index.ts"
 import { targetReactor } from "../../../src/domain/target/at/event.ts"
 import { failedEvents, type Reactors, runReactors } from "../../../src/store/index.ts"
 import { isSigned, outsideHere, status } from "./receiver.ts"
@@ -170,4 +172,20 @@ test("by an old name where the contract has another, and by both groups", async 
       event_payload: { userIDs: userIds },
     },
   ])
+})
+
+test("as a JWT, too, which nobody has asked for in a request", async () => {
+  const cx = stage.house.within()
+  if (publicKeys(cx).length === 0) {
+    const keys = await prepareKeys(cx)
+    await cx.store.transact(cx, (tx) => addKeys(tx, keys))
+  }
+  const { id } = await stage.target("/jwt", { ...interrupts, payloadType: "PAYLOAD_TYPE_JWT" })
+  await stage.on({ event: { event: "org.added" } }, id)
+  const orgId = await addOrg()
+  await reactors.drain()
+  const [told] = stage.receiver.received
+  const jwks = createLocalJWKSet({ keys: [...publicKeys(cx)] })
+  const { payload } = await jwtVerify(told?.body ?? "", jwks, { typ: "target+jwt" })
+  expect(payload).toMatchObject({ aggregateID: orgId, event_type: "org.added" })
 })

@@ -37,6 +37,12 @@ const wrongCode = async (kind: "totp" | "otp_email" | "otp_sms" | "recovery_code
   const admit = await factorChecks[kind](cx, { userId: "u1", given: "000000" })
   await cx.store.transact(cx, admit)
 }
+const failedTable = () =>
+  world.store.database
+    .query<{ name: string }, []>(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%failed_sign_ins%'",
+    )
+    .get()?.name
 const listed = async () =>
   (await ask(shares, "listFailedSignIns", world.cx(), { userId: "u1" })).failedSignIns
 
@@ -140,6 +146,16 @@ test("all of it is erased with the person", async () => {
   expect(bytes().includes(address)).toBe(false)
   expect(bytes().includes(userAgent)).toBe(false)
   expect((await failed()).map((event) => event.private)).toEqual([null, null, null])
+})
+
+test("where no event has a sender there is nothing to erase", async () => {
+  await checkPassword(from({ address: "", userAgent: "" }), "u1", "wrong")
+  // As the rows of events from before the upgrade are.
+  world.store.database.run(`UPDATE ${failedTable()} SET has_sender = 0 WHERE user_id = 'u1'`)
+  await removeUser(world.cx(), "u1")
+  const types = (await world.store.log.read(0, 500)).map(({ type }) => type)
+  expect(types.at(-1)).toBe("user.removed")
+  expect(types).not.toContain("user.human.password.check.erased")
 })
 
 test("a try that ends after the person is removed keeps no address", async () => {

@@ -65,9 +65,7 @@ export const isStandIn = (account: string): boolean => account.startsWith(nobody
 export const lineOf = (account: string, device: string | undefined): string =>
   device === undefined ? account : `${account}${onDevice}${device}`
 
-/**
- * The same for a password that a directory keeps; `name` tells directories and names there apart.
- */
+/** The same for a password that a directory keeps; `name` says in which one, and whose. */
 export const lineAt = (account: string, name: string): string => `${account}${inDirectory}${name}`
 
 /** Whose account a line is of, and whether it is that of a device they have signed in from. */

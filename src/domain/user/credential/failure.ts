@@ -34,9 +34,11 @@ const kept = 50
 
 const insert = statement(
   `INSERT INTO failed_sign_ins
-     (instance, stream, line, version, user_id, known, failed, address, user_agent, time)
+     (instance, stream, line, version, user_id, known, failed, has_sender, address, user_agent,
+      time)
    VALUES
-     ($instance, $stream, $id, $version, $userId, $known, $failed, $address, $userAgent, $time)`,
+     ($instance, $stream, $id, $version, $userId, $known, $failed, $hasSender, $address,
+      $userAgent, $time)`,
 )
 const forgetOld = statement(
   `DELETE FROM failed_sign_ins
@@ -72,7 +74,7 @@ type NewRow = {
 
 function add(db: ViewWriter, stream: string, { sender, ...row }: NewRow): void {
   const { address = "", userAgent = "" } = sender ?? {}
-  db.run(insert, { ...row, stream, address, userAgent })
+  db.run(insert, { ...row, stream, hasSender: sender !== null, address, userAgent })
   db.run(forgetOld, { stream })
 }
 
@@ -83,7 +85,8 @@ export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | Use
     failed_sign_ins: {
       columns: `stream TEXT NOT NULL, line TEXT NOT NULL, version INTEGER NOT NULL,
         user_id TEXT NOT NULL, known INTEGER NOT NULL, failed TEXT NOT NULL,
-        address TEXT NOT NULL, user_agent TEXT NOT NULL, time INTEGER NOT NULL`,
+        has_sender INTEGER NOT NULL, address TEXT NOT NULL, user_agent TEXT NOT NULL,
+        time INTEGER NOT NULL`,
       key: "stream, line, version",
       indexes: { user: "user_id" },
     },
@@ -129,14 +132,23 @@ export function accountStreams(cx: Cx, userId: string): readonly string[] {
   return [...new Set([...lines, ...links, ...codeCounts(userId)])]
 }
 
-/** Erases where failed sign-ins of a removed user came from, in the step that removes the user. */
+/** Events of the first revision have no sender, and nothing to erase. */
+const linesWithSender = statement<{ line: string; stream: string }>(
+  `SELECT DISTINCT stream, line FROM failed_sign_ins
+   WHERE instance = $instance AND user_id = $userId AND has_sender = 1`,
+)
+
+/**
+ * Erases where failed sign-ins of a removed user came from, in the step that removes the user. While
+ * nodes of an earlier version are there, no event has a sender, and users can be removed.
+ */
 export const failureErasure: Consequences = {
   name: "failed-sign-ins",
   on: {
     "user.removed":
       ({ id: userId }) =>
       ({ cx, tx }) => {
-        for (const { stream, line } of cx.store.all(cx, linesOf, { userId })) {
+        for (const { stream, line } of cx.store.all(cx, linesWithSender, { userId })) {
           const isPassword = stream === passwordCheck.stream
           if (isPassword) tx.append(passwordCheck, line, [passwordsErased])
           else tx.append(factorCount, line, [factorsErased])

@@ -139,8 +139,8 @@ const linesWithSender = statement<{ line: string; stream: string }>(
 )
 
 /**
- * Erases where failed sign-ins of a removed user came from, in the step that removes the user. While
- * nodes of an earlier version are there, no event has a sender, and users can be removed.
+ * Erases where failed sign-ins of a removed user came from, in the step that removes the user. No
+ * event has a sender while nodes of an earlier version are there, so users can be removed then.
  */
 export const failureErasure: Consequences = {
   name: "failed-sign-ins",

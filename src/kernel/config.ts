@@ -326,7 +326,8 @@ function given(source: Source, name: string, found: Omit<Given, "key">): Given {
     throw refusalError("config.key_misplaced", `${found.origin} is not allowed; use ${instead}`)
   }
   const closest = nearest(name, keysFrom(source).map(spell))
-  throw refusalError("config.key_unknown", `${found.origin} is not known; did you mean ${closest}?`)
+  const help = closest ? `did you mean ${closest}?` : "latchkey serve --help lists the settings"
+  throw refusalError("config.key_unknown", `${found.origin} is not known; ${help}`)
 }
 
 const refusalError = (id: string, message: string) => new Fault("invalid_argument", id, message)

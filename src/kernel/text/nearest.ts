@@ -1,11 +1,26 @@
 /** What is longer is nobody's slip of the fingers, and costs the product of the lengths. */
 const lengthMax = 64
 
-/** The known word that takes the fewest edits to reach from `word`, for "did you mean". */
+/**
+ * The known word that takes the fewest edits to reach from `word`, for "did you mean"; undefined
+ * where each takes more edits than a slip of the fingers.
+ */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > lengthMax) return undefined
-  const ranked = known.map((candidate) => ({ candidate, edits: edits(word, candidate) }))
+  const ranked = known
+    .map((candidate) => ({ candidate, edits: edits(word, candidate) }))
+    .filter(({ candidate, edits: count }) => isNear(word, candidate, count))
   return ranked.sort((a, b) => a.edits - b.edits)[0]?.candidate
+}
+
+/** Words that begin alike are near, however much one of them leaves out. */
+const beginningMin = 3
+
+/** At most a third of the letters differ, or one word is the beginning of the other. */
+function isNear(word: string, candidate: string, count: number): boolean {
+  if (count * 3 <= Math.max(word.length, candidate.length)) return true
+  const [short = "", long = ""] = [word, candidate].toSorted((a, b) => a.length - b.length)
+  return short.length >= beginningMin && long.startsWith(short)
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */

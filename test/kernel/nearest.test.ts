@@ -1,0 +1,22 @@
+import { expect, test } from "vitest"
+import { nearest } from "../../src/kernel/text/nearest.ts"
+
+const known = ["loginName", "givenName", "email", "phone", "id", "permissions"]
+
+test.each([
+  ["logniName", "loginName"],
+  ["loginname", "loginName"],
+  ["emial", "email"],
+  ["given", "givenName"],
+  ["permission", "permissions"],
+  ["ids", "id"],
+])("%s is a near miss of %s", (word, meant) => {
+  expect(nearest(word, known)).toBe(meant)
+})
+
+test.each(["x", "color", "organization", "ph", "zzzzzz", "a".repeat(65)])(
+  "%s is no near miss of anything",
+  (word) => {
+    expect(nearest(word, known)).toBeUndefined()
+  },
+)

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, renameSync, rmSync, statfsSync, statSync } fr
 import { dirname, join, resolve } from "node:path"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
+import { sizeText } from "../../kernel/text/size.ts"
 import { snapshotSize, takeSnapshot } from "../../store/index.ts"
 import { refuseDevelopment } from "../development.ts"
 import { isRunning } from "../folder/claim.ts"
@@ -196,10 +197,10 @@ const existsError = (to: string) =>
 function refuseWithoutRoom(where: string, bytes: number): void {
   const { bavail, bsize } = statfsSync(where)
   if (bavail * bsize >= bytes + spareBytes) return
-  const megabytes = Math.ceil((bytes + spareBytes) / 1e6)
+  const needed = sizeText(bytes + spareBytes)
   throw startError(
     "backup_room",
-    `a backup copies the database first, and ${where} has no ${megabytes} MB free; ` +
+    `a backup copies the database first, and ${where} has no ${needed} free; ` +
       "free some space, or name a folder on another disk with --work-folder DIR",
   )
 }
@@ -226,7 +227,7 @@ const settingsMissingText =
 
 /** What is saved, for the person who asked. */
 export function savedText(saved: Saved, { to, encryption }: Told): string {
-  const size = `${(saved.bytes / 1e6).toFixed(1)} MB`
+  const size = sizeText(saved.bytes)
   return [
     `  Saved ${to}: ${size}, everything up to event ${saved.position} (${saved.newest ?? "none"})`,
     encryption

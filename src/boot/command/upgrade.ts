@@ -1,6 +1,7 @@
 import { existsSync, statfsSync } from "node:fs"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
+import { sizeText } from "../../kernel/text/size.ts"
 import {
   goBack,
   keptDays,
@@ -91,7 +92,6 @@ type Found = WholeUpgrade & {
 function upgradeText({ schema, states, views, position, bytes, seconds, ...more }: Found): string {
   const { from, to } = schema
   const { free, unconfirmed, steps, postgres: shared } = more
-  const mega = (count: number) => `${Math.ceil(count / 1e6)} MB`
   const anew = (how: string, kind: Kind) => {
     const names = named(kind, steps)
     return names === "" ? "stay as they are" : `${how}: ${names}`
@@ -110,7 +110,7 @@ function upgradeText({ schema, states, views, position, bytes, seconds, ...more 
     `  lists     ${anew("made anew beside the old ones", "lists")}`,
     ...backLines("lists", steps),
     `  time      ${seconds === 0 ? "no longer than any start" : `about ${seconds} s to answer`}`,
-    `  room      a backup takes ${mega(bytes)} at most; ${mega(free)} are free here`,
+    `  room      a backup takes ${sizeText(bytes)} at most; ${sizeText(free)} are free here`,
     ...(shared ? postgresLines(shared) : []),
     ...(unconfirmed === 0 ? [] : [`  emails    ${confirmLater(unconfirmed)}`]),
     ...(stays ? [] : [backupFirst]),

@@ -3,6 +3,7 @@ import { createServer } from "node:net"
 import type { Config } from "../../kernel/config.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Address, addressText } from "../../kernel/net/address.ts"
+import { sizeText } from "../../kernel/text/size.ts"
 import type { Folder } from "../folder/folder.ts"
 import { exposedKey, givenMasterKey } from "../folder/master-key.ts"
 import { systemCode } from "../start-error.ts"
@@ -61,7 +62,7 @@ const roomMin = 256e6
 export function checkDisk(folder: Folder): Finding {
   const { bavail, bsize, blocks } = statfsSync(folder.path)
   const free = bavail * bsize
-  const said = `${(free / 1e9).toFixed(1)} GB of ${((blocks * bsize) / 1e9).toFixed(1)} GB are free`
+  const said = `${sizeText(free)} of ${sizeText(blocks * bsize)} are free`
   const size = statSync(folder.database, { throwIfNoEntry: false })?.size ?? 0
   if (free < roomMin) return wrong("disk", said, "free some space before writing stops")
   if (free > 2 * size) return ok("disk", said)

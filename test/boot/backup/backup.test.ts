@@ -178,6 +178,8 @@ describe("a backup", () => {
     writeFileSync(join(data, "latchkey.toml"), 'log_level = "fatal"\n')
     expect(listed(without)).not.toContain("latchkey.toml")
     expect(savedText(told, { to: "", encryption: undefined })).toContain("latchkey.toml is not in")
+    const small = savedText({ ...told, bytes: 40_960 }, { to: "b.tar", encryption: undefined })
+    expect(small).toContain("Saved b.tar: 41 kB")
     expect(listed(whole)).toContain("latchkey.toml")
   })
 

@@ -4,6 +4,7 @@ import type { Config } from "../../../kernel/config.ts"
 import type { Random } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { stepBack } from "../../../kernel/lane/thread.ts"
+import { sizeText } from "../../../kernel/text/size.ts"
 import type { Opening } from "../../backup/encryption.ts"
 import { unlessInterrupted } from "../../backup/interrupt.ts"
 import { restore } from "../../backup/restore.ts"
@@ -11,7 +12,7 @@ import { type Claim, claimFolder } from "../../folder/claim.ts"
 import type { Folder } from "../../folder/folder.ts"
 import { givenMasterKey } from "../../folder/master-key.ts"
 import { type Finding, ok, warning, wrong } from "../finding.ts"
-import { mega, type RoomAt, sizeOf } from "./room.ts"
+import { type RoomAt, sizeOf } from "./room.ts"
 
 export type RestoreOptions = {
   readonly config: Config
@@ -63,7 +64,7 @@ function lackOfRoom({ folder, roomAt }: RestoreOptions, from: string): Finding |
   const needed = Math.max(sizeOf(folder.database) * 1.2, sizeOf(from) * 4) + reserve
   const { bytes } = roomAt(folder.path)
   if (bytes >= needed) return undefined
-  const room = `needs ${mega(needed)} in ${folder.path}, and ${mega(bytes)} are free`
+  const room = `needs ${sizeText(needed)} in ${folder.path}, and ${sizeText(bytes)} are free`
   const said = `not tried: the copy ${room}`
   const todo = `latchkey restore ${from} --drill --work-folder DIR, on a disk with more room`
   return warning("restore", said, todo)

@@ -1,6 +1,7 @@
 import { existsSync, statfsSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { Config } from "../../../kernel/config.ts"
+import { sizeText } from "../../../kernel/text/size.ts"
 import { isInBucket } from "../../backup/bucket.ts"
 import type { Folder } from "../../folder/folder.ts"
 import { type Finding, ok, warning, wrong } from "../finding.ts"
@@ -48,7 +49,7 @@ type Needed = { readonly needed: number; readonly room: Room; readonly path: str
 
 function roomFinding(what: string, { needed, room, path }: Needed): Finding {
   const { bytes, files } = room
-  const said = `${what} needs ${mega(needed)} in ${path}, and ${mega(bytes)} are free`
+  const said = `${what} needs ${sizeText(needed)} in ${path}, and ${sizeText(bytes)} are free`
   if (bytes < needed) return wrong("disk space", said, "free some space, or move the folder")
   if (files !== undefined && files < filesMin) {
     const inodes = `only ${files} inodes are free in ${path}`
@@ -62,4 +63,3 @@ function roomFinding(what: string, { needed, room, path }: Needed): Finding {
 
 /** In bytes; 0 of what is not there, or in a bucket. */
 export const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
-export const mega = (bytes: number): string => `${Math.ceil(bytes / 1e6)} MB`

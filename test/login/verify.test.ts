@@ -50,7 +50,7 @@ describe.each([
     const first = await browser.go(link())
     expect(first.page).not.toContain("Nina")
     expect(provider.store.log.changes()).toBe(before)
-    const done = await browser.post(first, { code: code.toLowerCase() })
+    const done = await browser.post(first, { code: code.toLowerCase().replace(/^.../, "$&-") })
     expect(done.path).toBe(`/ui/login/verified?of=${of}`)
     expect(done.page).toContain(words)
     expect(isVerified(of)).toBe(true)

@@ -3,6 +3,7 @@ import { sameText } from "../../../kernel/crypto/secret.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { foldEmail } from "../../../kernel/text/email.ts"
 import { givenName as nameOf } from "../../../kernel/text/given.ts"
+import { typedCodes } from "../../../kernel/text/typed-code.ts"
 import {
   aggregate,
   type Cx,
@@ -188,8 +189,7 @@ function isRight(tx: Transaction, id: string, code: string): boolean {
   if (state.status !== "open" || state.failed >= failedMax) return false
   if (tx.now >= state.expires || state.accountId !== "") return false
   const plain = tx.secrets.open("seal", state.sealed, aboutOf(id))
-  const typed = code.trim()
-  return plain !== undefined && (sameText(plain, typed) || sameText(plain, typed.toUpperCase()))
+  return plain !== undefined && typedCodes(code).some((typed) => sameText(plain, typed))
 }
 
 /** Who asked, as a page shows them who has their code, and as the mail greets them. */

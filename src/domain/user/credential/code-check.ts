@@ -1,5 +1,6 @@
 import { sameText } from "../../../kernel/crypto/secret.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { typedCodes } from "../../../kernel/text/typed-code.ts"
 import type { Cx, Decision, Transaction } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
 import { type Code, type Human, hasLeft, type User, user } from "../model.ts"
@@ -34,9 +35,8 @@ export function isCode(tx: Transaction, id: string, { of, given }: CodeAttempt):
   if (!sent || tx.now >= sent.expires) return false
   const plain = tx.secrets.open("seal", sent.sealed, codeAbout(id, of))
   if (plain === undefined) return false
-  const typed = given.trim()
-  // Who reads capitals may type small letters; where both count, only what was sent does.
-  return sameText(plain, typed) || sameText(plain, typed.toUpperCase())
+  // Where capitals and small letters both count, only what was sent does.
+  return typedCodes(given).some((typed) => sameText(plain, typed))
 }
 
 /** Whether a key is the one in our link of the code that a user was made last. */

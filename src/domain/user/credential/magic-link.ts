@@ -1,3 +1,4 @@
+import { typedCodes } from "../../../kernel/text/typed-code.ts"
 import type { Cx, Decision, Transaction } from "../../../store/index.ts"
 import { login, newCode, policyFor } from "../../policy/index.ts"
 import { isUsed, usedUp } from "../factor/check-count.ts"
@@ -65,10 +66,8 @@ export function tryMagicLink(
   const { account, hash, expires } = link
   const line = lineOf(account, device)
   mayTryCode(tx, line, "magic_link")
-  const typed = given.trim()
   const about = aboutOf(account, mailboxOf(tx, account))
-  // Who reads capitals may type small letters.
-  const isRight = [typed, typed.toUpperCase()].some((each) => tx.secrets.matches(hash, each, about))
+  const isRight = typedCodes(given).some((each) => tx.secrets.matches(hash, each, about))
   if (!isRight || tx.now >= expires || isUsed(tx, hash) || !mayUseLink(tx, account)) {
     countFailure(tx, line, "magic_link")
     return false

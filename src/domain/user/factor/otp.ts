@@ -1,4 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
+import { typedCodes } from "../../../kernel/text/typed-code.ts"
 import type { Cx } from "../../../store/index.ts"
 import { newCode } from "../../policy/index.ts"
 import { factorsOf } from "../factors.ts"
@@ -70,12 +71,9 @@ const checkOf =
   (channel: OtpChannel, isFactor = true): Check =>
   async (cx, { userId, given, challenge }) => {
     const { kind, methods } = channels[channel]
-    const typed = given.trim()
-    // Who reads capitals may type small letters.
+    const typed = typedCodes(given)
     const isCode = (hash: string) =>
-      [typed, typed.toUpperCase()].filter((each) =>
-        cx.secrets.matches(hash, each, about(userId, kind)),
-      ).length > 0
+      typed.filter((each) => cx.secrets.matches(hash, each, about(userId, kind))).length > 0
     return (tx) => {
       mayTryFactor(tx, userId)
       const hasIt = !isFactor || secondFactorsOf(tx.state(user, userId)).includes(kind)

@@ -1,5 +1,6 @@
 import { Fault, fieldError } from "../../../kernel/fault.ts"
 import { lazily } from "../../../kernel/lazy.ts"
+import { typedDigits } from "../../../kernel/text/typed-code.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { factorsOf } from "../factors.ts"
 import { type UserEvent, user } from "../model.ts"
@@ -161,7 +162,7 @@ const stepOf =
   (cx: Pick<Cx, "secrets">, userId: string, code: string, { TOTP }: Library) =>
   (tx: Transaction, sealed: string) => {
     const plain = cx.secrets.open("seal", sealed, about(userId))
-    const token = code.replace(/\s/g, "")
+    const token = typedDigits(code)
     if (plain === undefined || !/^\d{6}$/.test(token)) return undefined
     const delta = new TOTP({ secret: plain, period: periodSeconds }).validate({
       token,

@@ -1,4 +1,5 @@
 import { MessageError, MessageFormat, parseMessage, validate } from "messageformat"
+import { isolated } from "./bidi.ts"
 
 export type Values = Readonly<Record<string, string | number>>
 export type Translate<Key extends string> = (key: Key, values?: Values) => string
@@ -50,7 +51,7 @@ export function translatorOf<Key extends string>({
       message = new MessageFormat(language, textAt(messages, key), { bidiIsolation: "none" })
       parsed.set(key, message)
     }
-    return message.format(values)
+    return message.format(values && isolatedIn(values))
   }
   const on = (pages: string): TranslatePages<Key> =>
     Object.assign((key: Key, values?: Values) => say(`${pages}${key}`, values), {
@@ -58,6 +59,15 @@ export function translatorOf<Key extends string>({
     })
   return { language, t: on("") }
 }
+
+/** Names are whatever their owners like: none turns around what a sentence says. */
+const isolatedIn = (values: Values): Values =>
+  Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === "string" ? isolated(value) : value,
+    ]),
+  )
 
 /** A page that words nothing apart says what every page says. */
 const textAt = (texts: Readonly<Record<string, string>>, key: string): string =>

@@ -1,3 +1,4 @@
+import { isolated } from "../../../ui/kit/bidi.ts"
 import { Fault } from "../../kernel/fault.ts"
 
 const placeholder = /\{\{\s*\.(\w+)\s*\}\}/g
@@ -19,6 +20,6 @@ export function checkPlaceholders(key: string, text: string, known: readonly str
 
 /** Puts values in; they are one line each, so that no name can add lines to a message. */
 export const fillIn = (text: string, values: Readonly<Record<string, string>>): string =>
-  text.replace(placeholder, (_, name: string) => oneLine(values[name] ?? ""))
+  text.replace(placeholder, (_, name: string) => isolated(oneLine(values[name] ?? "")))
 
 const oneLine = (value: string): string => value.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ")

@@ -4,7 +4,8 @@ import { entryMax, fileError, linesOf, textOf } from "./text.ts"
 
 /**
  * The records of a CSV file (RFC 4180) by the names in its first line, which `column` makes one
- * spelling of, or refuses. What parts the fields is found there, too: comma, semicolon or tab.
+ * spelling of, or refuses. What parts the fields is found there, too: comma, semicolon or tab; or
+ * in a line before it, as spreadsheets write it: "sep=;".
  */
 export async function* csvEntries(
   path: string,
@@ -12,7 +13,7 @@ export async function* csvEntries(
 ): AsyncGenerator<Entry> {
   const { CsvError, parse } = await import("csv-parse")
   const parser = parse({
-    delimiter: await delimiterOf(path),
+    ...(await separationOf(path)),
     columns: (names: readonly string[]) => columnsOf(path, names, column),
     ...{ info: true, skip_empty_lines: true, relax_column_count: true, max_record_size: entryMax },
   })
@@ -34,10 +35,18 @@ export async function* csvEntries(
 
 const ragged = "has another number of fields than the first line"
 
-async function delimiterOf(path: string): Promise<string> {
+const stated = /^"?sep=([^"\r\n])"?\r?$/i
+
+/** What parts the fields, and the line that names the columns. */
+async function separationOf(
+  path: string,
+): Promise<{ readonly delimiter: string; readonly from_line: number }> {
   for await (const { line = "" } of linesOf(path)) {
+    const [, delimiter] = stated.exec(line) ?? []
+    if (delimiter !== undefined) return { delimiter, from_line: 2 }
     const count = (mark: string) => line.split(mark).length
-    return [",", ";", "\t"].toSorted((a, b) => count(b) - count(a))[0] ?? ","
+    const [most = ","] = [",", ";", "\t"].toSorted((a, b) => count(b) - count(a))
+    return { delimiter: most, from_line: 1 }
   }
   throw fileError(`${path} is empty; its first line names the columns`)
 }

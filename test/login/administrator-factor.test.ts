@@ -20,6 +20,7 @@ import {
   type Provider,
   password,
 } from "../oauth/provider.ts"
+import { makeKey } from "../support/authenticator.ts"
 import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
 
 let provider: Provider
@@ -40,6 +41,13 @@ async function assertionOf({ userId, keyId, key }: KeyFile): Promise<string> {
     .setProtectedHeader({ alg: "RS256", kid: keyId })
     .sign(createPrivateKey(key))
 }
+
+const optionsIn = (page: string) =>
+  JSON.parse(
+    (/data-key-options="([^"]*)"/.exec(page)?.[1] ?? "{}")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&amp;", "&"),
+  )
 
 const setPath = "/ui/login/mfa/set"
 const path = () => authorizePath(client.id)
@@ -88,6 +96,17 @@ describe("who manages something", () => {
     const code = new TOTP({ secret }).generate({ timestamp: provider.clock.now() })
     expect(answerOf(await browser.post(app, { code }))).toHaveProperty("code")
     expect((await signIn()).path).toContain("/ui/login/mfa/verify")
+  })
+
+  test("signs in by a passkey alone, which is two factors at once", async () => {
+    await make({ level: "instance" }, ["IAM_OWNER"])
+    await turnOn()
+    const browser = browserOf(provider)
+    const setup = await browser.signIn(path(), "nina")
+    const asked = await browser.post(setup, { factor: "passkey" })
+    const credential = JSON.stringify(makeKey(optionsIn(asked.page), { origin: issuer }).creation)
+    expect(answerOf(await browser.post(asked, { credential }))).toHaveProperty("code")
+    expect(answerOf(await browser.go(path()))).toHaveProperty("code")
   })
 
   test("is asked at a sign-in that was there before the role", async () => {

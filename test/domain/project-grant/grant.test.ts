@@ -141,7 +141,6 @@ describe("it is refused", () => {
     ["a role of another spelling", { roleKeys: ["Admin"] }, "grant.role_unknown"],
     ["what only looks like a role", { roleKeys: ["constructor"] }, "grant.role_unknown"],
     ["a role twice", { roleKeys: ["admin", "admin"] }, "grant.role_twice"],
-    ["no organisation", { grantedOrganizationId: "" }, "request.field_missing"],
     ["an organisation that is not there", { grantedOrganizationId: "absent" }, "org.missing"],
     ["the organisation that owns it", { grantedOrganizationId: "org1" }, "grant.to_owner"],
   ]

@@ -21,21 +21,12 @@ export type ReaderFiles = { readonly readerJs: string; readonly readerCss: strin
 export function openApiPages(entries: readonly Entry[], files: ReaderFiles): OpenApi {
   // A document and its page at once: what they are made of takes megabytes, and is not kept.
   const rest = lazily(async () => {
-    const served = await load(entries, files)
-    const [page, json] = restPages
-    return new Map([
-      [page, documentOf(page, await textOf(served, page))],
-      [json, documentOf(json, await textOf(served, json))],
-    ])
+    const { openApiOf } = await import("../api/openapi/document.ts")
+    return documentsOf(restPages, files, openApiOf(entries))
   })
   const connect = lazily(async () => {
     const { connectOpenApiOf } = await import("../api/openapi/connect-document.ts")
-    const [page, json] = connectPages
-    const html = (await textOf(await load([], files), "/openapi")).replaceAll("/openapi/json", json)
-    return new Map([
-      [page, documentOf(page, html)],
-      [json, documentOf(json, JSON.stringify(connectOpenApiOf(entries)))],
-    ])
+    return documentsOf(connectPages, files, connectOpenApiOf(entries))
   })
   return ({ method, headers }, pathname) => {
     const page = pathname.replace(/\/$/, "")
@@ -71,30 +62,34 @@ function answer(all: ReadonlyMap<string, Document>, page: string, requested: Hea
   return new Response(packed, { headers: { ...headers, "content-encoding": "gzip" } })
 }
 
-async function load(entries: readonly Entry[], { readerJs, readerCss }: ReaderFiles) {
-  const [{ Elysia }, { swagger }, { openApiOf }] = await Promise.all([
+type Pages = readonly [page: string, json: string]
+
+/** The page of a document, and the document. */
+async function documentsOf([page, json]: Pages, files: ReaderFiles, described: object) {
+  const html = await htmlOf(json, files)
+  return new Map([
+    [page, documentOf(page, html)],
+    [json, documentOf(json, JSON.stringify(described))],
+  ])
+}
+
+/** The page of the reader, which loads a document. */
+async function htmlOf(json: string, { readerJs, readerCss }: ReaderFiles): Promise<string> {
+  const [{ Elysia }, { swagger }] = await Promise.all([
     import("elysia"),
     import("@elysiajs/swagger"),
-    import("../api/openapi/document.ts"),
   ])
-  // The plugin's types are for documents that are written by hand.
-  const documentation = JSON.parse(JSON.stringify(openApiOf(entries)))
   const plugin = swagger({
     path: "/openapi",
-    documentation,
     // The page names its reader and its style; both are files of ours.
     scalarCDN: readerJs,
     scalarConfig: {
-      spec: { url: "/openapi/json" },
+      spec: { url: json },
       customCss: `@import url("${readerCss}");`,
     },
   })
-  return new Elysia().use(plugin)
-}
-
-async function textOf(served: Awaited<ReturnType<typeof load>>, page: string): Promise<string> {
   // Elysia loses the path of hosts with fewer than four letters.
-  const made = await served.handle(new Request(`http://localhost${page}`))
+  const made = await new Elysia().use(plugin).handle(new Request("http://localhost/openapi"))
   // Left alone, browsers take the element that holds settings for a script, and complain of it.
   const settings = `id="api-reference" type="application/json"`
   return (await made.text()).replace(`id="api-reference"`, settings)

@@ -1,11 +1,30 @@
-import { type DescField, type DescMessage, type DescOneof, getOption } from "@bufbuild/protobuf"
-import { choice, type Rules, rules } from "../../gen/core/options_pb.ts"
+import {
+  create,
+  type DescField,
+  type DescMessage,
+  type DescOneof,
+  getOption,
+  hasOption,
+} from "@bufbuild/protobuf"
+import { choice, type Rules, RulesSchema, rules } from "../../gen/core/options_pb.ts"
 import { fieldError } from "../../kernel/fault.ts"
 import { maskField } from "../edit/mask.ts"
 import { getterOf } from "../field.ts"
 
 /** What a field of a request must hold. */
-export const rulesOf = (field: DescField): Rules => getOption(field, rules)
+export function rulesOf(field: DescField): Rules {
+  if (!hasOption(field, rules)) return none
+  const known = read.get(field)
+  if (known) return known
+  const made = getOption(field, rules)
+  read.set(field, made)
+  return made
+}
+
+const none = create(RulesSchema)
+
+/** To read an option decodes it anew. */
+const read = new WeakMap<DescField, Rules>()
 
 /** Whether one of the fields of a group must be set. */
 export const choiceOf = (group: DescOneof): Rules => getOption(group, choice)

@@ -40,6 +40,7 @@ export function openApiOf(entries: readonly Entry[]) {
   }
   const tags = [...new Set(bound.map(tagOf))].sort()
   return {
+    openapi: "3.0.3",
     info: { title: "", version: "0.0.1", description, ...about },
     servers,
     tags: tags.map((name) => ({ name, description: `Operations on ${lowered(name)}.` })),

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { book } from "../../src/api/book.ts"
 import { maskField } from "../../src/api/edit/mask.ts"
 import { choiceOf, rulesOf } from "../../src/api/input/rules.ts"
-import { access } from "../../src/gen/core/options_pb.ts"
+import { access, type Rules } from "../../src/gen/core/options_pb.ts"
 import { type Call, callerOf, type Reply } from "../scenario/caller.ts"
 import { type House, openHouse } from "../scenario/house.ts"
 import type { Row } from "../scenario/row.ts"
@@ -235,6 +235,30 @@ describe.each(working)("%s", (_, some) => {
     for (const row of some) wrong.push(...(await tryRow(row)))
     expect(wrong).toEqual([])
   })
+})
+
+/** Every field of every request, at any depth. */
+function requestFields(): readonly DescField[] {
+  const found = new Set<DescMessage>()
+  const look = (message: DescMessage) => {
+    if (found.has(message)) return
+    found.add(message)
+    for (const field of message.fields) if (field.message) look(field.message)
+  }
+  for (const { methods } of book) for (const { input } of methods) look(input)
+  return [...found].flatMap(({ fields }) => fields)
+}
+
+test("every rule was tried", () => {
+  const untriedIn = (tried: ReadonlySet<string>, isRuled: (rules: Rules) => unknown) =>
+    requestFields()
+      .filter((field) => isRuled(rulesOf(field)))
+      .map(({ parent, name }) => `${parent.typeName}.${name}`)
+      .filter((name) => !tried.has(name))
+  expect(untriedIn(seen.missing, (each) => each.required || each.requiredWithoutMask)).toEqual([])
+  expect(untriedIn(seen.long, ({ maxLength }) => maxLength > 0)).toEqual([])
+  const isBound = ({ minimum, maximum, pattern }: Rules) => minimum || maximum || pattern
+  expect(untriedIn(seen.outside, isBound)).toEqual([])
 })
 
 test("what a caller of the instance can leave unnamed is no field that must be there", () => {

@@ -30,7 +30,6 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/oauth/api-scope.test.ts",
     "that a refresh leaves out leaves the audience of the others",
   ],
-  "A switch that a file for": ["test/apply/apply.test.ts", "a switch that is described as off"],
   "Resource URIs that are added": [
     "test/oauth/resource.test.ts",
     "is taken with and without the slash of an empty path",

@@ -61,8 +61,8 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
           rules: [
             { pathPrefix: "/admin", roleKeys: ["admin"] },
             { pathPrefix: "/public/", everybody: true },
-            { pathPrefix: "/api", roleKeys: ["robot"], accessTokensAccepted: true },
-            { pathPrefix: "/hook", everybody: true, accessTokensAccepted: true },
+            { pathPrefix: "/api", roleKeys: ["robot"], accessTokens: true },
+            { pathPrefix: "/hook", everybody: true, accessTokens: true },
           ],
         },
       },

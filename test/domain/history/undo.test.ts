@@ -201,13 +201,13 @@ test("what a proxy is told of users is undone without its rules", async () => {
     (await act("manager", "getApplication", { applicationId })).application.configuration.value
       .forwardAuth
   const rule = { pathPrefix: "/admin", everybody: false, roleKeys: ["admin"] }
-  const rules = [{ ...rule, accessTokensAccepted: true }]
-  await put({ rules, remoteUser: 3, accessTokenForwarded: true })
+  const rules = [{ ...rule, accessTokens: true }]
+  await put({ rules, remoteUser: 3, tokenForwarded: true })
   // What is not said stays.
   await put({ rules: [] })
-  const emptied = { rules: [], remoteUser: 3, accessTokenForwarded: true }
+  const emptied = { rules: [], remoteUser: 3, tokenForwarded: true }
   expect(await now()).toMatchObject(emptied)
-  await put({ rules, remoteUser: 2, accessTokenForwarded: false })
+  await put({ rules, remoteUser: 2, tokenForwarded: false })
   await undoNewest("manager", wiki)
   expect(await now()).toMatchObject(emptied)
   await put({ rules })

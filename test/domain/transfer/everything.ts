@@ -102,8 +102,8 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         backEndLogoutAccepted: true,
         plainOauth: true,
         forwardAuth: {
-          rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokensAccepted: true }],
-          ...{ remoteUser: 2, accessTokenForwarded: true },
+          rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokens: true }],
+          ...{ remoteUser: 2, tokenForwarded: true },
         },
       },
     ],

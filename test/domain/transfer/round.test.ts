@@ -56,8 +56,8 @@ test("what is taken over is told as it was, and again elsewhere", async () => {
       backEndLogoutAccepted: true,
       plainOauth: true,
       forwardAuth: {
-        rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokensAccepted: true }],
-        ...{ remoteUser: 2, accessTokenForwarded: true },
+        rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokens: true }],
+        ...{ remoteUser: 2, tokenForwarded: true },
       },
     },
   ])

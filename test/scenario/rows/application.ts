@@ -106,11 +106,11 @@ export const applicationRows: readonly Row[] = [
         authMethodType: "OIDC_AUTH_METHOD_TYPE_NONE",
         forwardAuth: {
           rules: [
-            { pathPrefix: "/admin", roleKeys: ["admin"], accessTokensAccepted: true },
+            { pathPrefix: "/admin", roleKeys: ["admin"], accessTokens: true },
             { pathPrefix: "/public/", everybody: true },
           ],
           remoteUser: "OIDC_REMOTE_USER_EMAIL",
-          accessTokenForwarded: true,
+          tokenForwarded: true,
         },
       },
     },

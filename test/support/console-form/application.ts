@@ -130,7 +130,7 @@ export const applicationForms: readonly FormCase[] = [
     read: readRules,
     both: [
       { pathPrefix: "/public", everybody: true },
-      { pathPrefix: "/admin", roleKeys: ["editor"], accessTokensAccepted: true },
+      { pathPrefix: "/admin", roleKeys: ["editor"], accessTokens: true },
     ],
     same: {
       theirs: rules([{ pathPrefix: "/admin", roleKeys: ["viewer"] }]),

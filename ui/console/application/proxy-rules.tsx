@@ -28,7 +28,7 @@ export function ProxyRules(part: OidcPart) {
   )
 }
 
-type Rule = Pick<OIDCAccessRule, "pathPrefix" | "everybody" | "roleKeys" | "accessTokensAccepted">
+type Rule = Pick<OIDCAccessRule, "pathPrefix" | "everybody" | "roleKeys" | "accessTokens">
 
 const rulesOf = ({ oidc }: OidcPart): readonly Rule[] => oidc.forwardAuth?.rules ?? []
 
@@ -43,10 +43,10 @@ const remoteUserNames: readonly RemoteUser[] = ["login_name", "user_id", "email"
 const remoteUserOf = ({ oidc }: OidcPart): RemoteUser =>
   remoteUserNames.find((name) => remoteUsers[name] === oidc.forwardAuth?.remoteUser) ?? "login_name"
 
-const isForwarded = ({ oidc }: OidcPart): boolean => oidc.forwardAuth?.accessTokenForwarded ?? false
+const isForwarded = ({ oidc }: OidcPart): boolean => oidc.forwardAuth?.tokenForwarded ?? false
 
 /** What applies where no rule matches. */
-const usual: Rule = { pathPrefix: "/", everybody: false, roleKeys: [], accessTokensAccepted: false }
+const usual: Rule = { pathPrefix: "/", everybody: false, roleKeys: [], accessTokens: false }
 
 function Rules(part: OidcPart) {
   const rules = rulesOf(part)
@@ -57,7 +57,7 @@ function Rules(part: OidcPart) {
       rows={[
         ...shown.map((rule) => [rule.pathPrefix, textOf(rule)] as const),
         [t("proxy.remote_user"), t(`proxy.remote.${remoteUserOf(part)}`)] as const,
-        ...(rules.some(({ accessTokensAccepted }) => accessTokensAccepted)
+        ...(rules.some(({ accessTokens }) => accessTokens)
           ? [[t("proxy.forwarded"), t(isForwarded(part) ? "policy.yes" : "policy.no")] as const]
           : []),
       ]}
@@ -66,7 +66,7 @@ function Rules(part: OidcPart) {
 }
 
 const textOf = (rule: Rule): string =>
-  rule.accessTokensAccepted ? t("proxy.tokens", { who: wordsOf(rule) }) : wordsOf(rule)
+  rule.accessTokens ? t("proxy.tokens", { who: wordsOf(rule) }) : wordsOf(rule)
 
 function wordsOf({ everybody, roleKeys }: Rule): string {
   if (everybody) return t("proxy.everybody")
@@ -88,7 +88,7 @@ const ruleForm = (part: OidcPart) =>
         forwardAuth: {
           rules: rules.split("\n").flatMap(ruleOf),
           remoteUser: remoteUsers[remoteUser],
-          accessTokenForwarded: forwarded,
+          tokenForwarded: forwarded,
         },
       }),
     fields: ({ area, check, values, change, contested }) => [
@@ -116,10 +116,10 @@ const ruleForm = (part: OidcPart) =>
  * "/admin: admin, editor"; a star for everybody, nothing for whoever may sign in. "(tokens)" at the
  * end accepts access tokens.
  */
-function lineOf({ pathPrefix, everybody, roleKeys, accessTokensAccepted }: Rule): string {
+function lineOf({ pathPrefix, everybody, roleKeys, accessTokens }: Rule): string {
   const who = everybody ? "*" : roleKeys.join(", ")
   const line = who === "" ? pathPrefix : `${pathPrefix}: ${who}`
-  return accessTokensAccepted ? `${line} (tokens)` : line
+  return accessTokens ? `${line} (tokens)` : line
 }
 
 /** Two rules for one path contradict each other. */
@@ -133,5 +133,5 @@ function ruleOf(line: string): readonly Rule[] {
   const keys = who.split(",").flatMap((key) => key.trim() || [])
   const everybody = keys.length === 1 && keys[0] === "*"
   const roleKeys = everybody ? [] : keys
-  return [{ pathPrefix: path, everybody, roleKeys, accessTokensAccepted: rest !== line }]
+  return [{ pathPrefix: path, everybody, roleKeys, accessTokens: rest !== line }]
 }

@@ -128,7 +128,7 @@ export const toOidc = (clientId: string, config: OidcConfig, issuer: string) => 
     forwardAuth: {
       rules: (config.accessRules ?? []).map(toRule),
       remoteUser: remoteUsers[config.remoteUser ?? "login_name"],
-      accessTokenForwarded: config.accessTokenForwarded ?? false,
+      tokenForwarded: config.accessTokenForwarded ?? false,
     },
   }),
 })
@@ -163,8 +163,8 @@ const own = (
   ...(req.forwardAuth?.remoteUser && {
     remoteUser: named(remoteUsers, req.forwardAuth.remoteUser),
   }),
-  ...(req.forwardAuth?.accessTokenForwarded !== undefined && {
-    accessTokenForwarded: req.forwardAuth.accessTokenForwarded,
+  ...(req.forwardAuth?.tokenForwarded !== undefined && {
+    accessTokenForwarded: req.forwardAuth.tokenForwarded,
   }),
 })
 
@@ -172,14 +172,14 @@ const ruleOf = (rule: OIDCAccessRule): AccessRule => ({
   prefix: rule.pathPrefix,
   everybody: rule.everybody,
   roles: unique(rule.roleKeys),
-  ...(rule.accessTokensAccepted && { accessTokens: true }),
+  ...(rule.accessTokens && { accessTokens: true }),
 })
 
 const toRule = ({ prefix, everybody, roles, accessTokens = false }: AccessRule) => ({
   pathPrefix: prefix,
   everybody,
   roleKeys: [...roles],
-  accessTokensAccepted: accessTokens,
+  accessTokens,
 })
 
 type Own = Pick<

@@ -187,10 +187,10 @@ function forwardAuthOf(before: ForwardAuth, after: ForwardAuth) {
       pathPrefix: prefix,
       everybody,
       roleKeys: [...roles],
-      accessTokensAccepted: accessTokens,
+      accessTokens,
     })),
     remoteUser: remoteUsers[remoteUser],
-    accessTokenForwarded: rest.accessTokenForwarded ?? false,
+    tokenForwarded: rest.accessTokenForwarded ?? false,
   })
   const isSame = JSON.stringify(stated(before)) === JSON.stringify(stated(after))
   return isSame ? {} : { forwardAuth: stated(before) }

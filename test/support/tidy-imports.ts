@@ -148,6 +148,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
  */
 const sharedRules = [
   "src/kernel/net/redirect-uri.ts",
+  "src/kernel/text/bidi.ts",
   "src/kernel/text/browser-name.ts",
   "src/kernel/text/wildcard.ts",
   "src/kernel/transfer/order.ts",
@@ -211,7 +212,8 @@ function refusal(path: string, target: string): string | undefined {
   if (to === "src/main.ts" || (to === "src/server" && from !== "src/main.ts")) {
     return "nobody imports the top of the house"
   }
-  if (from === "ui/console" && sharedRules.includes(target)) return undefined
+  const isShared = sharedRules.includes(target)
+  if ((from === "ui/console" || from === "ui/kit") && isShared) return undefined
   if (from === pageTexts.for && target === pageTexts.of) return undefined
   if (isBinding(path) && (to === "src/gen" || forBindings.includes(target))) return undefined
   if (!mayEnter(path, from, to)) return `${from} may not import ${to}`

@@ -1,5 +1,5 @@
 import { MessageError, MessageFormat, parseMessage, validate } from "messageformat"
-import { isolated } from "./bidi.ts"
+import { isolated } from "../../src/kernel/text/bidi.ts"
 
 export type Values = Readonly<Record<string, string | number>>
 export type Translate<Key extends string> = (key: Key, values?: Values) => string

@@ -1,5 +1,5 @@
-import { isolated } from "../../../ui/kit/bidi.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { isolated } from "../../kernel/text/bidi.ts"
 
 const placeholder = /\{\{\s*\.(\w+)\s*\}\}/g
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { fillIn } from "../../src/domain/text/placeholder.ts"
-import { isolated } from "../../ui/kit/bidi.ts"
+import { isolated } from "../../src/kernel/text/bidi.ts"
 import { translator } from "../../ui/login/texts/index.ts"
 
 const turned = "Shop\u202Egpj.exe"

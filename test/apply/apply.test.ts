@@ -310,3 +310,16 @@ test("a switch that is described as off is turned off, and left alone where it i
   there = { clientId: "shop", developmentMode: true }
   expect((await applied(off)).steps).toEqual([])
 })
+
+test("managers are required to have a second factor by the policies of a file", async () => {
+  const asked: JsonObject[] = []
+  const call: CallApi = async ({ name }, request) => {
+    if (name === "GetLoginPolicy") return { policy: { allowUsernamePassword: true } }
+    if (name === "UpdateLoginPolicy") asked.push(request)
+    return {}
+  }
+  const content = { policies: { login: { forceMfaManagers: true } } }
+  const done = await apply(call, [{ file: "a.yaml", content }], { isPlan: false })
+  expect(done.steps).toHaveLength(1)
+  expect(asked).toMatchObject([{ forceMfaManagers: true, allowUsernamePassword: true }])
+})

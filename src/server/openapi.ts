@@ -64,9 +64,13 @@ function answer(all: ReadonlyMap<string, Document>, page: string, requested: Hea
 
 type Pages = readonly [page: string, json: string]
 
+type Described = {
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+}
+
 /** The page of a document, and the document. */
-async function documentsOf([page, json]: Pages, files: ReaderFiles, described: object) {
-  const html = await htmlOf(json, files)
+async function documentsOf([page, json]: Pages, files: ReaderFiles, described: Described) {
+  const html = await htmlOf(json, files, described)
   return new Map([
     [page, documentOf(page, html)],
     [json, documentOf(json, JSON.stringify(described))],
@@ -74,13 +78,18 @@ async function documentsOf([page, json]: Pages, files: ReaderFiles, described: o
 }
 
 /** The page of the reader, which loads a document. */
-async function htmlOf(json: string, { readerJs, readerCss }: ReaderFiles): Promise<string> {
+async function htmlOf(
+  json: string,
+  { readerJs, readerCss }: ReaderFiles,
+  { info: { title, version, description } }: Described,
+): Promise<string> {
   const [{ Elysia }, { swagger }] = await Promise.all([
     import("elysia"),
     import("@elysiajs/swagger"),
   ])
   const plugin = swagger({
     path: "/openapi",
+    documentation: { info: { title, version, description } },
     // The page names its reader and its style; both are files of ours.
     scalarCDN: readerJs,
     scalarConfig: {

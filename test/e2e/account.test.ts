@@ -147,6 +147,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     const windows = section("Sessions").locator("li", { hasText: "Firefox on Windows" })
     await windows.waitFor()
     await section("Sessions").locator("li", { hasText: "This browser" }).first().waitFor()
+    await section("Failed sign-ins").getByText("No failed sign-ins.").waitFor()
     await windows.getByRole("button").click()
     await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click()
     await windows.waitFor({ state: "detached" })

@@ -54,6 +54,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/login/double-click.test.ts",
     "at once leads to the application both times, by one code",
   ],
+  "Failed sign-ins": [
+    "test/domain/user/failed-sign-in.test.ts",
+    "the address and browser of a wrong password are in the private part alone",
+  ],
   "Types and aggregates of events": [
     "test/domain/history/presented.test.ts",
     "policies of an organization belong to it, by their new and their old names",

@@ -47,14 +47,18 @@ export async function matchingEvents(cx: Cx, searching: Searching): Promise<read
   return [...byPosition.values()].sort((a, b) => (a.position - b.position) * order).slice(0, limit)
 }
 
+/** Events that are read at a time where not all of them match. */
+const readMin = 200
+
 /** Reads on until enough events match, or no more are there. */
 async function foundBy(cx: Cx, { filter, matches }: Look, { part, find }: Searching) {
   const found: Found[] = []
+  const limit = matches ? Math.max(part.limit, readMin) : part.limit
   for (let from = part.from; ; ) {
-    const events = await find(filter, { ...part, from })
+    const events = await find(filter, { ...part, limit, from })
     for (const event of events) if (!matches || (await matches(event))) found.push(event)
     from = events.at(-1)?.position
-    if (events.length < part.limit || found.length >= part.limit) return found
+    if (events.length < limit || found.length >= part.limit) return found
     if (cx.deadline !== undefined && cx.clock.now() >= cx.deadline) throw lateError()
   }
 }

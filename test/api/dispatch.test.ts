@@ -116,7 +116,7 @@ describe("the log", () => {
     })
     expect(line).toMatchObject({
       level: "error",
-      properties: { cause: "Error: disk on fire", request: { organizationId: "o1" } },
+      properties: { cause: "disk on fire", request: { organizationId: "o1" } },
     })
     expect(JSON.stringify(line)).not.toContain("Tr0ub4dor")
     expect(JSON.stringify(line)).not.toContain("JBSWY3DPEHPK3PXP")

@@ -23,7 +23,7 @@ export type Group = {
   readonly checked?: readonly string[]
   /** Whether its temporary files can be in memory: nothing in it is about the disk. */
   readonly inMemory?: boolean
-  /** Whether it runs beside the groups that come after it: it mostly waits. */
+  /** Whether it runs beside the groups that come after it: it leaves a core to them. */
   readonly isBeside?: boolean
   /**
    * Whether files that failed run once more, alone, when all groups have ended; what passes then is
@@ -113,7 +113,15 @@ export const groups: readonly Group[] = [
     sharesModules: true,
     inMemory: true,
   },
-  { name: "mocked", include: mocking, exclude: [], isParallel: true, mocksModules: true },
+  {
+    name: "mocked",
+    include: mocking,
+    exclude: [],
+    isParallel: true,
+    mocksModules: true,
+    // One file takes half of the time, and one of shared-log nearly all of it.
+    isBeside: true,
+  },
   // What the log matters to, once more with the log in PostgreSQL.
   {
     name: "shared-log",

@@ -86,6 +86,23 @@ test("lists what has happened by every filter, with nothing personal in it", asy
   expect(line).toMatch(/^\d+ {2}\d{4}-.*Z {2}user\.human\.added {2}user\/\d+ {2}setup {2}\{.*\}$/)
 })
 
+test("names events as the interface does, by the stored aggregate, too", async () => {
+  for (const aggregate of ["app", "project"]) {
+    const search = ["--aggregate", aggregate, "--type", "project.application.added"]
+    const [line = ""] = (await run("search", ...search)).split("\n")
+    const [, projectId = "", appId = ""] =
+      / project\.application\.added {2}project\/(\d+) .*"appId":"(\d+)"/.exec(line) ?? []
+    expect([projectId, appId]).not.toContain("")
+    for (const id of [projectId, appId]) {
+      const { events } = await type("search", "--id", id)
+      expect(events).toContainEqual(
+        expect.objectContaining({ type: "project.application.added", id: projectId }),
+      )
+    }
+    expect(line).not.toContain("stored")
+  }
+})
+
 test("follows what happens, and tells each once", async () => {
   const cx = services.call(firstInstance, "test")
   // It ends with the process alone: the test goes on beside it, until its server is gone.

@@ -1,4 +1,6 @@
 // A failed sign-in as whoever runs the server reads it, and as its user does.
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { owner } from "../support/latchkey.ts"
 import { until } from "../support/wait.ts"
@@ -32,6 +34,18 @@ test("has one line in the log with the address that the login page states", asyn
   ])
   expect(service.output()).not.toContain("Wrong-Horse")
   expect(service.output()).not.toContain("Firefox")
+})
+
+test("is found by the filter for fail2ban in the documentation", () => {
+  const page = readFileSync(join(import.meta.dirname, "../../docs/watch.md"), "utf8")
+  const [, filter = ""] = /^failregex = (.*)$/m.exec(page) ?? []
+  const wanted = new RegExp(filter.replace("<ADDR>", "(?<address>[0-9a-f.:]+)"))
+  // fail2ban takes the date away before it looks.
+  const lines = service.output().split("\n")
+  const found = lines.flatMap(
+    (line) => wanted.exec(line.replace(/^\S+ \S+ \+00:00/, ""))?.groups?.address ?? [],
+  )
+  expect(found).toEqual([address])
 })
 
 test("of a page that states no address has none, rather than that of the page", async () => {

@@ -235,6 +235,16 @@ test("the server refuses one element and one letter more than a request may have
   expect(tried).toBeGreaterThan(250)
 })
 
+test("a parameter that must be there is required", () => {
+  const { parameters } = described.paths["/global/users/_by_login_name"].get
+  expect(parameters).toContainEqual({
+    name: "loginName",
+    in: "query",
+    required: true,
+    schema: { type: "string", minLength: 1, maxLength: 10_000 },
+  })
+})
+
 test("an update says what it changes by a text, and what its caller has read by a number", () => {
   const { properties } = described.components.schemas.UpdateLockoutPolicyRequest
   expect(properties).toMatchObject({

@@ -7,6 +7,7 @@ import {
 } from "@bufbuild/protobuf"
 import { max_items as maxItems } from "../../gen/core/options_pb.ts"
 import { lettersMax } from "../input/bounds.ts"
+import { rulesOf } from "../input/rules.ts"
 import { itemsMax } from "../input/values.ts"
 import { demandsOf, fewest, ruled } from "./rule.ts"
 
@@ -211,7 +212,9 @@ export function parametersOf(
       if (taken.has(`${prefix}${field.name}`) || field.fieldKind === "map") return []
       const { message: inside } = field
       if (!inside || wellKnown[inside.typeName]?.type === "string") {
-        return [{ name: `${spelled(prefix)}${field.jsonName}`, ...inQuery(schemas, field) }]
+        const required = prefix === "" && rulesOf(field).required ? { required: true } : {}
+        const name = `${spelled(prefix)}${field.jsonName}`
+        return [{ name, ...required, ...inQuery(schemas, field) }]
       }
       // What repeats or holds itself has no place in an address.
       if (field.fieldKind === "list" || above.includes(inside)) return []

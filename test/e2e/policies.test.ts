@@ -253,4 +253,29 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
   test("no page broke, or asked for anything that its policy forbids", () => {
     expect(complaints).toEqual([])
   })
+
+  test("offers eight characters where everybody needs a second factor", async () => {
+    const change = async (path: string, changes: object) => {
+      const headers = { authorization: `Bearer ${service.token}` }
+      const url = `${service.url}/admin/v1/policies/${path}`
+      const { policy } = await (await fetch(url, { headers })).json()
+      const body = JSON.stringify({ ...policy, ...changes })
+      const sent = { method: "PUT", headers: { ...headers, "content-type": "application/json" } }
+      const { status } = await fetch(url, { ...sent, body })
+      expect(status).toBe(200)
+    }
+    const kinds = { hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false }
+    await change("password/complexity", { ...kinds, minLength: 15 })
+    await open("/settings", "Settings")
+    const passwords = section("Passwords")
+    await passwords.getByText("15", { exact: true }).waitFor()
+    const allow = passwords.getByRole("button", { name: "Allow 8 characters" })
+    expect(await allow.count()).toBe(0)
+    await change("login", { forceMfa: true })
+    await page.reload()
+    await allow.click()
+    await passwords.getByText("8", { exact: true }).waitFor()
+    await allow.waitFor({ state: "detached" })
+    expect(await minLengthOf()).toEqual([8, true])
+  })
 })

@@ -10,6 +10,9 @@ import { check, headed, hinted, named, type Policy } from "./policy.ts"
 const BrandingPreview = lazy(async () => ({
   default: (await import("./branding-preview.tsx")).BrandingPreview,
 }))
+const ShorterPasswords = lazy(async () => ({
+  default: (await import("./shorter-passwords.tsx")).ShorterPasswords,
+}))
 const LookFiles = lazy(async () => ({ default: (await import("./look-files.tsx")).LookFiles }))
 
 const admin = AdminService.method
@@ -31,6 +34,7 @@ const complexity: Policy = {
       ...{ kind: "count", min: 0, max: 24, zero: "policy.complexity.any" },
     },
   ],
+  more: ShorterPasswords,
   instance: {
     get: admin.getPasswordComplexityPolicy,
     update: admin.updatePasswordComplexityPolicy,

@@ -1,0 +1,34 @@
+import { Alert } from "../../kit/index.ts"
+import { ActionButton } from "../form/index.ts"
+import { call, t } from "../shell/index.ts"
+import { login } from "./login.ts"
+import type { MoreProps } from "./policy.ts"
+import { at, usePolicy } from "./standing.ts"
+
+/** NIST SP 800-63B-4 §3.1.1.1: the least for a password alone, and for one beside another factor. */
+const [alone, besideFactor] = [15, 8]
+
+/** Offers shorter passwords where nobody signs in with a password alone. */
+export function ShorterPasswords({ place, values, isHere, change }: MoreProps) {
+  const needsFactor = usePolicy(login, place)?.values ?? {}
+  const isForced = needsFactor.forceMfa === true || needsFactor.forceMfaLocalOnly === true
+  if (!isHere || !isForced || Number(values.minLength) < alone) return null
+  const kinds = Object.fromEntries(
+    Object.entries(values).filter(([, value]) => typeof value === "boolean"),
+  )
+  const shorter = {
+    ...kinds,
+    minLength: besideFactor,
+    reuseCount: Number(values.reuseCount),
+  }
+  return (
+    <Alert tone="done" title={t("policy.complexity.shorter")}>
+      <p>{t("policy.complexity.shorter_text")}</p>
+      <ActionButton
+        needs={change}
+        label={t("policy.complexity.shorter_act")}
+        act={() => call(change, shorter, at(place))}
+      />
+    </Alert>
+  )
+}

@@ -1,4 +1,6 @@
 import {
+  type DescEnum,
+  type DescEnumValue,
   type DescField,
   type DescMessage,
   type DescOneof,
@@ -38,7 +40,7 @@ function messageExample(message: DescMessage, manner: Manner): JsonObject {
   const fields = message.fields.filter(
     (field) => !field.deprecated && !manner.without.includes(field.name),
   )
-  const shown = manner.isRequest ? requested(fields) : fields.filter(isFirstOfGroup)
+  const shown = manner.isRequest ? requested(fields, manner) : fields.filter(isFirstOfGroup)
   const inside = { ...manner, depth: manner.depth + 1, without: [] }
   const entries = shown.flatMap((field): [string, JsonValue][] => {
     const isDeep = field.message !== undefined && !wellKnown.has(field.message.typeName)
@@ -59,7 +61,7 @@ const firstOf = ({ fields }: DescOneof): DescField | undefined =>
   fields.find(({ deprecated }) => !deprecated)
 
 /** What must be there, and the first of the rest that say something by themselves. */
-function requested(fields: readonly DescField[]): readonly DescField[] {
+function requested(fields: readonly DescField[], { depth }: Manner): readonly DescField[] {
   const isChosen = ({ oneof }: DescField) => {
     const choice = oneof && choiceOf(oneof)
     return choice?.required || choice?.requiredWithoutMask
@@ -70,7 +72,9 @@ function requested(fields: readonly DescField[]): readonly DescField[] {
   const isPlain = (field: DescField) =>
     !field.oneof && !internal.has(field.name) && !needed.includes(field) && isShort(field)
   const more = fields.filter(isPlain).slice(0, optionalMax)
-  return fields.filter((field) => needed.includes(field) || more.includes(field))
+  const shown = fields.filter((field) => needed.includes(field) || more.includes(field))
+  // What lies in a request says something.
+  return shown.length === 0 && depth > 0 ? fields.slice(0, 1) : shown
 }
 
 /** Fields for special cases, which an example leaves out. */
@@ -79,8 +83,10 @@ const internal = new Set(["update_mask", "expected_version", "confirmed_credenti
 /** Messages that say which part of a list is answered. */
 const pages = new Set(["ListQuery", "PaginationRequest"])
 
-const isShort = ({ message, fieldKind }: DescField): boolean =>
-  fieldKind !== "map" && (message === undefined || pages.has(message.name))
+const isShort = ({ message, scalar, fieldKind }: DescField): boolean =>
+  fieldKind !== "map" &&
+  scalar !== ScalarType.BYTES &&
+  (message === undefined || pages.has(message.name))
 
 function fieldValue(field: DescField, manner: Manner): JsonValue {
   if (field.fieldKind === "map") return { [mapKey(field)]: single(field, manner) }
@@ -92,15 +98,23 @@ const mapKey = ({ mapKey }: DescField & { readonly fieldKind: "map" }): string =
   mapKey === ScalarType.STRING ? "key" : "1"
 
 function single(field: DescField, manner: Manner): JsonValue {
-  if (field.message)
-    return wellKnown.get(field.message.typeName) ?? messageExample(field.message, manner)
-  if (field.enum) {
-    const { values } = field.enum
-    return (values.find(({ number }) => number > 0) ?? values[0])?.name ?? ""
-  }
-  return field.scalar === ScalarType.STRING
-    ? textOf(field)
-    : (scalars[field.scalar ?? 0]?.(field) ?? 0)
+  const { message, scalar } = field
+  if (message) return plainOf(field, message) ?? messageExample(message, manner)
+  if (field.enum) return nameIn(field, field.enum)
+  return scalar === ScalarType.STRING ? textOf(field) : (scalars[scalar ?? 0]?.(field) ?? 0)
+}
+
+/** A message that is a text in JSON. */
+const plainOf = ({ name }: DescField, { typeName }: DescMessage): JsonValue | undefined =>
+  typeName === "google.protobuf.Duration" && name.endsWith("timeout")
+    ? "10s"
+    : wellKnown.get(typeName)
+
+/** The first value that says something. */
+function nameIn(field: DescField, { values }: DescEnum): string {
+  const isMeant = ({ name, number }: DescEnumValue) =>
+    number > 0 || (!rulesOf(field).required && !/_(UNSPECIFIED|NONE)$/.test(name))
+  return (values.find(isMeant) ?? values[0])?.name ?? ""
 }
 
 /** A text that the field would take: by its own rule, else by its name. */

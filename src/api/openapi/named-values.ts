@@ -3,6 +3,12 @@ const url = "https://app.example.com"
 
 /** Texts of examples, by the message and the field that has them: the first that fits is taken. */
 export const namedValues: readonly (readonly [name: RegExp, value: string])[] = [
+  [/(Administrator|Member)\w*\.roles$/, "ORG_OWNER"],
+  [/Text\w*\.subject$/, "Welcome"],
+  [/SMTP\w*\.user$/, "latchkey@example.com"],
+  [/\.(targets|include)$/, id],
+  [/issuer$|origins?$/, "https://id.example.org"],
+  [/totp_secret$/, "JBSWY3DPEHPK3PXP"],
   [/^CheckWebAuthN|credential_assertion|public_key_credential/i, "{}"],
   [/\.(application_|client_|custom_)?client_id$/, "279104738201534466@shop"],
   [/\.(aggregate|event|view|idp)_?types?$/, "user"],

@@ -126,7 +126,10 @@ function textOf(field: DescField): string {
 }
 
 const whole = (field: DescField): number =>
-  field.name === "limit" ? 20 : Math.max(rulesOf(field).minimum ?? 1, 1)
+  counts[field.name] ?? Math.max(rulesOf(field).minimum ?? 1, 1)
+
+/** Numbers for which 1 is too few. */
+const counts: Readonly<Record<string, number>> = { length: 12, limit: 20, max_age_days: 90 }
 
 const scalars: Readonly<Record<number, (field: DescField) => JsonValue>> = {
   [ScalarType.BOOL]: () => true,

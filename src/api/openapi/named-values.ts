@@ -3,7 +3,11 @@ const url = "https://app.example.com"
 
 /** Texts of examples, by the message and the field that has them: the first that fits is taken. */
 export const namedValues: readonly (readonly [name: RegExp, value: string])[] = [
-  [/(Administrator|Member)\w*\.roles$/, "ORG_OWNER"],
+  [/(Administrator|IAMMember)\w*\.roles$/, "IAM_OWNER"],
+  [/ProjectMember\w*\.roles$/, "PROJECT_OWNER"],
+  [/Member\w*\.roles$/, "ORG_OWNER"],
+  [/Apple\w*\.(team_id|key_id)$/, "A1B2C3D4E5"],
+  [/\.timeout$/, "30s"],
   [/Text\w*\.subject$/, "Welcome"],
   [/SMTP\w*\.user$/, "latchkey@example.com"],
   [/\.(targets|include)$/, id],
@@ -49,9 +53,9 @@ export const namedValues: readonly (readonly [name: RegExp, value: string])[] = 
   [/algorithm$/, "RS256"],
   [/\.(ip|ip_address|address)$/, "192.0.2.1"],
   [/user_agent$/, "Mozilla/5.0"],
-  [/\.(base_dn|bind_dn|user_base)$/, "dc=example,dc=com"],
+  [/\.(base_dn|bind_dn)$/, "dc=example,dc=com"],
   [/object_classes$/, "inetOrgPerson"],
-  [/user_filters$|_attribute$/, "uid"],
+  [/user_(base|filters)$|_attribute$/, "uid"],
   [/\.method$/, "/core.user.v2.UserService/CreateUser"],
   [/\.service$/, "core.user.v2.UserService"],
   [/\.function$/, "preuserinfo"],

@@ -13,6 +13,7 @@ import { book } from "../../src/api/book.ts"
 import { maskField } from "../../src/api/edit/mask.ts"
 import { choiceOf, rulesOf } from "../../src/api/input/rules.ts"
 import { access, type Rules } from "../../src/gen/core/options_pb.ts"
+import { pageLanguages } from "../../src/kernel/text/language.ts"
 import { type Call, callerOf, type Reply } from "../scenario/caller.ts"
 import { type House, openHouse } from "../scenario/house.ts"
 import type { Row } from "../scenario/row.ts"
@@ -259,6 +260,12 @@ test("every rule was tried", () => {
   expect(untriedIn(seen.long, ({ maxLength }) => maxLength > 0)).toEqual([])
   const isBound = ({ minimum, maximum, pattern }: Rules) => minimum || maximum || pattern
   expect(untriedIn(seen.outside, isBound)).toEqual([])
+})
+
+test("the form of a language has all languages of the pages, in every field", () => {
+  const patterns = requestFields().map((field) => rulesOf(field).pattern)
+  const languages = new Set(patterns.filter((pattern) => pattern.startsWith("^(en|")))
+  expect([...languages]).toEqual([`^(${pageLanguages.join("|")})$`])
 })
 
 test("what a caller of the instance can leave unnamed is no field that must be there", () => {

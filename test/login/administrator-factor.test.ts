@@ -9,6 +9,7 @@ import { createOrganization } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/index.ts"
 import { createGrant } from "../../src/domain/project-grant/index.ts"
+import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
 import {
   answerOf,
   askToken,
@@ -133,8 +134,18 @@ describe("who manages something", () => {
 
   test("is let in where nothing could be set up, and can change that", async () => {
     await make({ level: "instance" }, ["IAM_OWNER"])
-    await turnOn({ secondFactors: ["otp_sms"], multiFactors: [] })
+    await turnOn({ secondFactors: ["otp_sms", "recovery_codes"], multiFactors: [] })
     expect(answerOf(await signIn())).toHaveProperty("code")
+    await generateRecoveryCodes(provider.cx(), id)
+    expect(answerOf(await signIn())).toHaveProperty("code")
+  })
+
+  test("is not let in so where the application can't do with less", async () => {
+    await make({ level: "instance" }, ["IAM_OWNER"])
+    await turnOn({ secondFactors: ["otp_sms"], multiFactors: [] })
+    const claims = JSON.stringify({ id_token: { acr: { essential: true, value: "2" } } })
+    const end = await browserOf(provider).signIn(authorizePath(client.id, { claims }), "nina")
+    expect(end.path).toContain(setPath)
   })
 })
 

@@ -23,6 +23,8 @@ export type Need = {
   /** What they could set up. */
   readonly offered: readonly Factor[]
   readonly isForced: boolean
+  /** Whether a factor is forced only while there is one that could be set up. */
+  readonly isForcedIfOffered?: boolean
   /** Whether who came by an identity provider is not forced: that has its own factors. */
   readonly isLocalOnly: boolean
   /** Whether it is time to offer it again. */
@@ -72,14 +74,15 @@ export function needOf(cx: Cx, userId: string): Need {
   }
   const lasts = policy.mfaInitSkipLifetime * 1000
   const offered = kinds.filter((factor) => allows(factor) && can[factor] === true)
-  // Managers who can't set up any are let in: they are the ones who could change that.
-  const isForcedManager =
-    policy.forceMfaManagers && offered.length + factors.length > 0 && isManager(cx, userId)
+  const isForcedUser = policy.forceMfa || policy.forceMfaLocalOnly
+  const isForcedManager = policy.forceMfaManagers && isManager(cx, userId)
   return {
     // What stands in for another factor is none by itself.
     factors: factors.some((factor) => factor !== "recovery_codes") ? factors : [],
     offered,
-    isForced: policy.forceMfa || policy.forceMfaLocalOnly || isForcedManager,
+    isForced: isForcedUser || isForcedManager,
+    // Managers who can't set up any are let in: they are the ones who could change that.
+    isForcedIfOffered: isForcedManager && !isForcedUser,
     isLocalOnly: !policy.forceMfa && !isForcedManager,
     isDue: lasts > 0 && cx.clock.now() >= factorSkipped(state) + lasts,
     secondLifetime: policy.secondFactorCheckLifetime,

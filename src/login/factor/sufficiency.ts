@@ -99,7 +99,9 @@ function secondFactor(session: SessionFacts, { need, since, now }: Judging): Mis
   const passkey = passkeyMissing(need, session)
   if (passkey || isEnough) return passkey
   const isForced = isForcedFor(need, session)
-  if (isForced) return { kind: "set up", factors: offered, isForced }
+  if (isForced && (offered.length > 0 || !need.isForcedIfOffered)) {
+    return { kind: "set up", factors: offered, isForced }
+  }
   // Only who has just typed something is stopped on their way.
   const isOffered = isDue && offered.length > 0 && checkedAt(session) > since
   return isOffered ? { kind: "set up", factors: offered, isForced } : undefined

@@ -86,7 +86,9 @@ export const causes = {
     "The application or its organization requires PKCE: turn PKCE on in the application's " +
     "library, or set it to optional in the application's settings.",
   "scope.more": "The scope asks for more than was granted before.",
-  "scope.words": "Words are separated by spaces, and openid must be one of them.",
+  "scope.words":
+    "Words are separated by spaces, and openid must be one of them, unless “Plain OAuth 2.0” is " +
+    "on for the application.",
   "provider.domain":
     "The identity provider is set up not to create accounts for this email domain: check its " +
     "allowed domains.",

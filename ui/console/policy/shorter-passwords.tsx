@@ -5,7 +5,7 @@ import { login } from "./login.ts"
 import type { MoreProps } from "./policy.ts"
 import { at, usePolicy } from "./standing.ts"
 
-/** NIST SP 800-63B-4 §3.1.1.1: the least for a password alone, and for one beside another factor. */
+/** The least length of a password alone, and beside another factor (NIST SP 800-63B-4 §3.1.1.1). */
 const [alone, besideFactor] = [15, 8]
 
 /** Offers shorter passwords where nobody signs in with a password alone. */

@@ -15,6 +15,7 @@ import {
   type DescriptorProto,
   type EnumDescriptorProto,
   type FieldDescriptorProto,
+  FieldDescriptorProto_Type,
   FieldDescriptorProtoSchema,
   FieldOptionsSchema,
   FileDescriptorProtoSchema,
@@ -155,6 +156,13 @@ function pruned(file: DescFile, { words, needed }: Reading) {
   }
   for (const one of proto.enumType) {
     stripEnum(one, { within: proto.package, needed })
+  }
+  for (const extension of proto.extension) {
+    // One of a message that is left out can't name it, and nobody reads it.
+    if (extension.typeName && !needed.has(extension.typeName.slice(1))) {
+      extension.type = FieldDescriptorProto_Type.BYTES
+      clearField(extension, FieldDescriptorProtoSchema.field.typeName)
+    }
   }
   for (const [at, service] of proto.service.entries()) {
     const methods = file.services[at]?.methods ?? []

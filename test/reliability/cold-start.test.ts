@@ -105,7 +105,7 @@ describe("from a read-only place, as nobody, in an odd language and time zone (R
     expect(made.status).toBe(200)
     expect(made.body.creationDate).toMatch(/Z$/)
     expect(Math.abs(Date.parse(made.body.creationDate) - Date.now())).toBeLessThan(60_000)
-    const password = { kind: "password", id: "odd", password: "Turkish-pass-1" } as const
+    const password = { kind: "password", id: "odd", password: "Turkish-password-1" } as const
     expect((await perform(client, password)).status).toBe(200)
     // In Turkish the small form of I is another letter.
     const loginName = "diyarbakir-ISTANBUL"

@@ -13,7 +13,7 @@ export type Census = {
 
 /** Exactly one of everything, and a key for each algorithm. */
 export const whole: Census = {
-  streams: { app: 1, instance: 1, org: 1, project: 1, user: 1, web_key: 2 },
+  streams: { app: 1, instance: 1, org: 1, policy: 1, project: 1, user: 1, web_key: 2 },
   owners: 1,
   keys: ["ES256 active", "RS256 active"],
 }

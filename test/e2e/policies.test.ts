@@ -256,13 +256,13 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
 
   test("offers eight characters where everybody needs a second factor", async () => {
     const change = async (path: string, changes: object) => {
-      const headers = { authorization: `Bearer ${service.token}` }
       const url = `${service.url}/admin/v1/policies/${path}`
-      const { policy } = await (await fetch(url, { headers })).json()
-      const body = JSON.stringify({ ...policy, ...changes })
-      const sent = { method: "PUT", headers: { ...headers, "content-type": "application/json" } }
-      const { status } = await fetch(url, { ...sent, body })
-      expect(status).toBe(200)
+      const headers = {
+        ...{ authorization: `Bearer ${service.token}`, "content-type": "application/json" },
+      }
+      const body = JSON.stringify({ ...changes, updateMask: Object.keys(changes).join(",") })
+      const answer = await fetch(url, { method: "PUT", headers, body })
+      expect([answer.status, await answer.text()]).toEqual([200, expect.anything()])
     }
     const kinds = { hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false }
     await change("password/complexity", { ...kinds, minLength: 15 })

@@ -255,27 +255,28 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
   })
 
   test("offers eight characters where everybody needs a second factor", async () => {
-    const change = async (path: string, changes: object) => {
-      const url = `${service.url}/admin/v1/policies/${path}`
-      const headers = {
-        ...{ authorization: `Bearer ${service.token}`, "content-type": "application/json" },
-      }
-      const body = JSON.stringify({ ...changes, updateMask: Object.keys(changes).join(",") })
-      const answer = await fetch(url, { method: "PUT", headers, body })
-      expect([answer.status, await answer.text()]).toEqual([200, expect.anything()])
-    }
     const kinds = { hasUppercase: false, hasLowercase: false, hasNumber: false, hasSymbol: false }
-    await change("password/complexity", { ...kinds, minLength: 15 })
+    const url = `${service.url}/admin/v1/policies/password/complexity`
+    const headers = {
+      authorization: `Bearer ${service.token}`,
+      "content-type": "application/json",
+    }
+    const body = JSON.stringify({ ...kinds, minLength: 15 })
+    expect((await fetch(url, { method: "PUT", headers, body })).status).toBe(200)
     await open("/settings", "Settings")
     const passwords = section("Passwords")
     await passwords.getByText("15", { exact: true }).waitFor()
     const allow = passwords.getByRole("button", { name: "Allow 8 characters" })
     expect(await allow.count()).toBe(0)
-    await change("login", { forceMfa: true })
-    await page.reload()
+    // By the form: a new page would first lead the owner to a second factor.
+    const signIn = section("Sign-in")
+    await signIn.getByRole("button", { name: "Edit" }).click()
+    await signIn.getByLabel("Everybody needs a second factor").check()
+    await signIn.getByRole("button", { name: "Save" }).click()
     await allow.click()
     await passwords.getByText("8", { exact: true }).waitFor()
     await allow.waitFor({ state: "detached" })
-    expect(await minLengthOf()).toEqual([8, true])
+    const { policy } = await service.get("core.admin.v1.AdminService/GetPasswordComplexityPolicy")
+    expect(policy).toMatchObject({ minLength: "8" })
   })
 })

@@ -3,14 +3,7 @@ import { type Recovered, type RecoveryRequest, recoveryRequest } from "../boot/r
 import type { Running, Start } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
 import { keepSetupLink } from "../boot/setup-link.ts"
-import type { Config } from "../kernel/config.ts"
-import {
-  isEveryAddress,
-  lanAddresses,
-  localOrigin,
-  type Place,
-  socketPeer,
-} from "../kernel/net/address.ts"
+import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
 import { appOf } from "./app.ts"
 import type { Collecting } from "./background/audit-collector.ts"
 import { type Background, startBackground } from "./background/background.ts"
@@ -33,6 +26,7 @@ import { transferControl } from "./operator/transfer.ts"
 import { joinServices, type ServerServices } from "./services.ts"
 import { recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
+import { setupLinks } from "./setup/setup-links.ts"
 import { type SetupToken, setupTokenOf } from "./setup/setup-token.ts"
 import { tracingIn } from "./tracing/tracing-in.ts"
 import { keptWorkers, type Workers } from "./worker/keep.ts"
@@ -108,7 +102,7 @@ export async function serve(start: Start): Promise<Running> {
   const link = () => `${base}/setup#${setupToken.renew()}`
   return {
     url,
-    setupUrls: setupToken.isOpen() ? everywhere(link(), config) : [],
+    setupUrls: setupToken.isOpen() ? setupLinks(link(), config) : [],
     drain: () => drained(services, config, { listeners, workers }),
     stop,
     control: { ...doctor.commands, ...controlOf(start, services, { setupToken, link }) },
@@ -119,7 +113,7 @@ type Beginning = { readonly setupToken: SetupToken; readonly link: () => string 
 
 /** What the command line asks of a server that runs. */
 const controlOf = (
-  { folder }: Start,
+  { config, folder }: Start,
   services: ServerServices,
   { setupToken, link }: Beginning,
 ): Running["control"] => ({
@@ -127,7 +121,7 @@ const controlOf = (
   ...transferControl(services),
   ...selfCheckControl(services),
   "setup-link": async () => {
-    const fresh = link()
+    const [fresh = ""] = setupLinks(link(), config)
     keepSetupLink(folder, fresh)
     return fresh
   },
@@ -234,16 +228,6 @@ async function collectingIn(
 function originAt(place: Place, port: number | undefined, isTls: boolean): string {
   if ("path" in place) return `${socketPeer}${place.path}`
   return localOrigin({ ...place, port: port ?? place.port }, isTls ? "https" : "http")
-}
-
-/**
- * A link by every address of this machine, where it listens on all of them and none is the public
- * one: a VM has no browser of its own.
- */
-function everywhere(link: string, { listen: place, publicUrl }: Config): readonly string[] {
-  if (publicUrl !== undefined || "path" in place || !isEveryAddress(place.host)) return [link]
-  const others = lanAddresses().map((host) => link.replace("//localhost", `//${host}`))
-  return [...others, link]
 }
 
 /** What to write into a proxy on the same machine. */

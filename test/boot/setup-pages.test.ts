@@ -183,6 +183,11 @@ describe("the public address", () => {
     const again = { ...plain, ...kept, password: "", keptPassword }
     const forged = { ...again, keptPassword: `${keptPassword.slice(0, -2)}xx` }
     expect((await send(secret, visitor, {}, forged)).status).toBe(400)
+    const foreign = {
+      ...again,
+      keptPassword: services.secrets.seal("cookie", "[]", "setup/password/x"),
+    }
+    expect((await send(secret, visitor, {}, foreign)).status).toBe(400)
     expect((await send(secret, visitor, {}, again)).status).toBe(303)
     expect(owner().publicUrl).toBe("http://id.example.com")
   })

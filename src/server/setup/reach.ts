@@ -20,7 +20,7 @@ export function reachedAt({ secrets }: Known, pathname: string): Response | unde
 }
 
 /**
- * Why an address doesn't lead to this server, as a code such as ENOTFOUND or "404"; undefined where
+ * Why an address doesn't lead to this server, such as "ENOTFOUND" or "HTTP 404"; undefined where
  * it does. The owner chose the address: it may be a private one.
  */
 export async function whyNotReached(
@@ -33,7 +33,7 @@ export async function whyNotReached(
   try {
     const answer = await send(`${publicUrl}${prefix}${nonce}`, { redirect: "manual", signal })
     const said = answer.ok ? await beginningOf(answer) : ""
-    return secrets.open("cookie", said, about) === nonce ? undefined : String(answer.status)
+    return secrets.open("cookie", said, about) === nonce ? undefined : `HTTP ${answer.status}`
   } catch (cause) {
     return reasonOf(cause)
   }

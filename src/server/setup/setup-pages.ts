@@ -23,8 +23,8 @@ type Render = Parameters<ShowPage>[1]
 type Shown = Pick<SetupPageProps, "values" | "seenUrl" | "keptPassword">
 
 /**
- * The address that a request came to. The scheme is what a proxy says of it, trusted or not: the
- * owner reads it in the form, and nothing else is made of it.
+ * The address that a request came to, which the form proposes. The scheme is what a proxy says of
+ * it, trusted or not: nobody but the owner with the code is asked.
  */
 function seenUrlOf(request: Request, { host }: Origin): string {
   const forwarded = request.headers.get("x-forwarded-proto")?.split(",")[0]?.trim()
@@ -193,7 +193,7 @@ type Sent = {
   readonly keptPassword: string | undefined
 }
 
-async function fieldsOf({ secrets }: ServerServices, request: Request): Promise<Sent> {
+async function fieldsOf({ secrets, clock }: ServerServices, request: Request): Promise<Sent> {
   const form = await formWithin(request, formMax)
   if (form === "other type") {
     throw new Fault("invalid_argument", "request.type_unknown", `the body must be ${formType}`)
@@ -202,11 +202,16 @@ async function fieldsOf({ secrets }: ServerServices, request: Request): Promise<
     throw new Fault("resource_exhausted", "request.too_large", "the form is too large")
   }
   const { password: typed = "", keptPassword = "", ...values } = Object.fromEntries(form)
-  const password = typed || (secrets.open("cookie", keptPassword, aboutPassword) ?? "")
+  // What was sealed with another code, or too long ago, is typed anew.
+  const about = `setup/password/${values.token}`
+  const [kept = "", until = 0] = JSON.parse(secrets.open("cookie", keptPassword, about) ?? "[]")
+  const now = clock.now()
+  const password = typed || (now < until ? kept : "")
+  const sealed = JSON.stringify([password, now + keptMs])
   return {
     ...{ values, password },
-    keptPassword: password === "" ? undefined : secrets.seal("cookie", password, aboutPassword),
+    keptPassword: password === "" ? undefined : secrets.seal("cookie", sealed, about),
   }
 }
 
-const aboutPassword = "setup/password"
+const keptMs = 15 * 60_000

@@ -8,7 +8,7 @@ import { at, usePolicy } from "./standing.ts"
 /** The least length of a password alone, and beside another factor (NIST SP 800-63B-4 §3.1.1.1). */
 const [alone, besideFactor] = [15, 8]
 
-/** Offers shorter passwords where nobody signs in with a password alone. */
+/** Offers shorter passwords where the sign-in settings require a second factor of everybody. */
 export function ShorterPasswords({ place, values, isHere, change }: MoreProps) {
   const needsFactor = usePolicy(login, place)?.values ?? {}
   const isForced = needsFactor.forceMfa === true || needsFactor.forceMfaLocalOnly === true

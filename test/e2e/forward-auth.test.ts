@@ -1,5 +1,7 @@
 import { execFile } from "node:child_process"
+import { createHash } from "node:crypto"
 import { promisify } from "node:util"
+import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { snippetsOf } from "../../ui/console/application/snippets.ts"
@@ -177,7 +179,10 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
   /** What a program gets that calls with curl: status, challenges, and what it was told. */
   async function curl(url: string, ...sent: readonly string[]) {
     const headers = sent.flatMap((line) => ["-H", line])
-    const args = ["-sS", "-i", "-X", "POST", "-H", "Accept: text/html", ...headers, url]
+    const accept = sent.some((line) => line.startsWith("Accept:"))
+      ? []
+      : ["-H", "Accept: text/html"]
+    const args = ["-sS", "-i", "-X", "POST", ...accept, ...headers, url]
     const { stdout } = await run(needs("curl") ?? "", args, { timeout: 20_000 })
     const [head = "", body = ""] = stdout.replaceAll("\r", "").split(/\n\n(.*)/s)
     const lines = head.split("\n")
@@ -225,24 +230,61 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
     },
   )
 
+  test.runIf(needs("curl")).each(kinds)(
+    "%s: is called with a token bound to a key, and a refusal says what is wrong",
+    async (kind) => {
+      const { url, proxy } = await openProxy(kind)
+      try {
+        const { privateKey, publicKey } = await generateKeyPair("ES256")
+        const jwk = await exportJWK(publicKey)
+        const proof = (htu: string, ath = {}) =>
+          new SignJWT({ jti: crypto.randomUUID(), htm: "POST", htu, ...ath })
+            .setIssuedAt()
+            .setProtectedHeader({ typ: "dpop+jwt", alg: "ES256", jwk })
+            .sign(privateKey)
+        const bound = await proof(`${service.url}/oauth/v2/token`)
+        const { token, robotId, authorizationId } = await robotToken(url, bound)
+        const ath = createHash("sha256").update(token).digest("base64url")
+        const call = async () => {
+          const dpop = await proof(`${url}/api`, { ath })
+          const sent = [`Authorization: DPoP ${token}`, `DPoP: ${dpop}`]
+          return { sent, answer: await curl(`${url}/api`, ...sent, "Accept: application/json") }
+        }
+        const { sent, answer } = await call()
+        expect([answer.status, JSON.parse(answer.body).userId]).toEqual([200, robotId])
+        const replayed = await curl(`${url}/api`, ...sent)
+        expect(replayed.status).toBe(401)
+        expect(replayed.challenges).toEqual([expect.stringContaining('error="invalid_dpop_proof"')])
+
+        await service.get("UpdateAuthorization", { id: authorizationId, roleKeys: ["editor"] })
+        const { answer: shut } = await call()
+        expect([shut.status, shut.challenges]).toEqual([403, []])
+        expect(shut.body).toContain("You have none of the roles")
+      } finally {
+        await proxy.stop()
+      }
+    },
+  )
+
   /** An access token of a service account for what is protected at a URL. */
-  async function robotToken(url: string) {
+  async function robotToken(url: string, dpop?: string) {
     const organizationId = (await service.get("ListOrganizations")).result[0].id
     const username = `robot-${new URL(url).port}`
     const { id: robotId } = await service.get("CreateUser", {
       ...{ organizationId, username, machine: { name: "Robot" } },
     })
     const { clientSecret } = await service.get("AddSecret", { userId: robotId })
-    await service.get("CreateAuthorization", {
+    const { id: authorizationId } = await service.get("CreateAuthorization", {
       ...{ userId: robotId, projectId, organizationId, roleKeys: ["robot"] },
     })
     const asked = ["grant_type=client_credentials", `resource=${url}/`]
     const { stdout } = await run(needs("curl") ?? "", [
       ...["-sS", "-u", `${username}:${clientSecret}`],
       ...asked.flatMap((field) => ["--data-urlencode", field]),
+      ...(dpop === undefined ? [] : ["-H", `DPoP: ${dpop}`]),
       `${service.url}/oauth/v2/token`,
     ])
-    return { robotId, token: JSON.parse(stdout).access_token }
+    return { robotId, authorizationId, token: JSON.parse(stdout).access_token }
   }
 
   test.each(kinds)("%s: earlier settings go on working, and let no alias pass", async (kind) => {

@@ -278,13 +278,19 @@ describe("a token that is not good here", () => {
     return "personalTokens" in state ? Object.keys(state.personalTokens) : []
   }
 
-  test("that is bound to a key needs its proof, for this request", async () => {
-    const key = await newProofKey()
-    const body = new URLSearchParams({ grant_type: "client_credentials", resource })
+  /** A token of the service account that is bound to a key. */
+  async function boundToken(key: ProofKey, fields: Readonly<Record<string, string>> = {}) {
+    const body = new URLSearchParams({ grant_type: "client_credentials", resource, ...fields })
     const dpop = await proofWith(at.provider, key)
     const basic = `Basic ${btoa(basicOf(at.robot.id, at.robot.secret))}`
     const init = { method: "POST", body, headers: { authorization: basic, dpop } }
-    const { access_token: token } = await (await at.provider.send("/oauth/v2/token", init)).json()
+    const answer = await (await at.provider.send("/oauth/v2/token", init)).json()
+    return String(answer.access_token)
+  }
+
+  test("that is bound to a key needs its proof, for this request", async () => {
+    const key = await newProofKey()
+    const token = await boundToken(key)
     const use = (headers: Readonly<Record<string, string>>, scheme = "DPoP") =>
       at.ask({ authorization: `${scheme} ${token}`, headers })
     expect((await use({}, "Bearer")).status).toBe(401)
@@ -307,6 +313,79 @@ describe("a token that is not good here", () => {
     const named = { dpop: await hostProof(key, token), "x-forwarded-method": "" }
     expect((await use(named)).status).toBe(401)
   })
+
+  describe("is refused for the same cause by both questions of nginx, which share a proof", () => {
+    const twice = async (authorization: string, dpop: string) => {
+      const asked = { authorization, headers: { dpop } }
+      const check = await at.ask({ ...asked, at: "/check" })
+      const second = await at.ask({ ...asked, at: "/ask" })
+      return [check.status, second.status, await second.text()]
+    }
+    const replayed = [401, 401, expect.stringContaining("the DPoP proof is not valid")]
+
+    test("the user has no role; and that is not noted as a replay", async () => {
+      const key = await newProofKey()
+      const token = await boundToken(key)
+      const dpop = await hostProof(key, token)
+      const set = (roleKeys: readonly string[]) =>
+        changeAuthorization(at.provider.cx(), `a-${at.robot.userId}`, roleKeys)
+      const before = refused().length
+      await set([])
+      try {
+        const answers = await twice(`DPoP ${token}`, dpop)
+        expect(answers).toEqual([403, 403, "You have none of the roles that this needs.\n"])
+      } finally {
+        await set(["editor"])
+      }
+      expect(refused().length).toBe(before)
+      // RFC 9449 §11.1: the first question has used it up, even so.
+      expect(await twice(`DPoP ${token}`, dpop)).toEqual(replayed)
+    })
+
+    test("the audience is another one", async () => {
+      const key = await newProofKey()
+      const scope = "urn:core:iam:org:project:id:wiki:aud"
+      const token = await boundToken(key, { resource: "", scope })
+      const text = "the access token is for another application"
+      const answers = await twice(`DPoP ${token}`, await hostProof(key, token))
+      expect(answers).toEqual([401, 401, `${text}.\n`])
+      expect(refused()[0]).toMatchObject({ error: "invalid_token", description: text })
+    })
+
+    test("the proof is of another key", async () => {
+      const token = await boundToken(await newProofKey())
+      const dpop = await hostProof(await newProofKey(), token)
+      const text = "the access token is not valid (any more)"
+      expect(await twice(`DPoP ${token}`, dpop)).toEqual([401, 401, `${text}.\n`])
+      expect(refused()[0]).toMatchObject({ error: "invalid_token", description: text })
+    })
+
+    test("and neither lets a proof in that another request has used", async () => {
+      const key = await newProofKey()
+      const token = await boundToken(key)
+      const dpop = await hostProof(key, token)
+      expect((await at.ask({ authorization: `DPoP ${token}`, headers: { dpop } })).status).toBe(200)
+      expect(await twice(`DPoP ${token}`, dpop)).toEqual(replayed)
+      expect(refused()[0]).toMatchObject({ error: "invalid_dpop_proof" })
+    })
+
+    test("nor does the second one let a proof in twice, asked alone", async () => {
+      const key = await newProofKey()
+      const token = await boundToken(key)
+      const asked = { authorization: `DPoP ${token}`, at: "/ask" }
+      const headers = { dpop: await hostProof(key, token) }
+      expect((await at.ask({ ...asked, headers })).status).toBe(200)
+      expect((await at.ask({ ...asked, headers })).status).toBe(401)
+      expect((await at.ask({ ...asked, headers, at: "/check" })).status).toBe(401)
+    })
+  })
+
+  const refused = () => {
+    const page = { offset: 0, limit: 1000, asc: false }
+    const scope = { all: true, orgs: [], projects: [], grants: [] }
+    const asked = { requestId: "", page }
+    return searchRefusals({ ...at.provider.cx(), scope }, asked).rows
+  }
 
   const hostProof = ({ privateKey, jwk }: ProofKey, token: string, changes: object = {}) =>
     new SignJWT({

@@ -32,6 +32,8 @@ export type Use = {
   readonly origin?: string
   /** The access token that is presented with it, where one is. */
   readonly accessToken?: string
+  /** Whether the proof goes on being good; whoever asks so must let nothing in by it. */
+  readonly staysUnused?: boolean
 }
 
 /** Every way to sign a proof, all of them with a key pair; discovery names them. */
@@ -63,6 +65,7 @@ export async function proofOf(cx: Cx, use: Use): Promise<Proof | undefined> {
   if (typeof jti !== "string" || jti === "" || jti.length > jtiMax) throw refused()
   // RFC 9449 §11.1: before this process began it may have been used, and nobody here would know.
   if (!isRemembered(cx, iat * 1000 + 999)) throw refused()
+  if (use.staysUnused) return { jkt }
   // Ages are whole seconds: it counts until the last one is over.
   const expires = (iat + ageMaxSeconds + toleranceSeconds + 1) * 1000
   // RFC 9449 §11.1: a proof that somebody else has seen must be worth nothing to them.

@@ -9,6 +9,7 @@ import { isPersonalToken } from "../../domain/user/index.ts"
 import { isJwt } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { unprovenIn } from "../client/jwt.ts"
+import type { Use } from "../client/proof.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"
 import { checkPresented, type Presented, presentedIn } from "../token/presented.ts"
@@ -37,6 +38,11 @@ const isOwn = (cx: Cx, token: string): boolean =>
     ? unprovenIn(token)?.iss === issuerOf(cx).issuer
     : isPersonalToken(cx, token) || isOpaqueToken(cx, token)
 
+type Presenting = Pick<Use, "headers" | "staysUnused"> & {
+  readonly at: Proxied
+  readonly presented: Presented
+}
+
 /**
  * What a token says that is presented for a request to a protected host. Refuses one that is not
  * valid here and now, is not for this application, or was issued to a client that nobody here has
@@ -44,13 +50,14 @@ const isOwn = (cx: Cx, token: string): boolean =>
  */
 export async function tokenFor(
   cx: Cx,
-  { at, headers, presented }: { at: Proxied; headers: Headers; presented: Presented },
+  { at, headers, presented, staysUnused = false }: Presenting,
 ): Promise<Statement> {
   const statement = await checkPresented(cx, presented, {
     headers,
     method: headers.get("x-forwarded-method") ?? "",
     origin: at.origin,
     path: new URL(at.origin + at.target).pathname,
+    staysUnused,
   })
   if (typeof statement === "string") {
     throw refusal("invalid_token", "the access token is not valid (any more)", {

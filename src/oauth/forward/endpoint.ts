@@ -9,6 +9,7 @@ import { rolesHeld } from "../../domain/authorization/index.ts"
 import { project } from "../../domain/project/index.ts"
 import { wantsPage } from "../../kernel/text/accept.ts"
 import type { Cx } from "../../store/index.ts"
+import type { Use } from "../client/proof.ts"
 import type { Asking, Endpoint } from "../endpoint/endpoint.ts"
 import { OAuthError } from "../error.ts"
 import { redeemCode } from "../grant/authorization-code.ts"
@@ -29,7 +30,7 @@ import { beginWay, wayBack } from "./way.ts"
 /**
  * Answers a proxy that asks about each request before it lets it through: 200 with who it is, or
  * what the browser gets instead. nginx, which can't hand on an answer, asks at `…/check`, where it
- * is 200, 401 or 403, and fetches the rest itself. The path is
+ * is 200, 401 or 403, and then fetches what its client gets instead at `…/ask`. The path is
  * `/forward-auth/HOST/CLIENT_ID/authorization`: the instance's own host and the application; the
  * last part is missing where a proxy has settings from before access tokens were accepted.
  */
@@ -45,8 +46,10 @@ export const forwardAuth: Endpoint = {
       return told(at.status, `${at.description}.`)
     }
     const takesAuthorization = rest[0] === "authorization"
-    const visit = { at, headers: request.headers, takesAuthorization }
-    if (rest[takesAuthorization ? 1 : 0] === "check") return checked(cx, visit)
+    const question = rest[takesAuthorization ? 1 : 0]
+    const isSecond = question === "ask"
+    const visit = { at, headers: request.headers, takesAuthorization, isSecond }
+    if (question === "check") return checked(cx, visit)
     const [path = "", search = ""] = at.target.split(/\?(.*)/s)
     if (path === proxiedCallback) return comeBack(asking, at, new URLSearchParams(search))
     const header = request.headers.get("cookie")
@@ -76,15 +79,30 @@ type Visit = {
   readonly headers: Headers
   /** Whether the proxy takes the Authorization header that the program receives from here. */
   readonly takesAuthorization: boolean
+  /** Whether the proxy has asked about the same request before, and was told to refuse it. */
+  readonly isSecond: boolean
 }
 
 const rulesOf = ({ state, target }: Proxied) => rulesFor(state.oidc.accessRules ?? [], target)
 
 /**
+ * Whether a request may pass. The first of two questions has used up its DPoP proof (RFC 9449
+ * §11.1), so that the second one would find no other fault: it looks for all others before that.
+ */
+async function decide(cx: Cx, visit: Visit): Promise<Decision> {
+  const decision = visit.isSecond ? await decideOnce(cx, visit, { staysUnused: true }) : undefined
+  return decision && decision.verdict !== "open" ? decision : decideOnce(cx, visit)
+}
+
+/**
  * Whether a request may pass: by its access token where the rules for its path accept one and it
  * has one of ours, else by the pass of its browser; never by both.
  */
-async function decide(cx: Cx, visit: Visit): Promise<Decision> {
+async function decideOnce(
+  cx: Cx,
+  visit: Visit,
+  use: Pick<Use, "staysUnused"> = {},
+): Promise<Decision> {
   const { at, headers } = visit
   const authorization = headers.get("authorization")
   let presented: Presented | undefined
@@ -96,7 +114,7 @@ async function decide(cx: Cx, visit: Visit): Promise<Decision> {
     }
     const isForwarded = at.state.oidc.accessTokenForwarded === true
     if (!isForwarded && !visit.takesAuthorization) throw earlierSettingsError()
-    const { userId } = await tokenFor(cx, { at, headers, presented })
+    const { userId } = await tokenFor(cx, { ...use, at, headers, presented })
     if (!isOpenTo(cx, at.appId, userId)) return { verdict: "no entry" }
     const decision = decideFor(cx, at, userId)
     return withAuthorization(visit, decision, isForwarded ? authorization : null)

@@ -79,8 +79,8 @@ function ownSearch(schema: DescMessage, field: DescField): Search[] {
   return [
     (message) => {
       const value = get(message)
-      if (!isEmpty(value))
-        return first(valuesIn(value), (each) => misfitOf(field, { rule, form }, each))
+      if (!isEmpty(field, value))
+        return first(valuesIn(field, value), (each) => misfitOf(field, { rule, form }, each))
       const isMissing = required || (requiredWithoutMask && isMasked(message) === undefined)
       // Of the several fields of a group only one is set, and which one is the group's rule.
       return isMissing && !field.oneof ? missing(field.name) : undefined
@@ -94,25 +94,31 @@ function innerSearch(field: DescField): Search[] {
   const get = getterOf(field)
   return [
     (message) => {
-      const found = first(messagesIn(get(message)), inside)
+      const found = first(messagesIn(field, get(message)), inside)
       return found && { ...found, path: `${field.name}.${found.path}` }
     },
   ]
 }
 
 /** What proto3 doesn't tell from a field that is left out. */
-const isEmpty = (value: unknown): boolean =>
+const isEmpty = (field: DescField, value: unknown): boolean =>
   value === undefined ||
   value === "" ||
   value === 0 ||
   value === 0n ||
   value === false ||
-  (Array.isArray(value) && value.length === 0)
+  valuesIn(field, value).length === 0
 
-const valuesIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [value])
+/** Each of a list and each value of a map; else the only one. */
+function valuesIn({ fieldKind }: DescField, value: unknown): readonly unknown[] {
+  if (fieldKind === "map") return Object.values(value ?? {})
+  return Array.isArray(value) ? value : [value]
+}
 
-const messagesIn = (value: unknown): readonly object[] =>
-  valuesIn(value).flatMap((each) => (typeof each === "object" && each !== null ? [each] : []))
+const messagesIn = (field: DescField, value: unknown): readonly object[] =>
+  valuesIn(field, value).flatMap((each) =>
+    typeof each === "object" && each !== null ? [each] : [],
+  )
 
 function first<T, F>(items: readonly T[], look: (item: T) => F | undefined): F | undefined {
   for (const item of items) {

@@ -83,7 +83,7 @@ export function rulesFor(rules: readonly AccessRule[], target: string): readonly
 export function isAtOrBelow({ pathname, search }: URL, target: string): boolean {
   if (search !== "") return false
   if (pathname === "/") return true
-  const [prefix, path] = [decoded(pathname), plainPath(target)]
+  const [prefix, path] = [plainPath(pathname), plainPath(target)]
   if (prefix === undefined || path === undefined) return false
   return path === prefix || path.startsWith(prefix.endsWith("/") ? prefix : `${prefix}/`)
 }

@@ -141,6 +141,7 @@ test.each([
   ["https://a.test/api", "/api/../admin", false],
   ["https://a.test/api", "/api%2Fx", false],
   ["https://a.test/api/", "/api", false],
+  ["https://a.test/a%2Fb", "/a/b", false],
   ["https://a.test/api*", "/apis", false],
   ["https://a.test/?tenant=1", "/x", false],
 ] as const)("%s and a request for %s: at or below is %s", (uri, target, expected) => {

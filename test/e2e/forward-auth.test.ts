@@ -215,6 +215,9 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
         expect(twice.status).toBeGreaterThanOrEqual(400)
         expect(twice.status).toBeLessThan(500)
 
+        const tab = await curl(`${url}/hook`, `Authorization: Bearer\t${token}`)
+        expect(tab.status).toBe(401)
+
         await service.get("RemoveSecret", { userId: robotId })
         const late = await curl(`${url}/api/pages`, bearer)
         expect([late.status, late.head.toLowerCase()]).toEqual([

@@ -97,6 +97,20 @@ describe("the Authorization header", () => {
     }
   })
 
+  test.each([
+    ...["Bearer\tTOKEN", "bearer \tTOKEN", "Bearer\u00a0TOKEN", 'Bearer "TOKEN"', "Bearer ,TOKEN"],
+    ...["Bearer token=TOKEN", "Bearer TOKEN;", "Bearer Bearer TOKEN", "Basic x, DPoP\tTOKEN"],
+  ])("is refused where only some programs read the token of ours in it: %j", async (form) => {
+    const { access } = await at.tokensOf("pat")
+    const headers = { cookie: await at.passOf("olga") }
+    for (const target of ["/api", "/api/status"]) {
+      const asked = { target, authorization: form.replace("TOKEN", access), headers }
+      const refused = await at.answers(asked)
+      expect(refused).toMatchObject({ status: 401, user: null })
+      expect(refused.challenge).toContain('error="invalid_request"')
+    }
+  })
+
   test("is requested where a token is accepted, from programs only (RFC 6750 §3)", async () => {
     const headers = { accept: "application/json" }
     const program = await at.ask({ headers })

@@ -21,15 +21,20 @@ import type { Proxied } from "./proxied.ts"
 /**
  * The token of this instance that an Authorization header contains; undefined where it contains
  * something else, which is for the protected program. Refuses a header in which a token of ours
- * stands beside other credentials: what is decided here must be about all that the program reads.
+ * stands beside other credentials, or in a form that only some programs read: what is decided here
+ * must be about all that the program reads.
  */
 export function ownTokenIn(cx: Cx, authorization: string | null): Presented | undefined {
   const presented = presentedIn(authorization)
   if (presented) return isOwn(cx, presented.token) ? presented : undefined
   // RFC 9110 §5.3: several headers of one name are read as one list.
-  const parts = (authorization ?? "").split(",").map((part) => presentedIn(part.trim()))
-  if (parts.every((part) => part === undefined || !isOwn(cx, part.token))) return undefined
-  throw refusal("invalid_request", "the request has several Authorization headers")
+  const words = (authorization ?? "").match(/[\w.~+/-]+=*/g) ?? []
+  const scheme = words.findIndex((word) => /^(bearer|dpop)$/i.test(word))
+  if (scheme < 0 || !words.slice(scheme + 1).some((word) => isOwn(cx, word))) return undefined
+  throw refusal(
+    "invalid_request",
+    "the request must have one Authorization header: Bearer or DPoP, a space, and an access token",
+  )
 }
 
 /** Whether a token claims to be of this instance: of any kind, valid or not. */

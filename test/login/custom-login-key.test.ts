@@ -1,7 +1,7 @@
 // Passkeys and security keys on a login page of somebody else.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
-import { login } from "../../src/domain/policy/index.ts"
+import { type Login, login } from "../../src/domain/policy/index.ts"
 import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
 import { UserVerificationRequirement } from "../../src/gen/core/session/v2/challenge_pb.ts"
 import { issuer, openProvider, type Provider, password } from "../oauth/provider.ts"
@@ -121,6 +121,26 @@ describe("a passkey", () => {
     const both = await page.check(next, { password: { password } })
     expect((await claimsBy(both)).amr).toContain("mfa")
     await allow(true)
+  })
+})
+
+describe("where passwords are off and multi_factors is empty", () => {
+  const setPolicy = (say: () => Partial<Login>) =>
+    changePolicy(provider.cx(), undefined, { policy: login, say })
+  beforeEach(() => setPolicy(() => ({ allowUsernamePassword: false, multiFactors: [] })))
+  afterEach(() =>
+    setPolicy(() => ({
+      allowUsernamePassword: true,
+      multiFactors: login.standard.multiFactors,
+    })),
+  )
+
+  test("a passkey signs in, which the password of its user does not", async () => {
+    const key = await register("passkey")
+    const { kept, publicKey } = await asked(byId())
+    await expect(page.check(kept, { password: { password } })).rejects.toThrow("webauthn")
+    const next = await page.check(kept, proof(key.assertion(publicKey, manner)))
+    expect(await claimsBy(next)).toMatchObject({ sub: id, amr: ["pop", "user", "mfa"] })
   })
 })
 

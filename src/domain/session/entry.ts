@@ -29,6 +29,13 @@ function needsPasskey(tx: Transaction, userId: string): boolean {
   return !policyFor(tx, { userId, orgId: tx.owner(user, userId) }, login).allowUsernamePassword
 }
 
+/**
+ * Whether a user can sign in with a passkey alone. `multiFactors` concerns passkeys that are used
+ * beside a password.
+ */
+export const mayUsePasskeyAlone = (tx: Transaction, userId: string): boolean =>
+  policyFor(tx, { userId, orgId: tx.owner(user, userId) }, login).allowPasswordless
+
 /** Whether a password has been in use for longer than the policy wants. */
 function isTooOld(tx: Transaction, userId: string, { changed }: Password): boolean {
   const { maxAgeDays } = policyFor(tx, { userId, orgId: tx.owner(user, userId) }, passwordAge)

@@ -17,7 +17,14 @@ export {
   readBrowser,
 } from "./cookie.ts"
 export { deviceCookie, deviceOf } from "./device.ts"
-export { daysLeftOf, type Hindrance, hindranceOf, standingNow, standingOf } from "./entry.ts"
+export {
+  daysLeftOf,
+  type Hindrance,
+  hindranceOf,
+  mayUsePasskeyAlone,
+  standingNow,
+  standingOf,
+} from "./entry.ts"
 export { evidenceOf, freshTimeOf } from "./freshness.ts"
 export { browser, federated, lifetimes, type Session, session, type Vouched } from "./model.ts"
 export { sessionNow, soleVoucherOf, usableSession, type Voucher } from "./query.ts"

@@ -1,6 +1,6 @@
 import type { UnknownKey } from "../../../ui/login/index.ts"
 import { org } from "../../domain/org/index.ts"
-import { login, policyFor } from "../../domain/policy/index.ts"
+import { mayUsePasskeyAlone } from "../../domain/session/index.ts"
 import { beginKey, hasKeys, homeOf, keyHolder, unknownKey, user } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
@@ -42,11 +42,9 @@ export async function takePasskey(loginContext: LoginContext, fields: Fields): P
 function mayEnter(tx: Transaction, userId: string): boolean {
   const orgId = tx.owner(user, userId)
   const isActive = tx.state(user, userId).status === "active"
-  return isActive && tx.state(org, orgId).status === "active" && allows(tx, userId)
+  const isHomeActive = tx.state(org, orgId).status === "active"
+  return isActive && isHomeActive && mayUsePasskeyAlone(tx, userId)
 }
-
-const allows = (tx: Transaction, userId: string): boolean =>
-  policyFor(tx, { userId, orgId: tx.owner(user, userId) }, login).allowPasswordless
 
 /**
  * A browser that offers a passkey of nobody's is told to forget it: one that was removed here would

@@ -1,6 +1,5 @@
 import type { Cx, Draft, Transaction } from "../../../store/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
-import { login, policyFor } from "../../policy/index.ts"
 import {
   type Admit,
   type AdmitFactor,
@@ -8,10 +7,9 @@ import {
   factorChecks,
   type MagicLink,
   tryMagicLink,
-  user,
 } from "../../user/index.ts"
 import { vouchedBy } from "../commands.ts"
-import { type Hindrance, hindranceOf, standingOf } from "../entry.ts"
+import { type Hindrance, hindranceOf, mayUsePasskeyAlone, standingOf } from "../entry.ts"
 import { type SessionEvent, session } from "../model.ts"
 import { passwordVersionOf } from "../query.ts"
 
@@ -75,7 +73,7 @@ export function proveAll(
     const checked = admitProof(tx)
     if (!checked.isRight) return "proof wrong"
     const { methods, isUserVerified } = checked
-    const isKey = kind === "webauthn" && isUserVerified && mayBeFirst(tx, userId)
+    const isKey = kind === "webauthn" && isUserVerified && mayUsePasskeyAlone(tx, userId)
     const isFirst = isKey || kind === "magic_link"
     const standing = isFirst && standingOf(tx, userId)
     if (standing) return standing
@@ -97,16 +95,6 @@ export function proveIntent(
   const passwordVersion = passwordVersionOf(tx, userId)
   if (passwordVersion === undefined) return "inactive"
   return [vouchedBy(intent, passwordVersion)]
-}
-
-/** Whether a key that sees who uses it lets in by itself. */
-function mayBeFirst(tx: Transaction, userId: string): boolean {
-  const { allowPasswordless, multiFactors } = policyFor(
-    tx,
-    { userId, orgId: tx.owner(user, userId) },
-    login,
-  )
-  return allowPasswordless && multiFactors.includes("u2f_with_verification")
 }
 
 type Note = {

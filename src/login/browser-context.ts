@@ -127,8 +127,7 @@ export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
     const need = needOf(cx, userId)
     const isAsked = asked.needsFactor === true
     const isLocalOnly = need.isLocalOnly && !isAsked
-    const isForcedIfOffered = need.isForcedIfOffered === true && !isAsked
-    return { ...need, isForced: need.isForced || isAsked, isForcedIfOffered, isLocalOnly }
+    return { ...need, isForced: need.isForced || isAsked, isLocalOnly }
   }
   const mayRegister = registrationHome(cx, asked.home) !== undefined
   const isUnvouched = isSelfRegistered(cx, asked.appId)

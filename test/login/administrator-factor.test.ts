@@ -195,4 +195,13 @@ describe("from an identity provider", () => {
     await make({ level: "project", id: provider.projectId }, ["PROJECT_OWNER"])
     expect((await come()).path).toContain(setPath)
   })
+
+  test("a manager who can set up no factor is let in where local sign-ins need one", async () => {
+    const come = await arrive()
+    await turnOn({ forceMfaLocalOnly: true, secondFactors: ["otp_sms"], multiFactors: [] })
+    await make({ level: "project", id: provider.projectId }, ["PROJECT_OWNER"])
+    expect(answerOf(await come())).toHaveProperty("code")
+    const local = await signIn()
+    expect(local.path).toContain(setPath)
+  })
 })

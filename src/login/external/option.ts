@@ -132,8 +132,9 @@ async function linkByPassword(
     if (way === "right") cx.allowance?.refund("guess")
     if (way === "change required" || way === "passkey required") return again("factor")
     if (way !== "right") return again("wrong")
-    const { factors, passkeyAlone, isForced } = needOf(cx, account)
-    if (factors.length > 0 || passkeyAlone || isForced) return again("factor")
+    const { factors, passkeyAlone, isForced, isForcedManager } = needOf(cx, account)
+    const needsMore = factors.length > 0 || passkeyAlone || isForced || isForcedManager
+    if (needsMore) return again("factor")
     if (!letsUserIn(cx, newcomer.found.idp.id, account)) return again("wrong")
     return await enterLinking(loginContext, newcomer, account)
   } catch (cause) {

@@ -22,11 +22,15 @@ export type Need = {
   readonly factors: readonly Factor[]
   /** What they could set up. */
   readonly offered: readonly Factor[]
+  /** Whether the policy requires a factor of all users. */
   readonly isForced: boolean
-  /** Whether a factor is forced only while there is one that could be set up. */
-  readonly isForcedIfOffered?: boolean
-  /** Whether who came by an identity provider is not forced: that has its own factors. */
+  /** Whether that excludes users who came by an identity provider: that has its own factors. */
   readonly isLocalOnly: boolean
+  /**
+   * Whether the policy requires a factor of this user as a manager, however they sign in. Managers
+   * for whom no factor can be set up are let in: they are the ones who could change that.
+   */
+  readonly isForcedManager?: boolean
   /** Whether it is time to offer it again. */
   readonly isDue: boolean
   readonly secondLifetime: number
@@ -74,16 +78,13 @@ export function needOf(cx: Cx, userId: string): Need {
   }
   const lasts = policy.mfaInitSkipLifetime * 1000
   const offered = kinds.filter((factor) => allows(factor) && can[factor] === true)
-  const isForcedUser = policy.forceMfa || policy.forceMfaLocalOnly
-  const isForcedManager = policy.forceMfaManagers && isManager(cx, userId)
   return {
     // What stands in for another factor is none by itself.
     factors: factors.some((factor) => factor !== "recovery_codes") ? factors : [],
     offered,
-    isForced: isForcedUser || isForcedManager,
-    // Managers who can't set up any are let in: they are the ones who could change that.
-    isForcedIfOffered: isForcedManager && !isForcedUser,
-    isLocalOnly: !policy.forceMfa && !isForcedManager,
+    isForced: policy.forceMfa || policy.forceMfaLocalOnly,
+    isLocalOnly: !policy.forceMfa,
+    isForcedManager: policy.forceMfaManagers && isManager(cx, userId),
     isDue: lasts > 0 && cx.clock.now() >= factorSkipped(state) + lasts,
     secondLifetime: policy.secondFactorCheckLifetime,
     multiLifetime: policy.multiFactorCheckLifetime,

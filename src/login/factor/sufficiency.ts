@@ -98,16 +98,14 @@ function secondFactor(session: SessionFacts, { need, since, now }: Judging): Mis
   if (!isEnough && need.factors.length > 0 && need.hasPassword) return { kind: "password" }
   const passkey = passkeyMissing(need, session)
   if (passkey || isEnough) return passkey
-  const isForced = isForcedFor(need, session)
-  if (isForced && (offered.length > 0 || !need.isForcedIfOffered)) {
-    return { kind: "set up", factors: offered, isForced }
-  }
+  const isForced = isForcedFor(need, session) || (need.isForcedManager && offered.length > 0)
+  if (isForced) return { kind: "set up", factors: offered, isForced: true }
   // Only who has just typed something is stopped on their way.
   const isOffered = isDue && offered.length > 0 && checkedAt(session) > since
-  return isOffered ? { kind: "set up", factors: offered, isForced } : undefined
+  return isOffered ? { kind: "set up", factors: offered, isForced: false } : undefined
 }
 
-/** Whether somebody who has no factor must set one up. */
+/** Whether the policy requires a factor of all users who came as this one did. */
 const isForcedFor = ({ isForced, isLocalOnly }: Need, session: SessionFacts): boolean =>
   isForced && !(isLocalOnly && cameByProvider(session))
 

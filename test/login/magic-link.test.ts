@@ -1,5 +1,6 @@
 // A link by mail instead of a password: it lets in once, there where it was asked for.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { addMember } from "../../src/domain/member/index.ts"
 import { contentOf } from "../../src/domain/message/content.ts"
 import { message } from "../../src/domain/message/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
@@ -303,6 +304,22 @@ describe("a mailbox is one factor", () => {
     expect(next.path).toContain("/ui/login/mfa/set")
     expect(next.page).toContain("Authenticator app")
     expect(next.page).not.toContain("Code by e-mail")
+  })
+
+  test("where codes by mail alone can be set up, it asks for the password first", async () => {
+    await say({ forceMfaManagers: true, secondFactors: ["otp_email"], multiFactors: [] })
+    const target = { level: "instance" } as const
+    await provider
+      .cx()
+      .store.transact(provider.cx(), (tx) =>
+        addMember(tx, { userId: id, target, roles: ["IAM_OWNER"] }),
+      )
+    const { browser, sent } = await asked(await startOf())
+    const { code } = await lastMail()
+    const next = await browser.post(sent, { code })
+    expect(next.path).toContain("/ui/login/password")
+    const setUp = await browser.post(next, { loginName: name, password })
+    expect(setUp.path).toContain("/ui/login/mfa/set")
   })
 
   test("where passwords let nobody in, a link does", async () => {

@@ -38,6 +38,10 @@ const typed = (at: number): SessionFacts => ({
   ...{ authTime: at, checks: { password: at }, userVerified: false },
 })
 
+const mailed = (at: number): SessionFacts => ({
+  ...{ authTime: at, checks: { magicLink: at }, userVerified: false },
+})
+
 const signIn = { kind: "password" } as const
 const localPassword = { kind: "password", isLocal: true } as const
 const notFresh = { kind: "not fresh", idpId: "acme" } as const
@@ -136,6 +140,31 @@ const rows: readonly Row[] = [
     provided({ at: lately }),
     has({ isForced: true, offered: ["otp"] }),
     { kind: "set up", factors: ["otp"], isForced: true },
+  ],
+  ...[{ isForced: true }, { isForcedManager: true }].flatMap((forced): Row[] => {
+    const [name] = Object.keys(forced)
+    const codes = has({ ...forced, offered: ["otp_email"], hasPassword: true })
+    return [
+      [`${name}, by a link, and codes by email alone can be set up`, mailed(lately), codes, signIn],
+      [
+        `${name}, by the password, and codes by email alone can be set up`,
+        { ...typed(lately), checks: { magicLink: lately - 1, password: lately } },
+        codes,
+        { kind: "set up", factors: ["otp_email"], isForced: true },
+      ],
+    ]
+  }),
+  [
+    "a manager by a link who has no password, and codes by email alone can be set up",
+    mailed(lately),
+    has({ isForcedManager: true, offered: ["otp_email"] }),
+    undefined,
+  ],
+  [
+    "by a link, and codes by email alone can be set up, which is not required",
+    mailed(lately),
+    has({ isDue: true, offered: ["otp_email"], hasPassword: true }),
+    undefined,
   ],
 ]
 

@@ -98,8 +98,14 @@ function secondFactor(session: SessionFacts, { need, since, now }: Judging): Mis
   if (!isEnough && need.factors.length > 0 && need.hasPassword) return { kind: "password" }
   const passkey = passkeyMissing(need, session)
   if (passkey || isEnough) return passkey
-  const isForced = isForcedFor(need, session) || (need.isForcedManager && offered.length > 0)
-  if (isForced) return { kind: "set up", factors: offered, isForced: true }
+  const isForced = isForcedFor(need, session)
+  const isRequired = isForced || need.isForcedManager
+  // Codes by email, all that they could set up, prove nothing beside a link.
+  const isMailAlone = need.offered.length > 0 && offered.length === 0
+  if (isRequired && isMailAlone && need.hasPassword) return { kind: "password" }
+  if (isForced || (isRequired && offered.length > 0)) {
+    return { kind: "set up", factors: offered, isForced: true }
+  }
   // Only who has just typed something is stopped on their way.
   const isOffered = isDue && offered.length > 0 && checkedAt(session) > since
   return isOffered ? { kind: "set up", factors: offered, isForced: false } : undefined

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import { addMember, removeMember, type Target } from "../../src/domain/member/index.ts"
 import { createOrganization } from "../../src/domain/org/index.ts"
-import { addPolicy } from "../../src/domain/policy/commands.ts"
+import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/index.ts"
 import { createGrant } from "../../src/domain/project-grant/index.ts"
 import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
@@ -57,6 +57,7 @@ const turnOn = (more: Partial<Login> = {}) =>
     policy: login,
     say: () => ({ forceMfaManagers: true, ...more }),
   })
+const off = { forceMfaManagers: false }
 const make = (target: Target, roles: readonly string[]) =>
   provider.cx().store.transact(provider.cx(), (tx) => addMember(tx, { userId: id, target, roles }))
 
@@ -131,6 +132,25 @@ describe("who manages something", () => {
       )
     expect(answerOf(await signIn())).toHaveProperty("code")
   })
+
+  test.each(["turns it off", "never mentions it"])(
+    "needs one while the instance requires it, if their organization %s",
+    async (name) => {
+      const { orgId } = provider.setup
+      await make({ level: "org", id: orgId }, ["ORG_OWNER"])
+      await turnOn()
+      const owner = provider.cx({
+        caller: { kind: "user", userId: id, orgId, clientId: "console" },
+      })
+      await addPolicy(owner, orgId, {
+        policy: login,
+        say: () => ({ allowRegister: true, ...(name === "turns it off" && off) }),
+      })
+      expect((await signIn()).path).toContain(setPath)
+      await changePolicy(provider.cx(), undefined, { policy: login, say: () => off })
+      expect(answerOf(await signIn())).toHaveProperty("code")
+    },
+  )
 
   test("is let in where nothing could be set up, and can change that", async () => {
     await make({ level: "instance" }, ["IAM_OWNER"])

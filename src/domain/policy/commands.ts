@@ -213,7 +213,7 @@ export type Found<V extends Values> = {
   readonly stand: Omit<Said, "values" | "authors"> & { readonly owner: string }
 }
 
-/** Finds what a policy says at a place. */
+/** Finds what a policy says at a place, without what the instance requires of its organizations. */
 export function findPolicy<V extends Values>(cx: Cx, place: Place, policy: Policy<V>): Found<V> {
   const at = (where: Place) => cx.store.state(cx, policies, idOf(where))[policy.kind]
   const own = place === undefined ? undefined : at(place)
@@ -228,14 +228,14 @@ export function findPolicy<V extends Values>(cx: Cx, place: Place, policy: Polic
 
 /** What a policy says for an organisation; an empty id asks for the instance's. */
 export const policyOf = <V extends Values>(cx: Cx, orgId: string, policy: Policy<V>): V =>
-  valuesOf(ownOf(cx, orgId, policy) ?? ownOf(cx, "", policy), policy)
+  valuesAt(cx, orgId, policy)
 
 /** The same for a decision, which is made anew where it has changed meanwhile. */
 export const policyIn = <V extends Values>(
   cx: Pick<Decision, "state">,
   orgId: string,
   policy: Policy<V>,
-): V => valuesOf(ownOf(cx, orgId, policy) ?? ownOf(cx, "", policy), policy)
+): V => valuesAt(cx, orgId, policy)
 
 /** A user, and the organization that they belong to. */
 export type Member = { readonly userId: string; readonly orgId: string }
@@ -251,7 +251,7 @@ export function policyFor<V extends Values>(
   policy: Policy<V>,
 ): V {
   const own = ownOf(read, orgId, policy)
-  if (own && appliesTo(read, userId, own.authors)) return policy.full(own.values)
+  if (own && appliesTo(read, userId, own.authors)) return valuesAt(read, orgId, policy)
   const instance = valuesOf(ownOf(read, "", policy), policy)
   return own && policy.stricter ? policy.stricter(instance, policy.full(own.values)) : instance
 }
@@ -264,6 +264,19 @@ export function isPolicyApplied<V extends Values>(
 ): boolean {
   const own = ownOf(read, orgId, policy)
   return own === undefined || appliesTo(read, userId, own.authors)
+}
+
+/** The values of a place: its own with those that the instance requires, else the instance's. */
+function valuesAt<V extends Values>(
+  read: Cx | Pick<Decision, "state">,
+  orgId: string,
+  policy: Policy<V>,
+): V {
+  const { full, withRequired } = policy
+  const own = ownOf(read, orgId, policy)
+  if (own && !withRequired) return full(own.values)
+  const instance = valuesOf(ownOf(read, "", policy), policy)
+  return own && withRequired ? withRequired(full(own.values), instance) : instance
 }
 
 function ownOf<V extends Values>(

@@ -28,6 +28,11 @@ export type Policy<V extends Values> = {
    * the restrictions of the organization added. Absent where the policy restricts nothing.
    */
   readonly stricter?: (instance: V, organization: V) => V
+  /**
+   * The values of an organization with those that the instance requires of all organizations.
+   * Absent where it requires none.
+   */
+  readonly withRequired?: (organization: V, instance: V) => V
   /** All that it says where this was said of it. */
   readonly full: (said: Values) => V
 }

@@ -88,6 +88,9 @@ export const login = policy<Login>({
     secondFactors: union(instance.secondFactors, organization.secondFactors),
     multiFactors: union(instance.multiFactors, organization.multiFactors),
   }),
+  // Else organization owners could exempt themselves.
+  withRequired: (organization, { forceMfaManagers }) =>
+    forceMfaManagers ? { ...organization, forceMfaManagers } : organization,
 })
 
 const union = <T>(one: readonly T[], other: readonly T[]): readonly T[] => [

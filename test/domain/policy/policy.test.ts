@@ -290,3 +290,28 @@ describe("the settings of version 2", () => {
     expect(await attempts("stranger")).toBe(9n)
   })
 })
+
+test("the instance requires a second factor of managers of all organizations", async () => {
+  const flags = async () => {
+    const { policy } = await estate.as("owner", "getLoginPolicy", {}, { of: "management.v1" })
+    const { settings } = await estate.as("owner", "getLoginSettings", {
+      ctx: { resourceOwner: inOrg },
+    })
+    return { set: policy.forceMfaManagers, applied: settings.forceMfaManagers }
+  }
+  const set = async (forceMfaManagers: boolean) =>
+    estate.as("owner", "updateLoginPolicy", { ...open, forceMfaManagers }, { of: "admin.v1" })
+  await estate.as(
+    "owner",
+    "addCustomLoginPolicy",
+    { ...open, allowRegister: true },
+    {
+      of: "management.v1",
+    },
+  )
+  expect(await flags()).toEqual({ set: false, applied: false })
+  await set(true)
+  expect(await flags()).toEqual({ set: false, applied: true })
+  await set(false)
+  expect(await flags()).toEqual({ set: false, applied: false })
+})

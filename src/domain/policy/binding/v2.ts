@@ -14,7 +14,7 @@ import { pageLanguages } from "../../../kernel/text/language.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import { languagesOf } from "../../quota/index.ts"
-import { findPolicy } from "../commands.ts"
+import { findPolicy, policyOf } from "../commands.ts"
 import { domainPolicy } from "../domain.ts"
 import type { Policy, Values } from "../kind.ts"
 import { login, type MultiFactor, type SecondFactor } from "../login.ts"
@@ -113,7 +113,8 @@ function settingsOf<V extends Values, Shown>(
 ) {
   return ({ ctx }: { readonly ctx?: RequestContext | undefined }, cx: Cx) => {
     const place = namedOrganization(cx, ctx?.resourceOwner)
-    const { values, isDefault, stand } = findPolicy(cx, place, policy)
+    const { isDefault, stand } = findPolicy(cx, place, policy)
+    const values = policyOf(cx, place ?? "", policy)
     const resourceOwnerType = isDefault ? ResourceOwnerType.INSTANCE : ResourceOwnerType.ORG
     const shown = show(values, (file) => lookAddress(cx, stand.owner, file))
     return { details: details(stand), settings: { ...shown, resourceOwnerType } }

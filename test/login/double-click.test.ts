@@ -76,8 +76,9 @@ const redeemed = async (code: string) => {
 }
 
 /** What the application is answered that asks whether somebody is signed in. */
-async function silently(cookie: string) {
-  const at = authorizePath(client.id, { prompt: "none" })
+async function silently(cookie: string, loginHint?: string) {
+  const hint = loginHint === undefined ? {} : { login_hint: loginHint }
+  const at = authorizePath(client.id, { prompt: "none", ...hint })
   const path = await followed(await provider.send(at, { headers: { cookie } }), cookie)
   return answerOf({ path } as Visited)
 }
@@ -122,6 +123,34 @@ describe("a password that is posted twice", () => {
     expect(found.filter((each) => "error" in each && each.error === "login_required")).toHaveLength(
       1,
     )
+  })
+
+  test("at once by two people keeps the session of a third who was there before", async () => {
+    await provider.addPerson("rob")
+    const browser = browserOf(provider)
+    await browser.signIn(authorizePath(client.id), "pat")
+    const cookie = browser.cookie()
+    const names = ["olga", "rob"]
+    const pages = await Promise.all(
+      names.map(async (loginName) => {
+        const first = await browser.go(authorizePath(client.id, { prompt: "login" }))
+        return browser.post(first, { loginName })
+      }),
+    )
+    const answers = await Promise.all(
+      pages.map((page, at) => posted(cookie, page, { loginName: names[at] ?? "", password })),
+    )
+    const found = await Promise.all(
+      answers.map((each) =>
+        Promise.all(["pat", ...names].map((name) => silently(cookieOf(each), name))),
+      ),
+    )
+    const signedIn = found.map((each) => each.map((answer) => "code" in answer))
+    const [last] = signedIn.filter((each) => each.includes(true))
+    expect(signedIn.filter((each) => each.includes(true))).toHaveLength(1)
+    // Pat, and whoever was stored last.
+    expect(last?.[0]).toBe(true)
+    expect(last?.slice(1).toSorted()).toEqual([false, true])
   })
 
   test("leads to it by the old form and the new cookie, with what was asked for", async () => {

@@ -6,6 +6,7 @@ import {
   accountsMax,
   type BrowserEvent,
   browser,
+  type SecretHashes,
   type SessionEvent,
   session,
   type UserAgent,
@@ -48,7 +49,7 @@ export type SignIn = {
  */
 export function signIn(tx: Transaction, signing: SignIn): string {
   const { agentId, userId, hash, proof, userAgent } = signing
-  const twin = twinOf(tx, signing)
+  const concurrent = settleConcurrent(tx, signing)
   const theirs = tx
     .state(browser, agentId)
     .sessions.filter((id) => isLive(tx.state(session, id), tx.now, userId))
@@ -72,7 +73,7 @@ export function signIn(tx: Transaction, signing: SignIn): string {
   const entered: Draft<BrowserEvent> = {
     type: "user_agent.signed.in",
     data: { sessionId },
-    private: { hash, ...(twin !== undefined && { twin }) },
+    private: { hash, ...concurrent },
     erase: { types: ["user_agent.signed.in"] },
   }
   tx.append(browser, agentId, [entered])
@@ -84,20 +85,23 @@ export function signIn(tx: Transaction, signing: SignIn): string {
 /**
  * Looks whether the browser was signed in to while this sign-in was under way. By the same person:
  * of a form that was posted twice, the browser gets one answer, and nobody knows which, so the hash
- * of the other one is returned, to stay valid beside the new one. By somebody else: their sessions
- * end, or whoever gets the new secret would be signed in as them, too.
+ * of the other one stays valid beside the new one. By somebody else: the sessions that were signed
+ * in to meanwhile end, or whoever gets the new secret would be signed in as them, too.
  */
-function twinOf(
+function settleConcurrent(
   tx: Transaction,
   { agentId, userId, former }: Pick<SignIn, "agentId" | "userId" | "former">,
-): string | undefined {
-  const { hash, signedIn, sessions } = tx.state(browser, agentId)
-  if (former === undefined || hash === "" || hash === former) return undefined
+): Partial<Pick<SecretHashes, "twin" | "replaced">> {
+  const { hash, replaced, signedIn, sessions } = tx.state(browser, agentId)
+  if (hash === "") return {}
+  if (former === undefined || hash === former) return { replaced: hash }
   const last = sessions.at(-1)
   const isTheirs = last !== undefined && tx.state(session, last).userId === userId
-  if (isTheirs && isOpenWindow(signedIn, twinMs, tx.now)) return hash
-  for (const id of sessions) endSession(tx, id)
-  return undefined
+  if (isTheirs && isOpenWindow(signedIn, twinMs, tx.now)) {
+    return { twin: hash, ...(replaced !== undefined && { replaced }) }
+  }
+  for (const id of former === replaced ? sessions.slice(-1) : sessions) endSession(tx, id)
+  return { replaced: former }
 }
 
 /** How long a sign-in may be under way. */

@@ -28,10 +28,12 @@ export type BrowserEvent =
   | Event<"user_agent.renewed">
   | Event<"user_agent.signed.out", { readonly sessionId: string }>
 
-type SecretHashes = {
+export type SecretHashes = {
   readonly hash: string
   /** Of a sign-in of the same person that this one has overtaken, or was overtaken by. */
   readonly twin?: string
+  /** The hash since whose replacement only the last session was signed in to; absent before. */
+  readonly replaced?: string
 }
 
 export type Browser = {
@@ -40,6 +42,8 @@ export type Browser = {
   readonly hash: string
   /** Of the secret of another answer, which the browser may have got instead. */
   readonly twin?: string | undefined
+  /** The hash since whose replacement only the last session was signed in to. */
+  readonly replaced?: string | undefined
   readonly signedIn: number
   readonly renewed: number
   readonly expires: number
@@ -58,6 +62,7 @@ export const browser = aggregate<BrowserEvent, Browser>({
       status: "active",
       hash: secret?.hash ?? "",
       twin: secret?.twin,
+      replaced: secret?.replaced,
       signedIn: time,
       renewed: time,
       expires: time + lifetimes.browserIdle,

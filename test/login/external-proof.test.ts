@@ -5,7 +5,15 @@ import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
-import { linksOf, user } from "../../src/domain/user/index.ts"
+import {
+  createPassword,
+  deactivateUser,
+  linksOf,
+  lockUser,
+  setPassword,
+  user,
+} from "../../src/domain/user/index.ts"
+import type { Allowance } from "../../src/kernel/limit.ts"
 import {
   answerOf,
   authorizePath,
@@ -65,6 +73,13 @@ async function arrive(browser: Browser, path = authorizePath(client.id)): Promis
   return browser.go(upstream.signIn(there.path, { ...claims, name: "Eve" }))
 }
 
+async function addPasskey(): Promise<void> {
+  const cx = provider.cx()
+  const { tokenId, options } = await beginKey(cx, ada, { kind: "passkey" })
+  const { creation: credential } = makeKey(options, { origin: issuer })
+  await finishKey(cx, ada, { kind: "passkey", tokenId, credential, name: "" })
+}
+
 const links = () => linksOf(provider.cx().store.state(provider.cx(), user, ada)).length
 const choosing = () => authorizePath(client.id, { prompt: "select_account" })
 const byPassword = { choice: "link", loginName: "ada", password }
@@ -74,6 +89,56 @@ test("a password links", async () => {
   const end = await browser.post(await arrive(browser), byPassword)
   expect(answerOf(end)).toHaveProperty("code")
   expect(links()).toBe(1)
+})
+
+describe("a guess of the address is spent on a password that is to link", () => {
+  /** The guesses that a password has cost after it was answered; `change` comes before it. */
+  async function costOf(given: string, change?: () => Promise<unknown>): Promise<number> {
+    let spent = 0
+    const count = (by: number) => (budget: string) => {
+      if (budget === "guess") spent += by
+    }
+    const allowance: Allowance = {
+      ...{ spend: count(1), refund: count(-1) },
+      ...{ source: () => undefined, pace: () => () => Promise.resolve() },
+    }
+    const browser = browserOf({
+      send: (path, init) => provider.send(path, init, { outside: upstream.outside, allowance }),
+    })
+    const asked = await arrive(browser)
+    await change?.()
+    spent = 0
+    const end = await browser.post(asked, { ...byPassword, password: given })
+    expect(end.response.status).toBe(422)
+    return spent
+  }
+
+  const hindrances: readonly [string, () => Promise<unknown>][] = [
+    [
+      "must be changed",
+      async () => {
+        const next = await createPassword(password, { names: [], changeRequired: true })
+        await setPassword(provider.cx(), ada, next)
+      },
+    ],
+    [
+      "is not enough without the passkey",
+      async () => {
+        await addPasskey()
+        await says({ allowUsernamePassword: false })
+      },
+    ],
+    ["belongs to a locked account", () => lockUser(provider.cx(), ada)],
+    ["belongs to an inactive account", () => deactivateUser(provider.cx(), ada)],
+  ]
+
+  test("that is wrong", async () => {
+    expect(await costOf("Wrong-Horse-7")).toBe(1)
+  })
+
+  test.each(hindrances)("but not if it is right and %s", async (_, hinder) => {
+    expect(await costOf(password, hinder)).toBe(0)
+  })
 })
 
 const sessions = ({ page }: Visited) =>
@@ -91,10 +156,7 @@ describe("where passwords alone let nobody in", () => {
   }
 
   test("a password links nobody who has a passkey", async () => {
-    const cx = provider.cx()
-    const { tokenId, options } = await beginKey(cx, ada, { kind: "passkey" })
-    const { creation: credential } = makeKey(options, { origin: issuer })
-    await finishKey(cx, ada, { kind: "passkey", tokenId, credential, name: "" })
+    await addPasskey()
     const browser = newBrowser()
     const end = await browser.post(await askedBefore(browser), byPassword)
     expect(end.response.status).toBe(422)

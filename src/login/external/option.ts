@@ -129,7 +129,8 @@ async function linkByPassword(
       const step = await cx.store.transact(cx, (tx) => hindranceOf(tx, account, admit) ?? "right")
       return step.value
     })
-    if (way === "right") cx.allowance?.refund("guess")
+    // Users who know the password have not guessed, also if they are kept out.
+    if (way !== "wrong" && way !== "none") cx.allowance?.refund("guess")
     if (way === "change required" || way === "passkey required") return again("factor")
     if (way !== "right") return again("wrong")
     const { factors, passkeyAlone, isForced, isForcedManager } = needOf(cx, account)

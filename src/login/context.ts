@@ -1,4 +1,4 @@
-import type { Account, Application, Destination, Learnable, Target } from "../../ui/login/index.ts"
+import type { Account, Application, Destination, Target } from "../../ui/login/index.ts"
 import { applicationAskedFor } from "../domain/app/index.ts"
 import { requestLifetimes } from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
@@ -21,6 +21,7 @@ import {
 import { finishedRequest, showFinished } from "./finished.ts"
 import { nextStep, type Present, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
+import { learnedBy } from "./learned.ts"
 import { lookOrgOf } from "./look/labelling.ts"
 import { notesFor } from "./note.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
@@ -235,9 +236,7 @@ export function accountOf(cx: Cx, userId: string): Account {
 /** The application that waits, and what it will learn. */
 export function applicationOf({ cx, waiting }: LoginContext): Application | undefined {
   if (!waiting) return undefined
-  const { clientId, scopes, audience } = waiting.asked
-  // Each access token names the account, also without openid.
-  const learns = ["openid", ...scopes].flatMap((scope) => learned[scope] ?? [])
+  const { clientId, audience } = waiting.asked
   const own = requireInstance(cx)
   const client = applicationAskedFor(cx, waiting.asked)
   const isOurs = clientId === own.consoleClientId
@@ -247,7 +246,7 @@ export function applicationOf({ cx, waiting }: LoginContext): Application | unde
   const name = askedName(cx, waiting.asked)
   const unvouched = client?.registration && destinationOf(waiting)
   const describedAt = unvouched && hostOf(clientId)
-  const told = [...learns, ...manages]
+  const told = [...learnedBy(waiting.asked), ...manages]
   return { name, learns: told, isInDevelopment, isOurs, unvouched, describedAt }
 }
 
@@ -259,14 +258,6 @@ function destinationOf({ asked: { redirectUri, device } }: Waiting): Destination
   if (device) return { kind: "elsewhere" }
   if (isOnDevice(redirectUri)) return { kind: "local" }
   return { kind: "web", host: new URL(redirectUri).host }
-}
-
-const learned: Readonly<Record<string, Learnable>> = {
-  openid: "identity",
-  profile: "name",
-  email: "email",
-  phone: "phone",
-  offline_access: "offline",
 }
 
 /** What must happen next; where nobody waits, somebody only says who they are. */

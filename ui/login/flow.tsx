@@ -4,7 +4,10 @@ import { Person } from "../kit/person.tsx"
 import type { PageProps } from "./frame.tsx"
 
 /** What an application gets to know when somebody signs in to it, in the order it is told. */
-const knowledge = ["identity", "name", "email", "phone", "address"] as const
+const knowledge = [
+  ...(["identity", "name", "email", "phone", "address"] as const),
+  ...(["roles", "organization", "metadata"] as const),
+] as const
 /** What it may do from then on, in a sentence each. */
 const rights = ["manage", "offline"] as const
 export const learnable = [...knowledge, ...rights] as const

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { listScopes, standardScopes } from "../../src/domain/app/index.ts"
+import { learnedBy } from "../../src/login/learned.ts"
+import { userClaimNames } from "../../src/oauth/token/claims/claims.ts"
+import { prefixes, reserved } from "../../src/oauth/token/scope.ts"
+import { learnable } from "../../ui/login/flow.tsx"
+import { authorizePath, browserOf, openProvider, type Provider } from "../oauth/provider.ts"
+
+const learnedWith = (scope: string) =>
+  learnedBy({ scopes: [scope] }).filter((one) => one !== "identity" || scope === "openid")
+
+describe("what an application learns", () => {
+  test("is named for each scope that adds a claim", () => {
+    const plain = [...standardScopes, ...listScopes, ...Object.values(reserved)]
+    for (const scope of plain)
+      expect([scope, learnedWith(scope)]).toEqual([scope, [expect.any(String)]])
+    // These limit roles to an organization, and choose the provider; they add nothing.
+    const { rolesOfOrg, idp, ...telling } = prefixes
+    for (const prefix of Object.values(telling)) {
+      expect([prefix, learnedWith(`${prefix}x`)]).toEqual([prefix, [expect.any(String)]])
+    }
+    for (const prefix of [rolesOfOrg, idp]) expect(learnedWith(`${prefix}x`)).toEqual([])
+  })
+
+  test("is named for each claim that can be requested without a scope", () => {
+    for (const name of [...userClaimNames, ...listScopes]) {
+      const named = { idToken: [], userinfo: [] }
+      const known = ["identity", expect.any(String)]
+      expect(learnedBy({ scopes: [], claims: { ...named, idToken: [name] } })).toEqual(known)
+      expect(learnedBy({ scopes: [], claims: { ...named, userinfo: [name] } })).toEqual(known)
+    }
+  })
+
+  test("is named once", () => {
+    const claims = { idToken: ["email"], userinfo: ["email", "email_verified", "roles"] }
+    const learned = learnedBy({ scopes: ["openid", "email", "groups"], claims })
+    expect(learned).toEqual(["identity", "email", "roles"])
+    expect(learnable).toEqual(expect.arrayContaining([...learned]))
+  })
+})
+
+describe("the consent page", () => {
+  let provider: Provider
+  beforeAll(async () => {
+    provider = await openProvider()
+  })
+  afterAll(() => provider.close())
+
+  test.each([
+    [
+      "en",
+      "will learn which account is yours, your e-mail address, your phone number, your roles and " +
+        "groups, your organization, and the metadata of your account.",
+    ],
+    [
+      "de",
+      "erfährt: welches Konto deines ist, deine E-Mail-Adresse, deine Telefonnummer, deine Rollen " +
+        "und Gruppen, deine Organisation und die Metadaten deines Kontos.",
+    ],
+  ])("names what is requested by reserved scopes and single claims: %s", async (language, said) => {
+    const client = await provider.addClient()
+    const claims = { id_token: { phone_number: null }, userinfo: { email: null, roles: null } }
+    const asked = await browserOf(provider).signIn(
+      authorizePath(client.id, {
+        scope: `openid ${reserved.metadata} ${reserved.resourceOwner}`,
+        claims: JSON.stringify(claims),
+        ui_locales: language,
+        prompt: "consent",
+      }),
+    )
+    expect(asked.path).toMatch(/^\/ui\/login\/consent/)
+    expect(asked.page.replace(/<!-- -->/g, "")).toContain(said)
+  })
+})

@@ -7,6 +7,8 @@ import {
 import { mayEnter } from "../domain/authorization/index.ts"
 import {
   authRequest,
+  consentTo,
+  type HandedRequest,
   isConsentRemembered,
   type Requested,
   requestLifetimes,
@@ -20,7 +22,7 @@ import {
   type Session,
   sessionNow,
 } from "../domain/session/index.ts"
-import { findByLoginName, user } from "../domain/user/index.ts"
+import { findByLoginName, readerOf, user } from "../domain/user/index.ts"
 import { isSameOrigin } from "../kernel/net/host.ts"
 import type { Cx } from "../store/index.ts"
 import { needOf } from "./factor/need.ts"
@@ -113,13 +115,13 @@ export function justAnswered(
   return { asked, agentId, sessionId }
 }
 
-type Rest = Pick<Wanted, "created" | "sessionId" | "consent" | "isDenied"> & {
-  readonly loginHint: string
-}
+type Rest = Pick<Wanted, "created" | "sessionId" | "isDenied"> &
+  Pick<HandedRequest, "consent" | "allowedWhen"> & { readonly loginHint: string }
 
 /** What the flow must know of a request. */
 export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
-  const { loginHint, created, sessionId, consent, isDenied = false } = rest
+  const { loginHint, created, sessionId, isDenied = false, ...given } = rest
+  const consent = consentTo(readerOf(cx), { ...given, asked })
   // A name that is nobody's suggests nobody here, like that of somebody who is elsewhere.
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
   const barOf = (userId: string) => barAgainst(cx, asked, userId)

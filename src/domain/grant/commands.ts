@@ -1,6 +1,6 @@
 import { type Cx, type Draft, readableByAll, type Transaction } from "../../store/index.ts"
 import { freshTimeOf, noteClient, type Session, soleVoucherOf } from "../session/index.ts"
-import { lastWithdrawal, rememberConsent } from "./consent/remember.ts"
+import { allowedWhen, lastWithdrawal, rememberConsent } from "./consent/remember.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
@@ -92,7 +92,7 @@ export function giveConsent(tx: Transaction, id: string, sessionId: string): Req
   const asked = openRequest(tx, id)
   const given: Draft<AuthRequestEvent> = {
     type: "auth_request.consent.given",
-    data: { sessionId },
+    data: { sessionId, ...allowedWhen(tx, sessionId, asked.appId) },
   }
   tx.append(authRequest, id, [given])
   return asked

@@ -35,6 +35,7 @@ export {
 } from "./commands.ts"
 export { connectedApps } from "./connected.ts"
 export {
+  consentTo,
   isConsentRemembered,
   isWithdrawn,
   lastWithdrawal,

@@ -81,6 +81,14 @@ export type SamlRequested = {
  */
 type LastWithdrawal = { readonly withdrawalId?: string }
 
+/** What a consent to a request relies on until its answer; absent in events from before. */
+type AllowedWhen = {
+  /** The last withdrawal before it; empty where there was none. Any other one voids the consent. */
+  readonly withdrawalId?: string
+  /** As `Registration.identity` was; absent where the application did not register itself. */
+  readonly identity?: number
+}
+
 /**
  * A request that was answered as it came, by a session that the browser had: the code says it all,
  * so nothing is written until the code is used.
@@ -103,7 +111,7 @@ export type AuthRequestEvent =
       { readonly loginHint: string } & Echoed
     >
   | Event<"auth_request.session.linked", { readonly sessionId: string }>
-  | Event<"auth_request.consent.given", { readonly sessionId: string }>
+  | Event<"auth_request.consent.given", { readonly sessionId: string } & AllowedWhen>
   | Event<"auth_request.consent.denied">
   | Event<"auth_request.code.added", { readonly sessionId: string } & LastWithdrawal>
   | Event<
@@ -125,6 +133,8 @@ type Open = {
   readonly sessionId: string
   /** The session whose person has allowed what is asked for; absent before. */
   readonly consent?: string
+  /** When that was; see `consentTo`. */
+  readonly allowedWhen?: AllowedWhen
   /** Whether the person has refused it. */
   readonly isDenied?: boolean
 }
@@ -166,7 +176,7 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
   stream: "auth_request",
   retention: "transient",
   expires: (state) => (state.status === "absent" ? undefined : state.created + kept),
-  revision: 5,
+  revision: 6,
   initial: absent,
   evolve: {
     "auth_request.added": (_, { data: { agentId, asked }, private: secret, time }) => {
@@ -176,8 +186,8 @@ export const authRequest = aggregate<AuthRequestEvent, AuthRequest>({
     },
     "auth_request.session.linked": (state, { data }) =>
       state.status === "open" ? { ...state, sessionId: data.sessionId } : state,
-    "auth_request.consent.given": (state, { data: { sessionId } }) =>
-      state.status === "open" ? { ...state, sessionId, consent: sessionId } : state,
+    "auth_request.consent.given": (state, { data: { sessionId, ...allowedWhen } }) =>
+      state.status === "open" ? { ...state, sessionId, consent: sessionId, allowedWhen } : state,
     "auth_request.consent.denied": (state) =>
       state.status === "open" ? { ...state, isDenied: true } : state,
     "auth_request.code.added": (state, { data, time }) =>

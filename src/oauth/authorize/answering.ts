@@ -1,7 +1,7 @@
 import { answerRequest, isPushedOver } from "../../domain/grant/index.ts"
 import { type Answering, nextStep } from "../../login/index.ts"
 import { goneSince } from "./client.ts"
-import { isForCode } from "./complete.ts"
+import { allowedSession, isForCode } from "./complete.ts"
 
 /** What the callback does of a request that nothing but a sign-in was missing for, at once. */
 export const answering: Answering = {
@@ -11,6 +11,7 @@ export const answering: Answering = {
     if (step.kind !== "done") return false
     // Answered meanwhile, in another window: the callback tells the person.
     if (isPushedOver(tx, asked)) return false
+    if (!allowedSession(cx, tx, { id, asked, sessionId: session.id })) return false
     answerRequest(tx, id, session.id)
     return true
   },

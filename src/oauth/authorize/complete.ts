@@ -2,6 +2,7 @@ import { findClient, isSelfRegistered, noteUse } from "../../domain/app/index.ts
 import {
   answerRequest,
   authRequest,
+  consentTo,
   exchangeCode,
   isConsentRemembered,
   lastWithdrawal,
@@ -65,12 +66,20 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
  * The session that answers a request, if it is still usable and its user has not withdrawn the
  * consent that the answer relies on. A consent to this very request is kept with the request.
  */
-function allowedSession(cx: Cx, tx: Transaction, { id, asked, sessionId }: Ready) {
+export function allowedSession(
+  cx: Cx,
+  tx: Transaction,
+  { id, asked, sessionId }: Omit<Ready, "keep">,
+): Session | undefined {
   const session = usableSession(tx, sessionId)
-  if (!session || !isSelfRegistered(cx, asked.appId)) return session
+  if (!session) return undefined
   const request = tx.state(authRequest, id)
-  const isAllowed = request.status === "open" && request.consent === sessionId
-  return isAllowed || isConsentRemembered(cx, asked, session.userId) ? session : undefined
+  const given = request.status === "open" && request.consent === sessionId ? request : undefined
+  const isAllowed = given !== undefined && consentTo(tx, given) !== undefined
+  const isEnough = isSelfRegistered(cx, asked.appId)
+    ? isAllowed || isConsentRemembered(cx, asked, session.userId)
+    : isAllowed || given === undefined
+  return isEnough ? session : undefined
 }
 
 /** Whether a request asks for a code, and not for the tokens themselves. */

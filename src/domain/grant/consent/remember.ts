@@ -6,7 +6,7 @@ import { vouchesFor } from "../../idp/index.ts"
 import { consentLifetimeOf, requireInstance } from "../../instance/index.ts"
 import { session, soleVoucherOf } from "../../session/index.ts"
 import { readerOf, signInVersion, user } from "../../user/index.ts"
-import type { Requested } from "../request.ts"
+import type { AuthRequest, Requested } from "../request.ts"
 import {
   applicationConsents,
   type ConsentEvent,
@@ -137,6 +137,33 @@ export function lastWithdrawal(
   const { userId } = tx.state(session, sessionId)
   const { withdrawalId } = tx.state(applicationConsents, consentsId(userId, appId))
   return withdrawalId === "" ? {} : { withdrawalId }
+}
+
+/** What a consent of the user of a session relies on until the request is answered. */
+export function allowedWhen(tx: Pick<Decision, "state">, sessionId: string, appId: string) {
+  const { withdrawalId = "" } = lastWithdrawal(tx, sessionId, appId)
+  const identity = registrationOf(tx, appId)?.identity
+  return { withdrawalId, ...(identity !== undefined && { identity }) }
+}
+
+/**
+ * The session whose user has allowed an open request, unless they have withdrawn or the application
+ * has another identity since.
+ */
+export function consentTo(
+  tx: Pick<Decision, "state">,
+  { asked: { appId }, consent, allowedWhen: given = {} }: Allowed,
+): string | undefined {
+  if (consent === undefined) return undefined
+  const now = allowedWhen(tx, consent, appId)
+  const isOver =
+    (given.withdrawalId !== undefined && given.withdrawalId !== now.withdrawalId) ||
+    (given.identity !== undefined && given.identity !== now.identity)
+  return isOver ? undefined : consent
+}
+
+type Allowed = Pick<Extract<AuthRequest, { status: "open" }>, "consent" | "allowedWhen"> & {
+  readonly asked: Pick<Requested, "appId">
 }
 
 /** Whether the user of a session has withdrawn since a request was answered. */

@@ -1,15 +1,15 @@
-import {
-  type ApiApp,
-  type ApiScope,
-  apisNamed,
-  applicationAskedFor,
-  scopesFor,
-} from "../domain/app/index.ts"
+import { type ApiApp, type ApiScope, apisNamed, scopesFor } from "../domain/app/index.ts"
 import { mayEnter } from "../domain/authorization/index.ts"
-import { allowRequest, denyConsent, rememberedSeconds } from "../domain/grant/index.ts"
+import {
+  allowRequest,
+  denyConsent,
+  identityShown,
+  rememberedSeconds,
+} from "../domain/grant/index.ts"
 import { requireInstance } from "../domain/instance/index.ts"
 import { org } from "../domain/org/index.ts"
 import { project } from "../domain/project/index.ts"
+import { readerOf } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
 import type { Waiting } from "./browser-context.ts"
 import {
@@ -52,7 +52,7 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
     ...{ session: step.sessionId, application, userCode: device?.userCode },
     ...reachedBy(cx, userId, waiting.asked),
     rememberedUntil: rememberedUntil(cx, waiting.asked),
-    identity: identityOf(cx, waiting.asked),
+    identity: identityShown(readerOf(cx), waiting.asked.appId),
   }
   return show(
     cx,
@@ -60,10 +60,6 @@ export function askConsent(loginContext: LoginContext): Promise<Response> | Resp
     optionsOf(loginContext, 200, userId),
   )
 }
-
-/** Changes with the name and the keys of an application that registered itself. */
-const identityOf = (cx: Cx, asked: Waiting["asked"]): string =>
-  String(applicationAskedFor(cx, asked)?.registration?.identity ?? "")
 
 /** Until when the answer of now is remembered, ms UTC; undefined where it is not. */
 function rememberedUntil(cx: Cx, asked: Waiting["asked"]): number | undefined {
@@ -139,10 +135,10 @@ export async function takeConsent(loginContext: LoginContext, fields: Fields): P
   if (answer === "cancel" && (step.kind === "consent" || step.kind === "barred")) {
     await cx.store.transact(cx, (tx) => denyConsent(tx, waiting.id))
   } else if (answer === "allow" && step.kind === "consent") {
-    const isSameUser = fields.get("session") === step.sessionId
-    const isSameClient = fields.get("identity") === identityOf(cx, waiting.asked)
-    if (!isSameUser || !isSameClient) return goTo(hrefOf(loginContext, loginPaths.consent))
-    await allowRequest(cx, waiting.id, step.sessionId)
+    const isAllowed =
+      fields.get("session") === step.sessionId &&
+      (await allowRequest(cx, waiting.id, step.sessionId, fields.get("identity")))
+    if (!isAllowed) return goTo(hrefOf(loginContext, loginPaths.consent))
   }
   return goTo(afterwards(loginContext))
 }

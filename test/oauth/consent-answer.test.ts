@@ -61,6 +61,28 @@ async function allowAlone({ page }: Visited): Promise<string> {
   return to
 }
 
+/** Acts right before the next step. */
+function beforeTheStep(act: () => Promise<unknown>) {
+  const { store } = provider
+  const transact = store.transact.bind(store)
+  return vi.spyOn(store, "transact").mockImplementationOnce(async (cx, decide) => {
+    await act()
+    return transact(cx, decide)
+  })
+}
+
+test("no consent is given if the client changes its name right before the step", async () => {
+  const asked = await browser.signIn(path())
+  const spy = beforeTheStep(() => rename("Bank"))
+  const again = await browser.go(await allowAlone(asked))
+  expect(spy).toHaveBeenCalled()
+  expect([isAsked(again), again.page.includes("Let Bank in?")]).toEqual([true, true])
+  const silent = await browser.go(path({ prompt: "none" }), {
+    headers: { "sec-fetch-dest": "iframe" },
+  })
+  expect(answerOf(silent)).toMatchObject({ error: "consent_required" })
+})
+
 describe("a consent that is given and not answered yet", () => {
   test("is answered, also after an earlier withdrawal", async () => {
     await browser.go(await allowAlone(await browser.signIn(path())))
@@ -95,12 +117,7 @@ describe("a consent that is given and not answered yet", () => {
     ["in a client of another name", () => rename("Bank")],
   ])("is no consent if it is %s right before the step that answers", async (_, act) => {
     const to = await allowAlone(await browser.signIn(path()))
-    const { store } = provider
-    const transact = store.transact.bind(store)
-    const spy = vi.spyOn(store, "transact").mockImplementationOnce(async (cx, decide) => {
-      await act()
-      return transact(cx, decide)
-    })
+    const spy = beforeTheStep(act)
     const headers = { cookie: browser.cookie() }
     const answered = await provider.send(to, { headers })
     expect(spy).toHaveBeenCalled()

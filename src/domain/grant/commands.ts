@@ -1,6 +1,6 @@
 import { type Cx, type Draft, readableByAll, type Transaction } from "../../store/index.ts"
 import { freshTimeOf, noteClient, type Session, soleVoucherOf } from "../session/index.ts"
-import { allowedWhen, lastWithdrawal, rememberConsent } from "./consent/remember.ts"
+import { allowedWhen, identityShown, lastWithdrawal, rememberConsent } from "./consent/remember.ts"
 import { approveDevice, denyDevice } from "./device.ts"
 import { noteIssued } from "./issuance.ts"
 import { type GrantEvent, grant } from "./model.ts"
@@ -76,15 +76,30 @@ export function linkSession(tx: Transaction, id: string, sessionId: string): voi
 
 /**
  * The user of a session allows what a request asks for. It is remembered where it may be, and where
- * every node can read that.
+ * every node can read that. Answers false, and allows nothing, where the application is not `shown`
+ * to the user as it is: see `identityShown`.
  */
-export async function allowRequest(cx: Cx, id: string, sessionId: string): Promise<void> {
-  const allow = (tx: Transaction) => giveConsent(tx, id, sessionId)
-  const remember = (tx: Transaction) => rememberConsent(cx, tx, allow(tx), sessionId)
-  await readableByAll(
+export async function allowRequest(
+  cx: Cx,
+  id: string,
+  sessionId: string,
+  shown?: string,
+): Promise<boolean> {
+  const allow = (tx: Transaction): Requested | undefined => {
+    const asked = openRequest(tx, id)
+    if (shown !== undefined && shown !== identityShown(tx, asked.appId)) return undefined
+    return giveConsent(tx, id, sessionId)
+  }
+  const remember = (tx: Transaction) => {
+    const asked = allow(tx)
+    if (asked) rememberConsent(cx, tx, asked, sessionId)
+    return asked !== undefined
+  }
+  const step = await readableByAll(
     () => cx.store.transact(cx, remember),
-    () => cx.store.transact(cx, (tx) => void allow(tx)),
+    () => cx.store.transact(cx, (tx) => allow(tx) !== undefined),
   )
+  return step.value
 }
 
 /** Notes that the user of a session allows what a request asks for; answers the request. */

@@ -36,6 +36,7 @@ export {
 export { connectedApps } from "./connected.ts"
 export {
   consentTo,
+  identityShown,
   isConsentRemembered,
   isWithdrawn,
   lastWithdrawal,

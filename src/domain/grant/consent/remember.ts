@@ -118,6 +118,10 @@ function registrationOf(read: Pick<Decision, "state">, appId: string) {
   return isGone(state) ? undefined : state.registration
 }
 
+/** Stands for the name and the keys of an application that registered itself, on the page. */
+export const identityShown = (read: Pick<Decision, "state">, appId: string): string =>
+  String(registrationOf(read, appId)?.identity ?? "")
+
 /** Withdraws all that a user allowed an application, also by a code that is not used yet. */
 export function withdrawConsent(tx: Transaction, userId: string, appId: string, reason: string) {
   const removed: Draft<ConsentEvent> = {

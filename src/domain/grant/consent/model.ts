@@ -10,6 +10,11 @@ type Consent = {
   readonly audience: readonly string[]
   /** Projects of others that the user allowed by name. */
   readonly projects: readonly string[]
+  /**
+   * Client IDs of the APIs that the user allowed by name: alone, and with a space and a scope of
+   * theirs; absent where there were none.
+   */
+  readonly apis?: readonly string[]
   readonly claims?: RequestedClaims
   /** As `signInVersion` was for the user; every other one ends the consent. */
   readonly signInVersion: number
@@ -47,7 +52,7 @@ export type ApplicationConsents = {
 /** What is compared of a consent and of a request. */
 export type ConsentScope = Pick<
   Consent,
-  "redirectUri" | "scopes" | "audience" | "projects" | "claims"
+  "redirectUri" | "scopes" | "audience" | "projects" | "apis" | "claims"
 >
 
 /** Whether a consent allows at least what is requested. */
@@ -56,6 +61,7 @@ export const covers = (given: ConsentScope, requested: ConsentScope): boolean =>
   isWithin(requested.scopes, given.scopes) &&
   isWithin(requested.audience, given.audience) &&
   isWithin(requested.projects, given.projects) &&
+  isWithin(requested.apis, given.apis) &&
   isWithin(requested.claims?.idToken, given.claims?.idToken) &&
   isWithin(requested.claims?.userinfo, given.claims?.userinfo)
 

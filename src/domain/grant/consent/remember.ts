@@ -1,6 +1,6 @@
 import { isLoopback } from "../../../kernel/net/redirect-uri.ts"
 import type { Cx, Decision, Draft, Transaction } from "../../../store/index.ts"
-import { app, isGone } from "../../app/index.ts"
+import { type ApiApp, apisNamed, app, isGone, scopesFor } from "../../app/index.ts"
 import { mayEnter } from "../../authorization/index.ts"
 import { vouchesFor } from "../../idp/index.ts"
 import { consentLifetimeOf, requireInstance } from "../../instance/index.ts"
@@ -106,11 +106,29 @@ export function consentsNow(cx: Cx, userId: string, appId: string): readonly Rem
 /** Nodes may differ by as much; what is from later was given by a clock that was wrong. */
 const skewMs = 60_000
 
-/** The projects of others that a request names to this user; see `consentedAmong` of `oauth`. */
+/**
+ * The projects of others and the APIs that a request names to this user; see `consentedAmong` of
+ * `oauth`. A project stands for all its APIs, also for those that come later.
+ */
 function scopeOf(cx: Cx, request: ConsentRequest, userId: string): ConsentScope {
   const { redirectUri, scopes, audience, foreign = [], claims } = request
   const projects = foreign.filter((id) => mayEnter(cx, userId, id) === "yes")
-  return { redirectUri, scopes, audience, projects, ...(claims && { claims }) }
+  const isOpen = ({ projectId }: ApiApp) => mayEnter(cx, userId, projectId) === "yes"
+  const defined = scopesFor(cx, audience)
+  const requested = scopes.flatMap((scope) => defined.get(scope) ?? [])
+  const apis = [
+    ...apisNamed(cx, audience)
+      .filter(isOpen)
+      .map(({ clientId }) => clientId),
+    ...requested
+      .filter(({ api }) => isOpen(api))
+      .map(({ api, scope }) => `${api.clientId} ${scope}`),
+  ]
+  return {
+    ...{ redirectUri, scopes, audience, projects },
+    ...(apis.length > 0 && { apis }),
+    ...(claims && { claims }),
+  }
 }
 
 function registrationOf(read: Pick<Decision, "state">, appId: string) {

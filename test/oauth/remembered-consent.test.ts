@@ -215,6 +215,14 @@ describe("the time for which it is remembered", () => {
     expect(await silently()).toBe("consent_required")
   })
 
+  test("is paused, not ended, by a setting of 0", async () => {
+    await allow()
+    await turnOn(0)
+    expect(await silently()).toBe("consent_required")
+    await turnOn(30)
+    expect(await silently()).toBe("code")
+  })
+
   test("does not begin in the future of a clock that was wrong", async () => {
     provider.clock.advance(365 * day)
     await allow()

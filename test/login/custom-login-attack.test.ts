@@ -2,9 +2,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { changeApplication, deactivateApplication } from "../../src/domain/app/commands.ts"
 import { findClient } from "../../src/domain/app/index.ts"
+import { consentsNow } from "../../src/domain/grant/consent/remember.ts"
 import { createOrganization, deactivateOrganization } from "../../src/domain/org/commands.ts"
 import { createProject } from "../../src/domain/project/index.ts"
 import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
+import { Prompt } from "../../src/gen/core/oidc/v2/authorization_pb.ts"
 import {
   authorizePath,
   browserOf,
@@ -213,8 +215,8 @@ describe("a request", () => {
 
 describe("an application that registered itself", () => {
   const stranger = "https://phish.example/callback"
-  async function refusedAt(uri: string, asked: Record<string, string> = {}) {
-    await letRegister(provider)
+  async function registeredAt(uri: string): Promise<string> {
+    await letRegister(provider, { consentLifetimeSeconds: 86_400 })
     const { answer } = await sendMetadata(provider, {
       ...{ client_name: "Prize", redirect_uris: [uri], token_endpoint_auth_method: "none" },
     })
@@ -222,6 +224,10 @@ describe("an application that registered itself", () => {
     const appId = findClient(provider.cx(), id)?.appId ?? ""
     const loginVersion = { version: "v2", baseUri: pageUri } as const
     await changeApplication(provider.cx(), appId, { oidc: { loginVersion } })
+    return id
+  }
+  async function refusedAt(uri: string, asked: Record<string, string> = {}) {
+    const id = await registeredAt(uri)
     const changes = { redirect_uri: uri, prompt: "login", ...asked }
     const { path } = await browserOf(provider).go(authorizePath(id, changes))
     return new URL(await page.refuse(await page.open(path), { error: 3 }))
@@ -243,6 +249,20 @@ describe("an application that registered itself", () => {
     const url = await refusedAt("http://127.0.0.1:1/back")
     expect(url.origin).toBe("http://127.0.0.1:1")
     expect(url.searchParams.get("error")).toBe("access_denied")
+  })
+
+  test("is asked about each time, and what is allowed is remembered", async () => {
+    const clientId = await registeredAt(redirectUri)
+    const asking = authorizePath(clientId)
+    for (const _ of [1, 2]) {
+      const { path } = await browserOf(provider).go(asking)
+      const request = await page.open(path)
+      expect(request.prompt).toContain(Prompt.CONSENT)
+      const again = await page.signIn(name, password)
+      expect(new URL(await page.finish(request, again)).searchParams.has("code")).toBe(true)
+      const { appId = "" } = findClient(provider.cx(), clientId) ?? {}
+      expect(consentsNow(provider.cx(), id, appId)).toHaveLength(1)
+    }
   })
 })
 

@@ -61,7 +61,11 @@ function Application({ application }: { readonly application: ConnectedApplicati
 }
 
 /** What an application knows and may do, in a sentence each. */
-function rightsOf({ scopes, projects, offline }: ConnectedApplication) {
+export function rightsOf({
+  scopes,
+  projects,
+  offline,
+}: Pick<ConnectedApplication, "scopes" | "projects" | "offline">): readonly string[] {
   // Each access token names the account, also without openid.
   const said = ["openid", ...scopes].flatMap((scope) => {
     const known = words.find(([form]) => form.test(scope))
@@ -84,10 +88,11 @@ const words = [
   [/^phone$/, "account.apps.scope.phone"],
   [/^address$/, "account.apps.scope.address"],
   [/^urn:core:iam:org:project:id:core:aud$/, "account.apps.scope.manage"],
-  [/^urn:core:iam:org:(project:role:|projects:roles$|roles:id:)/, "account.apps.scope.roles"],
+  [/^urn:core:iam:org:(project:role:|projects?:roles$|roles:id:)/, "account.apps.scope.roles"],
   [/^(groups|roles)$/, "account.apps.scope.roles"],
   [/^urn:core:iam:user:metadata$/, "account.apps.scope.metadata"],
   [/^urn:core:iam:user:resourceowner$/, "account.apps.scope.organization"],
+  [/^urn:core:iam:org:(id|domain:primary):/, "account.apps.scope.organization"],
   // Whether it stays stands by itself; the others choose who signs in, or what the token is for.
   [/^offline_access$|^urn:core:iam:org:/, undefined],
 ] as const

@@ -1,0 +1,28 @@
+import { beforeAll, expect, test } from "vitest"
+import { listScopes } from "../../src/domain/app/index.ts"
+import { prefixes, reserved } from "../../src/oauth/token/scope.ts"
+import { rightsOf } from "../../ui/console/account/applications.tsx"
+import { learn } from "../../ui/console/shell/text.ts"
+import texts from "../../ui/console/shell/texts/pages.en.json"
+
+const said = (scope: string) => rightsOf({ scopes: [scope], projects: [], offline: false })
+const {
+  "account.apps.scope.openid": account,
+  "account.apps.scope.roles": roles,
+  "account.apps.scope.organization": organization,
+  "account.apps.scope.metadata": metadata,
+} = texts
+beforeAll(() => learn(texts))
+
+test.each([
+  ...listScopes.map((scope) => [scope, roles]),
+  [reserved.projectRoles, roles],
+  [reserved.allRoles, roles],
+  [`${prefixes.role}admin`, roles],
+  [`${prefixes.org}1`, organization],
+  [`${prefixes.orgDomain}acme.example`, organization],
+  [reserved.resourceOwner, organization],
+  [reserved.metadata, metadata],
+] as const)("the account page says what an application learns by %s", (scope = "", text) => {
+  expect(said(scope)).toEqual([account, text])
+})

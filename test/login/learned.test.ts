@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { listScopes, standardScopes } from "../../src/domain/app/index.ts"
-import { learnedBy } from "../../src/login/learned.ts"
+import { learnedBy } from "../../src/login/look/learned.ts"
 import { userClaimNames } from "../../src/oauth/token/claims/claims.ts"
 import { prefixes, reserved } from "../../src/oauth/token/scope.ts"
 import { learnable } from "../../ui/login/flow.tsx"
@@ -54,8 +54,8 @@ describe("the consent page", () => {
     ],
     [
       "de",
-      "erfährt: welches Konto deines ist, deine E-Mail-Adresse, deine Telefonnummer, deine Rollen " +
-        "und Gruppen, deine Organisation und die Metadaten deines Kontos.",
+      "erfährt: welches Konto deines ist, deine E-Mail-Adresse, deine Telefonnummer, deine " +
+        "Rollen und Gruppen, deine Organisation und die Metadaten deines Kontos.",
     ],
   ])("names what is requested by reserved scopes and single claims: %s", async (language, said) => {
     const client = await provider.addClient()

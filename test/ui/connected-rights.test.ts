@@ -1,5 +1,4 @@
 import { beforeAll, expect, test } from "vitest"
-import { listScopes } from "../../src/domain/app/index.ts"
 import { prefixes, reserved } from "../../src/oauth/token/scope.ts"
 import { rightsOf } from "../../ui/console/account/applications.tsx"
 import { learn } from "../../ui/console/shell/text.ts"
@@ -14,8 +13,9 @@ const {
 } = texts
 beforeAll(() => learn(texts))
 
-test.each([
-  ...listScopes.map((scope) => [scope, roles]),
+test.each<[scope: string, text: string]>([
+  ["groups", roles],
+  ["roles", roles],
   [reserved.projectRoles, roles],
   [reserved.allRoles, roles],
   [`${prefixes.role}admin`, roles],
@@ -23,6 +23,6 @@ test.each([
   [`${prefixes.orgDomain}acme.example`, organization],
   [reserved.resourceOwner, organization],
   [reserved.metadata, metadata],
-] as const)("the account page says what an application learns by %s", (scope = "", text) => {
+])("the account page says what an application learns by %s", (scope, text) => {
   expect(said(scope)).toEqual([account, text])
 })

@@ -1,5 +1,5 @@
-import type { Learnable } from "../../ui/login/index.ts"
-import type { Requested } from "../domain/grant/index.ts"
+import type { Learnable } from "../../../ui/login/index.ts"
+import type { Requested } from "../../domain/grant/index.ts"
 
 /** What an application learns of its user by what it asks for, and what it may do from then on. */
 export function learnedBy({

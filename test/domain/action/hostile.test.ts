@@ -237,10 +237,10 @@ test("memory comes back", async () => {
 test("who waits for an answer that does not come is told so, and others go on", async () => {
   const answers: Answers = { fetch: () => new Promise(() => {}) }
   const waiting = "const f = () => require('core/http').fetch('https://slow.example.com')"
-  const slow = [1, 2, 3].map(() => run(waiting, { timeoutMs: 1500 }, answers))
-  const begun = performance.now()
-  expect(await run(harmless, {}, {}, "globex")).toMatchObject(done)
-  expect(performance.now() - begun).toBeLessThan(1400)
+  const slow = [1, 2, 3].map(() => run(waiting, { timeoutMs: 5000 }, answers))
+  const first = Promise.race(slow.map((each) => each.then(() => "one that waits")))
+  const other = run(harmless, {}, {}, "globex")
+  expect(await Promise.race([first, other])).toMatchObject(done)
   for (const each of slow)
     expect((await each).failed?.words).toMatch(/in time|took longer|before it/)
 })

@@ -43,8 +43,11 @@ const failedTable = () =>
       "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%failed_sign_ins%'",
     )
     .get()?.name
-const listed = async () =>
-  (await ask(shares, "listFailedSignIns", world.cx(), { userId: "u1" })).failedSignIns
+const listed = async () => {
+  const caller = { kind: "user", userId: "u1", orgId: "org1", clientId: "" } as const
+  const cx = { ...world.cx(), caller }
+  return (await ask(shares, "listFailedSignIns", cx, { userId: "u1" })).failedSignIns
+}
 
 test("the address and browser of a wrong password are in the private part alone", async () => {
   await checkPassword(from(), "u1", "wrong")

@@ -11,13 +11,18 @@ import { type FailedCheck, failedSignIns } from "../credential/failure.ts"
 export const v2failure = share<Cx>()(ActivityService, {
   listFailedSignIns: (req, cx) => {
     const found = failedSignIns(cx, req.userId, pageOf(req.pagination))
+    const isShown = showsSender(cx, req.userId)
     const shown = found.rows.map(({ time, known, failed, address, user_agent }) => ({
       ...{ creationDate: at(time), knownDevice: known === 1, check: checks[failed] },
-      ...{ address, userAgent: user_agent },
+      ...(isShown && { address, userAgent: user_agent }),
     }))
     return { pagination: pagination(found), failedSignIns: shown }
   },
 })
+
+/** Where people sign in from is told by their sessions, too: to themselves, and who may read those. */
+const showsSender = (cx: Cx, userId: string): boolean =>
+  (cx.caller.kind === "user" && cx.caller.userId === userId) || cx.holds?.("session.read") === true
 
 const checks = {
   password: FailedCheckMessage.PASSWORD,

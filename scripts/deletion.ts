@@ -64,7 +64,8 @@ const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
   user:
     "An account that is locked after too many failed sign-ins is in the same state as one " +
     "that an administrator locks. After reactivation users must sign in again, and service " +
-    "users must request new access tokens.",
+    "users must request new access tokens. Address and browser of failed sign-ins are also " +
+    "erased after a time, see [Block addresses](watch.md#block-addresses-that-fail-to-sign-in).",
   organization:
     "The rows are about the users, service users, projects and applications of the " +
     "organization. Its identity providers, texts, logos and actions are deleted with it. Of " +

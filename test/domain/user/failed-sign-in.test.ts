@@ -3,13 +3,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { shares } from "../../../src/domain/user/api.ts"
 import { passwordCheck } from "../../../src/domain/user/credential/attempt.ts"
-import { factorCount } from "../../../src/domain/user/factor/check-count.ts"
+import { countRight, factorCount } from "../../../src/domain/user/factor/check-count.ts"
 import {
   accountOf,
   attemptsOf,
   checkPassword,
   createPassword,
   factorChecks,
+  module as people,
   proveElsewhere,
   removeUser,
 } from "../../../src/domain/user/index.ts"
@@ -149,6 +150,66 @@ test("all of it is erased with the person", async () => {
   expect(bytes().includes(address)).toBe(false)
   expect(bytes().includes(userAgent)).toBe(false)
   expect((await failed()).map((event) => event.private)).toEqual([null, null, null])
+})
+
+describe("where nobody is removed", () => {
+  const day = 86_400_000
+  const other = { address: "198.51.100.1", userAgent: "" }
+  const senders = async () => (await failed()).map((event) => event.private)
+  const right = (step: number) =>
+    world.store.transact(world.cx(), (tx) => countRight(tx, "u1", { kind: "totp", step }))
+
+  test("wrong passwords are listed for a day, and their senders kept for a week", async () => {
+    await checkPassword(from(), "u1", "wrong")
+    for (let half = 1; half < 14; half++) {
+      world.clock.advance(day / 2)
+      await checkPassword(from(other), "u1", "wrong")
+    }
+    expect(await listed()).toMatchObject([other, other])
+    expect((await senders())[0]).toEqual({ address, userAgent })
+    world.clock.advance(day / 2)
+    await checkPassword(from(), "u1", "wrong")
+    expect(await senders()).toEqual([...Array(14).fill(null), { address, userAgent }])
+    const erased = { address: "", userAgent: "" }
+    expect(await listed()).toMatchObject([{ address, userAgent }, erased])
+    // The week begins again.
+    world.clock.advance(day / 2)
+    await checkPassword(from(other), "u1", "wrong")
+    expect((await senders()).slice(-2)).toEqual([{ address, userAgent }, other])
+  })
+
+  test.each([
+    ["right", () => right(9)],
+    ["wrong", () => wrongCode("otp_sms")],
+  ])("a %s code erases the senders of codes after a year", async (_, check) => {
+    await wrongCode("totp")
+    world.clock.advance(day / 2)
+    await right(1)
+    world.clock.advance(364 * day)
+    await right(2)
+    expect(await senders()).toEqual([{ address, userAgent }])
+    expect(await listed()).toMatchObject([{ address, userAgent }])
+    await wrongCode("otp_email")
+    world.clock.advance(day / 2)
+    await check()
+    expect((await senders()).slice(0, 2)).toEqual([null, null])
+    const shown = await listed()
+    expect(shown.at(-1)).toMatchObject({ address: "", userAgent: "", check: 3 })
+  })
+
+  test("the list made anew is the same after senders were erased", async () => {
+    const rows = () =>
+      world.store.database.query(`SELECT * FROM ${failedTable()} ORDER BY stream, version`).all()
+    await checkPassword(from(), "u1", "wrong")
+    await wrongCode("totp")
+    world.clock.advance(366 * day)
+    await right(1)
+    await checkPassword(from(), "u1", "wrong")
+    const live = rows()
+    expect(live).toHaveLength(3)
+    world = await world.reopen(people.views.map((view) => ({ ...view, hash: "anew" })))
+    expect(rows()).toEqual(live)
+  })
 })
 
 test("where no event has a sender there is nothing to erase", async () => {

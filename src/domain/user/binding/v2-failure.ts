@@ -20,7 +20,7 @@ export const v2failure = share<Cx>()(ActivityService, {
   },
 })
 
-/** Where people sign in from is told by their sessions, too: to themselves, and who may read those. */
+/** Sessions tell where people sign in from, too: to themselves, and to who may read those. */
 const showsSender = (cx: Cx, userId: string): boolean =>
   (cx.caller.kind === "user" && cx.caller.userId === userId) || cx.holds?.("session.read") === true
 

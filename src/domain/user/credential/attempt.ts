@@ -8,6 +8,7 @@ import { type Sender, senderOf, unknownSender } from "../../../kernel/net/sender
 import {
   aggregate,
   type Cx,
+  type Erasure,
   type Event,
   type Store,
   type Transaction,
@@ -28,30 +29,63 @@ export type PasswordCheckEvent =
 /** Failed tries since the last one that worked; `last` is when one last failed, ms UTC. */
 export type Attempts = { readonly failures: number; readonly last: number }
 
+/** Where failed tries came from, as far as it is kept; `oldest` is when the first of them failed. */
+type Senders = { readonly oldest: number }
+
+/** When the first sender is kept that is, after a failed try; 0 where none is. */
+export const oldestSender = (
+  { oldest }: Senders,
+  { time, erase }: { readonly time: number; readonly erase?: Erasure | null },
+): number => (erase || oldest === 0 ? time : oldest)
+
+/**
+ * Erases all senders so far once the first of them has been kept for long enough: those of single
+ * events can't be erased. Put into the event that counts the next try.
+ */
+export const eraseAfter = (
+  { oldest }: Senders,
+  { keptMs, now }: { readonly keptMs: number; readonly now: number },
+): { readonly erase?: Erasure } =>
+  oldest === 0 || isOpenWindow(oldest, keptMs, now) ? {} : { erase: {} }
+
 /** Events of the first revision have no sender. */
 export const withoutSender: Upcaster = (data) => ({ data, private: null })
+
+const dayMs = 86_400_000
+
+/** Wrong passwords are listed for so long. */
+export const passwordListedMs = dayMs
+
+/**
+ * Longer than they are listed: erasing takes along where the latest came from, so that it must not
+ * happen on each day of a long attack.
+ */
+const passwordSendersMs = 7 * dayMs
 
 /**
  * Tries of one account, whatever the spelling it was asked for by, apart from the user's own
  * stream: that one is kept forever, these only as long as they say something.
  */
-export const passwordCheck = aggregate<PasswordCheckEvent, Attempts>({
+export const passwordCheck = aggregate<PasswordCheckEvent, Attempts & Senders>({
   stream: "password_check",
   retention: "transient",
-  expires: ({ last }) => last + 86_400_000,
-  revision: 2,
+  expires: ({ last }) => last + passwordListedMs,
+  revision: 3,
   upcasters: { "user.human.password.check.failed": [withoutSender] },
   downcasters: { "user.human.password.check.failed": withoutSender },
-  initial: { failures: 0, last: 0 },
+  initial: { failures: 0, last: 0, oldest: 0 },
   evolve: {
-    "user.human.password.check.failed": ({ failures, last }, { time }) => ({
+    "user.human.password.check.failed": (state, event) => ({
       // A last try in the future was noted by a clock that was ahead: it counts no more.
-      failures: isOpenWindow(last, Number.POSITIVE_INFINITY, time) ? failures + 1 : 1,
-      last: time,
+      failures: isOpenWindow(state.last, Number.POSITIVE_INFINITY, event.time)
+        ? state.failures + 1
+        : 1,
+      last: event.time,
+      oldest: oldestSender(state, event),
     }),
     // What failed before is shown to those concerned as long as what failed after.
-    "user.human.password.check.succeeded": ({ last }) => ({ failures: 0, last }),
-    "user.human.password.check.erased": () => ({ failures: 0, last: 0 }),
+    "user.human.password.check.succeeded": (state) => ({ ...state, failures: 0 }),
+    "user.human.password.check.erased": () => ({ failures: 0, last: 0, oldest: 0 }),
   },
 })
 
@@ -80,9 +114,9 @@ export function accountIn(line: string): {
 
 /** The failed tries of an account (see `accountOf`). */
 export function attemptsOf(cx: Cx, account: string): Attempts {
-  const written = cx.store.state(cx, passwordCheck, account)
+  const { failures, last } = cx.store.state(cx, passwordCheck, account)
   // Those of directories are written also before the name has an account here.
-  if (!isStandIn(account) || written.last > 0) return written
+  if (!isStandIn(account) || last > 0) return { failures, last }
   return strangerTries(cx.store, `${cx.instance}/${account}`)
 }
 
@@ -378,5 +412,6 @@ export function countFailure(tx: Transaction, line: string): void {
   const isTheirs = userId !== undefined && !hasLeft(tx.state(user, userId))
   const sender = isTheirs && tx.from ? senderOf(tx.from) : unknownSender
   const type = "user.human.password.check.failed"
-  tx.append(passwordCheck, line, [{ type, data: {}, private: sender }])
+  const old = eraseAfter(tx.state(passwordCheck, line), { keptMs: passwordSendersMs, now: tx.now })
+  tx.append(passwordCheck, line, [{ type, data: {}, private: sender, ...old }])
 }

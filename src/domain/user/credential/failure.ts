@@ -3,14 +3,20 @@ import {
   type Consequences,
   type Cx,
   type Draft,
+  type Erasure,
   statement,
   type ViewWriter,
   view,
   windowOf,
 } from "../../../store/index.ts"
-import { type CountedKind, type FactorCheckEvent, factorCount } from "../factor/check-count.ts"
+import {
+  type CountedKind,
+  type FactorCheckEvent,
+  factorCount,
+  factorListedMs,
+} from "../factor/check-count.ts"
 import type { UserEvent } from "../model.ts"
-import { accountIn, type PasswordCheckEvent, passwordCheck } from "./attempt.ts"
+import { accountIn, type PasswordCheckEvent, passwordCheck, passwordListedMs } from "./attempt.ts"
 import { codeCountId, codeCounts } from "./code-count.ts"
 
 /** What was wrong in a sign-in that failed. */
@@ -45,6 +51,10 @@ const forgetOld = statement(
    WHERE instance = $instance AND stream = $stream AND line = $id
      AND version <= $version - ${kept}`,
 )
+const eraseSenders = statement(
+  `UPDATE failed_sign_ins SET has_sender = 0, address = '', user_agent = ''
+   WHERE instance = $instance AND stream = $stream AND line = $id`,
+)
 const removeLine = statement(
   "DELETE FROM failed_sign_ins WHERE instance = $instance AND stream = $stream AND line = $id",
 )
@@ -54,26 +64,34 @@ const removeUser = statement(
 
 type Failed = Extract<PasswordCheckEvent | FactorCheckEvent, { readonly type: `${string}.failed` }>
 
-const passwordFailed = (db: ViewWriter, { id, private: sender }: Failed & { id: string }) => {
+type Erasing = { readonly erase?: Erasure | null | undefined }
+type FailedRow = Failed & Erasing & { readonly id: string }
+
+const passwordFailed = (db: ViewWriter, { id, private: sender, erase }: FailedRow) => {
   const { userId, isKnown } = accountIn(id)
   if (userId === undefined) return
-  add(db, passwordCheck.stream, { userId, known: isKnown, failed: "password", sender })
+  add(db, passwordCheck.stream, { userId, known: isKnown, failed: "password", sender, erase })
 }
 
 const factorFailed =
   (failed: CountedKind) =>
-  (db: ViewWriter, { id, private: sender }: Failed & { id: string }) =>
-    add(db, factorCount.stream, { userId: id, known: false, failed, sender })
+  (db: ViewWriter, { id, private: sender, erase }: FailedRow) =>
+    add(db, factorCount.stream, { userId: id, known: false, failed, sender, erase })
 
-type NewRow = {
+const factorSucceeded = (db: ViewWriter, { erase }: Erasing & { readonly id: string }) => {
+  if (erase) db.run(eraseSenders, { stream: factorCount.stream })
+}
+
+type NewRow = Erasing & {
   readonly userId: string
   readonly known: boolean
   readonly failed: FailedCheck
   readonly sender: Failed["private"]
 }
 
-function add(db: ViewWriter, stream: string, { sender, ...row }: NewRow): void {
+function add(db: ViewWriter, stream: string, { sender, erase, ...row }: NewRow): void {
   const { address = "", userAgent = "" } = sender ?? {}
+  if (erase) db.run(eraseSenders, { stream })
   db.run(insert, { ...row, stream, hasSender: sender !== null, address, userAgent })
   db.run(forgetOld, { stream })
 }
@@ -99,6 +117,12 @@ export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | Use
     "user.human.mfa.recoverycode.check.failed": factorFailed("recovery_code"),
     "user.human.mfa.u2f.token.check.failed": factorFailed("u2f"),
     "user.human.passwordless.token.check.failed": factorFailed("passkey"),
+    "user.human.mfa.otp.check.succeeded": factorSucceeded,
+    "user.human.mfa.otp.email.check.succeeded": factorSucceeded,
+    "user.human.mfa.otp.sms.check.succeeded": factorSucceeded,
+    "user.human.mfa.recoverycode.check.succeeded": factorSucceeded,
+    "user.human.mfa.u2f.token.check.succeeded": factorSucceeded,
+    "user.human.passwordless.token.check.succeeded": factorSucceeded,
     "user.removed": (db) => db.run(removeUser),
   },
   dropped: {
@@ -109,16 +133,21 @@ export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | Use
 
 const ofUser = statement<FailedSignIn>(
   `SELECT line, version, time, known, failed, address, user_agent FROM failed_sign_ins
-   WHERE instance = $instance AND user_id = $userId ORDER BY time DESC LIMIT 1000`,
+   WHERE instance = $instance AND user_id = $userId
+     AND time > CASE failed WHEN 'password' THEN $passwordsSince ELSE $factorsSince END
+   ORDER BY time DESC LIMIT 1000`,
 )
 
-/** The failed sign-ins of a person, as long as they are kept. */
-export const failedSignIns = (cx: Cx, userId: string, page: Page): Found<FailedSignIn> =>
-  windowOf(cx, cx.store.all(cx, ofUser, { userId }), {
+/** The failed sign-ins of a person; streams that are still written to have also older ones. */
+export function failedSignIns(cx: Cx, userId: string, page: Page): Found<FailedSignIn> {
+  const now = cx.clock.now()
+  const since = { passwordsSince: now - passwordListedMs, factorsSince: now - factorListedMs }
+  return windowOf(cx, cx.store.all(cx, ofUser, { userId, ...since }), {
     page,
     requested: ["failed_sign_ins", userId],
     by: ({ time, failed, line, version }) => [time, failed, line, version],
   })
+}
 
 const linesOf = statement<{ line: string; stream: string }>(
   `SELECT DISTINCT stream, line FROM failed_sign_ins

@@ -5,12 +5,13 @@ import {
   aggregate,
   type ClaimChange,
   type Draft,
+  type Erasure,
   type Event,
   type Transaction,
 } from "../../../store/index.ts"
 import { lockout, policyFor } from "../../policy/index.ts"
 import { isOnlyOwner } from "../account/owner.ts"
-import { withoutSender } from "../credential/attempt.ts"
+import { eraseAfter, oldestSender, withoutSender } from "../credential/attempt.ts"
 import { hasLeft, user } from "../model.ts"
 
 const stems = {
@@ -58,12 +59,17 @@ export type FactorCount = {
   /** The secret that the step is of, as a keyed hash; absent where that was not stored. */
   readonly secret?: string
   readonly last: number
+  /** When the first failed whose sender is kept; 0 where none is. */
+  readonly oldest: number
 }
 
 type Span = { readonly since: number; readonly failed: number }
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
+
+/** Wrong ones are listed for so long; the next one then erases where all of them came from. */
+export const factorListedMs = 365 * dayMs
 
 /**
  * Wrong ones that are looked at. Of the codes of an authenticator app three in a million are right
@@ -73,15 +79,15 @@ export const factorLimits = { hour: 10, day: 30 } as const
 
 const none: Span = { since: 0, failed: 0 }
 
-const untried: FactorCount = { hour: none, day: none, inRow: 0, step: 0, last: 0 }
+const untried: FactorCount = { hour: none, day: none, inRow: 0, step: 0, last: 0, oldest: 0 }
 
 /** Tries with second factors and passkeys, by the user's id; apart from their own stream. */
 export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
   stream: "factor_check",
   retention: "transient",
   // Whoever tries once a day gets no further by being patient.
-  expires: ({ last, inRow }) => last + (inRow > 0 ? 365 * dayMs : dayMs),
-  revision: 3,
+  expires: ({ last, inRow }) => last + (inRow > 0 ? factorListedMs : dayMs),
+  revision: 4,
   upcasters: {
     "user.human.mfa.otp.check.failed": [withoutSender],
     "user.human.mfa.otp.email.check.failed": [withoutSender],
@@ -116,30 +122,33 @@ export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
   },
 })
 
-type Failed = { readonly time: number; readonly data: { readonly locks: boolean } }
-type Succeeded = { readonly time: number; readonly data: Taken }
+type Counted = { readonly time: number; readonly erase?: Erasure | null }
+type Failed = Counted & { readonly data: { readonly locks: boolean } }
+type Succeeded = Counted & { readonly data: Taken }
 
-function failed(state: FactorCount, { time, data }: Failed): FactorCount {
+function failed(state: FactorCount, event: Failed): FactorCount {
   const { hour, day } = state
+  const { time, data } = event
   return {
     ...state,
     hour: another(hour, time, hourMs),
     day: another(day, time, dayMs),
     inRow: data.locks ? 0 : inRowAt(state, time) + 1,
     last: time,
+    oldest: oldestSender(state, event),
   }
 }
 
 /** Wrong ones in a row, unless the last was noted by a clock that was ahead. */
 const inRowAt = ({ inRow, last }: FactorCount, now: number): number =>
-  isOpenWindow(last, 365 * dayMs, now) ? inRow : 0
+  isOpenWindow(last, factorListedMs, now) ? inRow : 0
 
 const another = ({ since, failed: before }: Span, time: number, lasts: number): Span =>
   isOpenWindow(since, lasts, time) ? { since, failed: before + 1 } : { since: time, failed: 1 }
 
 /** What failed before stays in the spans: who guesses may also know one of the codes. */
-function succeeded(state: FactorCount, { time, data }: Succeeded): FactorCount {
-  const right = { ...state, inRow: 0, last: time }
+function succeeded(state: FactorCount, { time, data, erase }: Succeeded): FactorCount {
+  const right = { ...state, inRow: 0, last: time, ...(erase && { oldest: 0 }) }
   if (data.step === 0) return right
   const { secret: before, ...others } = right
   const { secret } = data
@@ -206,10 +215,15 @@ export function countWrong(tx: Transaction, userId: string, kind: CountedKind): 
   const type = `${stems[kind]}.check.failed` as const
   const isThere = !hasLeft(tx.state(user, userId))
   const sender = isThere && tx.from ? senderOf(tx.from) : unknownSender
-  const event: Draft<FactorCheckEvent> = { type, data: { locks }, private: sender }
+  const old = eraseOld(tx, userId)
+  const event: Draft<FactorCheckEvent> = { type, data: { locks }, private: sender, ...old }
   tx.append(factorCount, userId, [event])
   if (locks) tx.append(user, userId, [{ type: "user.locked", data: { isByTries: true } }])
 }
+
+/** Right ones go on for as long as somebody signs in, so that they erase, too. */
+const eraseOld = (tx: Transaction, userId: string) =>
+  eraseAfter(tx.state(factorCount, userId), { keptMs: factorListedMs, now: tx.now })
 
 /** The last person who could administer the instance is never locked; see `countFailedTry`. */
 function locksNow(tx: Transaction, userId: string): boolean {
@@ -235,7 +249,8 @@ export function countRight(
   const { kind, step = 0, secret, used } = right
   const type = `${stems[kind]}.check.succeeded` as const
   const claims = used ? [usedUp(used)] : []
-  const event: Draft<FactorCheckEvent> = { type, data: { step, ...(secret && { secret }) }, claims }
+  const taken = { step, ...(secret && { secret }) }
+  const event: Draft<FactorCheckEvent> = { type, data: taken, claims, ...eraseOld(tx, userId) }
   tx.append(factorCount, userId, [event])
 }
 

@@ -14,6 +14,10 @@ import {
   proveElsewhere,
   removeUser,
 } from "../../../src/domain/user/index.ts"
+import {
+  FailedCheck,
+  type FailedSignIn,
+} from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import type { Upcaster } from "../../../src/store/index.ts"
 import { ask } from "../../support/ask.ts"
 import type { World } from "../../support/world.ts"
@@ -130,6 +134,21 @@ describe("a name that is nobody's", () => {
     expect(person?.private).toEqual({ address, userAgent })
     expect(await listed()).toMatchObject([{ address, check: 1 }])
   })
+})
+
+test("whether the device is known is told for passwords that are kept here alone", async () => {
+  await checkPassword(from(), "u1", "wrong")
+  world.clock.advance(1000)
+  await wrongCode("totp")
+  world.clock.advance(1000)
+  const tried = { where: "dir", who: "someone", account: "u1", isKnown: true }
+  await proveElsewhere(from(), tried, async () => false)
+  const told = (await listed()).map(({ check, knownDevice }: FailedSignIn) => [check, knownDevice])
+  expect(told).toEqual([
+    [FailedCheck.PASSWORD, undefined],
+    [FailedCheck.TOTP, undefined],
+    [FailedCheck.PASSWORD, false],
+  ])
 })
 
 test("all of it is erased with the person", async () => {

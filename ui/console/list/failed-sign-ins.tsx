@@ -47,12 +47,11 @@ const words = [
 const wordOf = (check: FailedCheck) => words.find(([each]) => each === check)?.[1] ?? "password"
 
 function Origin({ failed }: { readonly failed: FailedSignIn }) {
-  const { userAgent, address, check, knownDevice } = failed
-  const isPassword = check === FailedCheck.PASSWORD || check === FailedCheck.UNSPECIFIED
+  const { userAgent, address, knownDevice } = failed
   return (
     <>
       <BrowserPlace userAgent={userAgent} address={address} />
-      {isPassword && (
+      {knownDevice !== undefined && (
         <p className="small">
           {knownDevice ? t("failed.known") : <Badge tone="warning">{t("failed.unknown")}</Badge>}
         </p>

@@ -13,7 +13,8 @@ export const v2failure = share<Cx>()(ActivityService, {
     const found = failedSignIns(cx, req.userId, pageOf(req.pagination))
     const isShown = showsSender(cx, req.userId)
     const shown = found.rows.map(({ time, known, failed, address, user_agent }) => ({
-      ...{ creationDate: at(time), knownDevice: known === 1, check: checks[failed] },
+      ...{ creationDate: at(time), check: checks[failed] },
+      ...(known !== null && { knownDevice: known === 1 }),
       ...(isShown && { address, userAgent: user_agent }),
     }))
     return { pagination: pagination(found), failedSignIns: shown }

@@ -29,7 +29,7 @@ export type PasswordCheckEvent =
 /** Failed tries since the last one that worked; `last` is when one last failed, ms UTC. */
 export type Attempts = { readonly failures: number; readonly last: number }
 
-/** Where failed tries came from, as far as it is kept; `oldest` is when the first of them failed. */
+/** Where failed tries came from, as far as that is kept; `oldest` is when the first failed. */
 type Senders = { readonly oldest: number }
 
 /** When the first sender is kept that is, after a failed try; 0 where none is. */
@@ -102,14 +102,18 @@ export const lineOf = (account: string, device: string | undefined): string =>
 /** The same for a password that a directory keeps; `name` says in which one, and whose. */
 export const lineAt = (account: string, name: string): string => `${account}${inDirectory}${name}`
 
-/** Whose account a line is of, and whether it is that of a device they have signed in from. */
+/**
+ * Whose account a line is of, and whether it is that of a device they have signed in from: null for
+ * the password of a directory, whose tries are not told apart by device.
+ */
 export function accountIn(line: string): {
   readonly userId: string | undefined
-  readonly isKnown: boolean
+  readonly isKnown: boolean | null
 } {
-  const [account = "", device] = line.split(inDirectory)[0]?.split(onDevice) ?? []
+  const [ours = "", directory] = line.split(inDirectory)
+  const [account = "", device] = ours.split(onDevice)
   const userId = isStandIn(account) ? undefined : account
-  return { userId, isKnown: device !== undefined }
+  return { userId, isKnown: directory === undefined ? device !== undefined : null }
 }
 
 /** The failed tries of an account (see `accountOf`). */

@@ -27,8 +27,11 @@ export type FailedSignIn = {
   readonly line: string
   readonly version: number
   readonly time: number
-  /** Whether it came from a device that the person has signed in from; 0 for second factors. */
-  readonly known: number
+  /**
+   * Whether it came from a device that the person has signed in from; null for second factors and
+   * passwords of directories, where nobody knows.
+   */
+  readonly known: number | null
   readonly failed: FailedCheck
   /** Empty where nothing is known. */
   readonly address: string
@@ -76,7 +79,7 @@ const passwordFailed = (db: ViewWriter, { id, private: sender, erase }: FailedRo
 const factorFailed =
   (failed: CountedKind) =>
   (db: ViewWriter, { id, private: sender, erase }: FailedRow) =>
-    add(db, factorCount.stream, { userId: id, known: false, failed, sender, erase })
+    add(db, factorCount.stream, { userId: id, known: null, failed, sender, erase })
 
 const factorSucceeded = (db: ViewWriter, { erase }: Erasing & { readonly id: string }) => {
   if (erase) db.run(eraseSenders, { stream: factorCount.stream })
@@ -84,7 +87,7 @@ const factorSucceeded = (db: ViewWriter, { erase }: Erasing & { readonly id: str
 
 type NewRow = Erasing & {
   readonly userId: string
-  readonly known: boolean
+  readonly known: boolean | null
   readonly failed: FailedCheck
   readonly sender: Failed["private"]
 }
@@ -102,7 +105,7 @@ export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | Use
   tables: {
     failed_sign_ins: {
       columns: `stream TEXT NOT NULL, line TEXT NOT NULL, version INTEGER NOT NULL,
-        user_id TEXT NOT NULL, known INTEGER NOT NULL, failed TEXT NOT NULL,
+        user_id TEXT NOT NULL, known INTEGER, failed TEXT NOT NULL,
         has_sender INTEGER NOT NULL, address TEXT NOT NULL, user_agent TEXT NOT NULL,
         time INTEGER NOT NULL`,
       key: "stream, line, version",

@@ -241,6 +241,18 @@ test("where no event has a sender there is nothing to erase", async () => {
   expect(types).not.toContain("user.human.password.check.erased")
 })
 
+test("senders are erased also where fifty tries without one came after", async () => {
+  await checkPassword(from(), "u1", "wrong")
+  // As nodes of an earlier version append them.
+  for (let count = 0; count < 50; count++) {
+    const failed = { type: "user.human.password.check.failed", data: {} } as const
+    await world.store.transact(world.cx(), (tx) => tx.append(passwordCheck, "u1", [failed]))
+  }
+  expect(await listed()).toHaveLength(50)
+  await removeUser(world.cx(), "u1")
+  expect((await failed())[0]?.private).toBeNull()
+})
+
 test("a try that ends after the person is removed keeps no address", async () => {
   await removeUser(world.cx(), "u1")
   await checkPassword(from(), "u1", "wrong")

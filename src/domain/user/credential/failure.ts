@@ -41,13 +41,18 @@ export type FailedSignIn = {
 /** Of each place that tries come from, the latest; whoever guesses on makes no more rows. */
 const kept = 50
 
+/** `has_sender` stays once it is set: the event may have a row no more, and still a sender. */
 const insert = statement(
   `INSERT INTO failed_sign_ins
      (instance, stream, line, version, user_id, known, failed, has_sender, address, user_agent,
       time)
    VALUES
-     ($instance, $stream, $id, $version, $userId, $known, $failed, $hasSender, $address,
-      $userAgent, $time)`,
+     ($instance, $stream, $id, $version, $userId, $known, $failed,
+      $hasSender OR EXISTS (
+        SELECT 1 FROM failed_sign_ins
+        WHERE instance = $instance AND stream = $stream AND line = $id AND has_sender = 1
+      ),
+      $address, $userAgent, $time)`,
 )
 const forgetOld = statement(
   `DELETE FROM failed_sign_ins
@@ -180,6 +185,9 @@ export const failureErasure: Consequences = {
     "user.removed":
       ({ id: userId }) =>
       ({ cx, tx }) => {
+        // What this node has not read of these yet has the step decided anew, with what is there.
+        tx.state(passwordCheck, userId)
+        tx.state(factorCount, userId)
         for (const { stream, line } of cx.store.all(cx, linesWithSender, { userId })) {
           const isPassword = stream === passwordCheck.stream
           if (isPassword) tx.append(passwordCheck, line, [passwordsErased])

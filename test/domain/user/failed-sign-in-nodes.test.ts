@@ -1,4 +1,4 @@
-// Senders of failed sign-ins are erased with the user, also those that another node has just stored.
+// Senders of failed sign-ins are erased with the user, also those another node has just stored.
 import { describe, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
 import * as orgs from "../../../src/domain/org/index.ts"

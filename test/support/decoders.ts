@@ -289,6 +289,7 @@ export const decoders: readonly Decoder[] = [
       "server/edge/",
       "server/file/embedded.ts",
       "server/openapi.ts",
+      "server/setup/setup-pages.ts",
       "store/",
     ],
     input: "stored rows, sealed cookies and codes, files in the binary, development pages",

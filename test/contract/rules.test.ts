@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => house.close())
 
 /** A field that a request has, where it is, and what else its message has. */
-type Place = {
+type FieldPlace = {
   readonly field: DescField
   readonly path: readonly (string | number)[]
   readonly beside: JsonObject
@@ -54,13 +54,13 @@ function messagesIn(
   return [{ message, value, path }, ...inside]
 }
 
-const placesIn = (message: DescMessage, body: JsonObject): Place[] =>
+const placesIn = (message: DescMessage, body: JsonObject): FieldPlace[] =>
   messagesIn(message, body).flatMap(({ message: { fields }, value, path }) =>
     fields.map((field) => ({ field, path: [...path, field.jsonName], beside: value })),
   )
 
 /** The body with another value in one place, or with none. */
-function changed(body: JsonObject, path: Place["path"], value?: JsonValue): JsonObject {
+function changed(body: JsonObject, path: FieldPlace["path"], value?: JsonValue): JsonObject {
   const copy: any = structuredClone(body)
   const holder = path.slice(0, -1).reduce((at, part) => at[part], copy)
   if (value === undefined) delete holder[path.at(-1) ?? ""]
@@ -68,7 +68,7 @@ function changed(body: JsonObject, path: Place["path"], value?: JsonValue): Json
   return copy
 }
 
-const isMust = ({ field, beside }: Place): boolean => {
+const isMust = ({ field, beside }: FieldPlace): boolean => {
   const { required, requiredWithoutMask } = rulesOf(field)
   return !field.oneof && (required || (requiredWithoutMask && !("updateMask" in beside)))
 }
@@ -91,7 +91,7 @@ const working = Object.entries(rows).map(([family, some]) => {
 type Trial = {
   readonly row: Row
   readonly body: JsonObject
-  readonly places: readonly Place[]
+  readonly places: readonly FieldPlace[]
   readonly call: Call
 }
 
@@ -105,7 +105,7 @@ const untried = (tried: Set<string>, { parent, name }: DescField): boolean => {
 
 const seen = { missing: new Set<string>(), long: new Set<string>(), outside: new Set<string>() }
 
-const at = ({ row }: Trial, { path }: Place): string => `${row.call} ${path.join(".")}`
+const at = ({ row }: Trial, { path }: FieldPlace): string => `${row.call} ${path.join(".")}`
 
 async function withoutMusts(trial: Trial): Promise<readonly string[]> {
   const wrong: string[] = []
@@ -122,7 +122,7 @@ async function tooLong(trial: Trial): Promise<readonly string[]> {
   const bounded = trial.places.filter(
     ({ field }) => rulesOf(field).maxLength > 0 && untried(seen.long, field),
   )
-  const send = ({ field, path }: Place, length: number) => {
+  const send = ({ field, path }: FieldPlace, length: number) => {
     const text = "x".repeat(length)
     return trial.call(changed(trial.body, path, field.fieldKind === "list" ? [text] : text))
   }

@@ -21,7 +21,7 @@ export type ConsentPageProps = PageProps & {
   /** Projects of others that it will reach in the person's name. */
   readonly projects: readonly Named[]
   /** APIs whose scopes it requests. */
-  readonly apis: readonly NamedApi[]
+  readonly apis: readonly RequestedApi[]
   /** The code that a device shows, where it is one that will be connected. */
   readonly userCode?: string | undefined
   /** Until when the answer is remembered, ms UTC; absent where the user is asked each time. */
@@ -32,7 +32,7 @@ export type ConsentPageProps = PageProps & {
 type Named = { readonly id: string; readonly name: string; readonly organization: string }
 
 /** An API, with the scopes of its own that are requested. */
-type NamedApi = Named & {
+type RequestedApi = Named & {
   readonly scopes: readonly {
     readonly scope: string
     readonly name: string

@@ -20,12 +20,12 @@ export type EventSearch = {
   readonly until?: number | undefined
 }
 
-type Found = Recorded<AnyEvent>
+type FoundEvent = Recorded<AnyEvent>
 
 export type Searching = {
   readonly search: EventSearch
   readonly part: Part
-  readonly find: (filter: EventFilter, part: Part) => Promise<readonly Found[]>
+  readonly find: (filter: EventFilter, part: Part) => Promise<readonly FoundEvent[]>
   readonly present: (event: StoredEvent) => Promise<Presented>
 }
 
@@ -34,11 +34,11 @@ type Kind = { readonly stream: string; readonly type: string }
 /** A look into the log, and which of the events that it finds match. */
 type Look = {
   readonly filter: EventFilter
-  readonly matches?: (event: Found) => boolean | Promise<boolean>
+  readonly matches?: (event: FoundEvent) => boolean | Promise<boolean>
 }
 
 /** The part of the events that match, in its order. */
-export async function matchingEvents(cx: Cx, searching: Searching): Promise<readonly Found[]> {
+export async function matchingEvents(cx: Cx, searching: Searching): Promise<readonly FoundEvent[]> {
   const { asc, limit } = searching.part
   const looks = looksOf(cx, searching)
   const found = await Promise.all(looks.map((look) => foundBy(cx, look, searching)))
@@ -52,7 +52,7 @@ const readMin = 200
 
 /** Reads on until enough events match, or no more are there. */
 async function foundBy(cx: Cx, { filter, matches }: Look, { part, find }: Searching) {
-  const found: Found[] = []
+  const found: FoundEvent[] = []
   const limit = matches ? Math.max(part.limit, readMin) : part.limit
   for (let from = part.from; ; ) {
     const events = await find(filter, { ...part, limit, from })
@@ -67,7 +67,7 @@ function looksOf(cx: Cx, { search, present }: Searching): readonly Look[] {
   const { types, streams, id, ...rest } = search
   const kinds = kindsOf(cx, search)
   const named = types && new Set(types)
-  const isNamed = (event: Found) => !named || namesOf(event).some((name) => named.has(name))
+  const isNamed = (event: FoundEvent) => !named || namesOf(event).some((name) => named.has(name))
   const isByData = types !== undefined && kinds.some(({ type }) => dependsOnData(type))
   const filter = (types || streams) === undefined ? rest : { ...rest, types: kinds.map(typeOf) }
   const own: Look = isByData ? { filter, matches: isNamed } : { filter }
@@ -82,7 +82,7 @@ function looksOf(cx: Cx, { search, present }: Searching): readonly Look[] {
     })
     const isOther = rest.owner !== undefined && rest.owner !== owner
     if (of.length === 0 || isOther) return []
-    const matches = async (event: Found) =>
+    const matches = async (event: FoundEvent) =>
       isNamed(event) && (await present(event)).aggregateId === id
     return [{ filter: { ...rest, owner, types: of.map(typeOf) }, matches }]
   })

@@ -1,5 +1,5 @@
 /** An event by its stored type, with its open payload: some names depend on what it contains. */
-export type NamedEvent = { readonly type: string; readonly data: object }
+export type EventContent = { readonly type: string; readonly data: object }
 
 /**
  * Stored types that the interface presents under another name. One stored event is one presented
@@ -44,7 +44,7 @@ const files: Readonly<Record<string, string>> = {
 const previewChanged = /^(instance|org)\.policy\.label\.preview\.changed$/
 
 /** The name of a change of one file of the branding; undefined for every other event. */
-function fileChange({ type, data }: NamedEvent): string | undefined {
+function fileChange({ type, data }: EventContent): string | undefined {
   const [, level] = previewChanged.exec(type) ?? []
   const [change, ...others] = Object.entries(data)
   const file = files[change?.[0] ?? ""]
@@ -94,11 +94,11 @@ const further: Readonly<Record<string, Further>> = {
 }
 
 /** The name under which an event is presented. */
-export const presentedType = (event: NamedEvent): string =>
+export const presentedType = (event: EventContent): string =>
   fileChange(event) ?? renamed[event.type] ?? event.type
 
 /** Every name that an event matches in filters and conditions, the presented one first. */
-export function namesOf(event: NamedEvent): readonly string[] {
+export function namesOf(event: EventContent): readonly string[] {
   const { names = [], of } = further[event.type] ?? {}
   const presented = [presentedType(event), renamed[event.type] ?? event.type]
   return [...new Set([...presented, event.type, ...(of ? of(event.data) : names)])]

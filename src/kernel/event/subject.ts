@@ -1,11 +1,11 @@
-import { aggregateOf, type NamedEvent, presentedType } from "./name.ts"
+import { aggregateOf, type EventContent, presentedType } from "./name.ts"
 
 /** Between an account and the device that it is tried from, in the ID of a stream. */
 export const onDevice = " device:"
 /** Between an account and the directory that keeps its password. */
 export const inDirectory = " directory:"
 
-export type StoredEvent = NamedEvent & {
+export type StoredEvent = EventContent & {
   readonly instance: string
   readonly stream: string
   readonly id: string

@@ -40,12 +40,12 @@ function placeOf(inIdToken: boolean, atUserinfo: boolean): UsualClaim["at"] {
   return atUserinfo ? "userinfo" : "nowhere"
 }
 
-type Found = Pick<UsualClaim, "at"> & {
+type ClaimFinding = Pick<UsualClaim, "at"> & {
   readonly value: unknown
   readonly scopes: readonly string[]
 }
 
-function reasonFor(name: Name, { at, value, scopes }: Found): UsualClaim["why"] {
+function reasonFor(name: Name, { at, value, scopes }: ClaimFinding): UsualClaim["why"] {
   if (at === "nowhere") {
     if (scopes.includes(scopeOf[name])) return "no_value"
     return name === "groups" || name === "roles" ? "list" : "scope"

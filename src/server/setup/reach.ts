@@ -4,7 +4,7 @@ import { reasonText } from "../../kernel/fault.ts"
 import type { Network } from "../../kernel/net/network.ts"
 import type { ServerServices } from "../services.ts"
 
-type Known = Pick<ServerServices, "secrets" | "random">
+type ProbeServices = Pick<ServerServices, "secrets" | "random">
 
 /** Only the process that holds the keys can answer what it asks below it. */
 const prefix = "/setup/reached/"
@@ -14,7 +14,7 @@ const waitMs = 5000
 const answerBytesMax = 1024
 
 /** Answers whether an address leads to this server; undefined for all other paths. */
-export function reachedAt({ secrets }: Known, pathname: string): Response | undefined {
+export function reachedAt({ secrets }: ProbeServices, pathname: string): Response | undefined {
   const nonce = pathname.startsWith(prefix) ? pathname.slice(prefix.length) : ""
   return isNonce(nonce) ? respond(secrets.seal("cookie", nonce, about), {}) : undefined
 }
@@ -24,7 +24,7 @@ export function reachedAt({ secrets }: Known, pathname: string): Response | unde
  * it does. The owner chose the address: it may be a private one.
  */
 export async function whyNotReached(
-  { secrets, random }: Known,
+  { secrets, random }: ProbeServices,
   publicUrl: string,
   send: Network["send"],
 ): Promise<string | undefined> {

@@ -20,7 +20,7 @@ type Values = Partial<Record<SetupField, string>>
 type Wrong = Pick<SetupPageProps, "error" | "errors" | "strayUrl">
 
 type Render = Parameters<ShowPage>[1]
-type Shown = Pick<SetupPageProps, "values" | "seenUrl" | "keptPassword">
+type FilledForm = Pick<SetupPageProps, "values" | "seenUrl" | "keptPassword">
 
 /**
  * The address that a request came to, which the form proposes. The scheme is what a proxy says of
@@ -49,7 +49,7 @@ export function setupPages(
 
   const page = (
     cx: Cx,
-    shown: Shown,
+    shown: FilledForm,
     { status, ...wrong }: Wrong & { readonly status: number },
   ) => {
     const rules = { rules: lengthOnly, ...shown }

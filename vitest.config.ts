@@ -25,11 +25,6 @@ export type Group = {
   readonly inMemory?: boolean
   /** Whether it runs beside the groups that come after it: it leaves a core to them. */
   readonly isBeside?: boolean
-  /**
-   * Whether files that failed run once more, alone, when all groups have ended; what passes then is
-   * listed as flaky. For tests of several processes, whose timing nobody here controls.
-   */
-  readonly retriesFailedFiles?: boolean
   /** Whether its files replace modules (`vi.mock`), which only Vite's own loader can do. */
   readonly mocksModules?: boolean
 }
@@ -82,7 +77,6 @@ export const groups: readonly Group[] = [
     isParallel: false,
     isBeside: true,
     testsServers: true,
-    retriesFailedFiles: true,
   },
   // Against the binary, too: half of the time it waits for one to start, or for what comes in time.
   {
@@ -94,7 +88,6 @@ export const groups: readonly Group[] = [
     inMemory: true,
     first: ["test/acceptance/documentation.test.ts", "test/acceptance/acme.test.ts"],
     testsServers: true,
-    retriesFailedFiles: true,
   },
   {
     name: "unit",
@@ -163,7 +156,6 @@ export const groups: readonly Group[] = [
       "test/e2e/redirects.test.ts",
     ],
     testsServers: true,
-    retriesFailedFiles: true,
   },
 ]
 

@@ -10,7 +10,7 @@ import { changedFiles, testsFor } from "./changed.ts"
 import { prepare } from "./gen.ts"
 import { flakyMax, retryFailed } from "./retry.ts"
 import { run } from "./step.ts"
-import { add, nothing, slowest, summary, type Tally } from "./tally.ts"
+import { add, failures, nothing, slowest, summary, type Tally } from "./tally.ts"
 import { type GroupRun, runGroup, tallyOfRun } from "./vitest.ts"
 
 const failure: Tally = { ...nothing, failed: 1 }
@@ -39,6 +39,9 @@ async function check(): Promise<number> {
   }
   const { runs, flaky } = await retryFailed(await testGroups(), runGroup)
   for (const each of runs) total = add(total, tallyOfRun(each))
+  // The output of a group that failed lies thousands of lines above.
+  const failed = runs.flatMap(({ report }) => (report ? failures(report) : []))
+  if (failed.length > 0) console.log(`\nFailed:\n  ${failed.join("\n  ")}`)
   total = add(total, reportMissing())
   if (total.passed + total.failed === 0) {
     console.log("FAILED  no test ran, so nothing was checked")

@@ -15,13 +15,11 @@ export type Retried = {
 type RunFile = (group: Group, files: readonly string[]) => Promise<GroupRun>
 
 /**
- * Runs the failed files of groups with `retriesFailedFiles` once more, one at a time. Where so many
- * failed that the check fails whatever comes of it, nothing is run again.
+ * Runs the files that failed once more, one at a time. Where so many failed that the check fails
+ * whatever comes of it, nothing is run again.
  */
 export async function retryFailed(runs: readonly GroupRun[], runFile: RunFile): Promise<Retried> {
-  const failed = runs.flatMap(({ group, report }) =>
-    group.retriesFailedFiles && report ? failedFiles(report) : [],
-  )
+  const failed = runs.flatMap(({ report }) => (report ? failedFiles(report) : []))
   if (failed.length === 0) return { runs, flaky: [] }
   if (failed.length > flakyMax) {
     console.log(`\n${failed.length} files failed, too many to have failed by chance: no second run`)
@@ -37,7 +35,7 @@ export async function retryFailed(runs: readonly GroupRun[], runFile: RunFile): 
 
 async function retriedRun(first: GroupRun, runFile: RunFile): Promise<Retried> {
   const { group, report } = first
-  const files = group.retriesFailedFiles && report ? failedFiles(report) : []
+  const files = report ? failedFiles(report) : []
   let run = first
   const flaky: string[] = []
   for (const file of files) {

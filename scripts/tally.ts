@@ -13,7 +13,15 @@ const reportShape = z.object({
       status: z.string(),
       startTime: z.number().optional(),
       endTime: z.number().optional(),
-      assertionResults: z.array(z.object({ status: z.string(), fullName: z.string() })),
+      /** Why a file failed as a whole. */
+      message: z.string().optional(),
+      assertionResults: z.array(
+        z.object({
+          status: z.string(),
+          fullName: z.string(),
+          failureMessages: z.array(z.string()).nullish(),
+        }),
+      ),
     }),
   ),
 })
@@ -43,10 +51,31 @@ export function tallyOf(report: Report): Tally {
 export const failedFiles = (report: Report): string[] =>
   report.testResults.filter(({ status }) => status === "failed").map(({ name }) => name)
 
+/** How many lines of a failure's message are shown again at the end of a check. */
+const failureLines = 12
+
+/** What failed, as "file > test" with the first lines of its message, or the file alone. */
+export const failures = (report: Report): string[] => report.testResults.flatMap(failuresOf)
+
+function failuresOf(file: Report["testResults"][number]): string[] {
+  const failed = file.assertionResults.filter(({ status }) => status === "failed")
+  if (failed.length > 0) {
+    return failed.map(({ fullName, failureMessages }) =>
+      indented(`${file.name} > ${fullName}`, failureMessages ?? []),
+    )
+  }
+  return file.status === "failed" ? [indented(file.name, [file.message ?? ""])] : []
+}
+
+function indented(title: string, messages: readonly string[]): string {
+  const lines = messages.flatMap((message) => message.trim().split("\n")).filter(Boolean)
+  return [title, ...lines.slice(0, failureLines).map((line) => `    ${line}`)].join("\n")
+}
+
 /**
  * Joins a report with that of a second run of its failed files. The second run counts for those
- * files. `flaky` names what failed in the first run and passed in the second: `file > test`, or the
- * file alone if it had failed as a whole.
+ * files. `flaky` names what failed in the first run and passed in the second, with the message
+ * of the first run.
  */
 export function retried(
   first: Report,
@@ -56,10 +85,11 @@ export function retried(
   const flaky = first.testResults.flatMap((file) => {
     const next = again.get(file.name)
     if (file.status !== "failed" || !next) return []
-    const failed = namesBy(file, "failed")
-    if (failed.length === 0) return next.status === "failed" ? [] : [file.name]
+    if (namesBy(file, "failed").length === 0)
+      return next.status === "failed" ? [] : failuresOf(file)
     const passed = new Set(namesBy(next, "passed"))
-    return failed.filter((name) => passed.has(name)).map((name) => `${file.name} > ${name}`)
+    const flaky = file.assertionResults.filter(({ fullName }) => passed.has(fullName))
+    return failuresOf({ ...file, status: "passed", assertionResults: flaky })
   })
   const testResults = first.testResults.map((file) => again.get(file.name) ?? file)
   return { report: { testResults }, flaky }

@@ -41,7 +41,7 @@ function secondRuns(files: Readonly<Record<string, Results>>) {
 const tallies = (runs: readonly GroupRun[]) =>
   runs.map(tallyOfRun).map(({ passed, failed }) => [passed, failed])
 
-test("failed files of servers and browsers run once more, each alone, and are flaky", async () => {
+test("failed files run once more, each alone, and are flaky", async () => {
   const { ran, runFile } = secondRuns({
     "r.test.ts": { restored: "passed", steady: "passed" },
     "a.test.ts": { mailed: "passed" },
@@ -70,15 +70,6 @@ test("what fails again has failed", async () => {
   const { runs, flaky } = await retryFailed(first, runFile)
   expect(flaky).toEqual(["e.test.ts > other"])
   expect(tallies(runs)).toEqual([[1, 1]])
-})
-
-test("a failed file of a group whose timing is ours has failed", async () => {
-  const { ran, runFile } = secondRuns({ "u.test.ts": { sum: "passed" } })
-  const { runs, flaky } = await retryFailed(
-    [runOf("unit", { "u.test.ts": { sum: "failed" } })],
-    runFile,
-  )
-  expect([ran, flaky, tallies(runs)]).toEqual([[], [], [[0, 1]]])
 })
 
 test("where more files failed than may be flaky, nothing runs again", async () => {

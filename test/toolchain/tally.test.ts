@@ -1,6 +1,7 @@
 import { expect, test } from "vitest"
 import {
   failedFiles,
+  failures,
   parseReport,
   retried,
   slowest,
@@ -82,4 +83,28 @@ test("a test that fails only in the second run has failed", () => {
   const { report, flaky } = retried(first, second)
   expect(flaky).toEqual([])
   expect(tallyOf(report)).toEqual({ passed: 1, failed: 2, skipped: 0 })
+})
+
+test("failures are listed with the first lines of their messages", () => {
+  const long = Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n")
+  const testResults = [
+    {
+      name: "a.test.ts",
+      status: "failed",
+      assertionResults: [
+        { status: "failed", fullName: "sum", failureMessages: ["AssertionError: 1 is not 2"] },
+        { status: "failed", fullName: "long", failureMessages: [long] },
+        { status: "passed", fullName: "fine", failureMessages: [] },
+      ],
+    },
+    { ...file("b.test.ts", "failed"), message: "it did not load" },
+    file("c.test.ts", "passed", { fine: "passed" }),
+  ]
+  const [sum, longest, notLoaded, ...rest] = failures({ testResults })
+  expect(sum).toBe("a.test.ts > sum\n    AssertionError: 1 is not 2")
+  expect(longest?.split("\n")).toHaveLength(13)
+  expect(notLoaded).toBe("b.test.ts\n    it did not load")
+  expect(rest).toEqual([])
+  const again = [file("a.test.ts", "passed", { sum: "passed", long: "failed" })]
+  expect(retried({ testResults }, { testResults: again }).flaky).toEqual([sum])
 })

@@ -5,6 +5,7 @@ import {
   existsSync,
   fstatSync,
   fsyncSync,
+  lstatSync,
   openSync,
   readFileSync,
   renameSync,
@@ -55,6 +56,7 @@ export type KeyFile = {
 export async function keyFileAt(path: string, ids: Ids): Promise<KeyFile> {
   refuseExisting(path)
   const part = `${path}.part`
+  if (isEmptyOwn(part)) rmSync(part)
   const text = existsSync(part) ? readOwn(part) : await writeNew(part, ids)
   return {
     registered: registeredOf(text, part),
@@ -86,6 +88,12 @@ async function writeNew(part: string, ids: Ids): Promise<string> {
   } catch (error) {
     throw unusable(part, systemCode(error), error)
   }
+}
+
+/** Cut off before a key was written, so nobody has registered one. */
+function isEmptyOwn(part: string): boolean {
+  const found = lstatSync(part, { throwIfNoEntry: false })
+  return found?.size === 0 && found.uid === process.getuid?.()
 }
 
 /** What somebody else has put there would make them the owner of everything. */

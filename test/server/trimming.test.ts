@@ -33,6 +33,7 @@ async function openServer() {
       done.push("heap")
       privateBytes -= 5 * megabyte
     },
+    unmap: async () => void done.push("executable"),
   })
   await settled()
   const round = async ({ usedMs = 0, grown = 0 } = {}) => {
@@ -52,14 +53,15 @@ async function openRestingServer() {
   return server
 }
 
-const trimmed = ["thread", "caches", "heap"]
+const unmapped = ["executable"]
+const trimmed = ["thread", "caches", "heap", ...unmapped]
 
 test("a server that has grown is trimmed after three rounds at rest", async () => {
   const { round, clock, stop } = await openServer()
   expect(await round({ usedMs: 5000, grown: 20 })).toEqual([])
   for (const usedMs of [99, 99, 100, 99, 99]) expect(await round({ usedMs })).toEqual([])
   expect(await round({ usedMs: 99 })).toEqual(trimmed)
-  expect(await round()).toEqual([])
+  expect(await round()).toEqual(unmapped)
   await stop()
   expect(clock.pending()).toBe(0)
 })
@@ -67,9 +69,19 @@ test("a server that has grown is trimmed after three rounds at rest", async () =
 test("a server that has not grown since the last time is left alone", async () => {
   const { round, stop } = await openRestingServer()
   expect(await round({ grown: 20 })).toEqual(trimmed)
-  expect(await round({ grown: 7 })).toEqual([])
-  expect(await round({ grown: 7 })).toEqual([])
+  expect(await round({ grown: 7 })).toEqual(unmapped)
+  expect(await round({ grown: 7 })).toEqual(unmapped)
   expect(await round({ grown: 2 })).toEqual(trimmed)
+  await stop()
+})
+
+test("what is mapped of the executable is given up in each round at rest", async () => {
+  const { round, stop } = await openRestingServer()
+  expect(await round()).toEqual(unmapped)
+  expect(await round()).toEqual(unmapped)
+  expect(await round({ usedMs: 5000 })).toEqual([])
+  const rest = [await round(), await round(), await round(), await round()]
+  expect(rest).toEqual([[], [], unmapped, unmapped])
   await stop()
 })
 

@@ -1,3 +1,4 @@
+import { openExecutable } from "../../boot/memory/executable.ts"
 import { privateBytes } from "../../boot/memory/private.ts"
 import { reasonText } from "../../kernel/fault.ts"
 import type { ServerServices } from "../services.ts"
@@ -18,7 +19,12 @@ export type TrimmedProcess = {
   readonly privateBytes: () => number
   /** Collects garbage and drops compiled code as soon as no JavaScript runs. */
   readonly shrink: () => void
+  /** Unmaps what it has read of the executable. */
+  readonly unmap: () => Promise<void>
 }
+
+/** Opened at the first rest: most commands of the command line never have one. */
+let executable: ReturnType<typeof openExecutable> | undefined
 
 const thisProcess: TrimmedProcess = {
   cpuMs: () => {
@@ -27,6 +33,11 @@ const thisProcess: TrimmedProcess = {
   },
   // Bun.gc keeps compiled code, which is a fifth of the private memory after a day of light use.
   shrink: () => Bun.shrink(),
+  unmap: async () => {
+    executable ??= openExecutable()
+    const unmap = await executable
+    unmap?.()
+  },
   privateBytes,
 }
 
@@ -34,7 +45,7 @@ const thisProcess: TrimmedProcess = {
  * Gives memory back to the system once the server is at rest and has grown since the last time:
  * ends idle threads, collects garbage and drops compiled code. The collection blocks the event loop
  * for about a tenth of a second, and later requests load again what they need, so nothing of this
- * is done under load.
+ * is done under load. Pages of the executable are unmapped in each round of a rest.
  */
 export function keepTrimming(
   { store, clock, log }: Pick<ServerServices, "store" | "clock" | "log">,
@@ -44,6 +55,11 @@ export function keepTrimming(
   let left: number | undefined
   let rested = 0
   let isShrunk = false
+  const rest = async (hasGrown: boolean) => {
+    if (hasGrown) await shrink()
+    // Last: collecting reads code, too.
+    await trimmed.unmap()
+  }
   const shrink = async () => {
     await store.endIdleThread()
     store.shrink()
@@ -59,8 +75,8 @@ export function keepTrimming(
     isShrunk = false
     left ??= now
     rested = spentMs - before < restCpuMs ? rested + 1 : 0
-    if (rested < restRounds || now - left < growthBytes) return
-    await shrink().catch((cause: unknown) =>
+    if (rested < restRounds) return
+    await rest(now - left >= growthBytes).catch((cause: unknown) =>
       log.warning("memory could not be given back: {cause}", { cause: reasonText(cause) }),
     )
   })

@@ -2,8 +2,9 @@ import { readFileSync, readlinkSync } from "node:fs"
 import { expect, test } from "vitest"
 import { openExecutable, unchangedMappings } from "../../../src/boot/memory/executable.ts"
 
-const region = (head: string, anonymous: number) =>
-  `${[head, "Rss:               4 kB", `Anonymous:     ${anonymous} kB`, "VmFlags: rd mr mw"].join("\n")}\n`
+function region(head: string, anonymous: number): string {
+  return `${head}\nRss:               4 kB\nAnonymous:     ${anonymous} kB\nVmFlags: rd mr mw\n`
+}
 
 test("only what nobody can write, and what equals the file, can be read again", () => {
   const smaps = [

@@ -139,6 +139,12 @@ await new Promise((done) => setTimeout(done, 50))`,
     bad: "// timer: later\nwhile (!a) await Bun.sleep(20)",
     good: 'await pause(20, "nothing may happen, and nothing signals that it did not")',
   },
+  "a wait that gives up after a second": {
+    rule: words.durations,
+    path: "test/room/thing.test.ts",
+    bad: "await vi.waitFor(() => expect(count()).toBe(1))",
+    good: "await until(() => count() === 1)",
+  },
   "timers by import": {
     rule: words.durations,
     path: "test/support/thing.ts",

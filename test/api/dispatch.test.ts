@@ -1,7 +1,8 @@
 import { configure, getLogger, reset } from "@logtape/logtape"
-import { afterEach, describe, expect, test, vi } from "vitest"
+import { afterEach, describe, expect, test } from "vitest"
 import { callLog } from "../../src/api/log.ts"
 import { Fault } from "../../src/kernel/fault.ts"
+import { until } from "../support/wait.ts"
 import { type Answer, type Cx, json, worldOf } from "./world.ts"
 
 const createUser = "core.user.v2.UserService/CreateUser"
@@ -139,7 +140,7 @@ describe("a deadline", () => {
   test("is answered when it passes, though the handler goes on", async () => {
     const world = slow()
     const answer = create(world, { headers: { "connect-timeout-ms": "50" } })
-    await vi.waitFor(() => expect(world.handled.length).toBe(1))
+    await until(() => world.handled.length === 1)
     expect(world.handled[0]?.cx.deadline).toBe(world.clock.now() + 50)
     world.clock.advance(49)
     expect(world.ended).toEqual([])

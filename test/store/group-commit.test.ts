@@ -1,6 +1,7 @@
 // Steps of one turn of the event loop share a transaction, and none may feel the others.
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store } from "../../src/store/index.ts"
+import { until } from "../support/wait.ts"
 import { openWorld, type World } from "../support/world.ts"
 import {
   account,
@@ -96,7 +97,7 @@ describe("a step that nobody waits for", () => {
   test("is on disk by itself a moment later, and when the store closes", async () => {
     const { store } = world
     await open(store, "1")
-    await vi.waitFor(() => expect(store.log.durable()).toBe(2))
+    await until(() => store.log.durable() === 2)
     await open(store, "2")
     world = await world.reopen(modules.views)
     expect(names()).toEqual(["first", "n1", "n2"])

@@ -73,6 +73,9 @@ const waitFile = "test/support/wait.ts"
 
 const timers: ReadonlySet<string> = new Set(["setTimeout", "setInterval", "Bun.sleep"])
 
+/** They give up after one second, which is too short on a busy machine. */
+const vitestWaits: ReadonlySet<string> = new Set(["vi.waitFor", "vi.waitUntil"])
+
 /**
  * A test waits for a condition, never for a duration. Where only a timer will do, a comment
  * `// timer: <reason>` on the line above, or the second argument of `pause`, states the reason.
@@ -92,6 +95,7 @@ export const durations: Rule = (source) => {
 function timerComplaint(node: Node): string | undefined {
   const name = spoken(node)?.replace(/^(globalThis|window|self)\./, "")
   if (name && timers.has(name)) return `${name} is banned; use until or pause of ${waitFile}`
+  if (name && vitestWaits.has(name)) return `${name} is banned; use until of ${waitFile}`
   if (isStringLiteral(node) && /^(node:)?timers(\/promises)?$/.test(node.text)) {
     const isLoaded = isImportDeclaration(node.parent) || isCallExpression(node.parent)
     return isLoaded ? `${node.text} is banned; use until or pause of ${waitFile}` : undefined

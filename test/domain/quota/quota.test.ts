@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import {
   auditLogRetention,
   countRequest,
@@ -11,6 +11,7 @@ import { type Reactors, runReactors, writingHandlers } from "../../../src/store/
 import { openBeside } from "../../support/beside.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"
+import { until } from "../../support/wait.ts"
 
 let estate: Estate
 beforeEach(async () => {
@@ -190,13 +191,12 @@ describe("a quota that tells", () => {
     const { reactors, heard } = listening(500, 302, 204)
     await of({ percent: 10 })
     await counts(10)
-    await vi.waitFor(
-      () => {
-        estate.clock.advance(60_000)
-        expect(heard).toHaveLength(3)
-      },
-      { timeout: 60_000, interval: 5 },
-    )
+    const areHeard = () => {
+      estate.clock.advance(60_000)
+      return heard.length >= 3
+    }
+    await until(areHeard, { limitMs: 60_000, intervalMs: 5 })
+    expect(heard).toHaveLength(3)
     await reactors.drain()
     expect(new Set(heard.map(({ headers }) => headers?.["idempotency-key"])).size).toBe(1)
     expect(reactors.failed()).toEqual([])

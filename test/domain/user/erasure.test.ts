@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
-import { afterEach, beforeEach, expect, test, vi } from "vitest"
+import { afterEach, beforeEach, expect, test } from "vitest"
 import { shares } from "../../../src/domain/user/api.ts"
 import {
   addServiceKey,
@@ -18,6 +18,7 @@ import {
 } from "../../../src/domain/user/index.ts"
 import { search } from "../../../src/store/index.ts"
 import { ask } from "../../support/ask.ts"
+import { until } from "../../support/wait.ts"
 import type { World } from "../../support/world.ts"
 import { anna, openHousehold, robot } from "./household.ts"
 
@@ -123,9 +124,8 @@ test("no byte of removed people is left in the files of the database", async () 
   }
   for (const trace of traces) expect(bytes().includes(trace), trace).toBe(true)
   expect(await lookFor("wolpertinger")).toBe(100)
-  await vi.waitFor(() => {
-    for (const trace of traces) expect(indexBytes().includes(trace), trace).toBe(true)
-  })
+  const missing = () => traces.filter((trace) => !indexBytes().includes(trace))
+  await until(() => missing().length === 0, { what: () => `${missing()} in the index` })
   for (const id of people) await removeUser(world.cx(), id)
   await world.store.scrub()
   for (const trace of traces) expect(bytes().includes(trace), trace).toBe(false)

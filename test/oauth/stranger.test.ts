@@ -4,6 +4,7 @@ import { type Refusal, searchRefusals } from "../../src/domain/refusal/refusal.t
 import { createUser, generateMachineSecret, user } from "../../src/domain/user/index.ts"
 import { oauthHandler } from "../../src/oauth/index.ts"
 import { isActive } from "../../src/oauth/token/active.ts"
+import { worked } from "../support/work.ts"
 import { assertionType } from "./clients.ts"
 import {
   authorizePath,
@@ -188,10 +189,11 @@ describe("parameters without number", () => {
     expect(await sent(many(501))).toMatchObject({
       ...{ error: "invalid_request", error_description: "there are too many parameters" },
     })
-    const started = performance.now()
-    for (let times = 0; times < 20; times++) await sent(many(6000))
+    const [, computedMs] = await worked(async () => {
+      for (let times = 0; times < 20; times++) await sent(many(6000))
+    })
     // Each name was looked for among all of them: that took half a second for each request.
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(computedMs).toBeLessThan(2000)
   })
 
   test("are not kept in full where their names are explained", async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { SignedXml } from "xml-crypto"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import { browserOf, type Provider } from "../oauth/provider.ts"
+import { worked } from "../support/work.ts"
 import { authnRequest, posted, redirectPath } from "./asking.ts"
 import {
   acsUrl,
@@ -235,10 +236,9 @@ describe("XML that does more than say something", () => {
     ["rich", `<samlp:Extensions ${attributes(300, (at) => `a${at}`)}/>`],
     ["named", `<samlp:Extensions ${attributes(40, (at) => `xmlns:n${at}`)}/>`],
   ])("what is too %s is not read", async (_, inside) => {
-    const began = performance.now()
-    const { status } = await answerTo(request("_r", inside))
+    const [{ status }, computedMs] = await worked(() => answerTo(request("_r", inside)))
     expect(status).toBe(400)
-    expect(performance.now() - began).toBeLessThan(1000)
+    expect(computedMs).toBeLessThan(1000)
   })
 })
 

@@ -5,6 +5,7 @@ import { idpById } from "../../src/domain/idp/index.ts"
 import { certificateOf } from "../../src/domain/idp/saml/pair.ts"
 import { answerOf, type NewClient, type Provider } from "../oauth/provider.ts"
 import { countBindings } from "../support/bindings.ts"
+import { worked } from "../support/work.ts"
 import {
   type Asked,
   ada,
@@ -312,9 +313,8 @@ describe("XML that does more than say something", () => {
     const browser = newBrowser(provider)
     const asked = await askedFor(browser, client.id)
     const xml = good(asked).replace("</saml:Subject>", `</saml:Subject>${inside()}`)
-    const began = performance.now()
-    const end = await bring(provider, browser, { xml, asked })
-    expect(performance.now() - began).toBeLessThan(1000)
+    const [end, computedMs] = await worked(() => bring(provider, browser, { xml, asked }))
+    expect(computedMs).toBeLessThan(1000)
     expect(end.page).toContain("made a mistake")
   })
 
@@ -338,10 +338,10 @@ describe("XML that does more than say something", () => {
   })
 
   test("that is too large is not read", async () => {
-    const began = performance.now()
-    const end = await endOf((asked) => good(asked) + " ".repeat(20_000_000))
+    const tooLarge = () => endOf((asked) => good(asked) + " ".repeat(20_000_000))
+    const [end, computedMs] = await worked(tooLarge)
     expect(end.response.status).toBe(400)
-    expect(performance.now() - began).toBeLessThan(15_000)
+    expect(computedMs).toBeLessThan(15_000)
   })
 })
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { differenceOf, findingOfAddress } from "../../../src/domain/refusal/finding.ts"
+import { worked } from "../../support/work.ts"
 
 const registered = ["https://app.example.com/callback", "https://app.example.com/silent"]
 const finding = (received: string, expected: readonly string[] = registered) =>
@@ -60,17 +61,18 @@ describe("the characters that differ", () => {
   })
 })
 
-test("a stranger's long addresses cost no more than to read them", () => {
+test("a stranger's long addresses cost no more than to read them", async () => {
   const expected = Array.from(
     { length: 20 },
     (_, at) => `https://app${at}.example/${"b".repeat(480)}`,
   )
-  const started = performance.now()
-  for (const end of ["a", "/", "%41", ":1", "a.b?"]) {
-    for (let times = 0; times < 20; times++) finding(`https://${end.repeat(20_000)}`, expected)
-    const shown = finding(`https://app1.example/${end.repeat(500)}`.slice(0, 500), expected)
-    for (let times = 0; times < 20; times++) differenceOf(shown)
-  }
+  const [, computedMs] = await worked(() => {
+    for (const end of ["a", "/", "%41", ":1", "a.b?"]) {
+      for (let times = 0; times < 20; times++) finding(`https://${end.repeat(20_000)}`, expected)
+      const shown = finding(`https://app1.example/${end.repeat(500)}`.slice(0, 500), expected)
+      for (let times = 0; times < 20; times++) differenceOf(shown)
+    }
+  })
   // By edit distances it took twenty times as long.
-  expect(performance.now() - started).toBeLessThan(2000)
+  expect(computedMs).toBeLessThan(2000)
 })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, personOf, type Service } from "../acceptance/service.ts"
 import { atRest, openBrowser } from "../support/browser.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type Held, holdBack, pressNth, settled } from "../support/press.ts"
+import { goWithin, type Held, holdBack, pressNth } from "../support/press.ts"
 
 const password = "Correct-horse-8-battery"
 
@@ -118,20 +118,6 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     return page
   }
 
-  /** Within the console, as a link does it: nothing is loaded anew. */
-  async function go(page: Page, path: string): Promise<void> {
-    // The page before stays until the next one has come, and so does what it complains about.
-    await page.evaluate(`{
-      const { pathname } = new URL("/ui/console${path}", location.href)
-      const page = document.querySelector("main.content")
-      if (pathname !== location.pathname) page.dataset.before = ""
-      history.pushState({}, "", "/ui/console${path}")
-    }`)
-    await page.waitForURL(`**${path}`)
-    await page.locator("main.content:not([aria-busy], [data-before]) h1").waitFor()
-    await settled(page)
-  }
-
   /** Where the pages and actions lead that are found by a letter which most of them have. */
   async function foundByName(page: Page): Promise<readonly (string | null)[]> {
     await page.keyboard.press("Control+k")
@@ -217,7 +203,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
       const found: string[] = []
       let pressed = 0
       for (const path of new Set([...places, ...pathsOf(ids)])) {
-        await go(page, `${path}?org=${ids.organizationId}`)
+        await goWithin(page, `/ui/console${path}?org=${ids.organizationId}`)
         if (!(await isShown(page))) {
           if (places.includes(path)) found.push(`${path}: is offered, and can't be shown`)
           continue

@@ -40,6 +40,20 @@ export async function settled(page: Page): Promise<void> {
   await page.locator("main .skeleton").first().waitFor({ state: "detached" })
 }
 
+/** Goes to a page of the console as a link does: nothing is loaded anew. */
+export async function goWithin(page: Page, path: string): Promise<void> {
+  // The page before stays until the next one has come, and so does what it complains about.
+  await page.evaluate(`{
+    const { pathname } = new URL("${path}", location.href)
+    const page = document.querySelector("main.content")
+    if (pathname !== location.pathname) page.dataset.before = ""
+    history.pushState({}, "", "${path}")
+  }`)
+  await page.waitForURL(`**${path}`)
+  await page.locator("main.content:not([aria-busy], [data-before]) h1").waitFor()
+  await settled(page)
+}
+
 /** Says what the n-th control of the page is called, after pressing it and what it opens. */
 export const pressNth = (page: Page, at: number): Promise<string | null> =>
   page.evaluate(`(${press.toString()})(${at})`)

@@ -14,7 +14,7 @@ const parts = { resolve: async () => ["127.0.0.1"], clock: systemClock }
 const allow = [outboundAllowedOf("127.0.0.1") ?? { host: "" }]
 const directories = directoriesOf({ ...parts, allow })
 
-const place = { startTls: false, rootCa: certificate, timeoutMs: 5000 }
+const place = { startTls: false, rootCa: certificate, timeoutMs: 60_000 }
 const ada = {
   ...{ uid: "ada", cn: "Ada Lovelace", sn: "Lovelace", givenName: "Ada" },
   ...{ mail: "ada@example.com", userPassword: "Ada-secret-1" },

@@ -304,7 +304,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     const silent = await raw(() => {})
     const began = performance.now()
     expect(await send(at(silent), mail)).toMatchObject({ done: false, lasting: false })
-    expect(performance.now() - began).toBeLessThan(15_000)
+    expect(performance.now() - began).toBeLessThan(19_000)
   })
 
   test.each(["10.1.2.3", "172.20.0.3", "192.168.1.9", "fd12::1"])(

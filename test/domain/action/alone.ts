@@ -8,7 +8,7 @@ import { pause, until } from "../../support/wait.ts"
 const [mode = "", script = ""] = process.argv.slice(2)
 const pool = newPool()
 const input = { shape: "token", data: { claims: { sub: "pat" }, clientId: "client" } } as const
-const run = (text: string, timeoutMs = 4000): Promise<Outcome> =>
+const run = (text: string, timeoutMs = 60_000): Promise<Outcome> =>
   pool.run({
     job: { name: "f", script: text, input, timeoutMs, workMs: 200, pagesMax: 512 },
     answers: {},

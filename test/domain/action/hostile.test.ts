@@ -18,7 +18,8 @@ const run = (script: string, more: Partial<Job> = {}, answers: Answers = {}, who
   pool.run({
     job: {
       ...{ name: "f", script, input: { shape: "token", data } },
-      ...{ timeoutMs: 4000, workMs: 200, pagesMax: 512, ...more },
+      // What it computes ends it; a busy machine is no reason.
+      ...{ timeoutMs: 60_000, workMs: 200, pagesMax: 512, ...more },
     },
     answers,
     whose,

@@ -153,7 +153,7 @@ describe("before an operation", () => {
     await stage.on(createUser, id)
     const begun = performance.now()
     await stage.make("user/CreateUser", person(fresh()))
-    expect(performance.now() - begun).toBeLessThan(5000)
+    expect(performance.now() - begun).toBeLessThan(20_000)
     await expect.poll(() => stage.receiver.at("/late").length).toBe(1)
   })
 
@@ -163,7 +163,7 @@ describe("before an operation", () => {
     await stage.on(createUser, id)
     const begun = performance.now()
     expect((await stage.ask("user/CreateUser", person(fresh()))).status).toBe(400)
-    expect(performance.now() - begun).toBeLessThan(3000)
+    expect(performance.now() - begun).toBeLessThan(20_000)
   })
 
   test("a redirect is a failure, and not followed", async () => {

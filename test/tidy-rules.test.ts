@@ -7,6 +7,7 @@ import {
   imports,
   libraries,
   mayImport,
+  polyfilled,
 } from "./support/tidy-imports.ts"
 import { parse, type Rule } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
@@ -218,6 +219,17 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     rule: words.waivers,
     bad: "// biome-ignore lint/suspicious/noExplicitAny: because",
     good: "// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what it is for",
+  },
+  "a library before its polyfill": {
+    rule: polyfilled,
+    path: "test/room/thing.test.ts",
+    bad: 'import { Pem } from "@peculiar/x509"\nimport "reflect-metadata"',
+    good: 'import "reflect-metadata"\nimport { Pem } from "@peculiar/x509"',
+  },
+  "a library after none, where only its types are used": {
+    rule: polyfilled,
+    bad: 'import { type Extension, Pem } from "@peculiar/x509"',
+    good: 'import type { Extension } from "@peculiar/x509"',
   },
   "the kernel importing a module": {
     rule: imports,

@@ -7,6 +7,7 @@ import {
   imports,
   libraries,
   mayImport,
+  polyfilled,
 } from "./support/tidy-imports.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
@@ -27,6 +28,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "no file has a name that names nothing": walls.fileName,
   "modules import along the list and through doors": imports,
   "libraries stay where they are listed": libraries,
+  "a library comes after the polyfill that it needs": polyfilled,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
   "tests wait for conditions, not for durations": words.durations,
   "no test has a limit that ends it before its waits": words.limits,

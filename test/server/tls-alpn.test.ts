@@ -1,5 +1,6 @@
 // Validation by TLS (RFC 8737): what an authority is shown, while people go on being answered.
 import { createHash } from "node:crypto"
+import "reflect-metadata"
 import { X509Certificate } from "@peculiar/x509"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Clock, manualClock, systemClock } from "../../src/kernel/clock.ts"

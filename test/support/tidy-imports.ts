@@ -170,6 +170,24 @@ const isBinding = (path: string) =>
 /** What binds a module to the book, and the book itself, whose methods may be listed. */
 const forBindings = ["src/api/method.ts", "src/api/book.ts"]
 
+/** Libraries that need a polyfill before they are loaded, and which one. */
+const polyfills: Readonly<Record<string, string>> = { "@peculiar/x509": "reflect-metadata" }
+
+/**
+ * A static import of such a library comes after that of its polyfill. Without it a test passes only
+ * where another file of its thread has loaded the polyfill before.
+ */
+export const polyfilled: Rule = (source) => {
+  const all = nodesOf(source).filter(isImportDeclaration)
+  const names = all.map(({ moduleSpecifier }) => moduleSpecifier.getText().slice(1, -1))
+  return all.flatMap((node, at) => {
+    const polyfill = polyfills[names[at] ?? ""]
+    const isType = node.importClause?.phaseModifier === SyntaxKind.TypeKeyword
+    if (!polyfill || isType || names.slice(0, at).includes(polyfill)) return []
+    return [findingAt(source, node, `import ${polyfill} before it`)]
+  })
+}
+
 /** Tools and tests may look anywhere. */
 const outside = ["scripts/", "test/", "ui/build.ts"]
 

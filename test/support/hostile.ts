@@ -205,6 +205,9 @@ const templates: readonly Template[] = [
     ],
     headers: browsing(choose, material),
   }),
+  // More often than others: most of what it takes can be used once.
+  toClientEndpoint("/oauth/v2/token", grantsOf),
+  toClientEndpoint("/oauth/v2/token", grantsOf),
   toClientEndpoint("/oauth/v2/token", grantsOf),
   toClientEndpoint("/oauth/v2/token", grantsOf),
   toClientEndpoint("/oauth/v2/par", askedBy),

@@ -1,7 +1,13 @@
 import { describe, expect, test, vi } from "vitest"
 import { loginNameOf } from "../../src/domain/user/field.ts"
 import { givenName } from "../../src/kernel/text/given.ts"
-import { canonical, fold, foldName } from "../../src/kernel/text/name.ts"
+import {
+  canonical,
+  fold,
+  foldExceptSigma,
+  foldName,
+  sigmaForms,
+} from "../../src/kernel/text/name.ts"
 
 test.each([
   ["Müller", "muller"],
@@ -64,3 +70,39 @@ describe.each(Object.entries({ fold, foldName, canonical, givenName, loginNameOf
     })
   },
 )
+
+/** Capitals have one sigma, small letters two: the second stands at the end of a word. */
+test.each([
+  ["ΝΙΚΟΣ", "νικος"],
+  ["ΝΙΚΟΣ.ΠΑΠΠΑΣ", "νικος.παππας"],
+  ["Σάββας", "σάββασ"],
+  ["ϲ", "σ"],
+])("%s and %s are one name", (one, other) => {
+  expect(fold(one)).toBe(fold(other))
+  expect(fold(fold(one))).toBe(fold(one))
+  expect(sigmaForms(foldExceptSigma(one))).toContain(foldExceptSigma(other))
+  expect(sigmaForms(foldExceptSigma(other))).toContain(foldExceptSigma(one))
+  expect(sigmaForms(foldExceptSigma(one))[0]).toBe(fold(other))
+})
+
+test.each([
+  ["straße", "strasse"],
+  ["ırmak", "irmak"],
+  ["İrmak", "irmak"],
+  ["νίκος", "νικος"],
+])("%s and %s are two login names", (one, other) => {
+  expect(fold(one)).not.toBe(fold(other))
+})
+
+test.each([
+  ["STRAẞE", "straße"],
+  ["İ", "i\u0307"],
+  ["Ǆ", "dž"],
+])("%s is folded as %s", (one, other) => {
+  expect(fold(one)).toBe(other)
+})
+
+test("a name without a sigma has one form", () => {
+  expect(sigmaForms("nikos")).toEqual(["nikos"])
+  expect(sigmaForms("")).toEqual([""])
+})

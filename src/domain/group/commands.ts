@@ -1,6 +1,6 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/text/given.ts"
-import { canonical, normalForm } from "../../kernel/text/name.ts"
+import { canonical, normalForm, sigmaForms } from "../../kernel/text/name.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { isThere, org } from "../org/index.ts"
 import { type Group, type GroupEvent, group } from "./model.ts"
@@ -29,15 +29,19 @@ function addGroup(tx: Transaction, id: string, input: GroupInput): void {
   const added: Draft<GroupEvent> = {
     type: "group.added",
     data: { name, description, organizationId: input.orgId },
-    claims: [takeName(input.orgId, name)],
+    claims: takeName(input.orgId, name),
   }
   tx.append(group, id, [added], input.orgId)
 }
 
 /** The id of an organisation's group by its name, however that is spelled. */
 export function groupNamed(tx: Transaction, orgId: string, name: string): string | undefined {
-  const holder = tx.holder(nameClaim, nameKey(orgId, name))
-  return holder?.stream === group.stream ? holder.id : undefined
+  // Earlier versions took two spellings with other sigmas for two: each is found by its own.
+  for (const key of [nameKey(orgId, name), ...nameKeys(orgId, name)]) {
+    const holder = tx.holder(nameClaim, key)
+    if (holder?.stream === group.stream) return holder.id
+  }
+  return undefined
 }
 
 /** Adds a group, unless the organisation has one of that name. */
@@ -66,14 +70,15 @@ export const changeGroup = group.command<GroupChange>((state, input) => {
   if (Object.keys(data).length === 0) return []
   const { orgId } = state
   // A name of old may not be claimed by its canonical form yet.
-  const claims = name === state.name ? [] : [releaseName(orgId, state.name), takeName(orgId, name)]
+  const isRenamed = name !== state.name
+  const claims = isRenamed ? [...releaseName(orgId, state.name), ...takeName(orgId, name)] : []
   return [{ type: "group.changed", data, claims }]
 })
 
 /** Removes a group for good; nothing happens where it is gone. Its name is free again. */
 export const removeGroup = group.command((state) =>
   state.status === "active"
-    ? [{ type: "group.removed", data: {}, claims: [releaseName(state.orgId, state.name)] }]
+    ? [{ type: "group.removed", data: {}, claims: releaseName(state.orgId, state.name) }]
     : [],
 )
 
@@ -103,16 +108,17 @@ const nameClaim = "group.name"
 /** Names that only look different are the same. */
 const nameKey = (orgId: string, name: string) => `${encodeURIComponent(orgId)}/${canonical(name)}`
 
-const takeName = (orgId: string, name: string) => ({
-  take: nameClaim,
-  key: nameKey(orgId, name),
-  taken: {
-    id: "group.name_taken",
-    message: "the organisation has a group of this name already; choose another",
-  },
-})
+/** A name takes a key for each form of its sigmas, of which earlier versions look for one. */
+const nameKeys = (orgId: string, name: string): readonly string[] =>
+  sigmaForms(canonical(name)).map((form) => nameKey(orgId, form))
 
-const releaseName = (orgId: string, name: string) => ({
-  release: nameClaim,
-  key: nameKey(orgId, name),
-})
+const taken = {
+  id: "group.name_taken",
+  message: "the organisation has a group of this name already; choose another",
+}
+
+const takeName = (orgId: string, name: string) =>
+  nameKeys(orgId, name).map((key) => ({ take: nameClaim, key, taken }))
+
+const releaseName = (orgId: string, name: string) =>
+  nameKeys(orgId, name).map((key) => ({ release: nameClaim, key }))

@@ -29,6 +29,7 @@ export const instanceHostView = view<InstanceEvent>({
 /** The names of instances beside those of their public addresses, and what lists tell of them. */
 export const instanceView = view<InstanceEvent>({
   name: "instance",
+  revision: 2,
   tables: {
     instance_domains: { columns: "domain TEXT NOT NULL", key: "domain" },
     removed_instances: { columns: "position INTEGER NOT NULL", key: "position" },

@@ -22,6 +22,7 @@ const removeAll = statement("DELETE FROM org_metadata WHERE instance = $instance
 
 export const orgMetadataView = view<OrgEvent>({
   name: "org_metadata",
+  revision: 2,
   tables: {
     org_metadata: {
       columns: `org TEXT NOT NULL, meta_key TEXT NOT NULL, meta_key_folded TEXT NOT NULL,

@@ -46,7 +46,7 @@ const removeAll = statement(
 
 export const projectRoleView = view<ProjectEvent>({
   name: "project_role",
-  revision: 2,
+  revision: 3,
   tables: {
     project_roles: {
       columns: `project TEXT NOT NULL, org TEXT NOT NULL, role_key TEXT NOT NULL,

@@ -55,15 +55,15 @@ const insert = statement(
   `INSERT INTO users (instance, id, org, status, kind, user_name, user_name_folded, name_domain,
      given_name, given_name_folded, family_name, family_name_folded, nick_name,
      nick_name_folded, display_name, display_name_folded, listed_name_folded,
-     preferred_language, gender, email, email_folded, email_verified, email_proven,
-     phone, phone_verified, phone_proven,
+     preferred_language, gender, email, email_folded, email_exact,
+     email_verified, email_proven, phone, phone_verified, phone_proven,
      change_required, password_changed, description, token_type, has_secret, created, changed,
      version)
    VALUES ($instance, $id, $owner, 'active', $kind, $userName, $userNameFolded, $nameDomain,
      $givenName, $givenNameFolded, $familyName, $familyNameFolded, $nickName,
      $nickNameFolded, $displayName, $displayNameFolded, $listedNameFolded,
-     $preferredLanguage, $gender, $email, $emailFolded, $emailVerified, $emailProven,
-     $phone, $phoneVerified, $phoneProven,
+     $preferredLanguage, $gender, $email, $emailFolded, $emailExact,
+     $emailVerified, $emailProven, $phone, $phoneVerified, $phoneProven,
      0, 0, $description, $tokenType, 0, $time, $time, $version)`,
 )
 
@@ -88,7 +88,8 @@ const setProfile = update(
    preferred_language = $preferredLanguage, gender = $gender`,
 )
 const setEmail = update(
-  "email = $email, email_folded = $emailFolded, email_verified = 0, email_proven = 0",
+  `email = $email, email_folded = $emailFolded, email_exact = $emailExact, email_verified = 0,
+   email_proven = 0`,
 )
 const verifyEmail = update("email_verified = 1, email_proven = $emailProven")
 const setPhone = update("phone = $phone, phone_verified = 0, phone_proven = 0")
@@ -126,7 +127,7 @@ const removeTokens = statement(
 /** A service user's name is kept where a person's display name is: both are what one reads. */
 export const userView = view<UserEvent>({
   name: "user",
-  revision: 2,
+  revision: 3,
   texts: { users: texts },
   tables: {
     users: {
@@ -139,8 +140,8 @@ export const userView = view<UserEvent>({
         display_name TEXT NOT NULL, display_name_folded TEXT NOT NULL,
         listed_name_folded TEXT NOT NULL,
         preferred_language TEXT NOT NULL, gender TEXT NOT NULL,
-        email TEXT NOT NULL, email_folded TEXT NOT NULL, email_verified INTEGER NOT NULL,
-        email_proven INTEGER NOT NULL,
+        email TEXT NOT NULL, email_folded TEXT NOT NULL, email_exact TEXT NOT NULL,
+        email_verified INTEGER NOT NULL, email_proven INTEGER NOT NULL,
         phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
         phone_proven INTEGER NOT NULL,
         change_required INTEGER NOT NULL, password_changed INTEGER NOT NULL,
@@ -188,7 +189,7 @@ export const userView = view<UserEvent>({
         ...profileColumns(secret?.profile),
         kind: "human",
         email: secret?.email ?? "",
-        emailFolded: foldEmail(secret?.email ?? ""),
+        ...emailColumns(secret?.email ?? ""),
         emailVerified: data.emailVerified,
         emailProven: data.emailVerified && data.emailVerifier?.by === "user" ? position : 0,
         phone: secret?.phone ?? "",
@@ -210,7 +211,7 @@ export const userView = view<UserEvent>({
       db.run(setProfile, profileColumns(secret ?? undefined)),
     "user.human.email.changed": (db, { private: secret }) => {
       const email = secret?.email ?? ""
-      db.run(setEmail, { email, emailFolded: foldEmail(email) })
+      db.run(setEmail, { email, ...emailColumns(email) })
     },
     "user.human.email.verified": (db, { data, position }) =>
       db.run(verifyEmail, { emailProven: data.verifier?.by === "user" ? position : 0 }),
@@ -271,7 +272,7 @@ const blank = {
   preferredLanguage: "",
   gender: "unspecified",
   email: "",
-  emailFolded: "",
+  ...emailColumns(""),
   emailVerified: false,
   emailProven: 0,
   phone: "",
@@ -309,6 +310,19 @@ function machineColumns(secret: { name: string; description: string } | null) {
   const { name = "", description = "" } = secret ?? {}
   const folded = foldName(name)
   return { displayName: name, displayNameFolded: folded, listedNameFolded: folded, description }
+}
+
+/** A condition on users that they have an address, which `emailColumns` gives the values of. */
+export const hasEmail = "email_folded = $emailFolded AND email_exact = $emailExact"
+
+/**
+ * What a row has of an address: the form in which it is looked for, with one form of sigma, and the
+ * form that is nobody else's address, which is empty where it is the same.
+ */
+export function emailColumns(address: string) {
+  const own = foldEmail(address)
+  const emailFolded = fold(own)
+  return { emailFolded, emailExact: own === emailFolded ? "" : own }
 }
 
 /** Searches see the users of the caller's organisations, and the caller. */

@@ -1,5 +1,5 @@
 import { domainToASCII, domainToUnicode } from "node:url"
-import { fold } from "./name.ts"
+import { foldExceptSigma, sigmaForms } from "./name.ts"
 
 /** What parts a domain from the rest of an address, or is decoded by readers of domains. */
 const delimiter = /[\s/?#:@\\[\]%]/
@@ -7,15 +7,33 @@ const delimiter = /[\s/?#:@\\[\]%]/
 /**
  * The one form in which email addresses, and names that look like one, are compared: folded, with
  * the domain in letters (RFC 5890 U-labels), so that max@müller.test and max@xn--mller-kva.test are
- * one. Email addresses must not be compared in any other form.
+ * one. Email addresses must not be compared in any other form where it matters whose they are: to a
+ * mail server and to DNS, "ς" and "σ" can be two.
  */
 export function foldEmail(address: string): string {
-  const folded = fold(address)
+  const folded = foldExceptSigma(address)
   const at = folded.lastIndexOf("@")
   const domain = folded.slice(at + 1)
   if (at < 0 || isAscii(domain)) return folded
   const name = asciiDomain(domain)
-  return name === "" ? folded : fold(folded.slice(0, at + 1) + domainToUnicode(name))
+  return name === "" ? folded : foldExceptSigma(folded.slice(0, at + 1) + domainToUnicode(name))
+}
+
+/** All forms that a login name may have been taken in, the one that its spellings share first. */
+export const loginNameForms = (name: string): readonly string[] => [
+  ...new Set([...loginNameKeys(name), ...foldedForms(name)]),
+]
+
+/**
+ * The forms that keep a login name unique. Its spellings share the first one; earlier versions,
+ * which may run beside this one, take and look for one of the others where there is a sigma. The
+ * domain is compared as DNS compares it.
+ */
+export function loginNameKeys(name: string): readonly string[] {
+  const folded = foldEmail(name)
+  const at = folded.lastIndexOf("@")
+  const end = at < 0 ? folded.length : at
+  return sigmaForms(folded.slice(0, end)).map((local) => local + folded.slice(end))
 }
 
 /**
@@ -31,10 +49,10 @@ export function asciiEmail(address: string): string {
 
 /** All forms that earlier versions may have compared an address in; the present one first. */
 export function foldedForms(address: string): readonly string[] {
-  const folded = fold(address)
+  const folded = foldExceptSigma(address)
   // Nearly all have one.
   if (isAscii(folded.slice(folded.lastIndexOf("@") + 1))) return [folded]
-  return [...new Set([foldEmail(address), folded, fold(asciiEmail(folded))])]
+  return [...new Set([foldEmail(address), folded, foldExceptSigma(asciiEmail(folded))])]
 }
 
 const asciiDomain = (domain: string): string =>

@@ -19,9 +19,29 @@ export const normalForm = (text: string, form: "NFC" | "NFKC" | "NFKD"): string 
 const isPlain = (text: string): boolean => plainText.test(text)
 const plainText = /^[ -~]*$/
 
-/** One form for texts that only look different: compatibility forms and case are gone. */
-export const fold = (value: string): string =>
+/**
+ * One form for texts that only look different: compatibility forms and case are gone. Lower-casing
+ * makes a capital sigma "ς" or "σ" by what stands next to it; case folding (Unicode §3.13) makes
+ * both "σ". "ß" and "ss" stay two, and so do "ı" and "i", as RFC 8265 §3.3 has it.
+ */
+export const fold = (value: string): string => foldExceptSigma(value).replaceAll("ς", "σ")
+
+/** The same where both forms of sigma are kept, as mailboxes, DNS and earlier versions do. */
+export const foldExceptSigma = (value: string): string =>
   isPlain(value) ? value.toLowerCase() : normalForm(normalForm(value, "NFKC").toLowerCase(), "NFC")
+
+/**
+ * What a folded text can have been for earlier versions, which kept both forms of sigma: as it is
+ * given, with "ς" where lower-casing puts it, and with "ς" at the end of each word, as people write
+ * it. The one with "σ" alone, which is the same for all of them, comes first.
+ */
+export function sigmaForms(folded: string): readonly string[] {
+  if (!/[σς]/.test(folded)) return [folded]
+  const alike = folded.replaceAll("ς", "σ")
+  const lowerCased = alike.replaceAll("σ", "Σ").toLowerCase()
+  const written = alike.replace(/σ(?![\p{L}\p{M}])/gu, "ς")
+  return [...new Set([alike, folded, lowerCased, written])]
+}
 
 /**
  * The same for names, which are also found without their accents: "muller" is Müller, "strasse" is
@@ -60,8 +80,9 @@ const allUnseen = new RegExp(`[${unseen}${blank}]`, "gu")
 export const hasUnseen = (text: string): boolean => anyUnseen.test(text)
 
 /**
- * The form under which a name is unique: folded, without what nobody sees, and with one space
- * where a page would show one. A name of old that has any of that is still found as it is.
+ * The form under which a name is unique, beside its sigmas: folded, without what nobody sees, and
+ * with one space where a page would show one. A name of old that has any of that is still found as
+ * it is.
  */
 export const canonical = (name: string): string =>
-  fold(fold(name).replace(allUnseen, "").replace(/\s+/g, " ").trim())
+  foldExceptSigma(foldExceptSigma(name).replace(allUnseen, "").replace(/\s+/g, " ").trim())

@@ -51,6 +51,16 @@ test("only what is given changes, and what changes nothing keeps its date", asyn
   expect(timestampMs(same.changeDate)).toBe(then)
 })
 
+test("the sigmas of a name tell no two groups apart", async () => {
+  await made("g1", "Φίλος.μέλος")
+  for (const name of ["ΦΊΛΟΣ.ΜΈΛΟΣ", "φίλοσ.μέλοσ"]) {
+    await expect(made("g2", name)).rejects.toMatchObject({ id: "group.name_taken" })
+  }
+  await estate.as("manager", "updateGroup", { id: "g1", name: "ΦΊΛΟΣ.ΜΈΛΟΣ" })
+  await estate.as("manager", "deleteGroup", { id: "g1" })
+  await made("g2", "φίλος.μέλος")
+})
+
 test.each([["admins"], ["ADMINS"], ["Ａdmins"], [" Admins"], ["Adm\u2060ins"], ["Admins\u2800"]])(
   "a name that is taken is taken however it is spelled (%s)",
   async (name) => {

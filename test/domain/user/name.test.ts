@@ -271,7 +271,7 @@ test("a name of old that has something unseen in it is still its holder's alone"
   const userName = "an\u2800na"
   await cx.store.transact(cx, (tx) => {
     const names = { userName, loginNames: [userName] }
-    const claims = [takeName(userName)]
+    const claims = takeName(userName)
     tx.append(user, "u1", [{ type: "user.username.changed", data: {}, private: names, claims }])
   })
   await createUser(cx, "u2", human())

@@ -153,7 +153,7 @@ export const releaseLoginName = user.command<string>((state, loginName) => {
 function movedTo(state: Human | Machine, id: string, userName: string) {
   const client =
     state.kind === "machine" ? [...releaseClient(id, state.userName), takeClient(userName)] : []
-  const claims = [...releaseNames(state.loginNames), takeName(userName), ...client]
+  const claims = [...releaseNames(state.loginNames), ...takeName(userName), ...client]
   return { data: {}, private: { userName, loginNames: [userName] }, claims } as const
 }
 

@@ -190,7 +190,7 @@ function humanAdded(
       email: emailOf(email.value),
       phone: phone ? phoneOf(phone.value) : "",
     },
-    claims: [takeName(userName), ...clientIdClaims(cx, id)],
+    claims: [...takeName(userName), ...clientIdClaims(cx, id)],
   }
   return [
     added,
@@ -221,7 +221,7 @@ function machineAdded(
       name: nameOf("name", input.name),
       description: optionalTextOf("description", input.description, 500),
     },
-    claims: [takeName(userName), takeClient(userName), takeClientId(id, idIsClient)],
+    claims: [...takeName(userName), takeClient(userName), takeClientId(id, idIsClient)],
   }
   return [added]
 }

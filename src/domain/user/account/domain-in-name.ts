@@ -1,4 +1,4 @@
-import { fold } from "../../../store/index.ts"
+import { foldExceptSigma } from "../../../kernel/text/name.ts"
 import { domainOf } from "../../org/index.ts"
 
 /** The parts of a name around its last "@"; undefined where it has no domain. */
@@ -10,6 +10,6 @@ export function partsOf(name: string) {
 
 /** The domain that a name ends in, in the form in which domains are compared; empty for none. */
 export function domainInName(userName: string): string {
-  const parts = partsOf(fold(userName))
+  const parts = partsOf(foldExceptSigma(userName))
   return parts ? domainOf(parts.domain) : ""
 }

@@ -1,12 +1,16 @@
 import { Fault } from "../../../kernel/fault.ts"
-import { foldEmail, foldedForms } from "../../../kernel/text/email.ts"
-import { canonical } from "../../../kernel/text/name.ts"
+import {
+  foldEmail,
+  foldedForms,
+  loginNameForms,
+  loginNameKeys,
+} from "../../../kernel/text/email.ts"
+import { canonical, foldExceptSigma } from "../../../kernel/text/name.ts"
 import {
   type ClaimChange,
   type Cx,
   type Decision,
   type Filter,
-  fold,
   statement,
   type TextMethod,
 } from "../../../store/index.ts"
@@ -24,6 +28,7 @@ import {
 } from "../../org/index.ts"
 import { type DomainPolicy, domainPolicy, login, policyFor, policyOf } from "../../policy/index.ts"
 import { hasLeft, type LoginNames, user } from "../model.ts"
+import { emailColumns, hasEmail } from "../view.ts"
 import { partsOf } from "./domain-in-name.ts"
 import { holderOfEmail, holderOfPhone } from "./verified.ts"
 
@@ -41,11 +46,10 @@ const taken = {
   message: "somebody else already signs in with this name; choose another",
 }
 
-export const takeName = (userName: string): ClaimChange => ({
-  take: loginClaim,
-  key: foldEmail(userName),
-  taken,
-})
+export const takeName = (userName: string): readonly ClaimChange[] => takeAll(loginClaim, userName)
+
+const takeAll = (claim: string, name: string): readonly ClaimChange[] =>
+  loginNameKeys(name).map((key) => ({ take: claim, key, taken }))
 
 export const releaseNames = (loginNames: readonly string[]): readonly ClaimChange[] =>
   releaseAll(loginClaim, loginNames)
@@ -55,7 +59,7 @@ export const releaseReserved = (names: readonly string[] = []): readonly ClaimCh
 
 /** Earlier versions took a name in the spelling of its domain; what is not held is not released. */
 const releaseAll = (claim: string, names: readonly string[]): readonly ClaimChange[] =>
-  names.flatMap((name) => foldedForms(name).map((key) => ({ release: claim, key })))
+  names.flatMap((name) => loginNameForms(name).map((key) => ({ release: claim, key })))
 
 /** The user who has a name, or has left it by a rename. */
 export const nameHolder = (cx: Decision, name: string) =>
@@ -63,14 +67,15 @@ export const nameHolder = (cx: Decision, name: string) =>
 
 /** The holder of a name, also where an earlier version took it in another spelling. */
 function holderIn(cx: Decision, claim: string, name: string) {
-  for (const form of foldedForms(name)) {
+  for (const form of loginNameForms(name)) {
     const holder = cx.holder(claim, form)
     if (holder) return holder
   }
   return undefined
 }
 
-const isSameName = (one: string, other: string): boolean => foldEmail(one) === foldEmail(other)
+const isSameName = (one: string, other: string): boolean =>
+  loginNameKeys(one)[0] === loginNameKeys(other)[0]
 
 type Rename = { readonly id: string; readonly before: LoginNames; readonly userName: string }
 
@@ -89,7 +94,7 @@ export function reservedAfter(cx: Decision, { id, before, userName }: Rename) {
   if (names.length > reservedMax) throw tooManyReservedError()
   const claims: readonly ClaimChange[] = [
     ...releaseReserved(reservedNames.filter(isTakenBack)),
-    ...(isReserved ? [{ take: reservedClaim, key: foldEmail(left), taken }] : []),
+    ...(isReserved ? takeAll(reservedClaim, left) : []),
   ]
   return { reservedNames: names, claims }
 }
@@ -147,17 +152,33 @@ export const canRename = (cx: Cx, orgId: string): boolean =>
  * verified.
  */
 export const findByLoginName = (cx: Cx, text: string): string | undefined =>
-  findByHeldContact(cx, text) ?? findByUserName(cx, text) ?? findByContact(cx, text)
+  findByHeldContact(cx, text) ??
+  findByUserName(cx, text) ??
+  findByContact(cx, text) ??
+  findByCapitals(cx, text)
 
 /** The same by nothing but a name. */
 export const findByUserName = (cx: Cx, text: string): string | undefined =>
-  findFolded(cx, fold(text.trim())) ?? findFolded(cx, canonical(text))
+  findFolded(cx, foldExceptSigma(text.trim())) ?? findFolded(cx, canonical(text))
+
+/**
+ * Who alone has an address that differs in its sigmas: in capitals nobody can write which one it
+ * has. Such an address is looked for only here; to its mail server it may be another mailbox.
+ */
+function findByCapitals(cx: Cx, text: string): string | undefined {
+  if (addressIn(text)?.of !== "email") return undefined
+  const typed = foldEmail(text.trim())
+  const others = loginNameKeys(typed).filter((form) => form !== typed)
+  const found = others.map((form) => findByHeldContact(cx, form) ?? findByContact(cx, form))
+  const [only, another] = new Set(found.filter((id) => id !== undefined))
+  return another === undefined ? only : undefined
+}
 
 type Contact = { readonly id: string; readonly org: string }
 
 const byEmail = statement<Contact>(
   `SELECT id, org FROM users
-   WHERE instance = $instance AND email_folded = $email AND email_verified = 1 LIMIT 2`,
+   WHERE instance = $instance AND ${hasEmail} AND email_verified = 1 LIMIT 2`,
 )
 const byPhone = statement<Contact>(
   `SELECT id, org FROM users
@@ -169,7 +190,7 @@ type Address = { readonly of: "email" | "phone"; readonly value: string }
 /** What somebody types as an email address or a phone number; undefined for anything else. */
 function addressIn(text: string): Address | undefined {
   const typed = text.trim()
-  if (partsOf(fold(typed))) return { of: "email", value: typed }
+  if (partsOf(foldExceptSigma(typed))) return { of: "email", value: typed }
   const number = typed.replace(/[\s().-]/g, "")
   return /^\+[1-9]\d{6,14}$/.test(number) ? { of: "phone", value: number } : undefined
 }
@@ -200,8 +221,9 @@ function twinSpelled(cx: Cx, typed: string, held: string): string | undefined {
   if (foldedForms(typed).length === 1) return undefined
   const emailOf = (id: string) => {
     const state = cx.store.state(cx, user, id)
-    const isSpelled = !hasLeft(state) && state.kind === "human" && state.email.verified
-    return isSpelled && fold(state.email.address) === fold(typed) ? state.email : undefined
+    if (hasLeft(state) || state.kind !== "human" || !state.email.verified) return undefined
+    const isTyped = foldExceptSigma(state.email.address) === foldExceptSigma(typed)
+    return isTyped ? state.email : undefined
   }
   if (emailOf(held)) return undefined
   const twin = findByUserName(cx, typed)
@@ -219,10 +241,10 @@ function findByContact(cx: Cx, text: string): string | undefined {
   const { of, value } = address
   const [only, another] =
     of === "email"
-      ? cx.store.all(cx, byEmail, { email: foldEmail(value) })
+      ? cx.store.all(cx, byEmail, emailColumns(value))
       : cx.store.all(cx, byPhone, { phone: value })
   if (!only || another) return undefined
-  const parts = partsOf(fold(value))
+  const parts = partsOf(foldExceptSigma(value))
   const home = parts && orgOfProvenDomain(cx, parts.domain)
   const isElsewhere = home !== undefined && home !== only.org
   if (isElsewhere || !isOrgThere(cx, only.org)) return undefined
@@ -261,7 +283,7 @@ const isShortEnough = (cx: Cx, orgId: string): boolean =>
 /** The user of a name. Claims of old also stand for longer forms, which count no more. */
 function named(cx: Cx, name: string) {
   // Two who took one name in two spellings before these were compared are each found by theirs.
-  const forms = new Set([fold(name), ...foldedForms(name)])
+  const forms = new Set([foldExceptSigma(name), foldEmail(name), ...loginNameForms(name)])
   const all = [...forms].map((form) =>
     cx.store.log.holder(cx.instance, loginClaim, form, cx.clock.now()),
   )
@@ -290,7 +312,7 @@ export const nameRefusal = (cx: Decision, wanted: Wanted): Fault | undefined =>
   holderIn(cx, loginClaim, wanted.userName) ? nameTakenError() : formRefusal(cx, wanted)
 
 function formRefusal(cx: Decision, { id, orgId, userName }: Wanted): Fault | undefined {
-  const name = fold(userName)
+  const name = foldExceptSigma(userName)
   // Nearly all are nobody's: what else would have to be looked up is, where somebody has it.
   const isOthers = (form: string, homeOf: () => string | undefined): boolean => {
     const holder = nameHolder(cx, form)
@@ -309,7 +331,7 @@ function formRefusal(cx: Decision, { id, orgId, userName }: Wanted): Fault | und
   // Names in a proven domain are its organization's to give, whoever of another has left one.
   const isGiven = isOwnDomain && cx.owner(user, reservedFor) !== orgId
   if (reservedFor !== id && !isGiven) return nameTakenError()
-  const holder = foldedForms(name).length > 1 ? holderIn(cx, loginClaim, name) : undefined
+  const holder = loginNameForms(name).length > 1 ? holderIn(cx, loginClaim, name) : undefined
   if (holder && holder.id !== id) return nameTakenError()
   const isTaken = heldDomains(cx.state(org, orgId)).some((domain) =>
     // Whoever else has a name in a proven domain is about to lose it.
@@ -345,7 +367,7 @@ const halves: Readonly<Record<TextMethod, { local: TextMethod; domain: TextMetho
 
 /** Finds users by any of their login names; case says nothing there. */
 export function loginNameFilter(text: string, method: TextMethod): Filter {
-  const value = fold(text)
+  const value = foldExceptSigma(text)
   const plain: Filter = { text: "user_name_folded", method, value }
   const at = value.lastIndexOf("@")
   if (at >= 0) {

@@ -36,6 +36,7 @@ const removeAll = statement(
 
 export const userMetadataView = view<UserEvent>({
   name: "user_metadata",
+  revision: 2,
   tables: {
     user_metadata: {
       columns: `user_id TEXT NOT NULL, org TEXT NOT NULL, meta_key TEXT NOT NULL,

@@ -19,6 +19,7 @@ import { beginFirstKey, type FirstKey } from "../factor/first-key.ts"
 import { emailOf } from "../field.ts"
 import { user } from "../model.ts"
 import { byUser } from "../verifier.ts"
+import { emailColumns, hasEmail } from "../view.ts"
 import { addUser, fullName, type NewHuman } from "./create.ts"
 import { findByUserName, nameHolder, nameRefusal } from "./login-name.ts"
 import { holderOfEmail } from "./verified.ts"
@@ -153,7 +154,7 @@ const aboutOf = (id: string): string => `registration/${id}`
 
 const byEmail = statement<{ id: string }>(
   `SELECT id FROM users
-   WHERE instance = $instance AND email_folded = $email AND email_verified = 1 AND org = $orgId
+   WHERE instance = $instance AND ${hasEmail} AND email_verified = 1 AND org = $orgId
    LIMIT 1`,
 )
 
@@ -168,7 +169,7 @@ function accountWith(cx: Cx, email: string, orgId: string): string | undefined {
   return (
     holderOfEmail(cx, email) ??
     (isHere ? named : undefined) ??
-    cx.store.get(cx, byEmail, { email: foldEmail(email), orgId })?.id
+    cx.store.get(cx, byEmail, { ...emailColumns(email), orgId })?.id
   )
 }
 

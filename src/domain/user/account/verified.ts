@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { foldEmail } from "../../../kernel/text/email.ts"
 import { type Cx, type Decision, statement } from "../../../store/index.ts"
 import { isTrustedForAddresses } from "../../idp/index.ts"
 import {
@@ -15,6 +14,7 @@ import type { Email } from "../contacts.ts"
 import { isSameEmail } from "../field.ts"
 import { type Human, hasLeft, user } from "../model.ts"
 import type { Verifier } from "../verifier.ts"
+import { emailColumns, hasEmail } from "../view.ts"
 import { domainInName } from "./domain-in-name.ts"
 
 type Read = Pick<Decision, "state">
@@ -115,13 +115,13 @@ type Row = { readonly id: string; readonly orgId: string; readonly proven: numbe
 
 const provenRows = statement<Row>(
   `SELECT id, org AS orgId, email_proven AS proven FROM users
-   WHERE instance = $instance AND email_folded = $email AND email_verified = 1
+   WHERE instance = $instance AND ${hasEmail} AND email_verified = 1
      AND email_proven > 0
    ORDER BY email_proven DESC, id DESC LIMIT $limit`,
 )
 const verifiedRows = statement<Row>(
   `SELECT id, org AS orgId, email_proven AS proven FROM users
-   WHERE instance = $instance AND email_folded = $email AND email_verified = 1
+   WHERE instance = $instance AND ${hasEmail} AND email_verified = 1
    ORDER BY created, id LIMIT $limit`,
 )
 
@@ -131,7 +131,7 @@ const rowsMax = 100
 /** Who has proven that an address is theirs, the latest first. */
 const provenBy = (cx: Cx, address: string): readonly Row[] =>
   cx.store
-    .all(cx, provenRows, { email: foldEmail(address), limit: rowsMax })
+    .all(cx, provenRows, { ...emailColumns(address), limit: rowsMax })
     .filter((row) => isOrgThere(cx, row.orgId))
 
 /** The organization that has proven the domain of an address; undefined for none. */
@@ -150,7 +150,7 @@ export function holderOfEmail(cx: Cx, address: string): string | undefined {
   const latest = provenBy(cx, address).find(isEligible)
   if (latest) return latest.id
   const [only, another] = cx.store
-    .all(cx, verifiedRows, { email: foldEmail(address), limit: rowsMax })
+    .all(cx, verifiedRows, { ...emailColumns(address), limit: rowsMax })
     .filter((row) => isEligible(row) && isOrgThere(cx, row.orgId))
     .filter(({ id, orgId }) => {
       const email = emailNow(cx, id)
@@ -190,13 +190,13 @@ export function holderOfPhone(cx: Cx, number: string): string | undefined {
 }
 
 const sameRows = statement<{ readonly id: string }>(
-  `SELECT id FROM users WHERE instance = $instance AND email_folded = $email
+  `SELECT id FROM users WHERE instance = $instance AND ${hasEmail}
    ORDER BY email_verified DESC, created, id LIMIT $limit`,
 )
 
 /** Users whose address it is, verified or not; those for whom it is verified come first. */
 export const withEmail = (cx: Cx, address: string): readonly string[] =>
-  cx.store.all(cx, sameRows, { email: foldEmail(address), limit: rowsMax }).map(({ id }) => id)
+  cx.store.all(cx, sameRows, { ...emailColumns(address), limit: rowsMax }).map(({ id }) => id)
 
 function emailNow(cx: Cx, id: string): Email | undefined {
   const state = cx.store.state(cx, user, id)
@@ -241,14 +241,14 @@ export function isVerifiedAtHomeOnly(cx: Cx, id: string): boolean {
 export function hasSharedEmail(cx: Cx, id: string): boolean {
   const address = emailNow(cx, id)?.address ?? ""
   return cx.store
-    .all(cx, verifiedRows, { email: foldEmail(address), limit: rowsMax })
+    .all(cx, verifiedRows, { ...emailColumns(address), limit: rowsMax })
     .some((row) => row.id !== id && isOrgThere(cx, row.orgId))
 }
 
 const shared = statement<{ readonly ids: string }>(
   `SELECT group_concat(id, ' ') AS ids FROM users
    WHERE instance = $instance AND email_verified = 1 AND email_folded <> ''
-   GROUP BY email_folded HAVING count(*) > 1 LIMIT $limit`,
+   GROUP BY email_folded, email_exact HAVING count(*) > 1 LIMIT $limit`,
 )
 
 /** Users who have the same verified address, together; some of them. */

@@ -16,6 +16,7 @@ import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { type Found, pageOf } from "../../../kernel/page.ts"
 import { foldEmail } from "../../../kernel/text/email.ts"
+import { fold } from "../../../kernel/text/name.ts"
 import { type Cx, type Filter, search, type TextMethod, textFilter } from "../../../store/index.ts"
 import { avatarAddress } from "../account/avatar.ts"
 import { loginNameFilter, shownNames } from "../account/login-name.ts"
@@ -143,7 +144,10 @@ function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter)
     case "inUserIdsQuery":
       return { oneOf: "id", values: query.value.userIds }
     case "inUserEmailsQuery":
-      return { oneOf: "email_folded", values: query.value.userEmails.map(foldEmail) }
+      return {
+        oneOf: "email_folded",
+        values: query.value.userEmails.map((email) => fold(foldEmail(email))),
+      }
     case "organizationIdQuery":
       return { equals: "org", value: query.value.organizationId }
     case "orQuery":

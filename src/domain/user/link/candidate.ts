@@ -1,10 +1,10 @@
-import { foldEmail } from "../../../kernel/text/email.ts"
 import { type Cx, statement } from "../../../store/index.ts"
 import { idpById } from "../../idp/index.ts"
 import { isOnlyOrg } from "../../org/index.ts"
 import { findByUserName } from "../account/login-name.ts"
 import { holderOfEmail } from "../account/verified.ts"
 import { type Human, hasLeft, user } from "../model.ts"
+import { emailColumns, hasEmail } from "../view.ts"
 import { letsUserIn } from "./commands.ts"
 
 /** A person here who may be the one that came from a provider. */
@@ -19,7 +19,7 @@ export type Candidate = {
 /** Those first whose address is verified: anybody may have written it down elsewhere. */
 const withEmail = statement<{ id: string }>(
   `SELECT id FROM users
-   WHERE instance = $instance AND email_folded = $email AND kind = 'human' AND org = $orgId
+   WHERE instance = $instance AND ${hasEmail} AND kind = 'human' AND org = $orgId
    ORDER BY email_verified DESC, id LIMIT 20`,
 )
 
@@ -54,7 +54,7 @@ export function candidatesFor(cx: Cx, arrival: Arrival): readonly Candidate[] {
 /** `isAccepted`: whether who verified the address is enough for this provider. */
 function withAddress(cx: Cx, { idpId, orgId, email }: Arrival) {
   const holder = holderOfEmail(cx, email)
-  const ids = cx.store.all(cx, withEmail, { email: foldEmail(email), orgId }).map(({ id }) => id)
+  const ids = cx.store.all(cx, withEmail, { ...emailColumns(email), orgId }).map(({ id }) => id)
   const isAtHome = idpById(cx, idpId)?.place === orgId || isOnlyOrg(cx)
   const all = holder === undefined || ids.includes(holder) ? ids : [holder, ...ids]
   return all.map((id) => ({

@@ -58,12 +58,20 @@ export function secured(services: ServerServices, host: string, headers: Headers
 /** The outermost step: puts on an answer what all have, by whatever way it came about. */
 export function guarded(services: ServerServices, request: Request, response: Response): Response {
   const { headers } = response
-  secured(services, request.headers.get("host") ?? "", headers)
-  if (headers.get("content-type")?.startsWith("text/html")) {
+  const host = request.headers.get("host") ?? ""
+  secured(services, host, headers)
+  const isPage = headers.get("content-type")?.startsWith("text/html")
+  if (isPage && (servedAt(services, host)?.isSecure || isTrustworthy(request))) {
     headers.set("cross-origin-opener-policy", openerPolicy(request))
   }
   return response
 }
+
+/**
+ * Whether the browser trusts the connection, as https or to its own machine: only then it sends
+ * this header (Fetch Metadata §2), and heeds the policy. At http://nas.lan it would log an error.
+ */
+const isTrustworthy = ({ headers }: Request): boolean => headers.has("sec-fetch-dest")
 
 /**
  * Applications open the pages of a sign-in or sign-out in a window of their own, which must still

@@ -171,8 +171,16 @@ describe("every answer says that it is what it says, and over TLS alone:", () =>
 })
 
 describe("a page in a window of its own", () => {
-  const openerOf = async (path: string, init?: RequestInit) =>
-    (await ask(path, init)).headers.get("cross-origin-opener-policy")
+  const openerOf = async (path: string, init?: RequestInit, host?: string) =>
+    (await ask(path, init, host)).headers.get("cross-origin-opener-policy")
+
+  test("says nothing where the browser would only complain about it", async () => {
+    const trusted = { headers: { ...page.headers, "sec-fetch-dest": "document" } }
+    for (const host of [plain, "nobody.example.com"]) {
+      expect(await openerOf("/ui/console/", page, host)).toBeNull()
+      expect(await openerOf("/ui/console/", trusted, host)).toBe("same-origin")
+    }
+  })
 
   test.each<Kind>(pages)("knows nobody who opened it: %s", async (_, __, path, init) => {
     expect(await openerOf(path, init)).toBe("same-origin")

@@ -1,5 +1,5 @@
 import { Fault } from "../kernel/fault.ts"
-import type { Reading } from "../kernel/saml/read.ts"
+import type { Reading } from "../xml/read.ts"
 
 /** What a message is refused for before anybody can be told but the person who brought it. */
 export const refusedError = (message: string): Fault =>

@@ -1,7 +1,7 @@
 import type { FoundProvider } from "../domain/app/index.ts"
 import { noteRefusal } from "../domain/refusal/index.ts"
 import { Fault } from "../kernel/fault.ts"
-import type { Status } from "../kernel/saml/names.ts"
+import type { Status } from "../xml/names.ts"
 import type { Asking } from "./endpoint/endpoint.ts"
 
 /** The application whose message it was. */

@@ -36,7 +36,7 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "SVG",
-    files: ["kernel/text/xml.ts"],
+    files: ["xml/document.ts"],
     input: "logos and icons",
     sender: "an organization's administrator",
     bound:
@@ -47,7 +47,7 @@ export const decoders: readonly Decoder[] = [
   {
     name: "SAML message",
     files: [
-      ...["kernel/saml/binding.ts", "kernel/saml/decrypt.ts", "kernel/text/xml.ts"],
+      ...["xml/binding.ts", "xml/decrypt.ts", "xml/document.ts"],
       "domain/idp/saml/response.ts",
     ],
     input: "requests and responses, in an address or a form",
@@ -58,12 +58,12 @@ export const decoders: readonly Decoder[] = [
       "that came along is read to 8,000 characters, for its hash",
     tests: {
       worst: ["SAML message"],
-      files: ["test/kernel/saml/costly.test.ts", "test/kernel/saml/read.test.ts"],
+      files: ["test/xml/costly.test.ts", "test/xml/read.test.ts"],
     },
   },
   {
     name: "SAML metadata",
-    files: ["kernel/text/xml.ts", "kernel/saml/verify.ts", "kernel/saml/encrypt.ts"],
+    files: ["xml/document.ts", "xml/verify.ts", "xml/encrypt.ts"],
     input: "metadata of applications and providers, with certificates",
     sender: "an organization's administrator",
     bound: "500 kB, 3000 tags, 1000 attributes, 200 namespaces, 10,000 references",

@@ -1,4 +1,4 @@
-import { type Element, xmlRootOf } from "../../kernel/text/xml.ts"
+import { type Element, xmlRootOf } from "../../xml/document.ts"
 
 /** Where uploads are, and who may end them. */
 export type Signing = {

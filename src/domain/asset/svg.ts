@@ -6,7 +6,7 @@ import {
   type XmlReading,
   xmlRootOf,
   xmlTextOf,
-} from "../../kernel/text/xml.ts"
+} from "../../xml/document.ts"
 import type { File } from "./file.ts"
 
 const svgNs = "http://www.w3.org/2000/svg"

@@ -1,5 +1,5 @@
-import type { Binding, NameIdFormat } from "../../kernel/saml/names.ts"
 import { aggregate, type Event } from "../../store/index.ts"
+import type { Binding, NameIdFormat } from "../../xml/names.ts"
 import type { PushedReference } from "./pushed.ts"
 
 export type Prompt = "none" | "login" | "select_account" | "consent" | "create"

@@ -1,5 +1,5 @@
-import type { Binding, Hash, NameIdFormat } from "../../kernel/saml/names.ts"
 import { aggregate, type Event, partByKey } from "../../store/index.ts"
+import type { Binding, Hash, NameIdFormat } from "../../xml/names.ts"
 import { authorsAfter, type PartialUpdate } from "../policy/index.ts"
 
 /** What an OAuth client says of itself, and what it asks for. */

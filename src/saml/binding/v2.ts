@@ -9,9 +9,9 @@ import {
 import { type CreateResponseRequest, SAMLService } from "../../gen/core/saml/v2/saml_service_pb.ts"
 import { at, details } from "../../kernel/answer.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { bindingNames, type Status } from "../../kernel/saml/names.ts"
 import { requireHanded } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { bindingNames, type Status } from "../../xml/names.ts"
 import { type Responded, respondError, respondWith } from "../handed/respond.ts"
 
 /** What a login page of somebody else asks. */

@@ -1,9 +1,9 @@
 import { type SamlKeys, samlKeys } from "../../domain/key/index.ts"
 import { lru } from "../../kernel/lru.ts"
-import { bindingNames, nameIdFormats, namespaces } from "../../kernel/saml/names.ts"
-import { keyInfo, signed } from "../../kernel/saml/sign.ts"
-import { element, type Written, write } from "../../kernel/saml/write.ts"
 import type { Cx } from "../../store/index.ts"
+import { bindingNames, nameIdFormats, namespaces } from "../../xml/names.ts"
+import { keyInfo, signed } from "../../xml/sign.ts"
+import { element, type Written, write } from "../../xml/write.ts"
 import { type Self, selfOf } from "../path.ts"
 import type { Endpoint } from "./endpoint.ts"
 

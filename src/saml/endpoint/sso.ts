@@ -1,6 +1,5 @@
 import type { FoundProvider } from "../../domain/app/index.ts"
 import { addAuthRequest, type Prompt, type Requested } from "../../domain/grant/index.ts"
-import { fromAddress, fromForm } from "../../kernel/saml/binding.ts"
 import {
   askedName,
   browserContextOf,
@@ -14,6 +13,7 @@ import {
 } from "../../login/index.ts"
 import { handedId, isTester, loginPageOf, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
+import { fromAddress, fromForm } from "../../xml/binding.ts"
 import { refusedError } from "../error.ts"
 import { paths } from "../path.ts"
 import { ofApplication, recordStatus } from "../refusal.ts"

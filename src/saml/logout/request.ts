@@ -1,16 +1,9 @@
 import { samlParticipants } from "../../domain/grant/index.ts"
-import type { LogoutService } from "../../kernel/saml/metadata.ts"
-import type { Status } from "../../kernel/saml/names.ts"
-import {
-  attributeOf,
-  childOf,
-  childrenOf,
-  type Element,
-  textOf,
-  timeOf,
-} from "../../kernel/saml/read.ts"
 import { browserContextOf } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
+import type { LogoutService } from "../../xml/metadata.ts"
+import type { Status } from "../../xml/names.ts"
+import { attributeOf, childOf, childrenOf, type Element, textOf, timeOf } from "../../xml/read.ts"
 import { reading, refusedError } from "../error.ts"
 import { selfOf } from "../path.ts"
 import type { Opened } from "../request/receive.ts"

@@ -1,13 +1,8 @@
 import type { Consumer, FoundProvider, ServiceProvider } from "../../domain/app/index.ts"
 import type { Prompt, Requested } from "../../domain/grant/index.ts"
-import {
-  bindingOf,
-  type NameIdFormat,
-  nameIdFormatOf,
-  type Status,
-} from "../../kernel/saml/names.ts"
-import { attributeOf, childOf, type Element, isTrue, timeOf } from "../../kernel/saml/read.ts"
 import type { Cx } from "../../store/index.ts"
+import { bindingOf, type NameIdFormat, nameIdFormatOf, type Status } from "../../xml/names.ts"
+import { attributeOf, childOf, type Element, isTrue, timeOf } from "../../xml/read.ts"
 import { reading, refusedError } from "../error.ts"
 import { selfOf } from "../path.ts"
 import type { Back } from "./back.ts"

@@ -5,8 +5,8 @@ import {
   serviceProviderOf,
 } from "../../domain/app/index.ts"
 import type { Requested } from "../../domain/grant/index.ts"
-import type { Binding } from "../../kernel/saml/names.ts"
 import type { Cx } from "../../store/index.ts"
+import type { Binding } from "../../xml/names.ts"
 
 /** Where an answer goes that nobody else may get: to an address that the metadata names. */
 export type Back = {

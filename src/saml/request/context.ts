@@ -1,4 +1,4 @@
-import { attributeOf, childOf, childrenOf, type Element, textOf } from "../../kernel/saml/read.ts"
+import { attributeOf, childOf, childrenOf, type Element, textOf } from "../../xml/read.ts"
 import { reading } from "../error.ts"
 
 const classes = "urn:oasis:names:tc:SAML:2.0:ac:classes:"

@@ -1,5 +1,5 @@
-import { timeText } from "../../kernel/saml/read.ts"
-import { element, type Written } from "../../kernel/saml/write.ts"
+import { timeText } from "../../xml/read.ts"
+import { element, type Written } from "../../xml/write.ts"
 import type { Back } from "../request/back.ts"
 import type { Attribute } from "./attributes.ts"
 

@@ -1,7 +1,7 @@
-import { type Status, statuses } from "../../kernel/saml/names.ts"
-import { timeText } from "../../kernel/saml/read.ts"
-import { element, type Written } from "../../kernel/saml/write.ts"
 import type { Cx } from "../../store/index.ts"
+import { type Status, statuses } from "../../xml/names.ts"
+import { timeText } from "../../xml/read.ts"
+import { element, type Written } from "../../xml/write.ts"
 import { selfOf } from "../path.ts"
 
 /** SAML Core §1.3.4: an ID that nobody else makes, which begins as a name does. */

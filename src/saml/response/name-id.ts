@@ -1,7 +1,7 @@
 import type { SamlKeys } from "../../domain/key/index.ts"
 import type { UserInfo } from "../../domain/user/index.ts"
-import { type NameIdFormat, nameIdFormats } from "../../kernel/saml/names.ts"
-import { element, type Written } from "../../kernel/saml/write.ts"
+import { type NameIdFormat, nameIdFormats } from "../../xml/names.ts"
+import { element, type Written } from "../../xml/write.ts"
 
 /** Whose name it is, and for whom. */
 export type Named = {

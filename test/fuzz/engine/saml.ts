@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, sign } from "node:crypto"
-import type { XmlSigner } from "../../../src/kernel/saml/sign.ts"
+import type { XmlSigner } from "../../../src/xml/sign.ts"
 
 /** Signs with a key that is the same in every run. */
 export const xmlSigner = (key: KeyObject, certificate: string): XmlSigner => ({

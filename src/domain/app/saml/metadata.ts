@@ -1,4 +1,5 @@
 import { Fault } from "../../../kernel/fault.ts"
+import type { ClaimChange, Cx } from "../../../store/index.ts"
 import {
   entityIdOf,
   entityOf,
@@ -10,10 +11,9 @@ import {
   mustBeValid,
   recipientOf,
   rolesOf,
-} from "../../../kernel/saml/metadata.ts"
-import { bindingOf } from "../../../kernel/saml/names.ts"
-import { childrenOf, type Element } from "../../../kernel/saml/read.ts"
-import type { ClaimChange, Cx } from "../../../store/index.ts"
+} from "../../../xml/metadata.ts"
+import { bindingOf } from "../../../xml/names.ts"
+import { childrenOf, type Element } from "../../../xml/read.ts"
 import type { SamlConfig } from "../model.ts"
 
 /** What a service provider says of itself, as it was said, and who it says it is. */

@@ -1,4 +1,6 @@
-import type { Recipient } from "../../../kernel/saml/encrypt.ts"
+import { type Cx, cached } from "../../../store/index.ts"
+import type { Element } from "../../../xml/document.ts"
+import type { Recipient } from "../../../xml/encrypt.ts"
 import {
   isForSigning,
   type LogoutService,
@@ -6,16 +8,9 @@ import {
   recipientOf,
   signingKeysOf,
   validUntilOf,
-} from "../../../kernel/saml/metadata.ts"
-import {
-  type Binding,
-  bindingOf,
-  type NameIdFormat,
-  nameIdFormatOf,
-} from "../../../kernel/saml/names.ts"
-import { attributeOf, childrenOf, isTrue } from "../../../kernel/saml/read.ts"
-import type { Element } from "../../../kernel/text/xml.ts"
-import { type Cx, cached } from "../../../store/index.ts"
+} from "../../../xml/metadata.ts"
+import { type Binding, bindingOf, type NameIdFormat, nameIdFormatOf } from "../../../xml/names.ts"
+import { attributeOf, childrenOf, isTrue } from "../../../xml/read.ts"
 import { app, type SamlApp } from "../model.ts"
 import { entityClaim, providersOf, rootOf } from "./metadata.ts"
 

@@ -1,5 +1,4 @@
 import { randomToken } from "../../../kernel/crypto/random.ts"
-import type { Binding } from "../../../kernel/saml/names.ts"
 import {
   aggregate,
   type Cx,
@@ -7,6 +6,7 @@ import {
   type Event,
   type Transaction,
 } from "../../../store/index.ts"
+import type { Binding } from "../../../xml/names.ts"
 import { idpById, type UpstreamSession } from "../../idp/index.ts"
 import { session } from "../../session/index.ts"
 import { type SamlParticipant, samlParticipants } from "./session.ts"

@@ -1,4 +1,3 @@
-import type { NameIdFormat } from "../../../kernel/saml/names.ts"
 import {
   aggregate,
   type Cx,
@@ -6,6 +5,7 @@ import {
   type Event,
   type Transaction,
 } from "../../../store/index.ts"
+import type { NameIdFormat } from "../../../xml/names.ts"
 import { lifetimes, session } from "../../session/index.ts"
 import { noteUse } from "../use.ts"
 

@@ -1,4 +1,4 @@
-import { nameIdFormats } from "../../../kernel/saml/names.ts"
+import { nameIdFormats } from "../../../xml/names.ts"
 import {
   attributeOf,
   childOf,
@@ -9,7 +9,7 @@ import {
   textIn,
   textOf,
   timeOf,
-} from "../../../kernel/saml/read.ts"
+} from "../../../xml/read.ts"
 import { type AnswerRule, refusedAnswer } from "../upstream/refused.ts"
 
 /** What an answer must fit; `now` is ms UTC. */

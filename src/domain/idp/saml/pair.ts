@@ -1,6 +1,6 @@
-import type { Hash } from "../../../kernel/saml/names.ts"
-import type { XmlSigner } from "../../../kernel/saml/sign.ts"
 import { type Cx, cached } from "../../../store/index.ts"
+import type { Hash } from "../../../xml/names.ts"
+import type { XmlSigner } from "../../../xml/sign.ts"
 import { requireInstance } from "../../instance/index.ts"
 import { type CertifiedPair, createCertified, privateKeyOf } from "../../key/index.ts"
 import { type Found, secretOf } from "../commands.ts"

@@ -1,4 +1,4 @@
-import { nameIdFormats } from "../../../kernel/saml/names.ts"
+import { nameIdFormats } from "../../../xml/names.ts"
 import type { Found } from "../commands.ts"
 import { oidcProfile } from "../upstream/dialect.ts"
 import { type Answer, upstreamError } from "../upstream/identity.ts"

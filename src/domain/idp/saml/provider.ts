@@ -10,9 +10,9 @@ import {
   mustBeValid,
   rolesOf,
   validUntilOf,
-} from "../../../kernel/saml/metadata.ts"
-import { type Binding, bindingOf } from "../../../kernel/saml/names.ts"
-import { attributeOf, childrenOf, type Element, isTrue } from "../../../kernel/saml/read.ts"
+} from "../../../xml/metadata.ts"
+import { type Binding, bindingOf } from "../../../xml/names.ts"
+import { attributeOf, childrenOf, type Element, isTrue } from "../../../xml/read.ts"
 import { refusedError } from "../field.ts"
 
 /** Where a provider takes requests to sign somebody in. */

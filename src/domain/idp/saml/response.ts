@@ -1,7 +1,8 @@
 import { createPublicKey, hash, X509Certificate } from "node:crypto"
 import { Fault } from "../../../kernel/fault.ts"
-import { decrypted } from "../../../kernel/saml/decrypt.ts"
-import { statuses } from "../../../kernel/saml/names.ts"
+import type { Cx } from "../../../store/index.ts"
+import { decrypted } from "../../../xml/decrypt.ts"
+import { statuses } from "../../../xml/names.ts"
 import {
   allOf,
   attributeOf,
@@ -13,9 +14,8 @@ import {
   readMessage,
   responseSize,
   textOf,
-} from "../../../kernel/saml/read.ts"
-import { signatureIn, signaturesIn, signedElement } from "../../../kernel/saml/verify.ts"
-import type { Cx } from "../../../store/index.ts"
+} from "../../../xml/read.ts"
+import { signatureIn, signaturesIn, signedElement } from "../../../xml/verify.ts"
 import { answeredBy, type Found } from "../commands.ts"
 import type { Kept } from "../intent/kept.ts"
 import { type Answer, type Answered, upstreamError } from "../upstream/identity.ts"

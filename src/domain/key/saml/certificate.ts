@@ -1,6 +1,6 @@
 import type { Random } from "../../../kernel/crypto/random.ts"
 import { lazily } from "../../../kernel/lazy.ts"
-import type { Hash } from "../../../kernel/saml/names.ts"
+import type { Hash } from "../../../xml/names.ts"
 
 /** A pair; its certificate says whose it is, and is believed where it was registered. */
 export type CertifiedPair = {

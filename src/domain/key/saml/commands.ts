@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto"
 import { randomToken } from "../../../kernel/crypto/random.ts"
-import type { XmlSigner } from "../../../kernel/saml/sign.ts"
 import { type Cx, cached, type Draft, type Transaction } from "../../../store/index.ts"
+import type { XmlSigner } from "../../../xml/sign.ts"
 import { requireInstance } from "../../instance/index.ts"
 import { createCertified, privateKeyOf } from "./certificate.ts"
 import { type KeyPairEvent, keyPair } from "./model.ts"

@@ -1,7 +1,7 @@
-import { type Element, isElement, type XmlReading, xmlRootOf } from "../text/xml.ts"
+import { type Element, isElement, type XmlReading, xmlRootOf } from "./document.ts"
 import { namespaces, type Prefix } from "./names.ts"
 
-export type { Element } from "../text/xml.ts"
+export type { Element } from "./document.ts"
 
 /** How a message of somebody else is read; see `readMessage`. */
 export type Reading = Pick<XmlReading, "name" | "refusedError"> & {

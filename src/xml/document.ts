@@ -1,5 +1,5 @@
 import type { Element } from "@xmldom/xmldom"
-import { lazily } from "../lazy.ts"
+import { lazily } from "../kernel/lazy.ts"
 
 export type { Element } from "@xmldom/xmldom"
 

@@ -1,4 +1,4 @@
-import { type Element, isElement } from "../text/xml.ts"
+import { type Element, isElement } from "./document.ts"
 import { escapedAttribute, escapedText } from "./write.ts"
 
 type Attribute = Element["attributes"][number]

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest"
+import { xmlRootOf } from "../../src/xml/document.ts"
 import {
   type Element,
   type Reading,
   readMessage,
   responseSize,
   textIn,
-} from "../../../src/kernel/saml/read.ts"
-import { xmlRootOf } from "../../../src/kernel/text/xml.ts"
+} from "../../src/xml/read.ts"
 
 const reading: Reading = {
   ...{ name: "the message", size: responseSize },

@@ -1,5 +1,5 @@
 import { constants, createCipheriv, createPublicKey, publicEncrypt } from "node:crypto"
-import type { Random } from "../crypto/random.ts"
+import type { Random } from "../kernel/crypto/random.ts"
 import { namespaces } from "./names.ts"
 import { element, type Written, write } from "./write.ts"
 

@@ -1,8 +1,8 @@
 // The costliest message that a provider may send, also one that an attacker has signed.
 import { expect, test } from "vitest"
-import { canonical } from "../../../src/kernel/saml/canonical.ts"
-import { type Reading, readMessage, responseSize } from "../../../src/kernel/saml/read.ts"
-import { worked } from "../../support/work.ts"
+import { canonical } from "../../src/xml/canonical.ts"
+import { type Reading, readMessage, responseSize } from "../../src/xml/read.ts"
+import { worked } from "../support/work.ts"
 
 const reading: Reading = {
   ...{ name: "the message", size: responseSize },

@@ -1,23 +1,12 @@
 import { generateKeyPairSync } from "node:crypto"
 import { describe, expect, test } from "vitest"
 import { ExclusiveCanonicalization, SignedXml } from "xml-crypto"
-import { canonical } from "../../../src/kernel/saml/canonical.ts"
-import {
-  digestNames,
-  enveloped,
-  exclusiveC14n,
-  signatureNames,
-} from "../../../src/kernel/saml/names.ts"
-import {
-  allOf,
-  childOf,
-  type Element,
-  type Reading,
-  readMessage,
-} from "../../../src/kernel/saml/read.ts"
-import { signedElement } from "../../../src/kernel/saml/verify.ts"
-import { isElement, xmlRootOf } from "../../../src/kernel/text/xml.ts"
-import { countBindings } from "../../support/bindings.ts"
+import { canonical } from "../../src/xml/canonical.ts"
+import { isElement, xmlRootOf } from "../../src/xml/document.ts"
+import { digestNames, enveloped, exclusiveC14n, signatureNames } from "../../src/xml/names.ts"
+import { allOf, childOf, type Element, type Reading, readMessage } from "../../src/xml/read.ts"
+import { signedElement } from "../../src/xml/verify.ts"
+import { countBindings } from "../support/bindings.ts"
 
 const reading: Reading = { name: "the message", refusedError: (message) => new Error(message) }
 const read = (xml: string) => readMessage(xml, reading)

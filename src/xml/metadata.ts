@@ -1,5 +1,5 @@
-import type { Outbound } from "../net/outbound.ts"
-import { type XmlReading, xmlRootOf, xmlTextOf } from "../text/xml.ts"
+import type { Outbound } from "../kernel/net/outbound.ts"
+import { type XmlReading, xmlRootOf, xmlTextOf } from "./document.ts"
 import type { Recipient } from "./encrypt.ts"
 import { type Binding, bindingOf, namespaces } from "./names.ts"
 import { allOf, attributeOf, childrenOf, type Element, timeOf } from "./read.ts"

@@ -5,8 +5,8 @@ import {
   verify as verifyBytes,
   X509Certificate,
 } from "node:crypto"
-import { type Element, isElement } from "../text/xml.ts"
 import { canonical } from "./canonical.ts"
+import { type Element, isElement } from "./document.ts"
 import {
   digestHashes,
   enveloped,

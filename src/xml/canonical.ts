@@ -4,17 +4,28 @@ import { escapedAttribute, escapedText } from "./write.ts"
 type Attribute = Element["attributes"][number]
 
 /** A namespace by its prefix; that of the default namespace is empty, and so is no namespace. */
-type Binding = readonly [prefix: string, uri: string]
+export type Binding = readonly [prefix: string, uri: string]
 type Bindings = Map<string, string>
 
 /**
  * Exclusive XML Canonicalization 1.0 of an element where it stands in what `readMessage` has read:
  * elements, attributes and text alone. The prefixes of `inclusive` (§4, InclusiveNamespaces) are
- * declared wherever they are bound. Whatever it writes reads as the same element again.
+ * declared wherever they are bound; `around` is what they are bound to outside the element. Whatever
+ * it writes reads as the same element again.
+ *
+ * The canonicalization of `xml-crypto` 6.3.2 is not used: signatures of others that are valid fail
+ * with it. It writes `xmlns=""` again on each child, does not escape namespaces, sorts prefixes as a
+ * dictionary does and attributes by namespace and name joined, leaves out attributes whose names
+ * begin with `xmlns`, and ignores `#default` in a PrefixList.
  */
-export function canonical(of: Element, inclusive: readonly string[] = []): string {
+export function canonical(
+  of: Element,
+  inclusive: readonly string[] = [],
+  around?: readonly Binding[],
+): string {
   const prefixes = new Set(inclusive.map((prefix) => (prefix === "#default" ? "" : prefix)))
-  const bound = new Map(boundAround(of, prefixes))
+  const outside = around?.filter(([prefix]) => prefixes.has(prefix)) ?? boundAround(of, prefixes)
+  const bound = new Map(outside)
   return written(of, { declared: new Map([["", ""]]), bound, prefixes })
 }
 
@@ -73,7 +84,7 @@ const pair = (name: string, value: string): string => ` ${name}="${escapedAttrib
 function sorted(of: Element) {
   const bindings: Binding[] = []
   const attributes: Attribute[] = []
-  for (const attribute of of.attributes) {
+  for (const attribute of Array.from(of.attributes)) {
     const { namespaceURI, prefix, localName, value } = attribute
     if (namespaceURI !== xmlnsNamespace) attributes.push(attribute)
     else bindings.push([prefix === null ? "" : (localName ?? ""), value])

@@ -53,6 +53,13 @@ const loadParser = lazily(() => import("@xmldom/xmldom"))
 const normalizeLineEndings = (text: string): string =>
   text.includes("\r") ? text.replaceAll(/\r\n?/g, "\n") : text
 
+/**
+ * XML that has been read strictly or written here, for parsers of XML 1.1 and for those that
+ * serialize without escaping: line ends in text or values as references.
+ */
+export const withLineEnds = (text: string): string =>
+  text.replaceAll(/[\r\u0085\u2028]/g, (sign) => `&#${sign.charCodeAt(0)};`)
+
 /** XML 1.0 §2.2: the characters that a document can have. */
 const illegal = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u
 

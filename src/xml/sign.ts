@@ -1,5 +1,6 @@
-import { createHash } from "node:crypto"
-import { digestNames, enveloped, exclusiveC14n, type Hash, signatureNames } from "./names.ts"
+import { lazily } from "../kernel/lazy.ts"
+import { withLineEnds } from "./document.ts"
+import type { Hash } from "./names.ts"
 import { element, type Written, write } from "./write.ts"
 
 /** What signs: an RSA key, off the event loop, and the certificate that others know it by. */
@@ -21,17 +22,14 @@ export async function signatureOf(signer: XmlSigner, text: string): Promise<stri
  * (SAML Core §5.4).
  */
 export async function signed(node: Written, at: number, signer: XmlSigner): Promise<Written> {
-  const info = signedInfo(node, signer)
-  const value = await signatureOf(signer, write(info))
-  const signature = element(
-    "ds:Signature",
-    {},
-    info,
-    element("ds:SignatureValue", {}, value),
-    keyInfo(signer.certificate),
-  )
-  return { ...node, children: node.children.toSpliced(at, 0, signature) }
+  const { signatureFor } = await loadLibrary()
+  const { certificate, hash } = signer
+  const sign = (text: string) => signatureOf(signer, text)
+  const xml = await signatureFor(withLineEnds(write(node)), { certificate, hash, sign })
+  return { ...node, children: node.children.toSpliced(at, 0, { xml }) }
 }
+
+const loadLibrary = lazily(() => import("./signature.ts"))
 
 /** XML Signature §4.5.4. */
 export const keyInfo = (certificate: string): Written =>
@@ -40,25 +38,3 @@ export const keyInfo = (certificate: string): Written =>
     {},
     element("ds:X509Data", {}, element("ds:X509Certificate", {}, certificate)),
   )
-
-function signedInfo(node: Written, { hash }: Pick<XmlSigner, "hash">): Written {
-  const digest = createHash(hash).update(write(node)).digest("base64")
-  return element(
-    "ds:SignedInfo",
-    {},
-    element("ds:CanonicalizationMethod", { Algorithm: exclusiveC14n }),
-    element("ds:SignatureMethod", { Algorithm: signatureNames[hash] }),
-    element(
-      "ds:Reference",
-      { URI: `#${node.attributes.ID}` },
-      element(
-        "ds:Transforms",
-        {},
-        element("ds:Transform", { Algorithm: enveloped }),
-        element("ds:Transform", { Algorithm: exclusiveC14n }),
-      ),
-      element("ds:DigestMethod", { Algorithm: digestNames[hash] }),
-      element("ds:DigestValue", {}, digest),
-    ),
-  )
-}

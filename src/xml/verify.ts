@@ -1,17 +1,16 @@
 import {
-  createHash,
   createPublicKey,
   type KeyObject,
   verify as verifyBytes,
   X509Certificate,
 } from "node:crypto"
+import { lazily } from "../kernel/lazy.ts"
 import { canonical } from "./canonical.ts"
-import { type Element, isElement } from "./document.ts"
+import { type Element, isElement, withLineEnds } from "./document.ts"
 import {
   digestHashes,
   enveloped,
   exclusiveC14n,
-  type Hash,
   isSignatureAlgorithm,
   signatureAlgorithms,
 } from "./names.ts"
@@ -22,7 +21,9 @@ import {
   childrenOf,
   elementsIn,
   isNamed,
+  type MessageSize,
   type Reading,
+  readMessage,
   textOf,
 } from "./read.ts"
 
@@ -60,55 +61,77 @@ export function signaturesIn(
 export type Enveloped = { readonly of: Element; readonly signature: Element }
 
 /**
- * Checks the enveloped signature of an element and answers the element as it was signed, by itself:
- * the signature is taken out of it, and it out of what stands around it. The digest is of what this
- * very tree is written as, so nothing can be read that is not signed. `keys` are those that the
- * sender has registered, in PEM; a key that comes along in the message says nothing. Undefined
- * where none of them has signed it.
+ * Checks the enveloped signature of an element and returns the element as it was signed: what
+ * `xml-crypto` reports as signed, parsed again, without its signature and what surrounded it. So
+ * nothing can be read that is not signed, whatever the library found in the message. `keys` are
+ * those that the sender has registered, in PEM; a key in the message itself is not used. Undefined
+ * if none of them signed it.
  */
-export function signedElement(
+export async function signedElement(
   { of, signature }: Enveloped,
   { keys, reading }: { readonly keys: readonly string[]; readonly reading: Reading },
-): Element | undefined {
-  const told = toldBy(of, signature, reading)
-  const info = canonical(told.info, told.infoPrefixes)
-  const signed = { bytes: Buffer.from(info), signature: told.value }
-  // Before the whole message is written canonically for whoever has sent one.
-  if (!isSignedBy(keys, told.algorithm, signed)) return undefined
-  of.removeChild(signature)
-  const text = canonical(of, told.prefixes)
-  // Half a pair has no bytes of its own: another sign would have the same.
-  if (!text.isWellFormed() || !info.isWellFormed()) return undefined
-  if (!createHash(told.hash).update(text).digest().equals(told.digest)) return undefined
-  of.parentNode?.removeChild(of)
-  return of
+): Promise<Element | undefined> {
+  const claims = claimsOf(of, signature, reading)
+  const info = canonical(claims.info, claims.infoPrefixes)
+  // The library checks the signature last: the whole message would be canonicalized for anybody.
+  const signed = { bytes: Buffer.from(info), signature: claims.value }
+  const key = keys.find((each) => isSignedBy([each], claims.algorithm, signed))
+  if (key === undefined) return undefined
+  const { signedReferences } = await loadLibrary()
+  const { infoPrefixes } = claims
+  const [text, ...others] = signedReferences(textOfTree(of), signature.toString(), {
+    key,
+    infoPrefixes,
+  })
+  if (text === undefined || others.length > 0) return undefined
+  const read = await readMessage(text, { ...reading, size: signedSize })
+  const isSame =
+    read.namespaceURI === of.namespaceURI &&
+    read.localName === of.localName &&
+    read.getAttribute("ID") === of.getAttribute("ID")
+  if (!isSame) return undefined
+  read.parentNode?.removeChild(read)
+  return read
 }
 
-/** What a signature says of itself. */
-type Told = {
+const loadLibrary = lazily(() => import("./signature.ts"))
+
+/**
+ * The document of an element as text. The library's parser gets what the strict one has understood,
+ * and characters as references that it would take for line ends (XML 1.1 §2.11).
+ */
+function textOfTree(of: Element): string {
+  let root = of
+  while (root.parentNode && isElement(root.parentNode)) root = root.parentNode
+  return withLineEnds(root.toString())
+}
+
+/**
+ * What was signed has been read within the bounds of its message before; canonical, it has each
+ * namespace wherever it is used.
+ */
+const signedSize: MessageSize = { most: 5_000_000, bounds: [] }
+
+/** What a signature claims. */
+type Claims = {
   readonly info: Element
-  /** Of `InclusiveNamespaces` of the algorithm that writes the SignedInfo canonically. */
+  /** Of `InclusiveNamespaces` of the algorithm that canonicalizes the SignedInfo. */
   readonly infoPrefixes: readonly string[]
   readonly algorithm: string
   readonly value: Uint8Array
-  readonly prefixes: readonly string[]
-  readonly hash: Hash
-  readonly digest: Uint8Array
 }
 
 /**
  * SAML Core §5.4: one reference, to the element by its ID; nothing done to it but taking the
  * signature out and writing it canonically; algorithms that are good enough.
  */
-function toldBy(of: Element, signature: Element, reading: Reading): Told {
+function claimsOf(of: Element, signature: Element, reading: Reading): Claims {
   const refused = (why: string) => reading.refusedError(`the signature of ${reading.name} ${why}`)
   const one = (parent: Element, name: string): Element => {
     const child = childOf(parent, ["ds", name], reading)
     if (!child) throw refused(`has no ${name}`)
     return child
   }
-  const bytesIn = (parent: Element, name: string): Uint8Array =>
-    Buffer.from(textOf(one(parent, name), reading), "base64")
   if (childrenOf(signature, "ds", "Object").length > 0) throw refused("must not have an Object")
   const info = one(signature, "SignedInfo")
   const reference = one(info, "Reference")
@@ -125,24 +148,20 @@ function toldBy(of: Element, signature: Element, reading: Reading): Told {
     throw refused("must be canonicalised by xml-exc-c14n")
   }
   const algorithm = algorithmOf(one(info, "SignatureMethod"))
-  const hash = digestHashes.get(algorithmOf(one(reference, "DigestMethod")))
-  if (!isSignatureAlgorithm(algorithm) || !hash) {
-    const digest = algorithmOf(one(reference, "DigestMethod"))
+  const digest = algorithmOf(one(reference, "DigestMethod"))
+  if (!isSignatureAlgorithm(algorithm) || !digestHashes.has(digest)) {
     const named = [algorithm, digest].map((name) => name.slice(0, namedMax) || "none")
     throw refused(`must be RSA with SHA-256 or SHA-512, not ${named.join(" and ")}`)
   }
   const infoPrefixes = prefixesOf(method)
-  const prefixes = transforms.flatMap(prefixesOf)
-  if (infoPrefixes.length + prefixes.length > prefixesMax) {
+  if (infoPrefixes.length + transforms.flatMap(prefixesOf).length > prefixesMax) {
     throw refused(`must have ${prefixesMax} prefixes in InclusiveNamespaces at most`)
   }
-  // It is written canonically before anybody knows whether a stranger has made it up.
+  // It is canonicalized before anybody knows whether a stranger has made it up.
   if (!isInfo(info)) throw refused("has elements in its SignedInfo that do not belong there")
-  return {
-    ...{ info, infoPrefixes, algorithm, prefixes, hash },
-    value: bytesIn(signature, "SignatureValue"),
-    digest: bytesIn(reference, "DigestValue"),
-  }
+  textOf(one(reference, "DigestValue"), reading)
+  const value = Buffer.from(textOf(one(signature, "SignatureValue"), reading), "base64")
+  return { info, infoPrefixes, algorithm, value }
 }
 
 /** Characters of what is repeated to its sender. */

@@ -7,8 +7,11 @@ import { namespaces, type Prefix } from "./names.ts"
 export type Written = {
   readonly name: `${Prefix}:${string}`
   readonly attributes: Readonly<Record<string, string>>
-  readonly children: readonly (Written | string)[]
+  readonly children: readonly (Written | Raw | string)[]
 }
+
+/** XML that a library has written; it declares its namespaces itself. */
+export type Raw = { readonly xml: string }
 
 /** What may be left out stands there as undefined. */
 type Attributes = Readonly<Record<string, string | undefined>>
@@ -17,7 +20,7 @@ type Attributes = Readonly<Record<string, string | undefined>>
 export function element(
   name: Written["name"],
   attributes: Attributes = {},
-  ...children: readonly (Written | string | undefined)[]
+  ...children: readonly (Written | Raw | string | undefined)[]
 ): Written {
   const given = Object.entries(attributes).filter(
     (pair): pair is [string, string] => pair[1] !== undefined,
@@ -30,9 +33,9 @@ export function element(
 }
 
 /**
- * Writes an element as Exclusive XML Canonicalization 1.0 would: what we write is what we sign, and
- * nobody has to parse it to sign it. A namespace is declared where it is used first, attributes
- * stand in order, no element is empty by a slash.
+ * Writes an element as Exclusive XML Canonicalization 1.0 would, but for what libraries have written
+ * in it. A namespace is declared where it is used first, attributes are in order, no element is
+ * empty by a slash.
  */
 export function write(node: Written, declared: readonly Prefix[] = []): string {
   const prefix = prefixOf(node)
@@ -41,9 +44,10 @@ export function write(node: Written, declared: readonly Prefix[] = []): string {
   const attributes = Object.entries(node.attributes)
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
     .map(([name, value]) => ` ${name}="${escapedAttribute(allowed(value))}"`)
-  const children = node.children.map((child) =>
-    typeof child === "string" ? escapedText(allowed(child)) : write(child, within),
-  )
+  const children = node.children.map((child) => {
+    if (typeof child === "string") return escapedText(allowed(child))
+    return "xml" in child ? child.xml : write(child, within)
+  })
   const declaration = isNew ? ` xmlns:${prefix}="${namespaces[prefix]}"` : ""
   const begin = `<${node.name}${declaration}${attributes.join("")}>`
   return `${begin}${children.join("")}</${node.name}>`

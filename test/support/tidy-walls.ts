@@ -119,7 +119,8 @@ function hasReason(text: string, line: number): boolean {
   return near.some((each) => /\/\/|\*\//.test(each))
 }
 
-const classes = ["Fault", "OAuthError", "Store"]
+/** The last two are algorithms that `xml-crypto` creates with `new`. */
+const classes = ["Fault", "OAuthError", "Store", "Canonicalization", "RemoteSigner"]
 
 export const namedClasses: Rule = (source) =>
   nodesOf(source)

@@ -64,7 +64,7 @@ export async function verified(
       return { root, isSigned: true }
     }
   }
-  const read = signature && signedElement({ of: root, signature }, { keys, reading })
+  const read = signature && (await signedElement({ of: root, signature }, { keys, reading }))
   if (!read) throw refusedError("the signature was not made with a key of the registered metadata")
   // Who has signed it must be who it says it is from.
   if (issuerOf(read) !== entityId) throw refusedError("the Issuer is not signed")

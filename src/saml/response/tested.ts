@@ -62,7 +62,7 @@ export function showPage(cx: Cx, show: ShowPage, page: Page): Promise<Response> 
 function inLines(node: Written, depth = 0): string {
   const indent = "  ".repeat(depth)
   const declared = depth === 0 ? [] : (["saml"] as const)
-  const inside = node.children.filter((child) => typeof child !== "string")
+  const inside = node.children.filter((child) => typeof child !== "string" && "name" in child)
   if (inside.length === 0) return indent + write(node, declared)
   const end = `</${node.name}>`
   const begin = write({ ...node, children: [] }, declared).slice(0, -end.length)

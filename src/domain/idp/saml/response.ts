@@ -109,7 +109,9 @@ export async function authenticated(
   mustHaveWorked(root)
   const [plain] = oneAssertion(root)
   const { outer, inner } = signaturesIn(root, plain, reading)
-  const response = outer ? signedElement({ of: root, signature: outer }, { keys, reading }) : root
+  const response = outer
+    ? await signedElement({ of: root, signature: outer }, { keys, reading })
+    : root
   if (!response) return undefined
   const isSigned = outer !== undefined
   // From here on only what was signed is looked at.
@@ -118,7 +120,7 @@ export async function authenticated(
     ? await unsealed(sealed, { ...opening, isSigned })
     : isSigned
       ? clear
-      : plain && inner && signedElement({ of: plain, signature: inner }, { keys, reading })
+      : plain && inner && (await signedElement({ of: plain, signature: inner }, { keys, reading }))
   return assertion && { response, assertion, isSigned }
 }
 

@@ -149,11 +149,13 @@ export function recipientOf(descriptors: readonly Element[]): Recipient | "unusa
   // A key without a word about its use is for both, and few of those who say none can decrypt.
   const wanted = descriptors.filter((each) => attributeOf(each, "use") === "encryption")
   for (const descriptor of wanted) {
-    const [key] = keysOf(descriptor)
+    const certificate = allOf(descriptor, "ds", "X509Certificate")
+      .map((each) => (each.textContent ?? "").replaceAll(/\s/g, ""))
+      .find((each) => keyOfCertificate(each) !== undefined)
     const methods = childrenOf(descriptor, "md", "EncryptionMethod").flatMap(
       (each) => attributeOf(each, "Algorithm") ?? [],
     )
-    if (key !== undefined) return { key, methods }
+    if (certificate !== undefined) return { certificate, methods }
   }
   return wanted.length > 0 ? "unusable" : undefined
 }

@@ -5,6 +5,7 @@ export const namespaces = {
   saml: "urn:oasis:names:tc:SAML:2.0:assertion",
   samlp: "urn:oasis:names:tc:SAML:2.0:protocol",
   xenc: "http://www.w3.org/2001/04/xmlenc#",
+  xenc11: "http://www.w3.org/2009/xmlenc11#",
 } as const
 
 export type Prefix = keyof typeof namespaces

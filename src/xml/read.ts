@@ -17,6 +17,9 @@ export const messageMax = 65_536
 
 const depthMax = 40
 
+/** Characters; those of SAML and its profiles have half of it. Canonical XML repeats them. */
+const namespaceMax = 300
+
 /** Of one element, namespaces that it declares included; those of SAML have a dozen. */
 const attributesMax = 64
 
@@ -82,6 +85,9 @@ function mustBeModest(root: Element, { name, refusedError }: Reading): void {
     if (level.some(({ attributes }) => attributes.length > attributesMax)) {
       throw refusedError(`${name} has an element of more than ${attributesMax} attributes`)
     }
+    if (level.some(hasLongNamespace)) {
+      throw refusedError(`${name} has a namespace of more than ${namespaceMax} characters`)
+    }
     for (const id of level.flatMap(idsOf)) {
       if (ids.has(id)) throw refusedError(`${name} has an ID twice`)
       ids.add(id)
@@ -89,6 +95,12 @@ function mustBeModest(root: Element, { name, refusedError }: Reading): void {
     level = level.flatMap(elementsIn)
   }
 }
+
+const hasLongNamespace = ({ attributes }: Element): boolean =>
+  Array.from(attributes).some(
+    ({ namespaceURI, value }) =>
+      namespaceURI === "http://www.w3.org/2000/xmlns/" && value.length > namespaceMax,
+  )
 
 const idsOf = (of: Element): readonly string[] =>
   Array.from(of.attributes)

@@ -53,7 +53,7 @@ export function write(node: Written, declared: readonly Prefix[] = []): string {
   return `${begin}${children.join("")}</${node.name}>`
 }
 
-const prefixes: readonly Prefix[] = ["ds", "md", "saml", "samlp", "xenc"]
+const prefixes: readonly Prefix[] = ["ds", "md", "saml", "samlp", "xenc", "xenc11"]
 
 function prefixOf({ name }: Written): Prefix {
   const prefix = prefixes.find((each) => name.startsWith(`${each}:`))

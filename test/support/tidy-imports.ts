@@ -140,6 +140,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "reflect-metadata": ["src/domain/key", "src/domain/user", "src/server/edge"],
   rolldown: ["ui/build.ts"],
   uqr: ["ui/kit"],
+  "xml-crypto": ["src/xml"],
+  "xml-encryption": ["src/xml"],
   zod: ["src/apply", "src/boot", "src/kernel", "src/server/edge"],
 }
 

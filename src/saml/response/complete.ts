@@ -125,7 +125,7 @@ async function responseOf(cx: Cx, answer: Answer): Promise<Written> {
     { destination, inResponseTo },
     statusOf("success"),
     recipient && recipient !== "unusable"
-      ? element("saml:EncryptedAssertion", {}, encrypted(assertion, recipient, cx.random))
+      ? element("saml:EncryptedAssertion", {}, await encrypted(assertion, recipient))
       : assertion,
   )
 }

@@ -127,9 +127,7 @@ export const samlResponse = fuzzTarget({
   seeds: async () => {
     const signer = xmlSigner(key, "AAAA")
     const inner = await signed(assertion, 1, signer)
-    let count = 0
-    const random = { bytes: (size: number) => new Uint8Array(size).fill(++count) }
-    const sealed = encrypted(inner, { key: pem, methods: [] }, random)
+    const sealed = await encrypted(inner, { certificate: await certificateOf(key), methods: [] })
     return [
       write(responseWith(inner)),
       write(await signed(responseWith(assertion), 1, signer)),

@@ -1,0 +1,24 @@
+/** What is used of the library, which has no types of its own. */
+declare module "xml-encryption" {
+  type Done = (error: Error | null, text: string) => void
+
+  type EncryptOptions = {
+    readonly rsa_pub: string
+    readonly pem: string
+    readonly encryptionAlgorithm: string
+    readonly keyEncryptionAlgorithm: string
+    readonly disallowEncryptionWithInsecureAlgorithm: boolean
+    readonly warnInsecureAlgorithm: boolean
+  }
+
+  type DecryptOptions = {
+    readonly key: string
+    readonly disallowDecryptionWithInsecureAlgorithm: boolean
+    readonly warnInsecureAlgorithm: boolean
+  }
+
+  export function encrypt(content: string, options: EncryptOptions, done: Done): void
+
+  /** It reads a tree as it is, and parses a text. */
+  export function decrypt(xml: object | string, options: DecryptOptions, done: Done): void
+}

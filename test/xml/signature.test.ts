@@ -1,0 +1,221 @@
+// What the libraries report is tried with what has been published against them.
+import { createHash, generateKeyPairSync, sign } from "node:crypto"
+import { describe, expect, test } from "vitest"
+import { ExclusiveCanonicalization } from "xml-crypto"
+import { canonical } from "../../src/xml/canonical.ts"
+import { exclusiveC14n } from "../../src/xml/names.ts"
+import {
+  childOf,
+  type Element,
+  type Reading,
+  readMessage,
+  responseSize,
+  textOf,
+} from "../../src/xml/read.ts"
+import { signed } from "../../src/xml/sign.ts"
+import { signedReferences } from "../../src/xml/signature.ts"
+import { signedElement } from "../../src/xml/verify.ts"
+import { element, write } from "../../src/xml/write.ts"
+import { certificateOf, xmlSigner } from "../fuzz/engine/saml.ts"
+
+const reading: Reading = {
+  ...{ name: "the message", size: responseSize },
+  refusedError: (message) => new Error(message),
+}
+const [ours, other] = [1, 2].map(() => generateKeyPairSync("rsa", { modulusLength: 2048 }))
+if (!ours || !other) throw new Error("there are no keys")
+const publicPem = ours.publicKey.export({ format: "pem", type: "spki" }).toString()
+const signerOf = async ({ privateKey }: typeof ours) =>
+  xmlSigner(privateKey, await certificateOf(privateKey))
+
+const assertion = (name: string, ID = "_a") =>
+  element(
+    "saml:Assertion",
+    { ID },
+    element("saml:Issuer", {}, "https://idp.example.com"),
+    element("saml:Subject", {}, element("saml:NameID", {}, name)),
+  )
+
+const signedBy = async (pair: typeof ours, name = "ada", ID = "_a") =>
+  write(await signed(assertion(name, ID), 1, await signerOf(pair)))
+
+async function checked(xml: string): Promise<Element | undefined> {
+  const of = await readMessage(xml, reading)
+  const signature = childOf(of, ["ds", "Signature"], reading)
+  return signature && signedElement({ of, signature }, { keys: [publicPem], reading })
+}
+
+const nameIn = (of: Element | undefined): string => {
+  const subject = of && childOf(of, ["saml", "Subject"], reading)
+  return textOf(subject && childOf(subject, ["saml", "NameID"], reading), reading)
+}
+
+/** What the library alone says, of a document with one signature. */
+const reported = (xml: string) =>
+  signedReferences(xml, /<ds:Signature .*<\/ds:Signature>/s.exec(xml)?.[0] ?? "", {
+    ...{ key: publicPem, infoPrefixes: [] },
+  })
+
+test("what is signed is read, by itself", async () => {
+  const xml = await signedBy(ours, 'Ada <&> "Lovelace"')
+  expect(nameIn(await checked(xml))).toBe('Ada <&> "Lovelace"')
+  expect(reported(xml)).toEqual([write(assertion('Ada <&> "Lovelace"'))])
+})
+
+test("characters that XML 1.1 takes for line ends stay what they are", async () => {
+  const name = "a\u2028b\u0085c\rd\u{1f600}"
+  const xml = await signedBy(ours, name)
+  expect(nameIn(await checked(xml))).toBe(name)
+  // As any other reader of XML 1.0 digests it.
+  const digest = createHash("sha256")
+    .update(write(assertion(name)))
+    .digest("base64")
+  expect(xml).toContain(`<ds:DigestValue>${digest}</ds:DigestValue>`)
+})
+
+test("the first element that is signed does not vouch for one around it, or beside it", async () => {
+  const inner = await signedBy(ours, "ada", "_b")
+  const both = await signed(
+    { ...assertion("eve"), children: [...assertion("eve").children, { xml: inner }] },
+    1,
+    await signerOf(other),
+  )
+  expect(await checked(write(both))).toBeUndefined()
+  const whole = await signed({ ...both, children: both.children.toSpliced(1, 1) }, 1, {
+    ...(await signerOf(ours)),
+  })
+  expect(nameIn(await checked(write(whole)))).toBe("eve")
+})
+
+describe("published attacks fail", () => {
+  const decoy = "A".repeat(43)
+  const change = (from: RegExp, to: string) => (xml: string) => {
+    expect(xml).toMatch(from)
+    return xml.replace(from, to)
+  }
+
+  test.each<[string, (xml: string) => string]>([
+    [
+      "CVE-2025-29774: a second SignedInfo",
+      change(/(<ds:SignedInfo>.*<\/ds:SignedInfo>)/s, "<ds:SignedInfo></ds:SignedInfo>$1"),
+    ],
+    [
+      "the same, in another namespace",
+      change(/(<ds:SignedInfo>.*<\/ds:SignedInfo>)/s, '<SignedInfo xmlns="urn:x"></SignedInfo>$1'),
+    ],
+    [
+      "CVE-2025-29775 (SAMLStorm): a comment in DigestValue",
+      change(/<ds:DigestValue>/, `$&<!--${decoy}=-->`),
+    ],
+    ["the same, by a processing instruction", change(/<ds:DigestValue>/, `$&<?x ${decoy}=?>`)],
+    ["the same, by an element", change(/<ds:DigestValue>/, `$&<x>${decoy}=</x>`)],
+    [
+      "two DigestValues",
+      change(/<ds:DigestValue>/, `<ds:DigestValue>${decoy}=</ds:DigestValue>$&`),
+    ],
+    [
+      "one of them in another namespace",
+      change(/<ds:DigestValue>/, `<DigestValue xmlns="urn:x">${decoy}=</DigestValue>$&`),
+    ],
+    [
+      "a Reference to something else in another namespace",
+      change(/<ds:Reference /, '<Reference xmlns="urn:x" URI="#_b"/>$&'),
+    ],
+    [
+      "another canonicalization ahead of the one that is signed",
+      change(
+        /<ds:SignedInfo>/,
+        `<x><CanonicalizationMethod Algorithm="${exclusiveC14n}WithComments"/></x>$&`,
+      ),
+    ],
+    [
+      "a SignatureValue in another namespace",
+      change(/<ds:SignatureValue>/, '<SignatureValue xmlns="urn:x">AAAA</SignatureValue>$&'),
+    ],
+    ["CVE-2022-39353: several roots", (xml) => `${xml}<evil/>`],
+    ["the same, ahead", (xml) => `<evil/>${xml}`],
+    ["text behind the root", (xml) => `${xml}evil`],
+    [
+      "CVE-2025-25291: a document type that ends later for another parser",
+      (xml) => `<!DOCTYPE x [<!NOTATION x SYSTEM "x" ">]><!--'">]>-->${xml}`,
+    ],
+    [
+      "CVE-2025-25292: a prefix that is bound twice",
+      change(/ xmlns:saml="/, ' xmlns:saml="urn:x"$&'),
+    ],
+    ["another name", change(/ada/, "eve")],
+    ["another ID", change(/ ID="_a"/, ' ID="_b"')],
+    ["the ID in other letters", change(/ ID="_a"/, ' Id="_a"')],
+  ])("%s", async (_, attack) => {
+    const xml = attack(await signedBy(ours))
+    expect(await checked(xml).catch(() => undefined)).toBeUndefined()
+  })
+
+  test("CVE-2024-32962: the certificate in KeyInfo is no key", async () => {
+    const xml = await signedBy(other)
+    expect(xml).toContain("<ds:X509Certificate>")
+    expect(await checked(xml)).toBeUndefined()
+    expect(reported(xml)).toEqual([])
+  })
+
+  test("a digest of nothing is of nothing that is read", async () => {
+    const xml = await signedBy(ours)
+    const empty = createHash("sha256").update("").digest("base64")
+    const info = /<ds:SignedInfo>.*<\/ds:SignedInfo>/s.exec(xml)?.[0] ?? ""
+    const forged = info.replace(/(<ds:DigestValue>)[^<]*/, `$1${empty}`)
+    const root = await readMessage(
+      `<ds:SignedInfo xmlns:ds="http://www.w3.org/2000/09/xmldsig#">${forged.slice(15)}`,
+      reading,
+    )
+    const value = sign("sha256", Buffer.from(canonical(root)), ours.privateKey).toString("base64")
+    const signedNothing = xml
+      .replace(info, forged)
+      .replace(/(<ds:SignatureValue>)[^<]*/, `$1${value}`)
+    expect(await checked(signedNothing)).toBeUndefined()
+  })
+})
+
+describe("the library, without our layer around it, reports nothing", () => {
+  test.each<[string, RegExp, string]>([
+    ["by SHA-1", /xmldsig-more#rsa-sha256/, "../2000/09/xmldsig#rsa-sha1"],
+    ["by a shared secret", /http:[^"]*#rsa-sha256/, "http://www.w3.org/2000/09/xmldsig#hmac-sha1"],
+    ["by PSS", /http:[^"]*#rsa-sha256/, "http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1"],
+    ["with comments", /(xml-exc-c14n#)"/, '$1WithComments"'],
+    [
+      "by inclusive canonicalization",
+      /http:[^"]*xml-exc-c14n#/,
+      "http://www.w3.org/TR/2001/REC-xml-c14n-20010315",
+    ],
+    ["by a name that every object has", /http:[^"]*xml-exc-c14n#/, "constructor"],
+    ["with a quote in its reference", /URI="#_a"/, `URI="#_a' or '1'='1"`],
+  ])("%s", async (_, from, to) => {
+    const xml = await signedBy(ours)
+    expect(reported(xml)).toHaveLength(1)
+    expect(xml).toMatch(from)
+    expect(reported(xml.replace(from, to))).toEqual([])
+  })
+})
+
+test("a namespace that canonical XML would repeat until memory ends is refused", async () => {
+  const long = `urn:${"x".repeat(300)}`
+  const xml = `<a xmlns:p="${long}">${"<p:b/>".repeat(2000)}</a>`
+  await expect(readMessage(xml, reading)).rejects.toThrow("a namespace of more than 300 characters")
+  const least = `<a xmlns:p="${long.slice(0, 300)}">${"<p:b/>".repeat(2000)}</a>`
+  expect(canonical(await readMessage(least, reading)).length).toBeLessThan(700_000)
+})
+
+/** Once none of them fails any more, its canonicalization can take the place of ours. */
+test.each<[string, string, readonly string[]]>([
+  ["ends a default namespace again and again", '<a xmlns="urn:1"><b xmlns=""><c/></b></a>', []],
+  ["escapes no namespaces", '<p:a xmlns:p="urn:1?a=1&amp;b=2"/>', []],
+  ["sorts prefixes as a dictionary", '<a xmlns:B="urn:1" xmlns:a="urn:2" B:x="" a:y=""/>', []],
+  ["sorts joined names", '<a xmlns:p="urn:1" xmlns:q="urn:1a" p:zz="" q:b=""/>', []],
+  ["drops attributes that begin with xmlns", '<a xmlnsx="1"/>', []],
+  ["knows no #default", '<p:a xmlns="urn:1" xmlns:p="urn:2"/>', ["#default"]],
+])("the library's own canonicalization still %s", async (_, xml, inclusive) => {
+  const root = await readMessage(xml, reading)
+  const library = new ExclusiveCanonicalization()
+  expect(library.processInner(root, [], "", {}, [...inclusive])).not.toBe(
+    canonical(root, inclusive),
+  )
+})

@@ -25,6 +25,7 @@ const calls: readonly RegExp[] = [
   /\bnew RegExp\(/,
   /\bWebAssembly\.compile\(/,
   /(import\(|from )"(csv-parse|@streamparser\/json|modern-tar|age-encryption|ldapts|nodemailer)/,
+  /(import\(|from )"(xml-crypto|xml-encryption)/,
   /(import\(|from )"(@simplewebauthn\/server|@peculiar\/x509|oauth4webapi|messageformat)/,
 ]
 

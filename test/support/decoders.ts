@@ -47,14 +47,14 @@ export const decoders: readonly Decoder[] = [
   {
     name: "SAML message",
     files: [
-      ...["xml/binding.ts", "xml/decrypt.ts", "xml/document.ts"],
-      "domain/idp/saml/response.ts",
+      ...["xml/binding.ts", "xml/decrypt.ts", "xml/document.ts", "xml/encrypt.ts"],
+      ...["xml/signature.ts", "domain/idp/saml/response.ts"],
     ],
     input: "requests and responses, in an address or a form",
     sender: "anybody",
     bound:
       "64 kB inflated, 400 kB from a provider; 300 or 2400 tags, 40 levels, 20 inclusive " +
-      "prefixes; the signature is checked before the message is canonicalized; a certificate " +
+      "prefixes, namespaces of 300 characters; the signature is checked before the message is canonicalized; a certificate " +
       "that came along is read to 8,000 characters, for its hash",
     tests: {
       worst: ["SAML message"],

@@ -1,7 +1,12 @@
 // The costliest message that a provider may send, also one that an attacker has signed.
+import { generateKeyPairSync } from "node:crypto"
 import { expect, test } from "vitest"
 import { canonical } from "../../src/xml/canonical.ts"
-import { type Reading, readMessage, responseSize } from "../../src/xml/read.ts"
+import { childOf, type Reading, readMessage, responseSize } from "../../src/xml/read.ts"
+import { signed } from "../../src/xml/sign.ts"
+import { signedElement } from "../../src/xml/verify.ts"
+import { element, write } from "../../src/xml/write.ts"
+import { certificateOf, xmlSigner } from "../fuzz/engine/saml.ts"
 import { worked } from "../support/work.ts"
 
 const reading: Reading = {
@@ -46,4 +51,29 @@ test.each<[string, string]>([
     costs.push(computedMs)
   }
   expect(Math.min(...costs)).toBeLessThan(computedMax)
+})
+
+/** The same where an attacker is registered, so that the library looks at all of it. */
+const signedMax = 300
+
+test.each<[string, string]>([
+  ["elements", `<a>${"<b/>".repeat(2370)}</a>`],
+  ["namespaces", `<a xmlns:p="${"u".repeat(300)}">${'<p:b p:q="1"/>'.repeat(2340)}</a>`],
+  ["signs to escape", `<a>${">".repeat(370_000)}</a>`],
+])("a signature over the most %s is checked in a moment", async (_, inside) => {
+  const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+  const signer = xmlSigner(privateKey, await certificateOf(privateKey))
+  const whole = element("saml:Assertion", { ID: "_a" }, { xml: inside })
+  const xml = write(await signed(whole, 0, signer))
+  const keys = [publicKey.export({ format: "pem", type: "spki" }).toString()]
+  const costs: number[] = []
+  for (let count = 0; count < 4; count++) {
+    const of = await readMessage(xml, reading)
+    const signature = childOf(of, ["ds", "Signature"], reading)
+    const check = async () => signature && signedElement({ of, signature }, { keys, reading })
+    const [found, computedMs] = await worked(check)
+    expect(found).toBeDefined()
+    costs.push(computedMs)
+  }
+  expect(Math.min(...costs)).toBeLessThan(signedMax)
 })

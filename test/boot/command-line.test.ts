@@ -83,3 +83,32 @@ it("refuses stray words, flags without a value and missing flags", async () => {
   await expect(type("serve", "--data", "--grpc-listen", ":1")).rejects.toThrow("needs a value")
   await expect(type("setup")).rejects.toThrow("latchkey setup needs --org")
 })
+
+it("lays help out in two columns, without escapes, and says what is required", async () => {
+  let printed = ""
+  const print = (text: string) => {
+    printed += text
+  }
+  await runCommandLine(about, commands, ["setup", "--help"], print)
+  expect(printed).toBe(
+    [
+      ...["Set up (latchkey setup v1.2.3)", ""],
+      ...["USAGE latchkey setup [OPTIONS] --org=<N>", ""],
+      ...[
+        "OPTIONS",
+        "",
+        "  --org=<N>  n (Required)",
+        "  --json     Answer in JSON, for programs",
+        "",
+      ],
+      ...["EXIT CODES", "", "  0  done", "  1  refused, or failed", "  2  not typed rightly"],
+    ].join("\n"),
+  )
+})
+
+it.each(["--no-data", "--noData", "--Data", "-d", "--data-"])(
+  "takes %s for no spelling of a flag",
+  async (flag) => {
+    await expect(type("serve", flag, "x")).rejects.toThrow(`unknown flag ${flag}`)
+  },
+)

@@ -111,7 +111,6 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "bun:ffi": ["src/boot"],
   "bun:sqlite": ["src/boot", "src/store"],
   aws4fetch: ["src/boot", "src/domain/transfer"],
-  citty: ["src/boot"],
   "csv-parse": ["src/boot"],
   elysia: ["src/server"],
   jose: [

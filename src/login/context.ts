@@ -18,7 +18,7 @@ import {
   waitingRequest,
   wantedOf,
 } from "./browser-context.ts"
-import { finishedRequest, showFinished } from "./finished.ts"
+import { finishedRequest, showFinished, showForeignForm, showOver } from "./finished.ts"
 import { nextStep, type Present, type Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"
@@ -57,9 +57,10 @@ export async function loginContextOf(
   if (requestId === "") return { ...pageContext, waiting: undefined }
   const waiting = waitingRequest(pageContext.cx, pageContext.browserContext, requestId)
   if (waiting) return { ...pageContext, waiting }
-  return (
-    showFinished(pageContext, { id: requestId }) ?? trouble(pageContext, { problem: "expired" })
-  )
+  const finished = showFinished(pageContext, { id: requestId })
+  if (finished) return finished
+  const isPost = pageContext.request.method === "POST"
+  return isPost ? trouble(pageContext, { problem: "expired" }) : showOver(pageContext, requestId)
 }
 
 /** The login context of a posted page, which must be one that we gave to this browser. */
@@ -94,7 +95,7 @@ export async function postedLoginContext(
   const { secure, header } = browserContext
   const formOf = browserOfForm(cx, { secure, header, csrf: fields.get("csrf") })
   const lost = showFinished(pageContext, { id: finishedId, formOf })
-  return lost ?? troublePage(pageContext, { problem: "other_browser", status: 403 })
+  return lost ?? showForeignForm(pageContext, withRequest(loginPaths.loginName, requestId))
 }
 
 /**
@@ -180,7 +181,8 @@ export function troublePage(
   const languages = waiting?.asked.languages ?? []
   const orgId = lookOrgOf(cx, waiting?.asked)
   const cookies = [browserContext.browser.setCookie]
-  return showTrouble(show, cx, { languages, orgId, ...what, cookies })
+  const signInHref = waiting && withRequest(loginPaths.loginName, waiting.id)
+  return showTrouble(show, cx, { languages, orgId, signInHref, ...what, cookies })
 }
 
 const troubles = notesFor<Trouble>(loginPaths.trouble)

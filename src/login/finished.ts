@@ -1,10 +1,13 @@
 import { applicationAskedFor, isSelfRegistered } from "../domain/app/index.ts"
 import { type AuthRequest, authRequest, type FinishedRequest } from "../domain/grant/index.ts"
+import { bringsCookie } from "../domain/session/index.ts"
 import { isOnDevice } from "../kernel/net/redirect-uri.ts"
 import type { Cx } from "../store/index.ts"
 import { askedName, type BrowserContext, justAnswered } from "./browser-context.ts"
 import type { PageContext } from "./context.ts"
+import { goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"
+import { showTrouble } from "./page.ts"
 
 /** A request of this browser that was answered or refused; undefined for every other. */
 export function finishedRequest(
@@ -68,3 +71,43 @@ function startOf(cx: Cx, finished: FinishedRequest): string | undefined {
   const isNative = application?.kind === "oidc" && application.oidc.appType === "native"
   return isNative && isOnDevice(redirectUri) ? undefined : `${new URL(redirectUri).origin}/`
 }
+
+type CookieContext = Pick<PageContext, "cx" | "show" | "browserContext" | "request">
+
+/** GET of the page of a request that does not wait in this browser: says why. */
+export function showOver(context: CookieContext, id: string): Promise<Response> | Response {
+  const { cx, show, browserContext, request } = context
+  const { browser, header } = browserContext
+  const finished = showFinished({ cx, show, browserContext }, { id })
+  if (finished) return finished
+  if (bringsCookie(header))
+    return showTrouble(show, cx, { problem: "expired", cookies: [browser.setCookie] })
+  // It gets a cookie, and opens the page once more: if it brings none then, it keeps none.
+  const { pathname, search } = new URL(request.url)
+  const marked = `${pathname}${search}${search === "" ? "?" : "&"}${sentMark}`
+  return showNoCookies(context) ?? goTo(marked, browser.setCookie)
+}
+
+/** GET of a page with a cookie that was sent before: says that cookies are blocked, if they are. */
+export function showNoCookies(context: CookieContext): Promise<Response> | undefined {
+  const { cx, show, browserContext, request } = context
+  const { pathname, searchParams } = new URL(request.url)
+  if (bringsCookie(browserContext.header) || !searchParams.has(sentMark)) return undefined
+  searchParams.delete(sentMark)
+  const startHref = searchParams.size > 0 ? `${pathname}?${searchParams}` : pathname
+  const cookies = [browserContext.browser.setCookie]
+  return showTrouble(show, cx, { problem: "no_cookies", startHref, cookies })
+}
+
+/** Says why a form is refused that is not from a page of this browser; `href` is its page. */
+export function showForeignForm(context: CookieContext, href: string): Promise<Response> {
+  const { cx, show, browserContext } = context
+  const cookies = [browserContext.browser.setCookie]
+  const refusal = { status: 403, cookies }
+  if (bringsCookie(browserContext.header))
+    return showTrouble(show, cx, { problem: "other_browser", ...refusal })
+  return showTrouble(show, cx, { problem: "no_cookies", startHref: href, ...refusal })
+}
+
+/** In the address of a page that a browser opens once more, with the cookie that it was sent. */
+const sentMark = "cookie-sent"

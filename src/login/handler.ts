@@ -26,6 +26,7 @@ import { takeSaml } from "./external/saml.ts"
 import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
 import { askSetup, takeSetup } from "./factor/setup.ts"
 import { askFactor, takeFactor } from "./factor/verify.ts"
+import { showNoCookies } from "./finished.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
 import { askForgot, showForgotSent, takeForgot } from "./link/forgot.ts"
 import { askInvitePassword, takeInvite, takeInvitePassword } from "./link/invite.ts"
@@ -109,6 +110,8 @@ async function answer(
 ): Promise<Response> {
   const { method } = pageContext.request
   if (method === "GET" || method === "HEAD") {
+    const cookieless = showNoCookies(pageContext)
+    if (cookieless) return cookieless
     const loginContext = await loginContextOf(pageContext, search.get("authRequest") ?? "")
     return loginContext instanceof Response ? loginContext : route.get(loginContext)
   }

@@ -13,7 +13,7 @@ export {
 } from "./browser-context.ts"
 export { type Answering, accountOf } from "./context.ts"
 export { notFreshReason } from "./external/not-fresh.ts"
-export { showFinished } from "./finished.ts"
+export { showFinished, showForeignForm, showNoCookies, showOver } from "./finished.ts"
 export { nextStep, type Present, type Step, type Wanted } from "./flow.ts"
 export { type LoginParts, loginHandler } from "./handler.ts"
 export { lookOrgOf } from "./look/labelling.ts"

@@ -10,6 +10,7 @@ import { lazily } from "../kernel/lazy.ts"
 import { lru } from "../kernel/lru.ts"
 import type { Cx } from "../store/index.ts"
 import { type Home, lookOf } from "./look/branding.ts"
+import { loginPaths } from "./path.ts"
 import { type Keep, keeperOf } from "./rendering.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
@@ -159,12 +160,16 @@ export type Trouble = PageOptions & {
   readonly startHref?: string
   /** Where one's own account is, for whoever came from there. */
   readonly accountHref?: string
+  /** The sign-in that most problems lead to, where it is not the one without an application. */
+  readonly signInHref?: string | undefined
   /** Which request it happened in, where that is not the one that shows it. */
   readonly requestId?: string
 }
 
 export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<Response> => {
-  const { problem, detail, startHref, accountHref, status = 400 } = trouble
+  const { problem, detail, accountHref, signInHref = loginPaths.entry, status = 400 } = trouble
+  const isSignInNext = accountHref === undefined && signInNext.has(problem)
+  const { startHref = isSignInNext ? signInHref : undefined } = trouble
   return show(
     cx,
     (ui, shared) => {
@@ -176,6 +181,20 @@ export const showTrouble = (show: ShowPage, cx: Cx, trouble: Trouble): Promise<R
     { ...trouble, status },
   )
 }
+
+/** Problems of whoever signs in; what an application did wrong is not mended by a sign-in. */
+const signInNext: ReadonlySet<Problem> = new Set([
+  "expired",
+  "other_browser",
+  "not_found",
+  "not_allowed",
+  "provider_cancelled",
+  "provider_down",
+  "provider_refused",
+  "provider_unlinked",
+  "provider_domain",
+  "provider_taken",
+])
 
 /** An expected failure, as a page; the person learns what to do, and the log has the rest. */
 export function showFault(show: ShowPage, cx: Cx, fault: Fault): Promise<Response> {

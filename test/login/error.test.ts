@@ -58,7 +58,9 @@ test("what keeps a person out is said in their language, and not as a developer'
 })
 
 async function show(at: string, language: string) {
-  const response = await provider.send(at, {}, { languages: [language] })
+  const { headers } = await provider.send("/ui/login/loginname")
+  const [cookie = ""] = headers.getSetCookie()
+  const response = await provider.send(at, { headers: { cookie } }, { languages: [language] })
   return { status: response.status, page: await response.text() }
 }
 

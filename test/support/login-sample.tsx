@@ -113,7 +113,10 @@ const links = ({ base, linked, account, application, named }: Ground): Samples =
   magicLinkOpened: createElement(login.MagicLinkPage, {
     ...{ ...base, form, backHref, link: named, isOpened: true },
   }),
-  magicLinkElsewhere: createElement(login.MagicLinkElsewherePage, base),
+  magicLinkElsewhere: createElement(login.MagicLinkElsewherePage, {
+    ...base,
+    signInHref: "/ui/login",
+  }),
   resetDone: createElement(login.DonePage, { ...base, kind: "reset", signInHref }),
   verified: createElement(login.DonePage, { ...base, kind: "verify_email", signInHref }),
 })

@@ -6,6 +6,7 @@ import { Frame, Heading, type PageProps } from "./frame.tsx"
 export const problems = [
   "unexpected",
   "expired",
+  "no_cookies",
   "other_browser",
   "other_tester",
   "not_found",
@@ -33,7 +34,7 @@ export type ErrorPageProps = PageProps & {
   readonly reason?: string | undefined
   /** One plain sentence for who made the application, in English; safe to show to anybody. */
   readonly detail?: string | undefined
-  /** Where one signs in, if that is the way on. */
+  /** Where one signs in, or tries again, if that is the way on. */
   readonly startHref?: string | undefined
   /** Where one's own account is, for whoever came from there. */
   readonly accountHref?: string | undefined
@@ -63,7 +64,7 @@ export function ErrorPage(props: ErrorPageProps) {
       <p className="quiet">{t(`error.${problem}.todo`)}</p>
       {startHref && (
         <ButtonLink kind="primary" href={startHref} wide>
-          {t("error.sign_in")}
+          {t(problem === "no_cookies" ? "error.retry" : "error.sign_in")}
         </ButtonLink>
       )}
       {accountHref && (

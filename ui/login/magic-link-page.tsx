@@ -68,11 +68,11 @@ export function MagicLinkPage(props: MagicLinkPageProps) {
   )
 }
 
-export type MagicLinkElsewherePageProps = PageProps
+export type MagicLinkElsewherePageProps = PageProps & { readonly signInHref: string }
 
 /** In any other browser: it shows the code to be typed where the link was asked for. */
 export function MagicLinkElsewherePage(props: MagicLinkElsewherePageProps) {
-  const { t } = props
+  const { t, signInHref } = props
   return (
     <Frame {...props} title={t("magic_link.elsewhere.title")}>
       <Heading title={t("magic_link.elsewhere.title")} lead={t("magic_link.elsewhere.lead")} />
@@ -85,6 +85,9 @@ export function MagicLinkElsewherePage(props: MagicLinkElsewherePageProps) {
         <p>{t("magic_link.elsewhere.mail")}</p>
       </noscript>
       <p className="quiet">{t("magic_link.elsewhere.warning")}</p>
+      <ButtonLink href={signInHref} wide>
+        {t("magic_link.back")}
+      </ButtonLink>
     </Frame>
   )
 }

@@ -69,7 +69,11 @@ export function openMagicLink(loginContext: LoginContext): Promise<Response> {
   const { cx, show, browserContext } = loginContext
   const note = opened.of(loginContext)
   if (!note) {
-    return show(cx, (ui, shared) => ui.MagicLinkElsewherePage(shared), optionsOf(loginContext))
+    return show(
+      cx,
+      (ui, shared) => ui.MagicLinkElsewherePage({ ...shared, signInHref: loginPaths.entry }),
+      optionsOf(loginContext),
+    )
   }
   const waiting = waitingRequest(cx, browserContext, note.request)
   const { link } = note

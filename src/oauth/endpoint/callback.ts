@@ -8,7 +8,7 @@ import {
   notFreshReason,
   type ShowPage,
   type Step,
-  showFinished,
+  showOver,
   showTrouble,
   stepPath,
   type Waiting,
@@ -34,7 +34,7 @@ export const callback: Endpoint = {
     const browserContext = await browserContextOf(cx, request)
     if (answer !== null) return post(cx, showAny, { answer, browserContext })
     const id = url.searchParams.get("id") ?? ""
-    const context = { cx, show: showAny, browserContext }
+    const context = { cx, show: showAny, browserContext, request }
     const waiting = waitingRequest(cx, browserContext, id)
     try {
       return await (waiting ? answerOpen(context, waiting) : answerAgain(context, id))
@@ -46,7 +46,9 @@ export const callback: Endpoint = {
   },
 }
 
-type Context = Pick<Asking, "cx" | "show"> & { readonly browserContext: BrowserContext }
+type Context = Pick<Asking, "cx" | "show" | "request"> & {
+  readonly browserContext: BrowserContext
+}
 
 /** Answers a request that waits, or shows what is still to be done. */
 async function answerOpen(
@@ -82,16 +84,11 @@ const isAfterForm = true
  * by a double click: with the same code, while it was not used. Later the browser is offered to
  * continue, without a code.
  */
-async function answerAgain(
-  { cx, show: showAny, browserContext }: Context,
-  id: string,
-): Promise<Response> {
+async function answerAgain(context: Context, id: string): Promise<Response> {
+  const { cx, show: showAny, browserContext } = context
   const cookies = [browserContext.browser.setCookie]
   const answered = justAnswered(cx, browserContext, id)
-  if (!answered) {
-    const finished = showFinished({ cx, show: showAny, browserContext }, { id })
-    return finished ?? showTrouble(showAny, cx, { problem: "expired", cookies })
-  }
+  if (!answered) return showOver(context, id)
   const { asked } = answered
   const show = shownFor(showAny, asked)
   const gone = goneSince(cx, asked)

@@ -5,7 +5,8 @@ import {
   browserContextOf,
   isOwnForm,
   notesFor,
-  showTrouble,
+  showForeignForm,
+  showNoCookies,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { shownUserCode, userCodeOf } from "../device/user-code.ts"
@@ -22,14 +23,17 @@ export const device: Endpoint = {
   answer: async (asking) => {
     const { cx, request, url, show } = asking
     const browserContext = await browserContextOf(cx, request)
+    const page = { cx, show, request, browserContext }
     if (request.method !== "POST") {
+      const cookieless = showNoCookies(page)
+      if (cookieless) return cookieless
       const typed = parametersOf(url.searchParams).get("user_code") ?? ""
       const note = wrongCodes.of({ cx, request, browserContext })
       return askCode(asking, browserContext, note ? { ...note, isWrong: true } : { typed })
     }
     const form = parametersOf(await asking.form())
     if (!isOwnForm(cx, browserContext, { request, csrf: form.get("csrf") ?? "" })) {
-      return showTrouble(show, cx, { problem: "other_browser", status: 403 })
+      return showForeignForm(page, paths.device)
     }
     const typed = form.get("userCode") ?? ""
     // RFC 8628 §5.1: a code is short, so guessing must cost.

@@ -7,7 +7,7 @@ import {
   nextStep,
   notFreshReason,
   type Step,
-  showFinished,
+  showOver,
   showTrouble,
   stepPath,
   type Waiting,
@@ -28,7 +28,7 @@ export const callback: Endpoint = {
   answer: async ({ cx, request, url, show }) => {
     const browserContext = await browserContextOf(cx, request)
     const id = url.searchParams.get("id") ?? ""
-    const context = { cx, show, browserContext }
+    const context = { cx, show, browserContext, request }
     const waiting = waitingRequest(cx, browserContext, id)
     try {
       return await (waiting ? answerOpen(context, waiting) : answerAgain(context, id))
@@ -40,7 +40,9 @@ export const callback: Endpoint = {
   },
 }
 
-type Context = Pick<Asking, "cx" | "show"> & { readonly browserContext: BrowserContext }
+type Context = Pick<Asking, "cx" | "show" | "request"> & {
+  readonly browserContext: BrowserContext
+}
 
 /** Answers a request that waits, or shows what is still to be done. */
 async function answerOpen(
@@ -82,11 +84,7 @@ async function answerAgain(context: Context, id: string): Promise<Response> {
   const { cx, show: showAny, browserContext } = context
   const cookies = [browserContext.browser.setCookie]
   const answered = justAnswered(cx, browserContext, id)
-  if (!answered?.asked.saml) {
-    return (
-      showFinished(context, { id }) ?? showTrouble(showAny, cx, { problem: "expired", cookies })
-    )
-  }
+  if (!answered?.asked.saml) return showOver(context, id)
   const { asked, sessionId } = answered
   const show = shownFor(showAny, asked)
   const application = askedName(cx, asked)

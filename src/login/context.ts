@@ -58,7 +58,7 @@ export async function loginContextOf(
   const waiting = waitingRequest(pageContext.cx, pageContext.browserContext, requestId)
   if (waiting) return { ...pageContext, waiting }
   const finished = showFinished(pageContext, { id: requestId })
-  if (finished) return finished
+  if (finished !== undefined) return finished
   const isPost = pageContext.request.method === "POST"
   return isPost ? trouble(pageContext, { problem: "expired" }) : showOver(pageContext, requestId)
 }

@@ -79,7 +79,7 @@ export function showOver(context: CookieContext, id: string): Promise<Response> 
   const { cx, show, browserContext, request } = context
   const { browser, header } = browserContext
   const finished = showFinished({ cx, show, browserContext }, { id })
-  if (finished) return finished
+  if (finished !== undefined) return finished
   if (bringsCookie(header))
     return showTrouble(show, cx, { problem: "expired", cookies: [browser.setCookie] })
   // It gets a cookie, and opens the page once more: if it brings none then, it keeps none.

@@ -111,7 +111,7 @@ async function answer(
   const { method } = pageContext.request
   if (method === "GET" || method === "HEAD") {
     const cookieless = showNoCookies(pageContext)
-    if (cookieless) return cookieless
+    if (cookieless !== undefined) return cookieless
     const loginContext = await loginContextOf(pageContext, search.get("authRequest") ?? "")
     return loginContext instanceof Response ? loginContext : route.get(loginContext)
   }

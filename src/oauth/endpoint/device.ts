@@ -26,7 +26,7 @@ export const device: Endpoint = {
     const page = { cx, show, request, browserContext }
     if (request.method !== "POST") {
       const cookieless = showNoCookies(page)
-      if (cookieless) return cookieless
+      if (cookieless !== undefined) return cookieless
       const typed = parametersOf(url.searchParams).get("user_code") ?? ""
       const note = wrongCodes.of({ cx, request, browserContext })
       return askCode(asking, browserContext, note ? { ...note, isWrong: true } : { typed })

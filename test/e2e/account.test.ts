@@ -3,7 +3,7 @@ import { TOTP } from "otpauth"
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { addPerson, openService, type Service } from "../acceptance/service.ts"
-import { openBrowser, withPasskeys } from "../support/browser.ts"
+import { atRest, openBrowser, withPasskeys } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { standardLogin } from "../support/login-policy.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -50,6 +50,13 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     const fresh = await of.newPage()
     fresh.setDefaultTimeout(60_000)
     fresh.on("pageerror", (error) => complaints.push(error.message))
+    fresh.on("response", (answer) => {
+      if (answer.status() === 403) complaints.push(`403 ${answer.url()}`)
+    })
+    fresh.on("console", (message) => {
+      const isAnswer = message.text().startsWith("Failed to load resource")
+      if (message.type() === "error" && !isAnswer) complaints.push(message.text())
+    })
     return fresh
   }
 
@@ -78,6 +85,56 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await page.goto(`${service.url}/ui/login/signedin`)
     await page.getByRole("link", { name: "Manage your account" }).click()
     await heading("Profile")
+  })
+
+  test("call nothing that refuses who manages nothing, nor does the console", async () => {
+    const paths = ["", "/applications", "/events", "/nodes", "/settings", `/users/${userId}`]
+    for (const path of paths) {
+      await page.goto(`${service.url}/ui/console${path}`)
+      await heading("Your account manages nothing here")
+      await atRest(page)
+    }
+    await page.getByRole("link", { name: "Your account" }).click()
+    await heading("Profile")
+    expect(complaints).toEqual([])
+  })
+
+  test("say that cookies are blocked, where the browser then throws", async () => {
+    const blocked = await browser.newContext({ locale: "en" })
+    await blocked.addInitScript(`for (const kind of ["localStorage", "sessionStorage"]) {
+      Object.defineProperty(window, kind, {
+        get() { throw new DOMException("Access is denied for this document.", "SecurityError") },
+      })
+    }`)
+    const on = await opened(blocked)
+    for (const path of ["/ui/account", "/ui/console/users", "/ui/console/signed-out"]) {
+      await on.goto(service.url + path)
+      await heading("Cookies are blocked", on)
+      expect(await on.locator("main").innerText()).not.toContain("denied")
+    }
+    await on.goto(`${service.url}/ui/login/loginname`)
+    await heading("Sign in", on)
+    await blocked.close()
+    expect(complaints).toEqual([])
+  })
+
+  test.each([2, -2])("open %i h beside the server's clock, and say so", async (hours) => {
+    const late = await browser.newContext({ locale: "en" })
+    await late.addInitScript(`{
+      const Right = Date
+      const now = () => Right.now() + ${hours} * 3_600_000
+      globalThis.Date = class extends Right {
+        constructor(...given) { given.length > 0 ? super(...given) : super(now()) }
+        static now() { return now() }
+      }
+    }`)
+    const on = await opened(late)
+    await on.goto(at("/sessions"))
+    await signIn(on)
+    await heading("Sessions and applications", on)
+    await on.getByText(/^The clock of this device is wrong: it shows .+ the server's/).waitFor()
+    await section("Sessions", on).getByText("Signed in now").first().waitFor()
+    await late.close()
   })
 
   test("change the names and the language", async () => {

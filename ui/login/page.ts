@@ -1,3 +1,4 @@
+import { storageOf } from "../kit/storage.ts"
 import { wireKeys } from "./factor/key.ts"
 import { wirePasswordRules } from "./password-check.ts"
 import { wireSetup } from "./setup-script.ts"
@@ -10,7 +11,7 @@ import { wireSetup } from "./setup-script.ts"
  */
 const root = document.documentElement
 root.dataset.script = "on"
-const theme = localStorage.getItem("latchkey.theme")
+const theme = storageOf("localStorage")?.getItem("latchkey.theme")
 if (theme === "light" || theme === "dark") root.dataset.theme = theme
 
 document.addEventListener("DOMContentLoaded", () => {

@@ -9,7 +9,7 @@ import {
   useRef,
 } from "react"
 import { Button } from "../../kit/index.ts"
-import { agoOf, type Changed, language, t } from "../shell/index.ts"
+import { agoOf, type Changed, language, serverNow, t } from "../shell/index.ts"
 import { amountIn, durationOf, durationText } from "./duration.ts"
 import type { Conflict } from "./edits.ts"
 
@@ -114,7 +114,7 @@ function focusNext(ref: RefObject<HTMLFieldSetElement | null>): void {
 
 function changeText(changed: Changed | undefined): string {
   if (!changed?.by || !changed.at) return t("conflict.changed")
-  const ago = agoOf(language, timestampMs(changed.at), Date.now())
+  const ago = agoOf(language, timestampMs(changed.at), serverNow())
   return t("conflict.changed_by", { name: changed.by, ago })
 }
 

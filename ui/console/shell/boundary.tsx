@@ -34,7 +34,8 @@ export function Failed({ error, reset }: ErrorComponentProps) {
   )
 }
 
-function NothingHere() {
+/** For who is signed in and manages nothing: the way to their account. */
+export function NothingHere() {
   return (
     <Gate title={t("gate.no_organization")} action={t("nav.sign_out")} onAct={() => void signOut()}>
       {t("gate.no_organization_text")} <Link to="/account">{t("gate.account")}</Link>

@@ -10,6 +10,7 @@ export {
   useRested,
   within,
 } from "./call.ts"
+export { serverNow } from "./clock.ts"
 export {
   Copyable,
   copied,

@@ -14,7 +14,13 @@ import {
 import { usePermissions } from "./held.ts"
 import { Icon } from "./icon.tsx"
 import { Link, LinkButton, type LinkOptions } from "./link.tsx"
-import { useChoose, useOrganization, useOrganizations, useSeesInstance } from "./organization.tsx"
+import {
+  useChoose,
+  useManages,
+  useOrganization,
+  useOrganizations,
+  useSeesInstance,
+} from "./organization.tsx"
 import { Part } from "./part.tsx"
 import { holds, instancePlaces, needs } from "./place.ts"
 import { signOut, useSession } from "./session.ts"
@@ -85,17 +91,13 @@ function AccountNavigation({ onFollow }: NavigationProps) {
       {ownPlaces.map(({ to, icon, name }) => (
         <NavLink key={to} link={{ to, activeOptions }} {...{ icon, name, onFollow }} />
       ))}
-      <Suspense>
-        <Part rows={1}>
-          <ToConsole {...{ onFollow }} />
-        </Part>
-      </Suspense>
+      <ToConsole {...{ onFollow }} />
     </Beside>
   )
 }
 
 function ToConsole({ onFollow }: NavigationProps) {
-  if (useOrganizations().length === 0) return null
+  if (!useManages()) return null
   return (
     <NavLink
       link={{ to: "/projects" }}

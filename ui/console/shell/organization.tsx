@@ -1,6 +1,7 @@
-import { useSuspenseQuery } from "@tanstack/react-query"
+import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { useLocation, useNavigate, useSearch } from "@tanstack/react-router"
 import { useEffect } from "react"
+import { usePermissions } from "./held.ts"
 import { readPlain } from "./plain.ts"
 
 export type Organization = { readonly id: string; readonly name: string }
@@ -15,29 +16,54 @@ const organizationsAsked = {
   sortingColumn: "ORGANIZATION_FIELD_NAME_NAME",
 }
 
+const orgService = "core.org.v2.OrganizationService"
+const authService = "core.auth.v1.AuthService"
+
+/** As many of one's own roles as are looked at. */
+const rolesMax = 200
+
+type Rows = readonly Record<string, unknown>[]
+
+async function rowsOf(method: string, request: object, signal: AbortSignal): Promise<Rows> {
+  const rows: unknown = (await readPlain(method, request, { signal }))?.result
+  return Array.isArray(rows) ? rows : []
+}
+
+/** The caller's own roles: everybody may read those. */
+const membershipsQuery = queryOptions({
+  queryKey: ["memberships"],
+  queryFn: ({ signal }) =>
+    rowsOf(`${authService}/ListMyMemberships`, { query: { limit: rolesMax } }, signal),
+})
+
+/**
+ * Whether one manages anything; undefined until that is known. Before that, and where one manages
+ * nothing, no operation is called that would only refuse.
+ */
+export function useManages(): boolean | undefined {
+  const { data, isError } = useQuery(membershipsQuery)
+  // The page itself then says what is wrong.
+  return isError || (data && data.length > 0)
+}
+
 /** The organisations in which one may see or look after something, by name. */
 export function useOrganizations(): readonly Organization[] {
   const { data } = useSuspenseQuery({
     queryKey: ["organizations"],
-    queryFn: async ({ signal }) => {
-      const rowsOf = async (method: string, asked: object) => {
-        const rows: unknown = (await readPlain(method, asked, { signal }))?.result
-        return Array.isArray(rows) ? rows : []
-      }
-      const seen = await rowsOf(`${orgService}/ListOrganizations`, organizationsAsked)
-      if (seen.length > 0) return seen.map(organizationOf)
-      // Whoever looks after a project alone may not see its organisation, but for its name.
-      const held = await rowsOf(`${authService}/ListMyMemberships`, { query: { limit: 1 } })
+    queryFn: async ({ signal, client }) => {
+      const held = await client.fetchQuery(membershipsQuery)
       if (held.length === 0) return []
-      const own = await rowsOf(`${authService}/ListMyProjectOrgs`, { query: { limit: offered } })
-      return own.map(organizationOf)
+      // Whoever looks after a project alone may not see its organisation, but for its name.
+      const isWider = held.length === rolesMax || held.some(({ iam, orgId }) => iam || orgId)
+      const method = `${orgService}/ListOrganizations`
+      const seen = isWider ? await rowsOf(method, organizationsAsked, signal) : []
+      if (seen.length > 0) return seen.map(organizationOf)
+      const limited = { query: { limit: offered } }
+      return (await rowsOf(`${authService}/ListMyProjectOrgs`, limited, signal)).map(organizationOf)
     },
   })
   return data
 }
-
-const orgService = "core.org.v2.OrganizationService"
-const authService = "core.auth.v1.AuthService"
 
 const organizationOf = ({ id, name }: Record<string, unknown>): Organization => ({
   id: String(id),
@@ -45,17 +71,7 @@ const organizationOf = ({ id, name }: Record<string, unknown>): Organization => 
 })
 
 /** Whether one may see what holds for the whole instance. */
-export function useSeesInstance(): boolean {
-  const { data } = useSuspenseQuery({
-    queryKey: ["instance"],
-    queryFn: async ({ signal }) => {
-      const method = "core.admin.v1.AdminService/GetMyInstance"
-      const answer = await readPlain(method, {}, { signal })
-      return answer !== undefined
-    },
-  })
-  return data
-}
+export const useSeesInstance = (): boolean => usePermissions().includes("iam.read")
 
 /** One manages nothing here: there is no organisation to show. */
 export const nothingToManage = new Error("no organisation can be seen")

@@ -1,6 +1,8 @@
 import * as oidc from "openid-client"
 import { useSyncExternalStore } from "react"
+import { storageOf } from "../../kit/storage.ts"
 import { dropDrafts } from "../form/draft.ts"
+import { clockSkewSeconds, noteClock } from "./clock.ts"
 
 export type Person = {
   readonly id: string
@@ -21,7 +23,10 @@ export type Session =
   | { readonly status: "signed-out" }
   /** The tab was opened to sign in for another one, and has done so. */
   | { readonly status: "done" }
-  | { readonly status: "failed"; readonly message: string }
+  | { readonly status: "failed"; readonly why: Failure }
+
+/** Why the console can't open; a message where nothing else is known. */
+export type Failure = "cookies" | "clock" | "unreachable" | { readonly message: string }
 
 const base = "/ui/console"
 /** What people manage of themselves; it has the sign-in and the bundle of the console. */
@@ -67,14 +72,26 @@ function become(next: Session): void {
 
 /** Finds out where the browser stands in the sign-in, and takes the next step. */
 export async function start(): Promise<void> {
+  // Without cookies nobody stays signed in, and the sign-in can't be carried on here either.
+  if (!navigator.cookieEnabled || !storageOf("sessionStorage")) {
+    become({ status: "failed", why: "cookies" })
+    return
+  }
   channel.onmessage = ({ data }) => void heard(data)
-  try {
+  await orFail(async () => {
     const { pathname } = location
     if (pathname === paths.signedOut) become({ status: "signed-out" })
     else if (pathname === paths.callback) await finish()
-    else if (!(await renewed())) await signIn()
+    else if (!(await renewed())) await leave({})
+  })
+}
+
+/** Takes a step of the sign-in; one that fails is shown instead of the page. */
+async function orFail(step: () => Promise<void>): Promise<void> {
+  try {
+    await step()
   } catch (failure) {
-    become({ status: "failed", message: reasonOf(failure) })
+    become({ status: "failed", why: whyOf(failure) })
   }
 }
 
@@ -133,13 +150,18 @@ async function renew(more: Readonly<Record<string, string>> = {}): Promise<boole
     ...(hint && { id_token_hint: hint }),
   })
   const answer = await fetch(url, { headers: { accept: "application/json" } })
+  noteClock(answer)
   const back = new URL(answer.url)
   if (back.pathname !== paths.callback || !back.searchParams.has("code")) return false
   await take(await redeem(client, back, pending))
   return true
 }
 
-type Client = { readonly config: oidc.Configuration; readonly scope: string; readonly home: URL }
+type Client = {
+  readonly config: () => oidc.Configuration
+  readonly scope: string
+  readonly home: URL
+}
 
 /** The endpoints are fixed by the interface, so nobody asks for them first. */
 function clientOf(): Promise<Client> {
@@ -153,6 +175,7 @@ function clientOf(): Promise<Client> {
 async function read(): Promise<Client> {
   const answer = await fetch(`${base}/environment.json`)
   if (!answer.ok) throw new Error(`environment.json: ${answer.status}`)
+  noteClock(answer)
   const { issuer, clientId, scope }: Record<string, unknown> = await answer.json()
   const home = new URL(String(issuer))
   // Cookies and redirect URIs belong to the public address.
@@ -169,8 +192,13 @@ async function read(): Promise<Client> {
     end_session_endpoint: at("/oidc/v1/endsession"),
     authorization_response_iss_parameter_supported: true,
   }
-  const config = new oidc.Configuration(metadata, String(clientId), undefined, oidc.None())
-  if (home.protocol === "http:") oidc.allowInsecureRequests(config)
+  const config = () => {
+    // Tokens are checked by the server's clock: that of the device may be wrong.
+    const client = { [oidc.clockSkew]: clockSkewSeconds() }
+    const made = new oidc.Configuration(metadata, String(clientId), client, oidc.None())
+    if (home.protocol === "http:") oidc.allowInsecureRequests(made)
+    return made
+  }
   return { config, scope: String(scope), home }
 }
 
@@ -189,7 +217,7 @@ async function requestOf(client: Client, more: Readonly<Record<string, string>> 
     verifier: oidc.randomPKCECodeVerifier(),
     returnTo: location.pathname + location.search,
   }
-  const url = oidc.buildAuthorizationUrl(client.config, {
+  const url = oidc.buildAuthorizationUrl(client.config(), {
     redirect_uri: client.home.origin + paths.callback,
     scope: client.scope,
     state: pending.state,
@@ -209,12 +237,12 @@ async function challengeOf(verifier: string): Promise<string> {
 }
 
 /** Leaves for the sign-in page, to come back to the page that is open. */
-export const signIn = (): Promise<void> => leave({})
+export const signIn = (): Promise<void> => orFail(() => leave({}))
 
 /** The same for a change that wants to know that it is still this person who sits there. */
 export async function signInFresh(): Promise<void> {
   const hint = sessionStorage.getItem(hintKey)
-  await leave({ ...fresh, ...(hint && { id_token_hint: hint }) })
+  await orFail(() => leave({ ...fresh, ...(hint && { id_token_hint: hint }) }))
 }
 
 async function leave(more: Readonly<Record<string, string>>): Promise<void> {
@@ -233,7 +261,7 @@ async function finish(): Promise<void> {
   const pending = takePending()
   if (!pending) {
     history.replaceState(null, "", paths.home)
-    await signIn()
+    await leave({})
     return
   }
   const fresh = await redeem(client, new URL(location.href), pending)
@@ -254,7 +282,7 @@ function takePending(): Pending | undefined {
 }
 
 async function redeem({ config }: Client, back: URL, pending: Pending) {
-  return oidc.authorizationCodeGrant(config, back, {
+  return oidc.authorizationCodeGrant(config(), back, {
     expectedState: pending.state,
     expectedNonce: pending.nonce,
     pkceCodeVerifier: pending.verifier,
@@ -274,7 +302,7 @@ async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
     return
   }
   const { config } = await clientOf()
-  const info = await oidc.fetchUserInfo(config, answer.access_token, id)
+  const info = await oidc.fetchUserInfo(config(), answer.access_token, id)
   const loginName = info.preferred_username ?? id
   lastPerson = id
   tokens = { access: answer.access_token, id: answer.id_token ?? "" }
@@ -288,15 +316,16 @@ async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
 let lastPerson: string | undefined
 
 /** Ends the session at the server and comes back to the signed-out page, in every tab. */
-export async function signOut(): Promise<void> {
-  const { config, home } = await clientOf()
-  const url = oidc.buildEndSessionUrl(config, {
-    id_token_hint: tokens?.id ?? sessionStorage.getItem(hintKey) ?? "",
-    post_logout_redirect_uri: home.origin + paths.signedOut,
+export const signOut = (): Promise<void> =>
+  orFail(async () => {
+    const { config, home } = await clientOf()
+    const url = oidc.buildEndSessionUrl(config(), {
+      id_token_hint: tokens?.id ?? sessionStorage.getItem(hintKey) ?? "",
+      post_logout_redirect_uri: home.origin + paths.signedOut,
+    })
+    leaveBehind()
+    location.assign(url)
   })
-  leaveBehind()
-  location.assign(url)
-}
 
 /** The same for an account that is no more: there is nothing left to end at the server. */
 export function signedOut(): void {
@@ -320,10 +349,19 @@ function forget(): void {
   dropDrafts()
 }
 
-function reasonOf(failure: unknown): string {
-  if (failure instanceof oidc.AuthorizationResponseError) {
-    return failure.error_description ?? failure.error
-  }
-  if (failure instanceof oidc.ResponseBodyError) return failure.error_description ?? failure.error
-  return failure instanceof Error ? failure.message : String(failure)
+function whyOf(failure: unknown): Failure {
+  if (failure instanceof oidc.AuthorizationResponseError) return said(failure)
+  if (failure instanceof oidc.ResponseBodyError) return said(failure)
+  if (!(failure instanceof Error)) return { message: String(failure) }
+  // The server said nothing of its clock, or that of the device was set meanwhile.
+  if (Reflect.get(failure, "code") === timestampCheck) return "clock"
+  // A browser says TypeError where nobody answered.
+  return failure instanceof TypeError ? "unreachable" : { message: failure.message }
 }
+
+/** What openid-client calls a token that is from another time than now. */
+const timestampCheck = "OAUTH_JWT_TIMESTAMP_CHECK_FAILED"
+
+const said = ({ error, error_description }: { error: string; error_description?: string }) => ({
+  message: error_description ?? error,
+})

@@ -1,12 +1,15 @@
 import { Outlet } from "@tanstack/react-router"
 import { Alert, ButtonLink, Dialog } from "../../kit/index.ts"
-import { contentId, Searching } from "./frame.tsx"
+import { NothingHere } from "./boundary.tsx"
+import { isClockWrong, serverNow } from "./clock.ts"
+import { contentId, Searching, Waiting } from "./frame.tsx"
 import { Gate } from "./gate.tsx"
-import { Navigation } from "./navigation.tsx"
+import { Navigation, useIsAccount } from "./navigation.tsx"
 import { Notices } from "./notice.tsx"
+import { useManages } from "./organization.tsx"
 import { useReach } from "./reach.ts"
-import { signIn, signInElsewhere, useSession } from "./session.ts"
-import { t } from "./text.ts"
+import { type Failure, signIn, signInElsewhere, useSession } from "./session.ts"
+import { language, t } from "./text.ts"
 
 /** Around every page: drawn at once, also while the sign-in is still renewed. */
 export function Shell() {
@@ -18,15 +21,16 @@ export function Shell() {
     case "done":
       return <Gate title={t("gate.done")}>{t("gate.done_text")}</Gate>
     case "failed":
-      return (
-        <Gate
-          title={t("gate.failed")}
-          message={session.message}
-          action={t("gate.retry")}
-          onAct={() => location.reload()}
-        />
-      )
+      return <FailedGate why={session.why} />
   }
+  return <Console isEnded={session.status === "ended"} />
+}
+
+/** Pages are shown once it is known that one manages anything; one's own account is everybody's. */
+function Console({ isEnded }: { readonly isEnded: boolean }) {
+  const isAccount = useIsAccount()
+  const manages = useManages()
+  if (!isAccount && manages === false) return <NothingHere />
   return (
     <div className="console">
       <a className="skip-link" href={`#${contentId}`}>
@@ -37,12 +41,38 @@ export function Shell() {
       </aside>
       <div className="column">
         <Away />
-        <Searching>
-          <Outlet />
-        </Searching>
+        <WrongClock />
+        <Searching>{isAccount || manages ? <Outlet /> : <Waiting />}</Searching>
       </div>
       <Notices />
-      {session.status === "ended" && <Ended />}
+      {isEnded && <Ended />}
+    </div>
+  )
+}
+
+function FailedGate({ why }: { readonly why: Failure }) {
+  const title = t(why === "cookies" ? "gate.no_cookies" : "gate.failed")
+  const onAct = () => location.reload()
+  return <Gate title={title} message={messageOf(why)} action={t("gate.retry")} onAct={onAct} />
+}
+
+function messageOf(why: Failure): string {
+  if (typeof why === "object") return why.message
+  return why === "clock" ? t("gate.clock", clocks()) : t(`gate.failed.${why}`)
+}
+
+/** The clock of this device, and what the server's says in the same time zone. */
+function clocks() {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" })
+  return { device: format.format(Date.now()), server: format.format(serverNow()) }
+}
+
+/** Sign-ins work whatever the clock says; times that people read and choose do not. */
+function WrongClock() {
+  if (!isClockWrong()) return null
+  return (
+    <div className="away" role="status">
+      <Alert tone="warning">{t("gate.clock", clocks())}</Alert>
     </div>
   )
 }

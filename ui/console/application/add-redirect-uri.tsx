@@ -85,7 +85,7 @@ function addForm(part: OidcPart, uri: string) {
       <>
         <JudgedRedirects typed={uri} by={byOf(privateHttp)} />
         {(privateHttp || wantsPrivateHttp(uri, byOf(privateHttp))) &&
-          check("privateHttp", t("field.private_http"), t("applications.private_http_hint"))}
+          check("privateHttp", t("field.private_http"), t("new_application.private_http_hint"))}
         {isNewHost && <Alert tone="warning">{t("refused.add_host", { host: hostOf(uri) })}</Alert>}
         <p>{t("refused.add_text")}</p>
       </>

@@ -263,7 +263,7 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
     }),
     <JudgedRedirects key="judged" typed={values.redirectUris} by={by} />,
     (privateHttp || wantsPrivateHttp(values.redirectUris, by)) &&
-      check("privateHttp", t("field.private_http"), t("applications.private_http_hint")),
+      check("privateHttp", t("field.private_http"), t("new_application.private_http_hint")),
     area("postLogoutUris", t("field.post_logout_uris"), {
       ...{ ...uris, rows: 2, optional: true, hint: t("applications.post_logout_hint") },
     }),
@@ -286,14 +286,14 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
 /** What is generated unless the application was configured before it is created here. */
 function credentialFields({ values, text, secret }: Controls<Values>) {
   return (
-    <Disclosure key="credentials" summary={t("applications.credentials")}>
+    <Disclosure key="credentials" summary={t("new_application.credentials")}>
       {text("clientId", t("field.client_id"), {
         ...{ ...verbatim, maxLength: 100, optional: true },
-        hint: t("applications.client_id_hint"),
+        hint: t("new_application.client_id_hint"),
       })}
       {(values.kind === "web" || values.kind === "api") &&
         secret("clientSecret", t("applications.client_secret"), {
-          ...{ maxLength: 256, optional: true, hint: t("applications.client_secret_hint") },
+          ...{ maxLength: 256, optional: true, hint: t("new_application.client_secret_hint") },
         })}
     </Disclosure>
   )

@@ -104,7 +104,7 @@ function uriForm(part: OidcPart) {
           controls.check(
             "privateHttp",
             t("field.private_http"),
-            t("applications.private_http_hint"),
+            t("new_application.private_http_hint"),
           ),
         controls.area("out", t("field.post_logout_uris"), {
           ...{ ...area, optional: true, error: error.out },

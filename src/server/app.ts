@@ -78,7 +78,7 @@ export function appOf(parts: AppParts): App {
     },
     show,
     setup: setupPages(services, setupToken, show),
-    instance: instanceHandler(services, show),
+    instance: instanceHandler(services, show, parts.upstream),
   }
   const published = publishedHandler(
     (host) => callAt(services, host),
@@ -232,7 +232,7 @@ async function failed(
 }
 
 /** What browsers and OAuth clients of an instance ask for. */
-function instanceHandler({ log, clock, meters }: ServerServices, show: ShowPage) {
+function instanceHandler({ log, clock, meters }: ServerServices, show: ShowPage, upstream: string) {
   const logged = refusalLog(log, clock)
   const refused = (refusal: Refusal) => {
     logged(refusal)
@@ -241,7 +241,7 @@ function instanceHandler({ log, clock, meters }: ServerServices, show: ShowPage)
   const oauth = oauthHandler({ show, refused, issued: meters?.issued })
   const saml = samlHandler({ show, refused })
   const login = loginHandler({ show, onward, answering, hrefs })
-  const console = consoleHandler(uiEntry)
+  const console = consoleHandler(uiEntry, upstream)
   const warm = once(() => warmed(log))
   return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
     const { pathname } = url

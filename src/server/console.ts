@@ -8,9 +8,10 @@ const scope = "openid profile email urn:core:iam:org:project:id:core:aud"
 
 /**
  * The console, and beside it what people manage of themselves: one document for every address below
- * these, and what it must know to sign in.
+ * these, and what it must know to sign in. `upstream` is where a proxy on the same machine reaches
+ * this process, for the settings that the console shows.
  */
-export function consoleHandler(entry: typeof uiEntry) {
+export function consoleHandler(entry: typeof uiEntry, upstream: string) {
   let html: string | undefined
   const document = async (): Promise<string> => {
     const { consoleDocument } = await import("../../ui/console/shell/document.tsx")
@@ -22,7 +23,7 @@ export function consoleHandler(entry: typeof uiEntry) {
     if (pathname === "/" && wantsPage(request)) return toConsole()
     if (pathname === "/ui/console/environment.json") {
       const { publicUrl, consoleClientId } = requireInstance(cx)
-      const body = { issuer: publicUrl, clientId: consoleClientId, scope }
+      const body = { issuer: publicUrl, clientId: consoleClientId, scope, upstream }
       return Response.json(body, { headers: { "cache-control": "no-store" } })
     }
     // The console renews its tokens without a page, and reads the answer from the address.

@@ -60,7 +60,7 @@ export async function serve(start: Start): Promise<Running> {
     untaken: () => collecting?.untaken(),
     described: () => describing?.condition(),
   })
-  const joined = appOf({ services, setupToken, upstream: upstreamOf(config.listen) })
+  const joined = appOf({ services, setupToken, upstream: upstreamOf(config) })
   const plain = doctor.watching(development?.around(joined, services) ?? joined)
   const counted = meters?.watching(plain) ?? plain
   const app = services.tracing?.watching(counted, services.isProxy) ?? counted
@@ -90,7 +90,7 @@ export async function serve(start: Start): Promise<Running> {
     working.push(...(describing ? [describing.begin()] : []))
     working.push(await limitConnections(services, listeners))
     const port = listeners[0]?.port ?? 0
-    const upstream = upstreamOf(config.listen)
+    const upstream = upstreamOf(config)
     await workers?.begin(services, { port, upstream, came: doctor.came, setupToken })
   } catch (cause) {
     await stop()
@@ -231,7 +231,8 @@ function originAt(place: Place, port: number | undefined, isTls: boolean): strin
 }
 
 /** What to write into a proxy on the same machine. */
-const upstreamOf = (place: Place): string => originAt(place, undefined, false)
+const upstreamOf = ({ listen, tls, tlsCert }: Start["config"]): string =>
+  originAt(listen, undefined, tls !== undefined || tlsCert.length > 0)
 
 /** Sets up without serving: opens the store, takes the one step, closes it. */
 export async function setup(start: Start, request: SetupRequest): Promise<void> {

@@ -96,13 +96,21 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
       await page.getByLabel("Redirect URIs", { exact: true }).fill(uris)
       await page.getByRole("button", { name: "Create application" }).click()
       await page.getByText("The application is ready").waitFor()
+      // Only the other one shows a secret.
+      expect(await page.getByText(/except for the secret/).count()).toBe(name === "Both" ? 1 : 0)
+      expect(await page.locator(".secret code").count()).toBe(name === "Both" ? 1 : 0)
     }
     const filters = [{ projectIdFilter: { projectId } }]
     const { applications } = await service.get("ListApplications", { filters })
-    const pkceOf = (wanted: string) =>
-      applications.find(({ name }: { name: string }) => name === wanted).oidcConfiguration.pkce
+    const named = (wanted: string) =>
+      applications.find(({ name }: { name: string }) => name === wanted)
+    const pkceOf = (wanted: string) => named(wanted).oidcConfiguration.pkce
     expect(pkceOf("Proxied")).toBe("OIDC_PKCE_REQUIREMENT_REQUIRED")
     expect(pkceOf("Both")).toBeUndefined()
+    await page.goto(`${service.url}/ui/console/applications/${named("Proxied").applicationId}`)
+    const upstream = service.url.replace("http://", "")
+    await section("Connect").getByText(`Latchkey listens at http://${upstream}`).waitFor()
+    expect(await page.getByText(/YOUR_CLIENT_SECRET|Client secrets/).count()).toBe(0)
     await page.goto(wiki)
   })
 

@@ -74,9 +74,12 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
       ...{ projectId, name: `API behind ${kind}` },
       apiConfiguration: { resources: { uris: [`http://localhost:${port}/`] } },
     })
+    const environment = await fetch(`${service.url}/ui/console/environment.json`)
+    const { upstream } = await environment.json()
     const shown = snippetsOf({
       ...{ issuer: service.url, clientId, secret: undefined, auth: "none", isApi: false },
       ...{ at: (endpoint: string) => endpoint, redirectUris: [redirectUri], passphrase: "" },
+      ...{ upstream, appType: "web", hasCode: true },
     })
     const { text = "" } = shown.find(({ name }) => name === names[kind]) ?? {}
     const pointed = text.replaceAll("127.0.0.1:8000", `127.0.0.1:${program.port}`)

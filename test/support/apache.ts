@@ -109,6 +109,7 @@ export function settingsFor(
 ): string {
   const shown = snippetsOf({
     ...{ issuer, clientId, secret: clientSecret, auth: "basic", isApi: false },
+    ...{ upstream: "http://localhost:8080", appType: "web", hasCode: true },
     at: (endpoint) => `${issuer}/${endpoint}`,
     redirectUris: [redirectUri],
     passphrase: "a-passphrase-of-this-test-alone",

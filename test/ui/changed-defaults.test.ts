@@ -17,6 +17,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
   "An address verified by an administrator": [upgraded, "an address that B alone verified"],
   "The same, as seen by": [verifier, "is verified for the applications of their organization"],
+  "Client authentication of an application created in the console": [
+    "test/e2e/clients.test.ts",
+    "requires PKCE without a word where only a proxy signs in",
+  ],
   "`groups` and `roles` that a script": [
     "test/oauth/scripted-list.test.ts",
     "a script adds no roles on a project of others in another spelling",

@@ -67,6 +67,7 @@ function settingsOf(name: string, port: number, host = hostOf(program)): string 
   const [{ text = "" } = {}] = snippetsOf({
     ...{ issuer: `http://${hostOf(latchkey)}`, clientId: "1", secret: undefined, auth: "none" },
     ...{ isApi: false, at: (endpoint: string) => endpoint, passphrase: "" },
+    ...{ upstream: `http://${hostOf(latchkey)}`, appType: "web", hasCode: true },
     redirectUris: [`http://localhost:${port}/.latchkey/callback`],
   }).filter((snippet) => snippet.name === name)
   return text.replaceAll("127.0.0.1:8000", host)

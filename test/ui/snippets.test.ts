@@ -12,11 +12,14 @@ import { openProvider } from "../oauth/provider.ts"
 const issuer = "https://id.example.org"
 const registered: Registered = {
   issuer,
+  upstream: "http://localhost:8080",
   at: (endpoint) => `${issuer}/${endpoint}`,
   clientId: "123",
   secret: undefined,
   auth: "basic",
   isApi: false,
+  appType: "web",
+  hasCode: true,
   redirectUris: ["https://wiki.example.org/protected/callback"],
   passphrase: "0123456789abcdef0123456789abcdef",
 }
@@ -50,6 +53,25 @@ describe("what is pasted into other software", () => {
     expect(snippets.map(({ name }) => name)).toEqual(names)
     const hasSecret = auth === "basic" || auth === "post"
     expect(snippets.some(({ text }) => text.includes(secretPlaceholder))).toBe(hasSecret)
+  })
+
+  it.each(["user_agent", "native"] as const)("names no proxy for a %s application", (appType) => {
+    const snippets = snippetsOf({ ...registered, auth: "none", appType })
+    expect(snippets.map(({ name }) => name)).toEqual([".env", "curl"])
+    expect(snippets.some(({ text }) => text.includes("SECRET"))).toBe(false)
+  })
+
+  it("names no redirect URI where people are sent to no address", () => {
+    const snippets = snippetsOf({ ...registered, hasCode: false, redirectUris: [] })
+    expect(snippets.map(({ name }) => name)).toEqual([".env"])
+    expect(snippets[0]?.text).not.toContain("REDIRECT")
+  })
+
+  it("has nothing but the proxies, and no secret, where only they sign people in", () => {
+    const redirectUris = ["https://wiki.lan/.latchkey/callback"]
+    const snippets = snippetsOf({ ...registered, redirectUris, secret: "s3cret" })
+    expect(snippets.map(({ name }) => name)).toEqual(proxies)
+    for (const { text } of snippets) expect(text).not.toMatch(/s3cret|YOUR_CLIENT_SECRET/)
   })
 
   it("names endpoints that discovery names, too", async () => {
@@ -161,7 +183,7 @@ describe("what is pasted into other software", () => {
       ]
       const { text, wants } = named(name, { redirectUris })
       expect(wants).toBeUndefined()
-      expect(text).toContain("127.0.0.1:8080")
+      expect(text).toContain("localhost:8080")
       expect(text).toContain("/forward-auth/id.example.org/123")
       expect(text).toContain("wiki.lan:8443")
       for (const header of identityHeaders) {
@@ -169,6 +191,33 @@ describe("what is pasted into other software", () => {
       }
     },
   )
+
+  it.each([
+    [
+      "http://10.0.0.7:9000",
+      "http://10.0.0.7:9000/forward-auth/",
+      "forward_auth http://10.0.0.7:9000 ",
+    ],
+    // The certificate is for the public name, whatever the port.
+    [
+      "https://localhost:8443",
+      "https://id.example.org:8443/forward-auth/",
+      "forward_auth https://id.example.org:8443 ",
+    ],
+    [
+      "unix:/run/latchkey.sock",
+      "http://unix:/run/latchkey.sock:/forward-auth/",
+      "forward_auth unix//run/latchkey.sock ",
+    ],
+  ])("has proxies ask where this server listens: %s", (upstream, byNginx, byCaddy) => {
+    const named = (name: string) =>
+      snippetsOf({ ...registered, upstream }).find((each) => each.name === name)?.text
+    expect(named("nginx")).toContain(`proxy_pass ${byNginx}`)
+    expect(named("nginx")?.includes("proxy_ssl_server_name on;")).toBe(byNginx.startsWith("https"))
+    expect(named("Caddy")).toContain(byCaddy)
+    const isSocket = upstream.startsWith("unix:")
+    expect(named("Traefik")?.includes(`address: "${byNginx}`)).toBe(isSocket ? undefined : true)
+  })
 
   it("has Traefik remove identity headers in every spelling", () => {
     const [, pattern = ""] =

@@ -1,19 +1,14 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Disclosure } from "../../kit/index.ts"
-import { copied, Facts, Section, t, ValueList } from "../shell/index.ts"
+import { copied, Facts, Section, t, upstreamOfServer, ValueList } from "../shell/index.ts"
 import { methodOf } from "./api.tsx"
 import type { ApplicationPart } from "./change.ts"
-import { authOf } from "./protocol.ts"
+import { appTypeOf, authOf, grantsOf } from "./protocol.ts"
+import { isForProxies } from "./proxy-snippets.ts"
 import { SamlConnection } from "./saml-connection.tsx"
 import { Snippets } from "./snippet-list.tsx"
-import {
-  type EndpointName,
-  endpointNames,
-  hasSecret,
-  type Registered,
-  snippetsOf,
-} from "./snippets.ts"
+import { type EndpointName, endpointNames, type Registered, snippetsOf } from "./snippets.ts"
 import { TestSignIn } from "./test-sign-in.tsx"
 
 type ConnectProps = ApplicationPart & {
@@ -44,28 +39,28 @@ type ClientProps = ConnectProps & { readonly configuration: Configuration }
 
 function Client({ application, configuration, secret }: ClientProps) {
   const [passphrase] = useState(randomWord)
+  const { data: upstream } = useSuspenseQuery({
+    queryKey: ["upstream"],
+    queryFn: upstreamOfServer,
+    staleTime: Number.POSITIVE_INFINITY,
+  })
   const { at, introspectionMethods } = useDiscovery()
   const issuer = location.origin
   const { clientId } = configuration.value
   const from: Registered = {
-    ...{ issuer, at, clientId, secret, passphrase },
-    ...(configuration.case === "apiConfiguration"
-      ? { auth: methodOf(configuration.value), isApi: true, redirectUris: [] }
-      : {
-          auth: authOf(configuration.value),
-          isApi: false,
-          redirectUris: configuration.value.redirectUris,
-        }),
+    ...{ issuer, upstream, at, clientId, secret, passphrase },
+    ...(configuration.case === "apiConfiguration" ? ofApi(configuration) : ofOidc(configuration)),
   }
+  const isPlainPublic = from.auth === "none" && !isForProxies(from.redirectUris)
   return (
     <>
       <Section title={t("applications.connect")}>
         <Facts rows={[copied(t("field.issuer"), issuer), copied(t("field.client_id"), clientId)]} />
-        {from.auth === "none" && <p className="quiet">{t("secret.none")}</p>}
+        {isPlainPublic && <p className="quiet">{t("secret.none")}</p>}
         <Disclosure summary={t("connect.endpoints")}>
           <EndpointList {...{ at, introspectionMethods }} />
         </Disclosure>
-        <Snippets snippets={snippetsOf(from)} hidesSecret={hasSecret(from) && !secret} />
+        <Snippets snippets={snippetsOf(from)} />
       </Section>
       {/* It leaves the page, and a secret is shown once. */}
       {!from.isApi && secret === undefined && (
@@ -78,6 +73,26 @@ function Client({ application, configuration, secret }: ClientProps) {
     </>
   )
 }
+
+type ConfigurationOf<Case> = Extract<Configuration, { readonly case: Case }>
+
+type Described = Pick<Registered, "auth" | "isApi" | "appType" | "hasCode" | "redirectUris">
+
+const ofApi = ({ value }: ConfigurationOf<"apiConfiguration">): Described => ({
+  auth: methodOf(value),
+  isApi: true,
+  appType: "web",
+  hasCode: false,
+  redirectUris: [],
+})
+
+const ofOidc = ({ value }: ConfigurationOf<"oidcConfiguration">): Described => ({
+  auth: authOf(value),
+  isApi: false,
+  appType: appTypeOf(value),
+  hasCode: grantsOf(value).includes("authorization_code"),
+  redirectUris: value.redirectUris,
+})
 
 const discoveryPath = "/.well-known/openid-configuration"
 

@@ -26,7 +26,7 @@ import {
 import { kindOf } from "./application-list.tsx"
 import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 import { groupsClaims, pkceRules } from "./protocol.ts"
-import { proxiedHost } from "./proxy-snippets.ts"
+import { isForProxies } from "./proxy-snippets.ts"
 
 const kinds = ["web", "user_agent", "native", "api", "saml"] as const
 type Kind = (typeof kinds)[number]
@@ -142,9 +142,7 @@ function Done({ applicationId, name, secret }: Created) {
   const { application } = useRead(ApplicationService.method.getApplication, { applicationId })
   return (
     <div className="stack stack-wide">
-      <Alert tone="done">
-        {t(application && kindOf(application) === "saml" ? "saml.created" : "applications.created")}
-      </Alert>
+      <Alert tone="done">{t(createdText(application && kindOf(application), secret !== ""))}</Alert>
       {secret && (
         <OnceBox title={t("secret.client")} secret={secret} file={`${name}-client-secret.txt`} />
       )}
@@ -160,6 +158,11 @@ function Done({ applicationId, name, secret }: Created) {
       </div>
     </div>
   )
+}
+
+function createdText(kind: Kind | undefined, hasSecret: boolean) {
+  if (kind === "saml") return "saml.created"
+  return hasSecret ? "applications.created" : "new_application.created"
 }
 
 const { createApplication } = ApplicationService.method
@@ -317,6 +320,7 @@ function requestOf(projectId: string, draft: Values) {
   }
   const value = {
     ...protocol[draft.kind],
+    ...(isSecretless(draft) && { authMethodType: protocol.native.authMethodType }),
     ...credentials,
     redirectUris: linesOf(draft.redirectUris),
     postLogoutRedirectUris: linesOf(draft.postLogoutUris),
@@ -336,10 +340,12 @@ function requestOf(projectId: string, draft: Values) {
 }
 
 /** Sign-ins for a proxy are the server's own requests, which always use PKCE. */
-function usesPkce({ pkce, redirectUris }: Values): boolean {
-  const uris = linesOf(redirectUris)
-  return pkce || (uris.length > 0 && uris.every((uri) => proxiedHost([uri]) !== undefined))
-}
+const usesPkce = ({ pkce, redirectUris }: Values): boolean =>
+  pkce || isForProxies(linesOf(redirectUris))
+
+/** Nobody would use the secret of an application that only signs in for proxies. */
+const isSecretless = ({ clientSecret, redirectUris }: Values): boolean =>
+  clientSecret === "" && isForProxies(linesOf(redirectUris))
 
 const metadataOf = (typed: string) =>
   /^https?:/.test(typed)

@@ -9,6 +9,10 @@ export const proxiedHost = (redirectUris: readonly string[]): URL | undefined =>
     .map((uri) => URL.parse(uri))
     .find((url) => url?.pathname === proxiedCallback && /^https?:$/.test(url.protocol)) ?? undefined
 
+/** Whether an application only signs in for proxies: such requests are the server's own. */
+export const isForProxies = (redirectUris: readonly string[]): boolean =>
+  redirectUris.length > 0 && redirectUris.every((uri) => proxiedHost([uri]) !== undefined)
+
 /** What the protected program is told, in headers that nobody else can set. */
 const told = [
   "Remote-User",
@@ -22,23 +26,40 @@ type Proxied = {
   /** The host that is protected, as browsers name it. */
   readonly host: string
   /** Where Latchkey listens, and what it is asked there. */
-  readonly upstream: string
+  readonly upstream: Upstream
   readonly path: string
   readonly wants?: string
+}
+
+/** A socket of this machine, or an address; with TLS by the name that the certificate is for. */
+type Upstream = {
+  readonly socket?: string
+  readonly origin: string
+  readonly isTls: boolean
+}
+
+function upstreamOf({ upstream, issuer }: Registered): Upstream {
+  const socket = /^unix:(.*)$/.exec(upstream)?.[1]
+  if (socket !== undefined) return { socket, origin: "", isTls: false }
+  const { protocol, port } = new URL(upstream)
+  if (protocol !== "https:") return { origin: upstream, isTls: false }
+  const name = new URL(issuer).hostname
+  return { origin: port === "" ? `https://${name}` : `https://${name}:${port}`, isTls: true }
 }
 
 /** Settings for a proxy that lets nobody through to a program before we say who it is. */
 export function proxySnippets(from: Registered): readonly Snippet[] {
   const registered = proxiedHost(from.redirectUris)
-  const issuer = new URL(from.issuer)
   const host = registered?.host ?? "app.example.org"
+  const upstream = upstreamOf(from)
   const at: Proxied = {
     host,
-    upstream: issuer.protocol === "http:" ? issuer.host : "127.0.0.1:8080",
-    path: `/forward-auth/${issuer.host}/${from.clientId}/authorization`,
+    upstream,
+    path: `/forward-auth/${new URL(from.issuer).host}/${from.clientId}/authorization`,
     ...(!registered && { wants: `https://${host}${proxiedCallback}` }),
   }
-  return [nginx(at), caddy(at), traefik(at)]
+  // Traefik asks no sockets.
+  return [nginx(at), caddy(at), ...(upstream.socket === undefined ? [traefik(at)] : [])]
 }
 
 const snippet = (name: string, { wants }: Proxied, text: string): Snippet => ({
@@ -56,7 +77,11 @@ function nginx(at: Proxied): Snippet {
   proxy_set_header Content-Length "";
   proxy_set_header X-Forwarded-Host ${host};
   proxy_set_header X-Forwarded-Uri $request_uri;`
-  const text = `# In the server block of ${host}; Latchkey listens at ${upstream}.
+  const { socket, origin, isTls } = upstream
+  const asks = socket === undefined ? origin : `http://unix:${socket}:`
+  // Its certificate is chosen by the name.
+  const named = isTls ? "\n  proxy_ssl_server_name on;" : ""
+  const text = `# In the server block of ${host}; Latchkey listens at ${socket ?? origin}.
 location / {
   auth_request /.latchkey/check;
   error_page 401 403 = /.latchkey/ask;
@@ -81,13 +106,13 @@ ${asked}
   proxy_buffer_size 16k;
   proxy_buffers 8 16k;
   proxy_set_header X-Forwarded-Method $request_method;
-  proxy_pass http://${upstream}${path}/check;
+  proxy_pass ${asks}${path}/check;${named}
 }
 location /.latchkey/ {
 ${asked}
   # error_page turns every request into a GET.
   proxy_set_header X-Forwarded-Method $latchkey_method;
-  proxy_pass http://${upstream}${path}/;
+  proxy_pass ${asks}${path}/;${named}
 }`
   return snippet("nginx", at, text)
 }
@@ -112,10 +137,11 @@ function otherSpellings(name: string): readonly string[] {
  */
 function caddy(at: Proxied): Snippet {
   const { host, upstream, path } = at
+  const { socket, origin } = upstream
   const text = `${host} {
   route {
     request_header -Remote*
-    forward_auth ${upstream} {
+    forward_auth ${socket === undefined ? origin : `unix/${socket}`} {
       uri ${path}
       copy_headers ${told.join(" ")} Authorization>Remote-Authorization
     }
@@ -136,7 +162,7 @@ function traefik(at: Proxied): Snippet {
   middlewares:
     latchkey:
       forwardAuth:
-        address: "http://${upstream}${path}"
+        address: "${upstream.origin}${path}"
         authResponseHeaders:
 ${told.map((name) => `          - ${name}`).join("\n")}
           # The program's own; Traefik removes it where Latchkey accepted an access token in it.

@@ -37,7 +37,7 @@ export function SamlConnection({ application, saml }: ConnectionProps) {
             return [what, <Copyable key={name} value={value} what={what} />]
           })}
         />
-        <Snippets snippets={samlSnippets(described)} hidesSecret={false} />
+        <Snippets snippets={samlSnippets(described)} />
       </Section>
       <Registered saml={saml} entityId={entityId} consumers={consumers} />
       <TestSignIn application={application} endpoint={addresses.sso} naming="providerId" />

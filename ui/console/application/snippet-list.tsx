@@ -1,12 +1,12 @@
 import { useState } from "react"
 import { Alert, Chips, CopyButton } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
-import type { Snippet } from "./snippets.ts"
+import { type Snippet, secretPlaceholder } from "./snippets.ts"
 
-type SnippetsProps = { readonly snippets: readonly Snippet[]; readonly hidesSecret: boolean }
+type SnippetsProps = { readonly snippets: readonly Snippet[] }
 
 /** Settings to copy, of the software that is chosen. */
-export function Snippets({ snippets, hidesSecret }: SnippetsProps) {
+export function Snippets({ snippets }: SnippetsProps) {
   const [chosen, choose] = useState("")
   const shown = snippets.find(({ name }) => name === chosen) ?? snippets[0]
   if (!shown) return null
@@ -26,7 +26,9 @@ export function Snippets({ snippets, hidesSecret }: SnippetsProps) {
       </pre>
       <div className="row">
         <CopyButton value={text} label={t("copy.do")} done={t("copy.done")} what={name} />
-        {hidesSecret && <p className="quiet small">{t("connect.placeholder")}</p>}
+        {text.includes(secretPlaceholder) && (
+          <p className="quiet small">{t("connect.placeholder")}</p>
+        )}
       </div>
     </div>
   )

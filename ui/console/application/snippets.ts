@@ -1,5 +1,6 @@
+import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
 import type { AuthName } from "./protocol.ts"
-import { proxiedHost, proxySnippets } from "./proxy-snippets.ts"
+import { isForProxies, proxiedHost, proxySnippets } from "./proxy-snippets.ts"
 
 /** The endpoints by their names in discovery (OpenID Connect Discovery §3). */
 export const endpointNames = [
@@ -17,6 +18,8 @@ export type EndpointName = (typeof endpointNames)[number]
 
 export type Registered = {
   readonly issuer: string
+  /** Where a proxy on its machine reaches the server: an origin, or "unix:" and a path. */
+  readonly upstream: string
   readonly at: (endpoint: EndpointName) => string
   readonly clientId: string
   /** Only while it is shown; it is kept as a hash. */
@@ -25,6 +28,10 @@ export type Registered = {
   readonly auth: AuthName
   /** It asks about tokens, and nobody signs in to it. */
   readonly isApi: boolean
+  /** Where it runs: on a server, in a browser or on a device. */
+  readonly appType: Redirecting["appType"]
+  /** Whether people are sent to it with a code. */
+  readonly hasCode: boolean
   readonly redirectUris: readonly string[]
   /** Of the application alone, for cookies; 32 characters that nobody guesses. */
   readonly passphrase: string
@@ -43,8 +50,12 @@ export const secretPlaceholder = "YOUR_CLIENT_SECRET"
 /** Settings to copy, for the software that most people put behind a sign-in. */
 export function snippetsOf(from: Registered): readonly Snippet[] {
   if (from.isApi) return [environment(from), introspection(from)]
+  if (!from.hasCode) return [environment(from)]
+  // No proxy stands in front of what runs in a browser or on a device.
+  if (from.appType !== "web") return [environment(from), curl(from)]
   const proxies = proxySnippets(from)
   // A host that a proxy protects needs nothing else.
+  if (isForProxies(from.redirectUris)) return proxies
   if (proxiedHost(from.redirectUris)) return [...proxies, environment(from), curl(from)]
   if (!hasSecret(from)) return [environment(from), ...proxies, curl(from)]
   const own = [oauth2Proxy(from), grafana(from), apache(from)]
@@ -64,7 +75,10 @@ function environment(from: Registered): Snippet {
     ...(hasSecret(from) ? [["OIDC_CLIENT_SECRET", secretOf(from)] as const] : []),
     ...(from.isApi
       ? [["OIDC_INTROSPECTION_ENDPOINT", from.at("introspection_endpoint")] as const]
-      : [["OIDC_REDIRECT_URI", back(from)] as const, ["OIDC_SCOPE", scope] as const]),
+      : [
+          ...(from.hasCode ? [["OIDC_REDIRECT_URI", back(from)] as const] : []),
+          ["OIDC_SCOPE", scope] as const,
+        ]),
   ] as const
   const text = lines.map(([name, value]) => `${name}=${shell(value)}`).join("\n")
   return { name: ".env", text }

@@ -52,7 +52,7 @@ export {
 } from "./refusal.ts"
 export { Refused } from "./refused.tsx"
 export { saveFile } from "./save.ts"
-export { signedOut, signIn, useSession } from "./session.ts"
+export { signedOut, signIn, upstreamOfServer, useSession } from "./session.ts"
 export { has, language, languageName, type TextKey, t } from "./text.ts"
 export { transport } from "./transport.ts"
 export { wordsAtField, wordsOf } from "./words.ts"

@@ -161,6 +161,7 @@ type Client = {
   readonly config: () => oidc.Configuration
   readonly scope: string
   readonly home: URL
+  readonly upstream: string
 }
 
 /** The endpoints are fixed by the interface, so nobody asks for them first. */
@@ -176,7 +177,7 @@ async function read(): Promise<Client> {
   const answer = await fetch(`${base}/environment.json`)
   if (!answer.ok) throw new Error(`environment.json: ${answer.status}`)
   noteClock(answer)
-  const { issuer, clientId, scope }: Record<string, unknown> = await answer.json()
+  const { issuer, clientId, scope, upstream }: Record<string, unknown> = await answer.json()
   const home = new URL(String(issuer))
   // Cookies and redirect URIs belong to the public address.
   if (home.origin !== location.origin) {
@@ -199,8 +200,11 @@ async function read(): Promise<Client> {
     if (home.protocol === "http:") oidc.allowInsecureRequests(made)
     return made
   }
-  return { config, scope: String(scope), home }
+  return { config, scope: String(scope), home, upstream: String(upstream) }
 }
+
+/** Where a proxy on its machine reaches the server: an origin, or "unix:" and a path. */
+export const upstreamOfServer = async (): Promise<string> => (await clientOf()).upstream
 
 type Pending = {
   readonly state: string

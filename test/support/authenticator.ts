@@ -16,6 +16,8 @@ type Manner = {
   readonly isVerified?: boolean
   /** The count of uses that it tells; one of a passkey stays at 0. */
   readonly count?: number
+  /** Its model, 16 bytes in hex; unless told, none that browsers name. */
+  readonly aaguid?: string
   /** For whom it says that it was made. */
   readonly rpId?: string
 }
@@ -37,7 +39,8 @@ export function makeKey(asked: Asked, manner: Manner): Authenticator {
   const client = clientData("webauthn.create", asked, manner)
   const length = Buffer.alloc(2)
   length.writeUInt16BE(id.length)
-  const attested = Buffer.concat([Buffer.alloc(16), length, id, coseOf(publicKey)])
+  const aaguid = Buffer.from((manner.aaguid ?? "").replaceAll("-", "").padEnd(32, "0"), "hex")
+  const attested = Buffer.concat([aaguid, length, id, coseOf(publicKey)])
   const authData = Buffer.concat([dataOf(rpId, manner, 0x40), attested])
   const attestationObject = map([
     [text("fmt"), text("none")],

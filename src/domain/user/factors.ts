@@ -105,6 +105,8 @@ export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
       readonly signCount: number
       /** ms UTC. */
       readonly created: number
+      /** When it last signed in, ms UTC, to within an hour; absent where it has not yet. */
+      readonly used?: number
     } & KeySecret)
 )
 
@@ -316,7 +318,7 @@ function keyRemoved(state: User, event: Removed): User {
   return key ? withOrigin(next, kindOfKey(key.kind), { id }) : next
 }
 
-/** Being used changes nothing about a person. */
+/** Being used changes nothing about a person but when the key was used last. */
 function keyUsed(state: User, event: Used): User {
   if (!isPerson(state)) return state
   const factors = factorsOf(state)
@@ -325,6 +327,9 @@ function keyUsed(state: User, event: Used): User {
   if (key?.state !== "ready") return state
   return {
     ...state,
-    factors: { ...factors, keys: { ...factors.keys, [tokenId]: { ...key, signCount } } },
+    factors: {
+      ...factors,
+      keys: { ...factors.keys, [tokenId]: { ...key, signCount, used: event.time } },
+    },
   }
 }

@@ -303,7 +303,7 @@ function touched(state: User, { time }: At): User {
 /** People and service users. */
 export const user = aggregate<UserEvent, User>({
   stream: "user",
-  revision: 9,
+  revision: 10,
   // Each entry of the metadata is one by itself.
   part: partByKey("key"),
   initial: absent,

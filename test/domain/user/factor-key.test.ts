@@ -1,5 +1,9 @@
+import { create } from "@bufbuild/protobuf"
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addInstance } from "../../../src/domain/instance/index.ts"
+import { selfFactors } from "../../../src/domain/user/binding/v1-factor.ts"
+import { v2factor } from "../../../src/domain/user/binding/v2-factor.ts"
 import {
   beginKey,
   finishKey,
@@ -17,6 +21,14 @@ import {
   removeUser,
   user,
 } from "../../../src/domain/user/index.ts"
+import {
+  ListMyAuthFactorsRequestSchema,
+  ListMyPasswordlessRequestSchema,
+} from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import {
+  ListAuthenticationFactorsRequestSchema,
+  ListPasskeysRequestSchema,
+} from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
 import { type Authenticator, makeKey } from "../../support/authenticator.ts"
 import type { World } from "../../support/world.ts"
@@ -43,6 +55,25 @@ async function register(kind: Kind = "passkey", userId = "u1", count = 0): Promi
   const key = makeKey(options, { origin, count })
   await finishKey(cx, userId, { kind, tokenId, credential: key.creation, name: "Key" })
   return key
+}
+
+const agents = {
+  iphone:
+    "Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like " +
+    "Gecko) Version/18.1 Mobile/15E148 Safari/604.1",
+  mac:
+    "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) " +
+    "Chrome/131.0.0.0 Safari/537.36",
+} as const
+
+/** Registers a key from a browser, and returns what it is called. */
+async function named(userAgent: string, given: { aaguid?: string; name?: string } = {}) {
+  const { aaguid, name = "" } = given
+  const cx = world.cx({ from: { address: "192.0.2.1", userAgent } })
+  const { tokenId, options } = await beginKey(cx, "u1", { kind: "passkey" })
+  const key = makeKey(options, { origin, ...(aaguid && { aaguid }) })
+  await finishKey(cx, "u1", { kind: "passkey", tokenId, credential: key.creation, name })
+  return keys().find(({ id }) => id === tokenId)?.name
 }
 
 type Proof = {
@@ -99,6 +130,78 @@ describe("a passkey", () => {
     }
     const other = renamePasskey(world.cx(), "u2", { tokenId, name: "Mine" })
     await expect(other).rejects.toMatchObject({ id: "user.key_missing" })
+  })
+
+  test.each([
+    ["its model", agents.mac, { aaguid: "bada5566-a7aa-401f-bd96-45619a55120d" }, "1Password"],
+    [
+      "a hardware model",
+      agents.mac,
+      { aaguid: "a25342c0-3cdc-4414-8e46-f4807fca511c" },
+      "YubiKey 5 Series with NFC",
+    ],
+    ["the browser, without a model", agents.mac, {}, "Chrome on macOS"],
+    [
+      "the browser, with a model that is not known",
+      agents.iphone,
+      { aaguid: "11111111-2222-3333-4444-555555555555" },
+      "Safari on iPhone",
+    ],
+    ["nothing, of a program that is no browser", "curl/8.5.0", {}, ""],
+    ["the name that was given", agents.mac, { name: "My laptop" }, "My laptop"],
+  ])("is named by %s", async (_, agent, given, name) => {
+    expect(await named(agent, given)).toBe(name)
+  })
+
+  const hour = 3_600_000
+  const used = async () =>
+    (await world.store.log.read(0, 1000)).filter(({ type }) => type.endsWith("signcount.changed"))
+
+  test("shows when it was added and last used, and stores one use an hour at most", async () => {
+    const { listPasskeys } = v2factor.handlers
+    const request = create(ListPasskeysRequestSchema, { userId: "u1" })
+    const list = async () => (await listPasskeys(request, world.cx())).result
+    const added = world.clock.now()
+    const key = await register()
+    expect(await list()).toMatchObject([{ creationDate: timestampFromMs(added) }])
+    expect((await list())?.[0]).not.toHaveProperty("lastUsedDate")
+    world.clock.advance(2 * hour)
+    const first = world.clock.now()
+    expect(await prove(key)).toEqual(isIn)
+    world.clock.advance(hour - 1)
+    expect(await prove(key)).toEqual(isIn)
+    const dates = { creationDate: timestampFromMs(added), lastUsedDate: timestampFromMs(first) }
+    expect(await list()).toMatchObject([dates])
+    expect(await used()).toHaveLength(1)
+    world.clock.advance(1)
+    expect(await prove(key)).toEqual(isIn)
+    expect(await list()).toMatchObject([{ lastUsedDate: timestampFromMs(world.clock.now()) }])
+    expect(await used()).toHaveLength(2)
+  })
+
+  test("has the same dates in every list", async () => {
+    const { listAuthenticationFactors } = v2factor.handlers
+    const { listMyPasswordless, listMyAuthFactors } = selfFactors.handlers
+    const mine = world.cx({ caller: { kind: "user", userId: "u1", orgId: "org1", clientId: "c" } })
+    for (const kind of ["passkey", "u2f"] as const) await prove(await register(kind))
+    const lastUsedDate = timestampFromMs(world.clock.now())
+    const dates = { creationDate: lastUsedDate, lastUsedDate }
+    const u2f = { type: { case: "u2f", value: dates } }
+    const { result } = await listAuthenticationFactors(
+      create(ListAuthenticationFactorsRequestSchema, { userId: "u1" }),
+      mine,
+    )
+    expect(result).toMatchObject([u2f])
+    const passkeys = await listMyPasswordless(create(ListMyPasswordlessRequestSchema), mine)
+    expect(passkeys.result).toMatchObject([dates])
+    const factors = await listMyAuthFactors(create(ListMyAuthFactorsRequestSchema), mine)
+    expect(factors.result).toMatchObject([u2f])
+  })
+
+  test("that proves nothing was not used", async () => {
+    const key = await register()
+    expect(await prove(key, { manner: { rpId: "evil.example" } })).toEqual(isOut)
+    expect(keys()[0]).not.toHaveProperty("used")
   })
 
   test("has to see who uses it where that is asked for", async () => {

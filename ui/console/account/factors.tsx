@@ -107,6 +107,7 @@ function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
       </div>
       <KeyList
         keys={keys}
+        unnamed={t("ways.u2f")}
         consequence={t("account.factor_remove_text")}
         remove={({ id: tokenId }) => call(AuthService.method.removeMyAuthFactorU2F, { tokenId })}
       />

@@ -30,10 +30,11 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
       {result.length === 0 && <p className="quiet">{t("account.passkey.none")}</p>}
       <KeyList
         keys={result}
+        unnamed={t("ways.passkey")}
         more={({ id, name }) => (
           <Button
             small
-            aria-label={`${t("action.rename")}: ${name}`}
+            aria-label={`${t("action.rename")}: ${name || t("ways.passkey")}`}
             onClick={() => setRenamed(id)}
           >
             {t("action.rename")}

@@ -6,6 +6,7 @@ export { FailedSignIns } from "./failed-sign-ins.tsx"
 export { useFilterChips } from "./filter.tsx"
 export { Histories, HistoryButton, streamOf } from "./histories.tsx"
 export { History } from "./history.tsx"
+export { KeyDates, type KeyDatesProps } from "./key-dates.tsx"
 export { LinkBox } from "./link-box.tsx"
 export { type ListState, useCreating, useFilter, useListState } from "./list-state.ts"
 export {

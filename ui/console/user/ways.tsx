@@ -1,12 +1,17 @@
 import type { DescMessage, DescMethod, DescMethodUnary, MessageInitShape } from "@bufbuild/protobuf"
-import { type AuthFactor, type User, UserState } from "../../../src/gen/core/user/v2/user_pb.ts"
+import {
+  type AuthFactor,
+  type Passkey,
+  type User,
+  UserState,
+} from "../../../src/gen/core/user/v2/user_pb.ts"
 import {
   AuthenticationMethodType,
   UserService,
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { type Column, Table } from "../../kit/index.ts"
 import { ConfirmButton } from "../form/index.ts"
-import { actionColumn } from "../list/index.ts"
+import { actionColumn, type KeyDatesProps, Time } from "../list/index.ts"
 import { call, Section, t, useRead } from "../shell/index.ts"
 import { PasskeyLink } from "./invite.tsx"
 import type { UserPart } from "./user.ts"
@@ -17,6 +22,8 @@ type Way = {
   readonly kind: "passkey" | "u2f" | "otp" | "otp_sms" | "otp_email" | "recovery"
   /** What its person calls it; empty where there is one of the kind at most. */
   readonly name: string
+  /** Of a key. */
+  readonly dates?: KeyDatesProps
   /** The operation that removes it. */
   readonly needs: DescMethod
   readonly remove: () => Promise<unknown>
@@ -27,7 +34,9 @@ export function Ways({ user }: UserPart) {
   const ways = useWays(user)
   const columns: readonly Column<Way>[] = [
     { label: t("field.kind"), cell: ({ kind }) => t(`ways.${kind}`) },
-    { label: t("field.name"), cell: ({ name }) => <bdi>{name}</bdi> },
+    { label: t("field.name"), cell: ({ name }) => name && <bdi>{name}</bdi> },
+    { label: t("key.added"), cell: ({ dates }) => <Time at={dates?.added} /> },
+    { label: t("key.used"), cell: ({ dates }) => dates && <LastUsed {...dates} /> },
     actionColumn(({ kind, name, needs, remove }) => (
       <ConfirmButton
         small
@@ -50,6 +59,10 @@ export function Ways({ user }: UserPart) {
   )
 }
 
+function LastUsed({ used }: KeyDatesProps) {
+  return used ? <Time at={used} /> : t("key.unused")
+}
+
 function useWays({ userId }: User): readonly Way[] {
   const { method } = UserService
   const passkeys = useRead(method.listPasskeys, { userId }).result
@@ -58,8 +71,9 @@ function useWays({ userId }: User): readonly Way[] {
   const hasCodes = authMethodTypes.includes(AuthenticationMethodType.RECOVERY_CODE)
   const codes = single("recovery", method.removeRecoveryCodes, { userId })
   return [
-    ...passkeys.map(({ id, name }) => ({
+    ...passkeys.map(({ id, name, ...key }) => ({
       ...({ id, kind: "passkey", name, needs: method.removePasskey } as const),
+      dates: datesOf(key),
       remove: () => call(method.removePasskey, { userId, passkeyId: id }),
     })),
     ...factors.flatMap(({ type }) => factorOf(userId, type) ?? []),
@@ -67,12 +81,20 @@ function useWays({ userId }: User): readonly Way[] {
   ]
 }
 
+type Dated = Pick<Passkey, "creationDate" | "lastUsedDate">
+
+const datesOf = ({ creationDate: added, lastUsedDate: used }: Partial<Dated>): KeyDatesProps => ({
+  added,
+  used,
+})
+
 function factorOf(userId: string, { case: kind, value }: AuthFactor["type"]): Way | undefined {
   const { method } = UserService
   switch (kind) {
     case "u2f": {
       const remove = () => call(method.removeU2F, { userId, u2fId: value.id })
-      return { id: value.id, kind, name: value.name, needs: method.removeU2F, remove }
+      const { id, name } = value
+      return { id, kind, name, dates: datesOf(value), needs: method.removeU2F, remove }
     }
     case "otp":
       return single("otp", method.removeTOTP, { userId })

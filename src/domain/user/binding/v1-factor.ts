@@ -15,7 +15,7 @@ import { registerTotp, removeTotp, verifyTotp } from "../factor/totp.ts"
 import type { KeyKind } from "../factors.ts"
 import { user } from "../model.ts"
 import { callerOf } from "./v1.ts"
-import { factorType, labelOf, toJson } from "./v2-factor.ts"
+import { factorType, keyDates, labelOf, toJson } from "./v2-factor.ts"
 
 /** What callers prove themselves with. */
 export const selfFactors = share<Cx>()(AuthService, {
@@ -45,9 +45,8 @@ export const selfFactors = share<Cx>()(AuthService, {
   verifyMyAuthFactorU2F: ({ verification }, cx) => finish(cx, "u2f", verification),
   removeMyAuthFactorU2F: ({ tokenId }, cx) => remove(cx, "u2f", tokenId),
   listMyPasswordless: (_, cx) => ({
-    result: keysOf(me(cx), "passkey").map(({ id, name }) => ({
-      id,
-      name,
+    result: keysOf(me(cx), "passkey").map(({ id, name, ...key }) => ({
+      ...{ id, name, ...keyDates(key) },
       state: AuthFactorState.READY,
     })),
   }),

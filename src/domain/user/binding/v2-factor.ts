@@ -25,6 +25,8 @@ import {
   keysOf,
   type ListedFactor,
   listedFactors,
+  type OwnKey,
+  recoveryCodesLeft,
   secondFactorsOf,
 } from "../factor/ready.ts"
 import { generateRecoveryCodes, removeRecoveryCodes } from "../factor/recovery-code.ts"
@@ -137,10 +139,15 @@ const listDetails = (cx: Cx, total: number) => ({
   timestamp: at(cx.clock.now()),
 })
 
-const toKey = ({ id, name }: { readonly id: string; readonly name: string }) => ({
-  id,
-  name,
+const toKey = ({ id, name, ...key }: OwnKey) => ({
+  ...{ id, name, ...keyDates(key) },
   state: AuthFactorState.READY,
+})
+
+/** When a key was registered and last used; both versions return it in the same form. */
+export const keyDates = ({ created, used }: Pick<OwnKey, "created" | "used">) => ({
+  creationDate: at(created),
+  ...(used !== undefined && { lastUsedDate: at(used) }),
 })
 
 function listMethods(cx: Cx, { userId, domainQuery }: ListAuthenticationMethodTypesRequest) {
@@ -160,7 +167,12 @@ function listMethods(cx: Cx, { userId, domainQuery }: ListAuthenticationMethodTy
     [has.includes("recovery_codes"), AuthenticationMethodType.RECOVERY_CODE],
   ] as const
   const authMethodTypes = methods.flatMap(([isSetUp, type]) => (isSetUp ? [type] : []))
-  return { details: listDetails(cx, authMethodTypes.length), authMethodTypes }
+  const left = recoveryCodesLeft(state)
+  return {
+    details: listDetails(cx, authMethodTypes.length),
+    authMethodTypes,
+    ...(left !== undefined && { recoveryCodesLeft: left }),
+  }
 }
 
 /** Without a word those that count, of every kind. */
@@ -184,13 +196,17 @@ const kinds: Readonly<Record<ListedFactor["kind"], AuthFactors>> = {
 }
 
 type Nothing = Record<never, never>
+type NamedKey = { readonly id: string; readonly name: string } & Partial<
+  ReturnType<typeof keyDates>
+>
 type FactorType =
-  | { readonly case: "u2f"; readonly value: { readonly id: string; readonly name: string } }
+  | { readonly case: "u2f"; readonly value: NamedKey }
   | { readonly case: "otp"; readonly value: Nothing }
   | { readonly case: "otpSms"; readonly value: Nothing }
   | { readonly case: "otpEmail"; readonly value: Nothing }
 
 /** Both versions say it in the same form. */
-export function factorType({ kind, id, name }: ListedFactor): FactorType {
-  return kind === "u2f" ? { case: kind, value: { id, name } } : { case: kind, value: {} }
+export function factorType({ kind, id, name, key }: ListedFactor): FactorType {
+  if (kind !== "u2f") return { case: kind, value: {} }
+  return { case: kind, value: { id, name, ...(key && keyDates(key)) } }
 }

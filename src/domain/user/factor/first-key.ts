@@ -1,5 +1,5 @@
 import type { Cx, Transaction } from "../../../store/index.ts"
-import { makerOf } from "./aaguid.ts"
+import { defaultKeyName } from "./aaguid.ts"
 import type { Challenge } from "./check.ts"
 import { addKey, verifyKey, wrongError } from "./key.ts"
 import { relyingPartyOf } from "./relying-party.ts"
@@ -50,7 +50,7 @@ export async function firstKey(
   const tokenId = cx.ids.next()
   return (tx, userId) => {
     addKey.within(tx, userId, { kind, tokenId, rpId, challenge, codeId: undefined })
-    const name = makerOf(key.aaguid)
+    const name = defaultKeyName({ aaguid: key.aaguid, userAgent: cx.from?.userAgent })
     verifyKey.within(tx, userId, { kind, tokenId, challenge, name, key, isFirst: true })
   }
 }

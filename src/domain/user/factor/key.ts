@@ -5,7 +5,7 @@ import { keepAnOwner } from "../account/owner.ts"
 import { factorsOf, type KeyKind } from "../factors.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, type UserEvent, user } from "../model.ts"
-import { makerOf } from "./aaguid.ts"
+import { defaultKeyName } from "./aaguid.ts"
 import { linkWrongError, type PasskeyLink, showsLink } from "./link.ts"
 import { keptSession, keysOf, personIn } from "./ready.ts"
 import { relyingPartyOf } from "./relying-party.ts"
@@ -96,7 +96,7 @@ export type FinishedKey = {
 
 /**
  * Ends a registration with what the browser has answered, as a part of a step. Without a name the
- * key is called by who made it. Refuses what is wrong or too late, and a key that somebody has.
+ * key gets that of its model or browser. Refuses what is wrong or too late, and a key that somebody has.
  */
 export async function finishedKey(
   cx: Cx,
@@ -113,7 +113,9 @@ export async function finishedKey(
     isUserVerified: kind === "passkey",
   })
   if (!key) throw wrongError()
-  const name = optionalTextOf("name", given) || makerOf(key.aaguid)
+  const { aaguid } = key
+  const name =
+    optionalTextOf("name", given) || defaultKeyName({ aaguid, userAgent: cx.from?.userAgent })
   return (tx) => verifyKey.within(tx, userId, { kind, tokenId, challenge, name, key })
 }
 

@@ -64,6 +64,7 @@ export type ListedFactor = {
   /** Of a security key. */
   readonly id: string
   readonly name: string
+  readonly key?: ReadyKey
 }
 
 /** The second factors of a user; recovery codes and passkeys are listed elsewhere. */
@@ -77,10 +78,16 @@ export function listedFactors(state: User): readonly ListedFactor[] {
     ...(otpEmail ? [{ ...nameless, kind: "otpEmail" } as const] : []),
     ...Object.entries(keys).flatMap(([id, key]): readonly ListedFactor[] => {
       if (key.kind !== "u2f") return []
-      const isReady = key.state === "ready"
-      return [{ kind: "u2f", id, isReady, name: isReady ? key.name : "" }]
+      if (key.state !== "ready") return [{ kind: "u2f", id, isReady: false, name: "" }]
+      return [{ kind: "u2f", id, isReady: true, name: key.name, key }]
     }),
   ]
+}
+
+/** How many recovery codes are left to use; undefined for who has none, or was never given any. */
+export function recoveryCodesLeft(state: User): number | undefined {
+  const codes = isPerson(state) ? factorsOf(state).recoveryCodes : []
+  return codes.length === 0 ? undefined : codes.filter((hash) => hash !== "").length
 }
 
 /** Where one-time codes could be sent to a person: to what is theirs for certain. */

@@ -86,6 +86,12 @@ export const checkKey: Check = async (cx, { userId, given, challenge }) => {
   return (tx) => admit(tx, userId, { key, asked, assertion })
 }
 
+/**
+ * A synced passkey counts nothing (WebAuthn §6.1.1): that it was used is stored at most this often,
+ * so that a sign-in costs no event of its own.
+ */
+const usedPrecisionMs = 3_600_000
+
 type Found = {
   readonly key: OwnKey | undefined
   readonly asked: KeyChallenge | undefined
@@ -102,7 +108,7 @@ function admit(tx: Transaction, userId: string, { key, asked, assertion }: Found
   }
   const used = { key: asked.challenge, expires: asked.expires }
   countRight(tx, userId, { kind: now.kind, used })
-  if (assertion.signCount !== now.signCount) {
+  if (assertion.signCount !== now.signCount || tx.now - (now.used ?? 0) >= usedPrecisionMs) {
     const stem =
       now.kind === "passkey" ? "user.human.passwordless.token" : "user.human.mfa.u2f.token"
     const data = { tokenId: now.id, signCount: assertion.signCount }

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { openService, type Service } from "../acceptance/service.ts"
-import { openBrowser } from "../support/browser.ts"
+import { addPerson, openService, type Service } from "../acceptance/service.ts"
+import { openBrowser, withPasskeys } from "../support/browser.ts"
 import { owner } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
 
@@ -96,7 +96,7 @@ describe.runIf(needs("chromium"))("an invitation", () => {
     await heading(page, "This invitation doesn't work")
     await page.getByLabel("Invitation code").fill(link.split("#")[1]?.toLowerCase() ?? "")
     await page.getByRole("button", { name: "Continue" }).click()
-    await heading(page, "Choose your password")
+    await heading(page, "Set up how you sign in")
     await page.context().close()
   })
 
@@ -148,6 +148,29 @@ describe.runIf(needs("chromium"))("an invitation", () => {
       queries: [{ emailQuery: { emailAddress: email } }],
     })
     expect(result[0].human.email).toMatchObject({ isVerified: true })
+  })
+
+  test("is accepted with a passkey, where the browser can make one", async () => {
+    const { result } = await service.get("ListOrganizations")
+    const userId = await addPerson(service, result[0].id, "linus")
+    const { inviteCode } = await service.get("CreateInviteCode", { userId, returnCode: {} })
+    const at = `/ui/login/verify?userId=${userId}&invite=true#${inviteCode}`
+    const bare = await opened({ javaScriptEnabled: false })
+    await bare.goto(`${service.url}${at}`)
+    await bare.getByLabel("Invitation code").fill(inviteCode)
+    await bare.getByRole("button", { name: "Continue" }).click()
+    await bare.getByLabel("New password", { exact: true }).waitFor()
+    expect(await bare.getByRole("button", { name: "Create a passkey" }).isVisible()).toBe(false)
+    await bare.context().close()
+    const page = await opened()
+    await withPasskeys(page)
+    await page.goto(`${service.url}${at}`)
+    await page.getByRole("button", { name: "Continue" }).click()
+    await page.getByRole("button", { name: "Create a passkey" }).click()
+    await heading(page, "You are signed in")
+    const { result: keys } = await service.get("ListPasskeys", { userId })
+    expect(keys).toMatchObject([{ name: "Chrome on Linux" }])
+    await page.context().close()
   })
 
   test("has told its code to no address and no Referer, and broken no policy", () => {

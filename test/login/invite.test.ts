@@ -104,7 +104,7 @@ describe("somebody who is invited", () => {
     const browser = browserOf(provider)
     const first = await browser.go(link(`&code=${code}`))
     expect(first.page).toContain(`<input type="hidden" name="code" value="${code}"/>`)
-    expect((await browser.post(first, {})).page).toContain("Choose your password")
+    expect((await browser.post(first, {})).page).toContain("Set up how you sign in")
   })
 
   test("goes on to the application that waits", async () => {

@@ -102,6 +102,16 @@ const links = ({ base, linked, account, application, named }: Ground): Samples =
     ...{ title: named, lead: named, submit: named, errors: { password: named } },
     passkey: { options: "{}", challenge: "challenge", error: named },
   }),
+  ...Object.fromEntries(
+    (["first", "only"] as const).map((place) => [
+      `invitePasskey.${place}`,
+      createElement(login.LinkPasswordPage, {
+        ...{ ...base, page: "invite", form, linked, account, rules },
+        ...{ title: named, lead: named, submit: named },
+        passkey: { options: "{}", challenge: "challenge", place },
+      }),
+    ]),
+  ),
   forgot: createElement(login.ForgotPage, {
     ...{ ...base, form, loginName: named, error: named, backHref },
   }),

@@ -187,6 +187,8 @@ export type FirstPasskey = {
   readonly options: string
   readonly challenge: string
   readonly error?: string | undefined
+  /** Before the password, or without one; absent: after it. */
+  readonly place?: "first" | "only" | undefined
 }
 
 /**
@@ -195,6 +197,8 @@ export type FirstPasskey = {
  */
 export function LinkPasswordPage(props: LinkPasswordPageProps) {
   const { page, title, lead, submit, form, linked, account, rules, errors, passkey } = props
+  const { place } = passkey ?? {}
+  const isWrong = errors?.password !== undefined || errors?.repeat !== undefined
   const t = props.t.on(page)
   return (
     <Frame {...props} title={title}>
@@ -202,21 +206,48 @@ export function LinkPasswordPage(props: LinkPasswordPageProps) {
       <div className="account-chip">
         <AccountPerson account={account} />
       </div>
-      <FlowForm target={form}>
-        <LinkedFields linked={linked} />
-        <input type="hidden" name="code" value={linked.code} />
-        <NewPasswordFields {...{ t, account, rules, errors }} />
-        <Button kind="primary" type="submit" wide>
-          {submit}
-        </Button>
-      </FlowForm>
-      {passkey && <Passkey {...{ t, form, linked, passkey }} />}
+      {place && passkey && <PasskeyFirst {...{ t, form, linked, passkey }} />}
+      {place !== "only" && (
+        <FlowForm target={form}>
+          <LinkedFields linked={linked} />
+          <input type="hidden" name="code" value={linked.code} />
+          <NewPasswordFields {...{ t, account, rules, errors }} isFocused={!place || isWrong} />
+          <Button kind={place ? "normal" : "primary"} type="submit" wide>
+            {submit}
+          </Button>
+        </FlowForm>
+      )}
+      {!place && passkey && <Passkey {...{ t, form, linked, passkey }} />}
     </Frame>
   )
 }
 
 type PasskeyProps = Pick<LinkPasswordPageProps, "t" | "form" | "linked"> & {
   readonly passkey: FirstPasskey
+}
+
+/** The same before the password, which browsers without passkeys or scripts show alone. */
+function PasskeyFirst({ t, form, linked, passkey }: PasskeyProps) {
+  const { options, challenge, error, place } = passkey
+  const hidden = { ...linked, challenge }
+  const isOnly = place === "only"
+  return (
+    <div className={isOnly ? undefined : "script-only"}>
+      <KeyForm
+        t={t}
+        mode="create"
+        isOffered={!isOnly}
+        target={form}
+        {...{ options, hidden, error }}
+      >
+        <p className="quiet small">{t("passkey_link.lead")}</p>
+        <Button kind="primary" type="submit" wide>
+          {t("invite.passkey")}
+        </Button>
+        {!isOnly && <p>{t("invite.or_password")}</p>}
+      </KeyForm>
+    </div>
+  )
 }
 
 /** For browsers that know passkeys, with a script: the password is there for all. */

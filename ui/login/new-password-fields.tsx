@@ -12,10 +12,13 @@ type NewPasswordFieldsProps = Pick<PageProps, "t"> & {
   readonly account: Account
   readonly rules: PasswordRules
   readonly errors: NewPasswordErrors
+  /** Whether a password is what the page asks for first. */
+  readonly isFocused?: boolean
 }
 
 /** A password that somebody chooses for an account, typed twice. */
-export function NewPasswordFields({ t, account, rules, errors }: NewPasswordFieldsProps) {
+export function NewPasswordFields(props: NewPasswordFieldsProps) {
+  const { t, account, rules, errors, isFocused = true } = props
   const field = {
     show: t("password.show"),
     hide: t("password.hide"),
@@ -34,7 +37,7 @@ export function NewPasswordFields({ t, account, rules, errors }: NewPasswordFiel
         error={errors?.password}
         enterKeyHint="next"
         minLength={rules.minLength}
-        autoFocus
+        autoFocus={isFocused}
       />
       <PasswordField
         {...field}

@@ -52,6 +52,7 @@ export {
 export {
   acceptInvite,
   invitationOf,
+  invitedKey,
   invitedPassword,
   inviteUser,
 } from "./account/invite.ts"

@@ -1,26 +1,37 @@
-import type { Linked } from "../../../ui/login/index.ts"
-import { acceptInvite, invitationOf, invitedPassword } from "../../domain/user/index.ts"
+import type { FirstPasskey, Linked } from "../../../ui/login/index.ts"
+import { login, policyFor } from "../../domain/policy/index.ts"
+import {
+  acceptInvite,
+  type FirstCredential,
+  hasKeys,
+  homeOf,
+  invitationOf,
+  invitedKey,
+  invitedPassword,
+} from "../../domain/user/index.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx } from "../../store/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import { hrefOf, type LoginContext } from "../context.ts"
 import { doneHref } from "../entered/done.ts"
 import { type Fields, goTo } from "../form.ts"
 import { notesFor } from "../note.ts"
-import { type NewPasswordProblem, newPasswordIn } from "../password/change.ts"
 import { loginPaths } from "../path.ts"
-import { checkLink, linkedIn, linkPasswordPage, refuseLink } from "./link.ts"
+import { firstCredentialIn, firstPasskey, keyProblem, proofOf } from "./first-credential.ts"
+import { type ChoiceProblem, checkLink, linkedIn, linkPasswordPage, refuseLink } from "./link.ts"
 
 const kind = "invite"
 
-/** Whom a right code lets choose a password, and what was wrong with the one they chose. */
-type Choice = { readonly linked: Linked; readonly problem?: NewPasswordProblem }
+/** Whom a right code lets choose how to sign in, and what was wrong with what they chose. */
+type Choice = { readonly linked: Linked; readonly problem?: ChoiceProblem }
 
 const choices = notesFor<Choice>(loginPaths.invitePassword)
 
-/** GET: asks for the password; without a right code, that happens on the first page. */
+/** GET: asks for a passkey or a password; without a right code, that happens on the first page. */
 export function askInvitePassword(loginContext: LoginContext): Promise<Response> | Response {
   const choice = choices.of(loginContext)
   if (!choice) return goTo(hrefOf(loginContext, loginPaths.loginName))
-  return passwordPage(loginContext, choice.linked, choice.problem)
+  return choicePage(loginContext, choice.linked, choice.problem)
 }
 
 /** The code was shown; only now is it said who is invited, and by whom. */
@@ -32,7 +43,7 @@ export async function takeInvite(loginContext: LoginContext, fields: Fields): Pr
     : refuseLink(loginContext, { kind, linked }, result)
 }
 
-/** The password was chosen: with it the code is used up and the person signed in, in one step. */
+/** What they chose: with it the code is used up and the person signed in, in one step. */
 export async function takeInvitePassword(
   loginContext: LoginContext,
   fields: Fields,
@@ -42,27 +53,61 @@ export async function takeInvitePassword(
   const result = await checkLink(cx, kind, linked)
   if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
   const { userId, code } = linked
-  const password = await newPasswordIn(fields, (plain) => invitedPassword(cx, userId, plain))
-  if ("key" in password) return choices.next(loginContext, { linked, problem: password })
-  return completeSignIn<never>(loginContext, {
-    userId,
-    first: (tx) => void acceptInvite(tx, userId, { code, password }),
-    stopAt: () => doneHref(loginContext, kind, userId),
-    method: "password",
-  })
+  const password = (plain: string) => invitedPassword(cx, userId, plain)
+  const chosen = await firstCredentialIn(loginContext, { userId, fields, password })
+  if ("problem" in chosen) return choices.next(loginContext, { linked, ...chosen })
+  if (!mayTake(cx, userId, chosen)) return choices.next(loginContext, { linked })
+  try {
+    return await completeSignIn<never>(loginContext, {
+      userId,
+      first: (tx) => void acceptInvite(tx, userId, { code, ...chosen }),
+      proof: () => proofOf(chosen),
+      stopAt: () => doneHref(loginContext, kind, userId),
+      method: "passkey" in chosen ? "passwordless" : "password",
+    })
+  } catch (cause) {
+    if (!(cause instanceof Fault) || cause.id !== "user.key_taken") throw cause
+    return choices.next(loginContext, { linked, problem: keyProblem })
+  }
 }
 
-function passwordPage(
+type Offered = { readonly passkey: boolean; readonly password: boolean }
+
+/** What the policies let somebody begin with; a password where the instance can have no keys. */
+function offeredTo(cx: Cx, userId: string): Offered {
+  const policy = policyFor(cx, { userId, orgId: homeOf(cx, userId) }, login)
+  const passkey = hasKeys(cx) && policy.allowPasswordless
+  return { passkey, password: policy.allowUsernamePassword || !passkey }
+}
+
+/** Also for what was posted to a page that no longer offers it, or never did. */
+const mayTake = (cx: Cx, userId: string, chosen: FirstCredential): boolean =>
+  offeredTo(cx, userId)["passkey" in chosen ? "passkey" : "password"]
+
+async function passkeyFor(
+  loginContext: LoginContext,
+  userId: string,
+): Promise<Omit<FirstPasskey, "error"> | undefined> {
+  const { cx } = loginContext
+  const { passkey, password } = offeredTo(cx, userId)
+  if (!passkey) return undefined
+  const begun = firstPasskey(loginContext, userId, await invitedKey(cx, userId))
+  return { ...begun, place: password ? "first" : "only" }
+}
+
+async function choicePage(
   loginContext: LoginContext,
   linked: Linked,
-  problem?: NewPasswordProblem,
+  problem?: ChoiceProblem,
 ): Promise<Response> {
   const invitation = invitationOf(loginContext.cx, linked.userId)
   const { orgId, organization, applicationName: application } = invitation
+  const passkey = await passkeyFor(loginContext, linked.userId)
   const asked = {
     ...({ page: kind, linked, orgId, action: loginPaths.invitePassword } as const),
+    passkey,
     words: (t: Parameters<Parameters<typeof linkPasswordPage>[1]["words"]>[0]) => ({
-      title: t("invite.password.title"),
+      title: t(passkey ? "invite.choice.title" : "invite.password.title"),
       lead: application
         ? t("invite.password.lead_application", { organization, application })
         : t("invite.password.lead", { organization }),

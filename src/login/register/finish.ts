@@ -15,6 +15,7 @@ import { completeSignIn } from "../complete-sign-in.ts"
 import { type LoginContext, trouble } from "../context.ts"
 import { sceneOf } from "../entered/script.ts"
 import type { Fields } from "../form.ts"
+import { keyProblem, proofOf } from "../link/first-credential.ts"
 import {
   type ChoiceProblem,
   guessing,
@@ -24,7 +25,7 @@ import {
 } from "../link/link.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
-import { chosenIn, mayTake, offeredFirst, proofOf } from "./choice.ts"
+import { chosenIn, mayTake, offeredFirst } from "./choice.ts"
 import { mayStillRegister } from "./home.ts"
 
 const kind = "register"
@@ -97,8 +98,7 @@ export async function takeRegisterPassword(
     })
   } catch (cause) {
     if (cause instanceof Fault && cause.id === "user.key_taken") {
-      const problem = { at: "passkey", key: "factor.error.key" } as const
-      return choices.next(loginContext, { linked, problem })
+      return choices.next(loginContext, { linked, problem: keyProblem })
     }
     // Somebody else has the account by now, the same code was faster in another window, or nobody
     // may make one any more.

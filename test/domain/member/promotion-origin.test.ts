@@ -6,9 +6,11 @@ import type { Said } from "../../../src/domain/idp/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import {
   acceptInvite,
+  invitedKey,
   invitedPassword,
   inviteUser,
 } from "../../../src/domain/user/account/invite.ts"
+import { firstKey } from "../../../src/domain/user/factor/first-key.ts"
 import { requestReset } from "../../../src/domain/user/credential/reset.ts"
 import {
   addLink,
@@ -193,6 +195,17 @@ describe("a code that another user has viewed in its message", () => {
     const accepted = { code, password: await invitedPassword(visitor(), userId, password) }
     await estate.step((tx) => acceptInvite(tx, userId, accepted), { caller: { kind: "anonymous" } })
     expect(await kinds()).toEqual(["password"])
+  })
+
+  test("of an invitation, and the passkey that was registered by it", async () => {
+    await act("owner", "createInviteCode", { userId, verification: sendCode })
+    const { code } = await viewed()
+    const { options, challenge } = await invitedKey(visitor(), userId)
+    const given = JSON.stringify(makeKey(options, { origin }).creation)
+    const passkey = await firstKey(visitor(), { challenge, given })
+    const accepted = { code, passkey }
+    await estate.step((tx) => acceptInvite(tx, userId, accepted), { caller: { kind: "anonymous" } })
+    expect(await kinds()).toEqual(["passkey"])
   })
 
   test("to register a passkey, and the passkey that was registered by it", async () => {

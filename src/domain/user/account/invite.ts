@@ -11,11 +11,14 @@ import {
   passwordChanged,
   passwordFor,
 } from "../credential/credential.ts"
+import { beginFirstKey } from "../factor/first-key.ts"
+import { keysOf } from "../factor/ready.ts"
 import { optionalTextOf } from "../field.ts"
 import { type Human, hasLeft, type InviteMail, type User, type UserEvent, user } from "../model.ts"
 import { hasOwnWay } from "../query.ts"
 import { byOrganization, isProofMissing, type VerifiedBy, verifierFrom } from "../verifier.ts"
 import { personOf } from "./contact.ts"
+import type { FirstCredential } from "./registration.ts"
 import { mayVerify } from "./verified.ts"
 
 /** A code, and what it invites to; without a word, what the invitation before was to. */
@@ -89,17 +92,29 @@ export const invitedPassword = (cx: Cx, id: string, plain: string): Promise<NewP
     names: namesOf(personOf(cx.store.state(cx, user, id))),
   })
 
-/** Gives an invited person their first password, and uses the code up, in a larger step. */
+/** Begins the passkey that an invited person may choose instead; see `beginFirstKey`. */
+export function invitedKey(cx: Cx, id: string) {
+  const state = cx.store.state(cx, user, id)
+  const { userName: name, profile } = personOf(state)
+  const { displayName } = profile
+  return beginFirstKey(cx, { id, name, displayName }, { known: keysOf(state) })
+}
+
+/**
+ * Gives an invited person their first password or passkey, and uses the code up, in a larger step.
+ */
 export function acceptInvite(
   tx: Transaction,
   id: string,
-  { code, password }: { readonly code: string; readonly password: NewPassword },
+  { code, ...chosen }: { readonly code: string } & FirstCredential,
 ): void {
   const person = invitable(tx, id, tx.state(user, id))
   if (!isCode(tx, id, { of: "invite", given: code })) {
     throw refusedError("user.invite_over", "the invitation is over; ask for a new one")
   }
-  tx.append(user, id, [...accepted(tx, id, person), passwordChanged(password, null, "invitation")])
+  tx.append(user, id, accepted(tx, id, person))
+  if ("passkey" in chosen) chosen.passkey(tx, id)
+  else tx.append(user, id, [passwordChanged(chosen.password, null, "invitation")])
 }
 
 const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"

@@ -1,6 +1,7 @@
 import type { Requested } from "../domain/grant/index.ts"
 import type { Session } from "../domain/session/index.ts"
-import type { Factor, Need } from "./factor/need.ts"
+import type { Factor } from "../domain/user/index.ts"
+import type { Need } from "./factor/need.ts"
 import { type Bar, missingFrom, type Requirement } from "./factor/sufficiency.ts"
 
 /** What the flow must know of a request to sign somebody in. */

@@ -24,6 +24,7 @@ import { accountPage, askLinking, takeLinking } from "./external/linking.ts"
 import { askOption, takeOption } from "./external/option.ts"
 import { takeSaml } from "./external/saml.ts"
 import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
+import { askRecoveryLeft } from "./factor/recovery-left.ts"
 import { askSetup, takeSetup } from "./factor/setup.ts"
 import { askFactor, takeFactor } from "./factor/verify.ts"
 import { showNoCookies } from "./finished.ts"
@@ -138,6 +139,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.passwordExpiry]: { get: askExpiry },
   [loginPaths.factor]: { get: askFactor, post: takeFactor },
   [loginPaths.factorSetup]: { get: askSetup, post: takeSetup },
+  [loginPaths.recoveryLeft]: { get: (loginContext) => askRecoveryLeft(loginContext, accountPage) },
   [loginPaths.passkey]: { get: askNoPasskey, post: takePasskey },
   [loginPaths.register]: { get: askRegister("join"), post: takeRegister("join") },
   [loginPaths.registerOrg]: { get: askRegister("found"), post: takeRegister("found") },

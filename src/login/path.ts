@@ -20,6 +20,7 @@ export const loginPaths = {
   origins: "/.well-known/webauthn",
   factor: "/ui/login/mfa/verify",
   factorSetup: "/ui/login/mfa/set",
+  recoveryLeft: "/ui/login/mfa/recovery",
   passkey: "/ui/login/passkey",
   passkeySet: "/ui/login/passkey/set",
   accounts: "/ui/login/accounts",

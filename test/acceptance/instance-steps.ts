@@ -215,6 +215,8 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   ...["RegisterTOTP", "RemoveTOTP", "RegisterU2F", "RegisterPasskey"].map(
     (name): Step => [name, user],
   ),
+  [admin("AddSecondFactorToLoginPolicy"), { type: "SECOND_FACTOR_TYPE_OTP_EMAIL" }],
+  ["AddOTPEmail", user],
   ...["GenerateRecoveryCodes", "RemoveRecoveryCodes"].map((name): Step => [name, user]),
   ...["CreatePasskeyRegistrationLink", "HumanMFAInitSkipped"].map((name): Step => [name, user]),
   ["SetEmail", { ...user, email: "new@example.com" }],

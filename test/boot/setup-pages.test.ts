@@ -4,6 +4,7 @@ import { instance, ownersOf } from "../../src/domain/instance/index.ts"
 import {
   findPolicy,
   lengthOnly,
+  login,
   passwordComplexity,
   policies,
 } from "../../src/domain/policy/index.ts"
@@ -133,6 +134,13 @@ test("a new instance wants fifteen characters of any kind, and says so as its po
   const { values, isDefault } = findPolicy(cx, undefined, passwordComplexity)
   expect({ values, isDefault }).toEqual({ values: lengthOnly, isDefault: true })
   expect(services.store.state(cx, policies, "instance")["password.complexity"]).toBeDefined()
+})
+
+test("a new instance allows recovery codes, which one from before does not", async () => {
+  expect((await send(secret, visitor, {}, filled)).status).toBe(303)
+  const { values } = findPolicy(services.call(firstInstance, "test"), undefined, login)
+  expect(values).toEqual({ ...login.standard, secondFactors: ["otp", "u2f", "recovery_codes"] })
+  expect(login.standard.secondFactors).toEqual(["otp", "u2f"])
 })
 
 test("the login name is the email address where none was typed", async () => {

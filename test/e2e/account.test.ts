@@ -27,10 +27,8 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     service = await openService()
     const admin = "core.admin.v1.AdminService"
     await service.get(`${admin}/UpdateLoginPolicy`, standardLogin)
-    for (const type of ["OTP_EMAIL", "RECOVERY_CODES"])
-      await service.get(`${admin}/AddSecondFactorToLoginPolicy`, {
-        type: `SECOND_FACTOR_TYPE_${type}`,
-      })
+    const mailed = { type: "SECOND_FACTOR_TYPE_OTP_EMAIL" }
+    await service.get(`${admin}/AddSecondFactorToLoginPolicy`, mailed)
     const { result } = await service.get("ListOrganizations")
     userId = await addPerson(service, result[0].id, "grace")
     await service.get("SetPassword", { userId, newPassword: { password, changeRequired: false } })
@@ -176,6 +174,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await page.getByLabel("Name of the key").fill("My laptop")
     await page.getByRole("button", { name: "Continue" }).click()
     await section("Passkeys").getByText("My laptop").waitFor()
+    await section("Passkeys").getByText("Not used yet").waitFor()
     await page.getByRole("button", { name: "Rename: My laptop" }).click()
     await page.getByLabel("Name of the key").fill("Work laptop")
     await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click()
@@ -183,6 +182,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await context.clearCookies()
     await page.goto(at("/security"))
     await heading("How you sign in")
+    await section("Passkeys").getByText("Last used").waitFor()
     await page.getByRole("button", { name: "Remove: Work laptop" }).click()
     // Else the key goes on offering itself wherever a name is typed.
     await keys.send("WebAuthn.clearCredentials", { authenticatorId })
@@ -238,6 +238,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await section("Recovery codes").getByRole("button", { name: "Make codes" }).click()
     const codes = await section("Recovery codes").locator("pre").innerText()
     expect(codes.split("\n")).toHaveLength(10)
+    await section("Recovery codes").getByText("10 codes left").waitFor()
     await page.reload()
     // This session has not shown the second factor that there is by now.
     await heading("Confirm that it is you")

@@ -61,6 +61,14 @@ const waysIn = ({ base, application, account, known, named }: Ground): Samples =
   passwordExpiry: createElement(login.PasswordExpiryPage, {
     ...{ ...base, account, changeHref, replaceHref: "/other", onwardHref: "/on", days: 3 },
   }),
+  ...Object.fromEntries(
+    [0, 2].map((left) => [
+      `recoveryLeft.${left}`,
+      createElement(login.RecoveryLeftPage, {
+        ...{ ...base, account, changeHref, createHref: "/other", onwardHref: "/on", left },
+      }),
+    ]),
+  ),
   stepDone: createElement(login.StepDonePage, {
     ...{ ...base, kind: "linking", onwardHref: "/on" },
   }),

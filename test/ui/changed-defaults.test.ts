@@ -15,6 +15,18 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/boot/setup-pages.test.ts",
     "a new instance wants fifteen characters of any kind, and says so as its policy",
   ],
+  "Recovery codes as a second factor": [
+    "test/boot/setup-pages.test.ts",
+    "a new instance allows recovery codes, which one from before does not",
+  ],
+  "New recovery codes (`GenerateRecoveryCodes`)": [
+    "test/domain/user/factor-check.test.ts",
+    "are refused without another factor that the policy allows",
+  ],
+  "The page of an invitation": [
+    "test/login/invite-passkey.test.ts",
+    "offers a passkey first and a password second",
+  ],
   "An address verified by an administrator": [upgraded, "an address that B alone verified"],
   "The same, as seen by": [verifier, "is verified for the applications of their organization"],
   "Client authentication of an application created in the console": [

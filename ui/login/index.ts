@@ -21,6 +21,7 @@ export { ErrorPage, type ErrorPageProps, type Problem } from "./error-page.tsx"
 export { ExternalPage, type ExternalPageProps } from "./external-page.tsx"
 export { FactorPage, type FactorPageProps, type FactorWay } from "./factor/factor-page.tsx"
 export { PasskeyLinkPage, type PasskeyLinkPageProps } from "./factor/passkey-link-page.tsx"
+export { RecoveryLeftPage, type RecoveryLeftPageProps } from "./factor/recovery-left-page.tsx"
 export {
   FactorSetupPage,
   type FactorSetupPageProps,

@@ -12,6 +12,7 @@ import {
   warnOfLeaving,
 } from "../user/index.ts"
 import { provision } from "./provision.ts"
+import { allowRecoveryCodes } from "./recovery-codes.ts"
 
 /** A new instance, as whoever manages several asks for it. */
 export type InstanceInput = {
@@ -66,7 +67,7 @@ async function createAt(cx: Cx, input: InstanceInput): Promise<Created> {
   }
   const { owner } = input
   if (owner.kind === "human") {
-    await provision(cx, { ...common, owner: await humanOf(owner) })
+    await provision(cx, { ...common, owner: await humanOf(owner), more: allowRecoveryCodes })
     return { instance: cx.instance, token: undefined, keyFile: undefined }
   }
   return createWithMachine(cx, common, owner)
@@ -92,6 +93,7 @@ async function createWithMachine(cx: Cx, common: Common, owner: MachineOwner): P
       accessTokenType: "bearer",
     },
     more: (tx, _, userId) => {
+      allowRecoveryCodes(tx)
       if (owner.token !== undefined) token = addPersonalToken(tx, userId, owner.token).token
       if (!key) return
       const { keyId, publicKey } = key

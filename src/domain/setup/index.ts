@@ -4,6 +4,7 @@ import type { SealedPair } from "../key/index.ts"
 import { addPolicyIn, type PasswordComplexity, passwordComplexity } from "../policy/index.ts"
 import { addServiceKey, addUser, createPassword } from "../user/index.ts"
 import { own, provision } from "./provision.ts"
+import { allowRecoveryCodes } from "./recovery-codes.ts"
 
 export { firstInstance } from "./first.ts"
 export { moveInstance } from "./move.ts"
@@ -20,6 +21,8 @@ export type SetupInput = {
   }
   /** What passwords need; the API's standard where it is left out. */
   readonly passwordRules?: PasswordComplexity | undefined
+  /** Whether recovery codes are allowed; without a word as the API's standard says: they are not. */
+  readonly recoveryCodes?: boolean
   /** The key of a service user who owns the instance, too; their ids are the caller's choice. */
   readonly serviceKey: OwnerKey | undefined
   /** What it signs with; new ones where they are left out. */
@@ -40,7 +43,7 @@ export type SetupOutcome = { readonly ownerId: string; readonly orgId: string }
  * has been done. `cx.instance` is the id that the new instance gets.
  */
 export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
-  const { owner, serviceKey, passwordRules: rules } = input
+  const { owner, serviceKey, passwordRules: rules, recoveryCodes = false } = input
   const password = createPassword(owner.password, {
     names: [owner.loginName, owner.email],
     ...(rules && { complexity: rules }),
@@ -60,6 +63,7 @@ export async function setUp(cx: Cx, input: SetupInput): Promise<SetupOutcome> {
     },
     more: (tx, orgId) => {
       if (rules) addPolicyIn(tx, undefined, { policy: passwordComplexity, say: () => rules })
+      if (recoveryCodes) allowRecoveryCodes(tx)
       if (serviceKey) addAutomation(tx, orgId, serviceKey)
     },
   })

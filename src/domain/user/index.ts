@@ -139,11 +139,15 @@ export { firstKey } from "./factor/first-key.ts"
 export { beginKey, type FinishedKey, finishedKey } from "./factor/key.ts"
 export { addOtp, admitMailedCode, challengeCode, type OtpChannel } from "./factor/otp.ts"
 export {
+  type Factor,
   factorSkipped,
+  factorsSetUp,
   hasPasskey,
+  isAllowedFactor,
   keysOf,
   mayHaveCodes,
   type OwnKey,
+  recoveryCodesLeft,
   secondFactorsOf,
 } from "./factor/ready.ts"
 export { importRecoveryCodes } from "./factor/recovery-code.ts"

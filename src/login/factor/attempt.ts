@@ -5,12 +5,15 @@ import {
   type Checked,
   type CheckKind,
   factorChecks,
+  recoveryCodesLeft,
+  user,
 } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
 import type { LoginContext } from "../context.ts"
 import { type DoneKind, doneHref } from "../entered/done.ts"
+import { recoveryLeftHref } from "./recovery-left.ts"
 
 /** How a proof ended; `over`: the session that it was for. */
 export type Attempted =
@@ -36,6 +39,7 @@ export async function attempt(
   const own = browserContext.present.find((each) => each.userId === userId)
   const isOver = (tx: Transaction) => own === undefined || !usableSession(tx, own.id)
   let checked: Checked = { isRight: false }
+  let left: number | undefined
   try {
     cx.allowance?.spend("guess")
     const admit = await asked.admit()
@@ -44,10 +48,14 @@ export async function attempt(
       first: (tx) => {
         if ((asked.refuses ?? isOver)(tx)) return { kind: "over" }
         checked = admit(tx)
+        if (kind === "recovery_code") left = recoveryCodesLeft(tx.state(user, userId))
         return checked.isRight ? undefined : { kind: "wrong" }
       },
       proof: () => proofOf(kind, checked),
-      stopAt: () => asked.done && doneHref(loginContext, asked.done, userId),
+      stopAt: () =>
+        left === undefined
+          ? asked.done && doneHref(loginContext, asked.done, userId)
+          : recoveryLeftHref(loginContext, { userId, left }),
       method: kind === "webauthn" ? (own ? "U2F" : "passwordless") : "OTP",
     })
     if (!(entered instanceof Response)) return entered

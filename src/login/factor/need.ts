@@ -1,20 +1,19 @@
 import { isManager } from "../../domain/member/index.ts"
-import { login, policyFor, type SecondFactor } from "../../domain/policy/index.ts"
+import { login, policyFor } from "../../domain/policy/index.ts"
 import type { Session } from "../../domain/session/index.ts"
 import {
+  type Factor,
   factorSkipped,
+  factorsSetUp,
   hasKeys,
   hasPasskey,
+  isAllowedFactor,
   letsUserIn,
   mayHaveCodes,
   passwordOf,
-  secondFactorsOf,
   user,
 } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
-
-/** What is asked for beside a password; a passkey also where it isn't the first. */
-export type Factor = SecondFactor | "passkey"
 
 /** What a person has to prove; lifetimes are seconds. */
 export type Need = {
@@ -59,15 +58,8 @@ export function needOf(cx: Cx, userId: string): Need {
   const state = cx.store.state(cx, user, userId)
   const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
   const policy = policyFor(cx, { userId, orgId }, login)
-  const allows = (factor: Factor): boolean =>
-    factor === "passkey"
-      ? policy.multiFactors.includes("u2f_with_verification")
-      : policy.secondFactors.includes(factor)
-  const own: readonly Factor[] = [
-    ...(hasPasskey(state) ? (["passkey"] as const) : []),
-    ...secondFactorsOf(state),
-  ]
-  const factors = own.filter(allows)
+  const allows = (factor: Factor): boolean => isAllowedFactor(policy, factor)
+  const factors = factorsSetUp(state).filter(allows)
   const codes = mayHaveCodes(state)
   const can: Readonly<Partial<Record<Factor, boolean>>> = {
     passkey: hasKeys(cx) && policy.allowPasswordless,

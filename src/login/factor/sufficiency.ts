@@ -1,6 +1,7 @@
 import { evidenceOf, type Session } from "../../domain/session/index.ts"
+import type { Factor } from "../../domain/user/index.ts"
 import { type FreshnessRequirement, freshSeconds, isFreshSignIn } from "../../kernel/context.ts"
-import { cameBy, type Factor, isProved, type Need } from "./need.ts"
+import { cameBy, isProved, type Need } from "./need.ts"
 
 /**
  * The request is for users of another organisation; the project wants people to have roles on it,

@@ -4,6 +4,7 @@ import {
   type CheckKind,
   challengeCode,
   challengeKey,
+  type Factor,
   type OtpChannel,
 } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -22,7 +23,6 @@ import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { type Attempted, attemptCheck } from "./attempt.ts"
 import { readChallenge, writeChallenge } from "./challenge.ts"
-import type { Factor } from "./need.ts"
 
 /** What was tried, or sent. */
 type Shown = Partial<Exclude<Attempted, { kind: "in" | "over" }>> & {

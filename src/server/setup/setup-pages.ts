@@ -127,6 +127,7 @@ const inputOf = (values: Values, password: string): SetupInput => ({
   publicUrl: values.publicUrl ?? "",
   organization: values.organization ?? "",
   passwordRules: lengthOnly,
+  recoveryCodes: true,
   owner: {
     loginName: values.loginName || (values.email ?? ""),
     email: values.email ?? "",

@@ -42,6 +42,7 @@ function inputOf(request: SetupRequest): SetupInput {
     },
     // The composition rules are the API's default, for an instance that states no policy.
     passwordRules: request.passwordRules === "composition" ? undefined : lengthOnly,
+    recoveryCodes: true,
     serviceKey: serviceKey && { ...serviceKey, publicKey: importPublicKey(serviceKey.publicKey) },
   }
 }

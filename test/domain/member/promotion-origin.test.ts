@@ -10,8 +10,8 @@ import {
   invitedPassword,
   inviteUser,
 } from "../../../src/domain/user/account/invite.ts"
-import { firstKey } from "../../../src/domain/user/factor/first-key.ts"
 import { requestReset } from "../../../src/domain/user/credential/reset.ts"
+import { firstKey } from "../../../src/domain/user/factor/first-key.ts"
 import {
   addLink,
   addUser,

@@ -35,6 +35,7 @@ afterEach(async () => {
 })
 
 const ask = (name: string, request: object = {}) => estate.as("owner", name, request)
+const verified = { case: "isVerified", value: true }
 const sendCode = { verification: { case: "sendCode", value: {} } }
 
 /** Does something, and sends what it leads to. */
@@ -199,8 +200,9 @@ test("whoever gets or loses a factor is told, whoever did it", async () => {
   const subjects = () => server.received.map(({ mail: { subject } }) => subject)
   await sending(
     () => addEva("en"),
-    () => ask("generateRecoveryCodes", { userId: "eva" }),
-    () => ask("removeRecoveryCodes", { userId: "eva" }),
+    () => ask("setEmail", { userId: "eva", email: "eva@example.com", verification: verified }),
+    () => ask("addOTPEmail", { userId: "eva" }),
+    () => ask("removeOTPEmail", { userId: "eva" }),
   )
   expect(subjects()).toContain("A way to sign in was added")
   expect(subjects()).toContain("A way to sign in was removed")

@@ -320,6 +320,11 @@ describe("a second factor", () => {
   })
 
   test("alone opens nothing", async () => {
+    await changePolicy(provider.cx(), undefined, {
+      policy: login,
+      say: () => ({ secondFactors: ["otp_email", "recovery_codes"] as const }),
+    })
+    await addOtp(provider.cx(), id, "email")
     const { codes } = await generateRecoveryCodes(provider.cx(), id)
     const [code = ""] = codes
     const { sessionId } = await create({ ...byName(), recoveryCode: { code } })

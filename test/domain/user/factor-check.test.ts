@@ -1,8 +1,9 @@
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { addPolicy } from "../../../src/domain/policy/commands.ts"
-import { lockout } from "../../../src/domain/policy/index.ts"
+import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
+import { type Login, lockout, login } from "../../../src/domain/policy/index.ts"
 import { factorLimits } from "../../../src/domain/user/factor/check-count.ts"
+import { beginKey, finishKey } from "../../../src/domain/user/factor/key.ts"
 import { addOtp, removeOtp } from "../../../src/domain/user/factor/otp.ts"
 import {
   generateRecoveryCodes,
@@ -16,12 +17,14 @@ import {
   createPassword,
   factorChecks,
   readerOf,
+  recoveryCodesLeft,
   removeUser,
   secondFactorsOf,
   signInVersion,
   user,
 } from "../../../src/domain/user/index.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
+import { makeKey } from "../../support/authenticator.ts"
 import type { World } from "../../support/world.ts"
 import { anna, openHousehold } from "./household.ts"
 
@@ -194,6 +197,56 @@ test("a code is not sent to an address that nobody has verified", async () => {
 })
 
 describe("recovery codes", () => {
+  const allows = (secondFactors: Login["secondFactors"], more: Partial<Login> = {}) =>
+    changePolicy(world.cx(), undefined, { policy: login, say: () => ({ secondFactors, ...more }) })
+  beforeEach(async () => {
+    await allows(["otp", "u2f", "otp_email", "recovery_codes"])
+    await addOtp(world.cx(), "u1", "email")
+  })
+  const generated = () => generateRecoveryCodes(world.cx(), "u1")
+
+  test("are refused where the policy does not let them be used", async () => {
+    await allows(["otp_email"])
+    await expect(generated()).rejects.toMatchObject({ id: "user.recovery_codes_not_allowed" })
+    expect(recoveryCodesLeft(state())).toBeUndefined()
+    await allows(["otp_email", "recovery_codes"])
+    expect((await generated()).codes).toHaveLength(10)
+  })
+
+  test("are refused without another factor that the policy allows", async () => {
+    const alone = { id: "user.recovery_codes_alone" }
+    await allows(["otp", "recovery_codes"])
+    await expect(generated()).rejects.toMatchObject(alone)
+    const { secret } = await registerTotp(world.cx(), "u1", label)
+    await expect(generated()).rejects.toMatchObject(alone)
+    await verifyTotp(world.cx(), "u1", codeOf(secret))
+    await generated()
+    // New ones instead of those that are there are no other factor, either.
+    await removeTotp(world.cx(), "u1")
+    await expect(generated()).rejects.toMatchObject(alone)
+  })
+
+  test("are issued beside a passkey, if the policy asks for one beside a password", async () => {
+    await removeOtp(world.cx(), "u1", "email")
+    const { tokenId, options } = await beginKey(world.cx(), "u1", { kind: "passkey" })
+    const credential = makeKey(options, { origin: "http://localhost:8080" }).creation
+    await finishKey(world.cx(), "u1", { kind: "passkey", tokenId, credential, name: "" })
+    await allows(["recovery_codes"], { multiFactors: [] })
+    await expect(generated()).rejects.toMatchObject({ id: "user.recovery_codes_alone" })
+    await allows(["recovery_codes"], { multiFactors: ["u2f_with_verification"] })
+    expect((await generated()).codes).toHaveLength(10)
+  })
+
+  test("are counted down to none", async () => {
+    expect(recoveryCodesLeft(state())).toBeUndefined()
+    const { codes } = await generateRecoveryCodes(world.cx(), "u1", 2)
+    expect(recoveryCodesLeft(state())).toBe(2)
+    for (const given of codes) expect(await check("recovery_code", { given })).toBe(true)
+    expect(recoveryCodesLeft(state())).toBe(0)
+    await removeRecoveryCodes(world.cx(), "u1")
+    expect(recoveryCodesLeft(state())).toBeUndefined()
+  })
+
   test("open once each, however they are typed; new ones end those from before", async () => {
     const { codes } = await generateRecoveryCodes(world.cx(), "u1")
     expect(codes).toHaveLength(10)
@@ -211,7 +264,7 @@ describe("recovery codes", () => {
     await generateRecoveryCodes(world.cx(), "u1", 3)
     expect(await check("recovery_code", { given: third })).toBe(false)
     await removeRecoveryCodes(world.cx(), "u1")
-    expect(secondFactorsOf(state())).toEqual([])
+    expect(secondFactorsOf(state())).toEqual(["otp_email"])
     await expect(generateRecoveryCodes(world.cx(), "u1", 51)).rejects.toThrow("1 to 50")
   })
 

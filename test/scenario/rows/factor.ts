@@ -4,6 +4,16 @@ import type { Row } from "../row.ts"
 const users = "user.v2.UserService"
 const body = { userId: "$user" }
 
+/** What lets a person have recovery codes: the policy, and another factor. */
+const usable = [
+  ["admin.v1.AdminService/AddSecondFactorToLoginPolicy", { type: "SECOND_FACTOR_TYPE_OTP_EMAIL" }],
+  [
+    "admin.v1.AdminService/AddSecondFactorToLoginPolicy",
+    { type: "SECOND_FACTOR_TYPE_RECOVERY_CODES" },
+  ],
+  [`${users}/AddOTPEmail`, body],
+] as const
+
 /** What begins and ends in the same way. */
 const sent = (
   [
@@ -154,12 +164,22 @@ export const factorRows: readonly Row[] = [
   },
   {
     call: `${users}/GenerateRecoveryCodes`,
+    once: true,
+    given: usable,
     body: { userId: "$user", count: 3 },
     events: ["user.human.mfa.recoverycode.added"],
   },
   {
+    call: `${users}/GenerateRecoveryCodes`,
+    name: "where the login policy does not allow them",
+    body,
+    code: "failed_precondition",
+    id: "user.recovery_codes_not_allowed",
+  },
+  {
     call: `${users}/RemoveRecoveryCodes`,
-    given: [[`${users}/GenerateRecoveryCodes`, body]],
+    once: true,
+    given: [...usable, [`${users}/GenerateRecoveryCodes`, body]],
     body,
     events: ["user.human.mfa.recoverycode.removed"],
   },

@@ -104,6 +104,7 @@ export const systemRows: readonly Row[] = [
       "project.added",
       "project.application.added",
       "project.application.config.oidc.added",
+      "instance.policy.login.added",
     ],
   },
   {

@@ -13,7 +13,7 @@ type Key = {
 type KeyListProps<K extends Key> = {
   readonly keys: readonly K[]
   /** Of a key that has no name. */
-  readonly unnamed: string
+  readonly unnamed?: string
   /** What removing is called, where it is called otherwise, and what it will do. */
   readonly label?: string
   readonly consequence: string
@@ -23,7 +23,13 @@ type KeyListProps<K extends Key> = {
 }
 
 /** Keys by their names, each with what removes it, and every sign-in with it. */
-export function KeyList<K extends Key>({ keys, unnamed, remove, more, ...how }: KeyListProps<K>) {
+export function KeyList<K extends Key>({
+  keys,
+  unnamed = "",
+  remove,
+  more,
+  ...how
+}: KeyListProps<K>) {
   if (keys.length === 0) return null
   return (
     <ul className="way-list">
@@ -31,7 +37,7 @@ export function KeyList<K extends Key>({ keys, unnamed, remove, more, ...how }: 
         <li key={key.id}>
           <span className="way-name">
             <bdi>{key.name || unnamed}</bdi>
-            <KeyDates added={key.creationDate} used={key.lastUsedDate} />
+            {key.creationDate && <KeyDates added={key.creationDate} used={key.lastUsedDate} />}
           </span>
           <div className="row">
             {more?.(key)}

@@ -1,7 +1,7 @@
 import { useState } from "react"
 import { SecondFactorType } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Badge, Button } from "../../kit/index.ts"
+import { Alert, Badge, Button } from "../../kit/index.ts"
 import { ActionButton, ConfirmButton } from "../form/index.ts"
 import { OnceBox } from "../list/index.ts"
 import { call, Section, t } from "../shell/index.ts"
@@ -9,14 +9,22 @@ import { andSignIn } from "./sign-in-again.ts"
 
 type RecoveryCodesProps = {
   readonly userId: string
-  readonly isSet: boolean
+  /** How many are left to use; absent for who has none. */
+  readonly left: number | undefined
   readonly allowed: readonly SecondFactorType[]
+  /** Whether there is another factor, which they replace. */
+  readonly isBesideOther: boolean
 }
 
+/** From so many on, the user is warned. */
+const few = 3
+
 /** Codes on paper for the day when the phone is lost; each opens once. Shown once. */
-export function RecoveryCodes({ userId, isSet, allowed }: RecoveryCodesProps) {
+export function RecoveryCodes({ userId, left, allowed, isBesideOther }: RecoveryCodesProps) {
   const [codes, setCodes] = useState<readonly string[]>([])
-  const isAllowed = allowed.includes(SecondFactorType.RECOVERY_CODES)
+  const isSet = left !== undefined
+  const isAccepted = allowed.includes(SecondFactorType.RECOVERY_CODES)
+  const isAllowed = isAccepted && isBesideOther
   if (!isAllowed && !isSet) return null
   const make = async () => {
     const answer = await call(UserService.method.generateRecoveryCodes, { userId })
@@ -47,8 +55,15 @@ export function RecoveryCodes({ userId, isSet, allowed }: RecoveryCodesProps) {
   return (
     <Section title={title} actions={actions}>
       <p className="quiet section-lead">
-        {t("account.recovery.text")} {isSet && <Badge tone="done">{t("detail.on")}</Badge>}
+        {t("account.recovery.text")}{" "}
+        {isSet && (
+          <Badge tone={left > few ? "done" : "warning"}>
+            {t("account.recovery.left", { count: left })}
+          </Badge>
+        )}
       </p>
+      {isSet && !isAccepted && <Alert tone="warning">{t("account.recovery.not_accepted")}</Alert>}
+      {isAllowed && left === 0 && <Alert tone="warning">{t("account.recovery.none_left")}</Alert>}
       {codes.length > 0 && (
         <div className="stack print-alone">
           <OnceBox title={title} secret={codes.join("\n")} file="recovery-codes.txt" />

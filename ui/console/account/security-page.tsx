@@ -23,6 +23,11 @@ export function SecurityPage() {
   )
 }
 
+const { PASSKEY, TOTP, U2F, OTP_SMS, OTP_EMAIL } = AuthenticationMethodType
+
+/** What recovery codes can replace. */
+const factors = [PASSKEY, TOTP, U2F, OTP_SMS, OTP_EMAIL] as const
+
 type SectionsProps = {
   readonly userId: string
   readonly changed: Parameters<typeof Password>[0]["changed"]
@@ -31,7 +36,7 @@ type SectionsProps = {
 function Sections({ userId, changed }: SectionsProps) {
   const { policy } = useRead(AuthService.method.getMyLoginPolicy)
   const method = UserService.method.listAuthenticationMethodTypes
-  const { authMethodTypes: ways } = useRead(method, { userId })
+  const { authMethodTypes: ways, recoveryCodesLeft } = useRead(method, { userId })
   return (
     <>
       <Password isSet={ways.includes(AuthenticationMethodType.PASSWORD)} changed={changed} />
@@ -40,8 +45,9 @@ function Sections({ userId, changed }: SectionsProps) {
       <Factors allowed={policy?.secondFactors ?? []} />
       <RecoveryCodes
         userId={userId}
-        isSet={ways.includes(AuthenticationMethodType.RECOVERY_CODE)}
+        left={recoveryCodesLeft}
         allowed={policy?.secondFactors ?? []}
+        isBesideOther={factors.some((factor) => ways.includes(factor))}
       />
     </>
   )

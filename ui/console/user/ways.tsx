@@ -5,10 +5,7 @@ import {
   type User,
   UserState,
 } from "../../../src/gen/core/user/v2/user_pb.ts"
-import {
-  AuthenticationMethodType,
-  UserService,
-} from "../../../src/gen/core/user/v2/user_service_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { type Column, Table } from "../../kit/index.ts"
 import { ConfirmButton } from "../form/index.ts"
 import { actionColumn, type KeyDatesProps, Time } from "../list/index.ts"
@@ -22,6 +19,8 @@ type Way = {
   readonly kind: "passkey" | "u2f" | "otp" | "otp_sms" | "otp_email" | "recovery"
   /** What its person calls it; empty where there is one of the kind at most. */
   readonly name: string
+  /** How many recovery codes can still be used. */
+  readonly left?: number
   /** Of a key. */
   readonly dates?: KeyDatesProps
   /** The operation that removes it. */
@@ -34,7 +33,7 @@ export function Ways({ user }: UserPart) {
   const ways = useWays(user)
   const columns: readonly Column<Way>[] = [
     { label: t("field.kind"), cell: ({ kind }) => t(`ways.${kind}`) },
-    { label: t("field.name"), cell: ({ name }) => name && <bdi>{name}</bdi> },
+    { label: t("field.name"), cell: (way) => nameOf(way) },
     { label: t("key.added"), cell: ({ dates }) => <Time at={dates?.added} /> },
     { label: t("key.used"), cell: ({ dates }) => dates && <LastUsed {...dates} /> },
     actionColumn(({ kind, name, needs, remove }) => (
@@ -59,6 +58,9 @@ export function Ways({ user }: UserPart) {
   )
 }
 
+const nameOf = ({ name, left }: Way) =>
+  left === undefined ? name && <bdi>{name}</bdi> : t("account.recovery.left", { count: left })
+
 function LastUsed({ used }: KeyDatesProps) {
   return used ? <Time at={used} /> : t("key.unused")
 }
@@ -67,8 +69,7 @@ function useWays({ userId }: User): readonly Way[] {
   const { method } = UserService
   const passkeys = useRead(method.listPasskeys, { userId }).result
   const factors = useRead(method.listAuthenticationFactors, { userId }).result
-  const { authMethodTypes } = useRead(method.listAuthenticationMethodTypes, { userId })
-  const hasCodes = authMethodTypes.includes(AuthenticationMethodType.RECOVERY_CODE)
+  const { recoveryCodesLeft: left } = useRead(method.listAuthenticationMethodTypes, { userId })
   const codes = single("recovery", method.removeRecoveryCodes, { userId })
   return [
     ...passkeys.map(({ id, name, ...key }) => ({
@@ -77,7 +78,7 @@ function useWays({ userId }: User): readonly Way[] {
       remove: () => call(method.removePasskey, { userId, passkeyId: id }),
     })),
     ...factors.flatMap(({ type }) => factorOf(userId, type) ?? []),
-    ...(hasCodes ? [codes] : []),
+    ...(left === undefined ? [] : [{ ...codes, left }]),
   ]
 }
 

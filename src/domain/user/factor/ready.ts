@@ -1,6 +1,6 @@
 import type { Call } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import type { SecondFactor } from "../../policy/index.ts"
+import type { Login, SecondFactor } from "../../policy/index.ts"
 import { factorsOf, type KeyKind, type ReadyKey } from "../factors.ts"
 import { type Human, hasLeft, type User } from "../model.ts"
 
@@ -32,6 +32,24 @@ export function secondFactorsOf(state: User): readonly SecondFactor[] {
   }
   return kinds.filter((kind) => has[kind])
 }
+
+/** What is asked for beside a password; a passkey also where it isn't the first. */
+export type Factor = SecondFactor | "passkey"
+
+/** Whether a login policy accepts a factor beside a password. */
+export const isAllowedFactor = (
+  { secondFactors, multiFactors }: Pick<Login, "secondFactors" | "multiFactors">,
+  factor: Factor,
+): boolean =>
+  factor === "passkey"
+    ? multiFactors.includes("u2f_with_verification")
+    : secondFactors.includes(factor)
+
+/** What a person has set up beside a password, the best first. */
+export const factorsSetUp = (state: User): readonly Factor[] => [
+  ...(hasPasskey(state) ? (["passkey"] as const) : []),
+  ...secondFactorsOf(state),
+]
 
 const kinds: readonly SecondFactor[] = ["u2f", "otp", "otp_email", "otp_sms", "recovery_codes"]
 

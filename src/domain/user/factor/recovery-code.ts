@@ -1,10 +1,11 @@
 import { Fault } from "../../../kernel/fault.ts"
-import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import type { Cx, Decision, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import { login, policyFor } from "../../policy/index.ts"
 import { factorsOf } from "../factors.ts"
-import { type UserEvent, user } from "../model.ts"
+import { type Human, type UserEvent, user } from "../model.ts"
 import type { Check } from "./check.ts"
 import { countRight, countWrong, mayTryFactor } from "./check-count.ts"
-import { isPerson, keptSession, personIn } from "./ready.ts"
+import { factorsSetUp, isAllowedFactor, isPerson, keptSession, personIn } from "./ready.ts"
 
 const standardCount = 10
 const countMax = 50
@@ -15,7 +16,8 @@ const length = 10
 
 /**
  * Makes codes with each of which a person gets in once, where their other factors are lost. Those
- * from before are worth nothing. They are shown this once: only keyed hashes are kept.
+ * from before are worth nothing. They are shown this once: only keyed hashes are kept. Refuses where
+ * the login policy would not ask the person for them.
  */
 export async function generateRecoveryCodes(
   cx: Cx,
@@ -27,7 +29,7 @@ export async function generateRecoveryCodes(
   }
   const plain = Array.from({ length: count }, () => draw(cx))
   const hashes = plain.map((code) => cx.secrets.hash(code, about(userId)))
-  const receipt = await addCodes(cx, userId, hashes)
+  const receipt = await addCodes(cx, userId, { hashes, mustBeUsable: true })
   return { codes: plain.map((code) => `${code.slice(0, 5)}-${code.slice(5)}`), receipt }
 }
 
@@ -44,16 +46,37 @@ export function importRecoveryCodes(
     throw new Fault("invalid_argument", "user.recovery_code_short", message)
   }
   const hashes = plain.map((code) => tx.secrets.hash(code, about(userId)))
-  addCodes.within(tx, userId, hashes)
+  addCodes.within(tx, userId, { hashes, mustBeUsable: false })
 }
 
 const added = "user.human.mfa.recoverycode.added"
 
-const addCodes = user.command<readonly string[]>((state, hashes) => {
-  personIn(state)
+type NewCodes = { readonly hashes: readonly string[]; readonly mustBeUsable: boolean }
+
+const addCodes = user.command<NewCodes>((state, { hashes, mustBeUsable }, cx, id) => {
+  const person = personIn(state)
+  if (mustBeUsable) checkUsable(cx, id, person)
   const count = hashes.length
   return [{ type: added, data: { count }, private: { hashes }, erase: { types: [added] } }]
 })
+
+/** A code replaces another factor that the policy asks for, so it is of no use without one. */
+function checkUsable(cx: Decision, userId: string, person: Human): void {
+  const policy = policyFor(cx, { userId, orgId: cx.owner(user, userId) }, login)
+  const refuse = (id: string, message: string) => new Fault("failed_precondition", id, message)
+  if (!isAllowedFactor(policy, "recovery_codes")) {
+    throw refuse(
+      "user.recovery_codes_not_allowed",
+      "the login policy does not allow recovery codes; add them to its second_factors first",
+    )
+  }
+  const others = factorsSetUp(person).filter((factor) => factor !== "recovery_codes")
+  if (others.some((factor) => isAllowedFactor(policy, factor))) return
+  throw refuse(
+    "user.recovery_codes_alone",
+    "recovery codes replace another second factor; set up one that the login policy allows first",
+  )
+}
 
 const countError = () =>
   new Fault("invalid_argument", "user.recovery_code_count", `count must be 1 to ${countMax}`)

@@ -22,6 +22,7 @@ import { CoreWebKeys } from "../gen/core/resources/webkey/v3alpha/webkey_service
 import { SAMLService } from "../gen/core/saml/v2/saml_service_pb.ts"
 import { SessionService } from "../gen/core/session/v2/session_service_pb.ts"
 import { SettingsService } from "../gen/core/settings/v2/settings_service_pb.ts"
+import { SignUpService } from "../gen/core/signup/v2/signup_service_pb.ts"
 import { SystemService } from "../gen/core/system/v1/system_service_pb.ts"
 import { UserService } from "../gen/core/user/v2/user_service_pb.ts"
 import { WebKeyService } from "../gen/core/webkey/v2/webkey_service_pb.ts"
@@ -52,6 +53,7 @@ export const book = [
   SAMLService,
   SessionService,
   SettingsService,
+  SignUpService,
   SystemService,
   UserService,
   WebKeyService,

@@ -100,4 +100,5 @@ const names: Readonly<Record<string, string>> = {
   app_key: "key",
   grant: "project grant",
   org: "organisation",
+  sign_up_link: "sign-up link",
 }

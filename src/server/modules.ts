@@ -25,6 +25,7 @@ import * as quota from "../domain/quota/index.ts"
 import * as refusal from "../domain/refusal/index.ts"
 import * as session from "../domain/session/index.ts"
 import * as setup from "../domain/setup/index.ts"
+import * as signUp from "../domain/sign-up/index.ts"
 import * as target from "../domain/target/index.ts"
 import * as text from "../domain/text/index.ts"
 import * as transfer from "../domain/transfer/index.ts"
@@ -56,6 +57,7 @@ export const modules = [
   projectGrant.module,
   app.module,
   member.module,
+  signUp.module,
   group.module,
   authorization.module,
   target.module,

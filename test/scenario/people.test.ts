@@ -6,6 +6,7 @@ testFamilies([
   "application",
   "older",
   "organization",
+  "signUp",
   "project",
   "factor",
   "self",

@@ -201,6 +201,10 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { organizationId: await thing("org"), name: fresh("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
   },
+  signUpLink: async (thing, make) => {
+    const body = { organizationId: await thing("org"), useLimit: 3, expirationDate: year() }
+    return (await make("signup.v2.SignUpService/CreateSignUpLink", body)).id
+  },
   action: async (thing, make) => {
     const headers = { "x-core-orgid": await thing("org") }
     const body = { name: fresh("greet").replace("-", "_"), script: "function greet() {}" }

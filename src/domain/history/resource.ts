@@ -40,6 +40,7 @@ const shown: Readonly<Record<string, Shown>> = {
   project: { hidden: ["orgId", "rolesVersion"], sets: ["roles"] },
   projectgrant: { hidden: ["orgId", "rolesVersion", "changedIn"], sets: ["roles"] },
   role: { hidden: ["roles.*.created", "roles.*.changed"] },
+  sign_up_link: { hidden: ["orgId", "hashed"] },
   target: { hidden: ["version", "sealed", "before", "authors", "keys.*.changed"] },
   user: {
     personal: ["userName", "profile", "email.address", "phone.number", "name", "description"],

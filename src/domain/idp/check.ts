@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { domainOf, isDomainName } from "../../kernel/text/domain.ts"
+import { listedDomainOf } from "../../kernel/text/domain.ts"
 import { checkDirectory } from "./check-directory.ts"
 import { refusedError, shortText } from "./field.ts"
 import type { Options, Said, Settings } from "./model.ts"
@@ -44,9 +44,8 @@ export function acceptedOptions(orgId: string | undefined, options: Options): Op
 const domainsMax = 50
 
 function allowedDomainOf(text: string): string {
-  const domain = domainOf(text)
-  // `domainToASCII` decodes what is percent-encoded, which no domain is.
-  if (isDomainName(domain) && !text.includes("%")) return domain
+  const domain = listedDomainOf(text)
+  if (domain !== undefined) return domain
   throw domainsError("must be names of domains such as example.com, without @ or *")
 }
 

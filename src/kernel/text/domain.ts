@@ -19,6 +19,15 @@ export function domainOf(text: string): string {
 export const isDomainName = (domain: string): boolean => shape.test(domain)
 
 /**
+ * A domain that an administrator lists, in the form that is compared; undefined for what is none.
+ * `domainToASCII` decodes percent-encoded characters, which no domain has.
+ */
+export function listedDomainOf(text: string): string | undefined {
+  const domain = domainOf(text)
+  return isDomainName(domain) && !text.includes("%") ? domain : undefined
+}
+
+/**
  * The domain of an email address in the form that is compared; empty where the text is not an
  * address with one local part and one domain. `domainToASCII` decodes percent-encoded characters,
  * which no address has.

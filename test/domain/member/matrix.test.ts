@@ -2,6 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { accessOf, authorise } from "../../../src/api/access.ts"
 import { createGroup } from "../../../src/domain/group/commands.ts"
+import { createSignUpLink } from "../../../src/domain/sign-up/link.ts"
 import { roles } from "../../../src/domain/member/roles.ts"
 import type { Caller } from "../../../src/kernel/context.ts"
 import { authority, operations } from "../../../src/server/modules.ts"
@@ -25,6 +26,8 @@ beforeAll(async () => {
   for (const name of ["alpha", "beta"]) {
     const input = { orgId: name, name: `${name}-group`, description: "" }
     await createGroup(world.cx(), `${name}-group`, input)
+    const terms = { orgId: name, useLimit: 1, expires: world.clock.now() + 1000, domains: [] }
+    await createSignUpLink(world.cx(), `${name}-link`, terms)
   }
 })
 afterAll(() => world.close())

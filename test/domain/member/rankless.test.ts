@@ -233,6 +233,14 @@ const attempts: Readonly<Record<string, Attempt>> = {
       await make("org/UpdateOrganization", { organizationId: orgId, ...changed })
     },
   },
+  "users who sign up are new and have no roles": {
+    permissions: ["user.write"],
+    act: async ({ make }) => {
+      const expirationDate = new Date(Date.now() + 86_400_000).toISOString()
+      const made = { organizationId: orgId, useLimit: 1, expirationDate }
+      await make("signup.v2.SignUpService/CreateSignUpLink", made)
+    },
+  },
   "a group is a name and gives no rights": {
     permissions: ["group.write"],
     act: async ({ make, userId }) => {

@@ -6,6 +6,7 @@ import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { activateWebKey, createWebKey } from "../../../src/domain/key/index.ts"
 import { org } from "../../../src/domain/org/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
+import { createSignUpLink } from "../../../src/domain/sign-up/link.ts"
 import { target } from "../../../src/domain/target/model.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
@@ -48,6 +49,8 @@ beforeEach(async () => {
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
     }
     await inside(instance, "createGroup", { ...g3, name: `Group of ${instance}` })
+    const terms = { orgId: "org1", useLimit: 5, expires: estate.clock.now() + 5000, domains: [] }
+    await createSignUpLink(estate.cx({ instance }), "l1", terms)
     const domain = "proven.example"
     await estate.step(
       (tx) =>
@@ -238,6 +241,11 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["addUsersToGroup", { id: "g3", userIds: ["nobody"] }],
   ["removeUsersFromGroup", { id: "g3", userIds: ["nobody"] }],
   ["deleteGroup", { id: "g3" }],
+  [
+    "createSignUpLink",
+    { organizationId: "org1", useLimit: 1, expirationDate: { seconds: 1_767_400_000n } },
+  ],
+  ["revokeSignUpLink", { id: "l1" }],
   ["updateInstance", { instanceName: "Other" }],
   ["addTrustedDomain", { trustedDomain: "t.example.org" }],
   ["removeTrustedDomain", { trustedDomain: "t.example.org" }],
@@ -423,6 +431,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ),
   ["listTargetCalls", {}],
   ["getGroup", { id: "g3" }],
+  ["listSignUpLinks", {}],
   ["listGroups", {}],
   ["listGroupUsers", {}],
 ]

@@ -16,6 +16,7 @@ import { policyRows } from "./policy.ts"
 import { projectRows } from "./project.ts"
 import { samlRows } from "./saml.ts"
 import { selfRows } from "./self.ts"
+import { signUpRows } from "./sign-up.ts"
 import { systemRows } from "./system.ts"
 import { targetRows } from "./target.ts"
 import { textRows } from "./text.ts"
@@ -39,6 +40,7 @@ export const rows = {
   saml: samlRows,
   factor: factorRows,
   self: selfRows,
+  signUp: signUpRows,
   system: systemRows,
   target: targetRows,
   text: textRows,

@@ -39,6 +39,7 @@ const never: Readonly<Record<string, Reason>> = {
   message_provider_secret: "secret",
   idp_secret: "secret",
   idp_metadata: "settings",
+  sign_up_link: "secret",
   milestone: "fact",
 }
 

@@ -1,0 +1,67 @@
+import { type Cx, type Searchable, statement, view } from "../../store/index.ts"
+import { isOrgThere, type OrgEvent } from "../org/index.ts"
+import { type SignUpLinkEvent, signUpLink } from "./model.ts"
+
+/** A sign-up link as it is listed; times are ms UTC. */
+export type SignUpLinkRow = {
+  readonly id: string
+  readonly org: string
+  readonly use_limit: number
+  readonly uses: number
+  /** 0 until it is used. */
+  readonly last_used: number
+  readonly expires: number
+  /** Joined with spaces. */
+  readonly domains: string
+  readonly revoked: number
+  readonly created: number
+}
+
+const insert = statement(
+  `INSERT INTO sign_up_links
+     (instance, id, org, use_limit, uses, last_used, expires, domains, revoked, created)
+   VALUES ($instance, $id, $owner, $useLimit, 0, 0, $expires, $domains, 0, $time)`,
+)
+const use = statement(
+  `UPDATE sign_up_links SET uses = uses + 1, last_used = $time
+   WHERE instance = $instance AND id = $id`,
+)
+const revoke = statement(
+  "UPDATE sign_up_links SET revoked = 1 WHERE instance = $instance AND id = $id",
+)
+const removeAll = statement("DELETE FROM sign_up_links WHERE instance = $instance AND org = $id")
+
+export const signUpLinkView = view<SignUpLinkEvent | OrgEvent>({
+  name: "sign_up_link",
+  tables: {
+    sign_up_links: {
+      columns: `id TEXT NOT NULL, org TEXT NOT NULL, use_limit INTEGER NOT NULL,
+        uses INTEGER NOT NULL, last_used INTEGER NOT NULL, expires INTEGER NOT NULL,
+        domains TEXT NOT NULL, revoked INTEGER NOT NULL, created INTEGER NOT NULL`,
+      key: "id",
+      indexes: { org: "org, created", created: "created" },
+    },
+  },
+  on: {
+    "sign_up_link.added": (db, { data: { useLimit, expires, domains } }) =>
+      db.run(insert, { useLimit, expires, domains: domains.join(" ") }),
+    "sign_up_link.used": (db) => db.run(use),
+    "sign_up_link.revoked": (db) => db.run(revoke),
+    "org.removed": (db) => db.run(removeAll),
+  },
+})
+
+export const signUpLinks: Searchable = {
+  table: "sign_up_links",
+  columns: ["org", "created"],
+  owner: { org: "org" },
+  key: "id",
+  sort: "created",
+}
+
+/** What the access to a link hangs from; undefined where it, or its organization, is gone. */
+export function signUpLinkChain(cx: Cx, id: string) {
+  const { status, orgId } = cx.store.state(cx, signUpLink, id)
+  const isThere = status !== "absent" && isOrgThere(cx, orgId)
+  return isThere ? ({ instance: true, org: orgId } as const) : undefined
+}

@@ -42,6 +42,7 @@ import { askExpiry } from "./password/expiry.ts"
 import { loginPaths } from "./path.ts"
 import { askRegisterPassword, takeRegisterCode, takeRegisterPassword } from "./register/finish.ts"
 import { askRegister, takeRegister } from "./register/register.ts"
+import { takeSignUpLink } from "./register/sign-up-link.ts"
 import {
   askAccount,
   askLoginName,
@@ -143,6 +144,10 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
   [loginPaths.passkey]: { get: askNoPasskey, post: takePasskey },
   [loginPaths.register]: { get: askRegister("join"), post: takeRegister("join") },
   [loginPaths.registerOrg]: { get: askRegister("found"), post: takeRegister("found") },
+  [loginPaths.signUpLink]: {
+    get: (loginContext) => askLink(loginContext, "sign_up"),
+    post: takeSignUpLink,
+  },
   [loginPaths.registerVerify]: {
     get: (loginContext) => askLink(loginContext, "register"),
     post: takeRegisterCode,

@@ -1,4 +1,5 @@
 import { linkingPath } from "../domain/federation/index.ts"
+import { signUpLinkPath } from "../domain/sign-up/index.ts"
 import type { Step } from "./flow.ts"
 
 /** Addresses of the login pages. */
@@ -39,6 +40,7 @@ export const loginPaths = {
   trouble: "/ui/login/error",
   register: "/ui/login/register",
   registerOrg: "/ui/login/register/org",
+  signUpLink: signUpLinkPath,
   registerVerify: "/ui/login/register/verify",
   registerPassword: "/ui/login/register/password",
   signedIn: "/ui/login/signedin",

@@ -19,6 +19,7 @@ import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import * as quota from "../../src/domain/quota/index.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
+import * as signUp from "../../src/domain/sign-up/index.ts"
 import * as target from "../../src/domain/target/index.ts"
 import * as text from "../../src/domain/text/index.ts"
 import * as transfer from "../../src/domain/transfer/index.ts"
@@ -64,6 +65,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...feature.module.aggregates,
   ...key.module.aggregates,
   ...member.module.aggregates,
+  ...signUp.module.aggregates,
   ...message.module.aggregates,
   ...messageProvider.module.aggregates,
   ...milestone.module.aggregates,
@@ -89,6 +91,7 @@ const views = [
   instance.instanceView,
   ...key.module.views,
   member.memberView,
+  ...signUp.module.views,
   ...message.module.views,
   ...org.module.views,
   ...project.module.views,

@@ -43,7 +43,7 @@ const waysIn = (base: Base): ReactElement[] => [
   }),
 ]
 
-const kinds = ["invite", "reset", "register", "verify_email", "verify_phone"] as const
+const kinds = ["invite", "reset", "register", "sign_up", "verify_email", "verify_phone"] as const
 
 const links = (base: Base): ReactElement[] => [
   ...kinds.flatMap((kind) =>

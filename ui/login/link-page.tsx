@@ -9,6 +9,7 @@ import type { TextKey } from "./texts/index.ts"
 
 /** Whom a link is for, and the code that it brought or somebody typed. */
 export type Linked = {
+  /** Of a sign-up link, the ID of the link. */
   readonly userId: string
   readonly code: string
   /** What the link carries beside its code; empty for a code that is typed from elsewhere. */
@@ -20,13 +21,13 @@ export type Linked = {
 }
 
 /** What a link is for. */
-export type LinkKind = "invite" | "reset" | "verify_email" | "verify_phone" | "register"
+export type LinkKind = "invite" | "reset" | "verify_email" | "verify_phone" | "register" | "sign_up"
 
 /** What its page says; `onward` where a code is no good. */
 type Words = Readonly<
   Record<"title" | "lead" | "submit" | "code" | "missing" | "wrong", TextKey> &
     Record<"wrongTitle" | "happened" | "todo" | "onward", TextKey>
->
+> & { readonly codeHint?: TextKey }
 
 const usual = {
   code: "link.code",
@@ -73,6 +74,16 @@ const words: Readonly<Record<LinkKind, Words>> = {
     todo: "register.wrong.todo",
     onward: "register.again",
   },
+  sign_up: {
+    ...usual,
+    title: "register.title",
+    lead: "sign_up.lead",
+    submit: "invite.submit",
+    codeHint: "sign_up.code_hint",
+    happened: "sign_up.wrong.happened",
+    todo: "sign_up.wrong.todo",
+    onward: "password.submit",
+  },
   verify_email: { ...verify, title: "verify_email.title" },
   verify_phone: { ...verify, title: "verify_phone.title" },
 }
@@ -105,7 +116,13 @@ export function LinkPage(props: LinkPageProps) {
       {isWrong && <p>{t(said.todo)}</p>}
       <FlowForm target={form}>
         <LinkedFields linked={linked} />
-        <CodeField t={t} label={t(said.code)} code={linked.code} error={errorIn({ ...props, t })} />
+        <CodeField
+          label={t(said.code)}
+          hint={t(said.codeHint ?? "invite.code_hint")}
+          code={linked.code}
+          error={errorIn({ ...props, t })}
+          autoCapitalize={kind === "sign_up" ? "none" : "characters"}
+        />
         <Button kind="primary" type="submit" wide>
           {t(said.submit)}
         </Button>
@@ -137,26 +154,28 @@ function LinkedFields({ linked }: { readonly linked: Linked }) {
   )
 }
 
-type CodeFieldProps = Pick<LinkPageProps, "t"> & {
+type CodeFieldProps = {
   readonly label: string
+  readonly hint: string
+  readonly autoCapitalize: string
   readonly code: string
   readonly error: string | undefined
 }
 
 /** Filled from the part of the link behind the #, which only the browser sees. */
-function CodeField({ t, label, code, error }: CodeFieldProps) {
+function CodeField({ label, hint, code, error, autoCapitalize }: CodeFieldProps) {
   if (code && !error) return <input type="hidden" name="code" value={code} />
   return (
     <div data-code-field="">
       <TextField
         label={label}
-        hint={t("invite.code_hint")}
+        hint={hint}
         name="code"
         defaultValue={code}
         error={error}
         data-from-link={error ? undefined : ""}
         autoComplete="off"
-        autoCapitalize="characters"
+        autoCapitalize={autoCapitalize}
         autoCorrect="off"
         spellCheck={false}
         enterKeyHint="next"

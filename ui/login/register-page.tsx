@@ -20,6 +20,12 @@ export type RegisterProblem =
   | { readonly at: RegisterField; readonly key: `register.error.${RegisterField | "domain"}` }
   | {
       readonly at: "email"
+      readonly key: "register.error.domains"
+      /** Those that the sign-up link accepts. */
+      readonly domains: string
+    }
+  | {
+      readonly at: "email"
       readonly key: "password.error.too_many_tries"
       readonly minutes: number
     }
@@ -31,6 +37,8 @@ export type RegisterPageProps = PageProps & {
   readonly isFounder: boolean
   /** Whether an application has named the organization that they join. */
   readonly isOfOrg?: boolean
+  /** The organization that they join with a sign-up link; absent without one. */
+  readonly joining?: string | undefined
   readonly problem?: RegisterProblem | undefined
   /** What has to be accepted. */
   readonly terms: readonly { readonly name: TextKey; readonly href: string }[]
@@ -49,12 +57,14 @@ const registerTexts = ({ t, isFounder, isOfOrg = false }: RegisterPageProps) => 
 
 /** Makes an account. Posts `email`, `givenName`, `familyName`, `organization` and `accept`. */
 export function RegisterPage(props: RegisterPageProps) {
-  const { form, isFounder, signInHref, otherHref } = props
+  const { form, isFounder, signInHref, otherHref, joining } = props
   const t = registerTexts(props)
   const title = t("register.title")
+  const lead = joining === undefined ? undefined : t("sign_up.joining", { organization: joining })
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("register.lead")} />
+      {lead && <p>{lead}</p>}
       <FlowForm target={form}>
         {isFounder && <Asked {...props} t={t} name="organization" autoComplete="organization" />}
         <Asked
@@ -112,7 +122,8 @@ function errorAt(
   problem: RegisterProblem | undefined,
 ): string | undefined {
   if (problem?.at !== field) return undefined
-  return "minutes" in problem ? t(problem.key, { minutes: problem.minutes }) : t(problem.key)
+  if ("minutes" in problem) return t(problem.key, { minutes: problem.minutes })
+  return "domains" in problem ? t(problem.key, { domains: problem.domains }) : t(problem.key)
 }
 
 function Terms({ t, terms, acceptValue, problem }: RegisterPageProps) {

@@ -23,6 +23,7 @@ const kinds = {
   verify_email: { action: loginPaths.verifyEmail, of: "email" },
   verify_phone: { action: loginPaths.verifyPhone, of: "phone" },
   register: { action: loginPaths.registerVerify },
+  sign_up: { action: loginPaths.signUpLink },
 } as const satisfies Readonly<Record<LinkKind, { readonly action: string; readonly of?: CodeFor }>>
 
 /**
@@ -33,7 +34,8 @@ export function askLink(loginContext: LoginContext, kind: LinkKind): Promise<Res
   const note = refused[kind].of(loginContext)
   if (note) return linkPage(loginContext, { kind, linked: note.linked }, note.refusal)
   const { searchParams } = new URL(loginContext.request.url)
-  const linked = linkedIn({ get: (name) => searchParams.get(name) ?? "" })
+  const parameter = (name: string) => (kind === "sign_up" && name === "userId" ? "link" : name)
+  const linked = linkedIn({ get: (name) => searchParams.get(parameter(name)) ?? "" })
   if (linked.userId !== "") return linkPage(loginContext, { kind, linked })
   return trouble(loginContext, { problem: "not_found", status: 404 })
 }
@@ -91,6 +93,7 @@ const refused = {
   verify_email: notesFor<Refused>(loginPaths.verifyEmail),
   verify_phone: notesFor<Refused>(loginPaths.verifyPhone),
   register: notesFor<Refused>(loginPaths.registerVerify),
+  sign_up: notesFor<Refused>(loginPaths.signUpLink),
 } as const satisfies Record<LinkKind, unknown>
 
 export function refuseLink(

@@ -2,6 +2,7 @@ import type { Linked } from "../../../ui/login/index.ts"
 import { afterCreation, beforeCreation, giveGranted, shownNew } from "../../domain/action/index.ts"
 import { addFounder } from "../../domain/member/index.ts"
 import { passwordComplexity, policyOf } from "../../domain/policy/index.ts"
+import { redeemSignUpLink } from "../../domain/sign-up/index.ts"
 import {
   checkRegistration,
   completeRegistration,
@@ -27,6 +28,7 @@ import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { chosenIn, mayTake, offeredFirst } from "./choice.ts"
 import { mayStillRegister } from "./home.ts"
+import { refuseEnded, signUpWith } from "./sign-up-link.ts"
 
 const kind = "register"
 
@@ -44,9 +46,10 @@ export async function takeRegisterCode(
   const linked = linkedIn(fields)
   const { userId, code } = linked
   const result = await guessing(cx, code, () => checkRegistration(cx, userId, code))
-  return result === "ok"
-    ? choices.next(loginContext, { linked })
-    : refuseLink(loginContext, { kind, linked }, result)
+  if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
+  const { signUpLinkId } = registrantBy(cx, userId) ?? {}
+  if (signUpWith(cx, signUpLinkId) === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
+  return choices.next(loginContext, { linked })
 }
 
 /** GET: asks what they want to sign in with, a password or a passkey. */
@@ -84,13 +87,17 @@ export async function takeRegisterPassword(
   const chosen = await chosenIn(loginContext, { userId, fields })
   if ("problem" in chosen) return choices.next(loginContext, { linked, ...chosen })
   const context = continued(loginContext, linked)
+  const { signUpLinkId = "" } = registrantBy(cx, userId) ?? {}
   const scripted = await askScripts(context, userId)
   try {
     return await completeSignIn<never>(context, {
       userId,
       first: (tx) => {
         const made = complete(tx, userId, { code, chosen, person: scripted?.person })
-        if (!mayStillRegister(cx, made) || !mayTake(cx, made.orgId, chosen)) throw closedError()
+        if (made.signUpLinkId !== undefined) {
+          redeemSignUpLink(tx, made.signUpLinkId, { userId, email: made.email })
+        } else if (!mayStillRegister(cx, made)) throw closedError()
+        if (!mayTake(cx, made.orgId, chosen)) throw closedError()
         if (scripted) giveGranted(tx, { userId, orgId: made.orgId }, scripted.granted)
       },
       proof: () => proofOf(chosen),
@@ -99,6 +106,9 @@ export async function takeRegisterPassword(
   } catch (cause) {
     if (cause instanceof Fault && cause.id === "user.key_taken") {
       return choices.next(loginContext, { linked, problem: keyProblem })
+    }
+    if (cause instanceof Fault && cause.id === "sign_up_link.over") {
+      return refuseEnded(loginContext, signUpLinkId)
     }
     // Somebody else has the account by now, the same code was faster in another window, or nobody
     // may make one any more.

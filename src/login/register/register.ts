@@ -1,23 +1,19 @@
 import type { RegisterField, Registering, RegisterProblem } from "../../../ui/login/index.ts"
+import { findOrg } from "../../domain/org/index.ts"
 import { policyOf, privacy } from "../../domain/policy/index.ts"
+import { acceptsEmail } from "../../domain/sign-up/index.ts"
 import { askRegistration, isLanguage, registrantOf } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { linkIn } from "../../kernel/text/language.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
-import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { homeOfAddress, mayFound, registrationHome } from "./home.ts"
+import { registerPages as pages } from "./page.ts"
+import { homeByLink, refuseEnded, type SignUp, signUpWith } from "./sign-up-link.ts"
 
 /** Whether somebody joins an organisation or begins one. */
 type Way = "join" | "found"
-
-type Shown = Registering & { readonly problem: RegisterProblem }
-
-const pages = {
-  join: { path: loginPaths.register, notes: notesFor<Shown>(loginPaths.register) },
-  found: { path: loginPaths.registerOrg, notes: notesFor<Shown>(loginPaths.registerOrg) },
-} as const
 
 /** Where who has no account makes one; undefined where nobody may. */
 export const registerHref = (loginContext: LoginContext): string | undefined =>
@@ -32,11 +28,13 @@ const mayGo = ({ cx, waiting }: LoginContext, way: Way): boolean =>
 export const askRegister =
   (way: Way) =>
   (loginContext: LoginContext): Promise<Response> | Response => {
-    if (!mayGo(loginContext, way)) return closed(loginContext)
-    const { problem, ...typed } = pages[way].notes.of(loginContext) ?? {}
+    const { problem, signUpLinkId, ...typed } = pages[way].notes.of(loginContext) ?? {}
+    const signUp = signUpWith(loginContext.cx, signUpLinkId)
+    if (signUp === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
+    if (!signUp && !mayGo(loginContext, way)) return closed(loginContext)
     const email = loginContext.waiting?.loginHint ?? ""
     const registering = { email, givenName: "", familyName: "", organization: "", ...typed }
-    return registerPage(loginContext, { way, registering, problem })
+    return registerPage(loginContext, { way, registering, problem, signUp })
   }
 
 const closed = (loginContext: LoginContext): Promise<Response> | Response => {
@@ -48,14 +46,23 @@ const closed = (loginContext: LoginContext): Promise<Response> | Response => {
 export const takeRegister =
   (way: Way) =>
   async (loginContext: LoginContext, fields: Fields): Promise<Response> => {
-    if (!mayGo(loginContext, way)) return closed(loginContext)
+    const { cx, waiting } = loginContext
+    // The form posts to the address of its page, whose note names the sign-up link.
+    const { signUpLinkId } = pages[way].notes.of(loginContext) ?? {}
+    const signUp = signUpWith(cx, signUpLinkId)
+    if (signUp === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
+    if (!signUp && !mayGo(loginContext, way)) return closed(loginContext)
     const registering = typedIn(fields, way)
     const again = (problem: RegisterProblem) =>
-      pages[way].notes.next(loginContext, { ...registering, problem })
-    const missing = missingIn(loginContext, { way, registering, fields })
+      pages[way].notes.next(loginContext, { ...registering, problem, signUpLinkId })
+    const missing = missingIn(loginContext, { way, registering, fields, signUp })
     if (missing) return again({ at: missing, key: `register.error.${missing}` })
-    const { cx, waiting } = loginContext
-    const home = homeOfAddress(cx, { email: registering.email, home: waiting?.asked.home })
+    const { email } = registering
+    if (signUp && !acceptsEmail(signUp.link, email)) {
+      const domains = signUp.link.domains.join(", ")
+      return again({ at: "email", key: "register.error.domains", domains })
+    }
+    const home = homeFor(loginContext, { email, signUp })
     const usual = registrationHome(cx, waiting?.asked.home) ?? ""
     // Who begins an organisation does not begin it with the address of another one.
     if (home === undefined || (way === "found" && home !== usual)) {
@@ -67,6 +74,7 @@ export const takeRegister =
         registrant: registrantOf({ ...registering, language: cx.languages.find(isLanguage) ?? "" }),
         orgId: way === "found" ? cx.ids.next() : home,
         requestId: waiting?.id ?? "",
+        ...(signUp && { signUpLinkId: signUp.id }),
       })
     } catch (cause) {
       const problem = problemOf(cause)
@@ -76,6 +84,12 @@ export const takeRegister =
     const query = new URLSearchParams({ userId: id, ...(waiting && { authRequest: waiting.id }) })
     return goTo(`${loginPaths.registerVerify}?${query}`)
   }
+
+type Joining = { readonly email: string; readonly signUp: SignUp | undefined }
+
+/** The organization that an email address joins; undefined where it can't join any. */
+const homeFor = ({ cx, waiting }: LoginContext, { email, signUp }: Joining): string | undefined =>
+  signUp ? homeByLink(cx, signUp, email) : homeOfAddress(cx, { email, home: waiting?.asked.home })
 
 const typedIn = (fields: Fields, way: Way): Registering => {
   const short = (name: string) => fields.get(name).trim().slice(0, 200)
@@ -87,12 +101,17 @@ const typedIn = (fields: Fields, way: Way): Registering => {
   }
 }
 
-type Given = { readonly way: Way; readonly registering: Registering; readonly fields: Fields }
+type Given = {
+  readonly way: Way
+  readonly registering: Registering
+  readonly fields: Fields
+  readonly signUp: SignUp | undefined
+}
 
 /** The first field that has to be filled in yet. */
 function missingIn(
   loginContext: LoginContext,
-  { way, registering, fields }: Given,
+  { way, registering, fields, signUp }: Given,
 ): RegisterField | undefined {
   const { email, givenName, familyName, organization } = registering
   if (way === "found" && organization === "") return "organization"
@@ -100,7 +119,7 @@ function missingIn(
   if (givenName === "") return "givenName"
   if (familyName === "") return "familyName"
   // An address may lead to an organisation whose terms are others than the page has shown.
-  const { acceptValue } = termsOf(loginContext, { way, email })
+  const { acceptValue } = termsOf(loginContext, { way, email, signUp })
   return fields.get("accept") === acceptValue ? undefined : "accept"
 }
 
@@ -123,13 +142,15 @@ const fieldsNamed: Readonly<Record<string, "givenName" | "familyName" | "organiz
   organization: "organization",
 }
 
-type Joining = { readonly way: Way; readonly email: string }
-
 /** What has to be accepted, by its name and address: that of the organisation that is joined. */
-function termsOf({ cx, waiting }: LoginContext, { way, email }: Joining) {
-  const home = waiting?.asked.home
-  const joined = way === "join" ? homeOfAddress(cx, { email, home }) : undefined
-  const orgId = joined ?? registrationHome(cx, home) ?? ""
+function termsOf(
+  loginContext: LoginContext,
+  { way, email, signUp }: Joining & { readonly way: Way },
+) {
+  const { cx, waiting } = loginContext
+  const joined = way === "join" ? homeFor(loginContext, { email, signUp }) : undefined
+  const usual = signUp?.link.orgId ?? registrationHome(cx, waiting?.asked.home)
+  const orgId = joined ?? usual ?? ""
   const { tosLink, privacyLink } = policyOf(cx, orgId, privacy)
   const all = [
     { name: "register.terms", href: tosLink },
@@ -143,24 +164,33 @@ type Page = {
   readonly way: Way
   readonly registering: Registering
   readonly problem: RegisterProblem | undefined
+  readonly signUp: SignUp | undefined
 }
 
 function registerPage(
   loginContext: LoginContext,
-  { way, registering, problem }: Page,
+  { way, registering, problem, signUp }: Page,
 ): Promise<Response> {
+  const { cx } = loginContext
   const other = way === "join" ? "found" : "join"
+  const isOther = !signUp && mayGo(loginContext, other)
+  const { path, notes } = pages[way]
+  const action = signUp
+    ? notes.href(loginContext, { ...registering, signUpLinkId: signUp.id })
+    : path
   const page = {
     ...{ registering, problem, isFounder: way === "found" },
     isOfOrg: loginContext.waiting?.asked.home !== undefined,
-    form: targetOf(loginContext, pages[way].path),
-    ...termsOf(loginContext, { way, email: registering.email }),
+    joining: signUp && findOrg(cx, signUp.link.orgId).name,
+    form: targetOf(loginContext, action),
+    ...termsOf(loginContext, { way, email: registering.email, signUp }),
     signInHref: hrefOf(loginContext, loginPaths.loginName),
-    otherHref: mayGo(loginContext, other) ? hrefOf(loginContext, pages[other].path) : undefined,
+    otherHref: isOther ? hrefOf(loginContext, pages[other].path) : undefined,
   }
   const status = problem === undefined ? 200 : "minutes" in problem ? 429 : 422
+  const options = optionsOf(loginContext, status)
   return loginContext.show(
-    loginContext.cx,
+    cx,
     (ui, shared) => {
       const inLanguage = ({ href, ...term }: (typeof page.terms)[number]) => ({
         ...term,
@@ -168,6 +198,6 @@ function registerPage(
       })
       return ui.RegisterPage({ ...shared, ...page, terms: page.terms.map(inLanguage) })
     },
-    optionsOf(loginContext, status),
+    signUp ? { ...options, orgId: signUp.link.orgId } : options,
   )
 }

@@ -44,6 +44,8 @@ type Requested = {
   readonly accountId: string
   /** The sign-in that it was asked for in; empty where in none. */
   readonly requestId: string
+  /** The sign-up link that it was asked for with; left out without one. */
+  readonly signUpLinkId?: string
 }
 
 export type RegistrationEvent =
@@ -113,7 +115,7 @@ export const registrantOf = (given: Registrant): Registrant => ({
   organization: given.organization === "" ? "" : nameOf("organization", given.organization),
 })
 
-export type Wish = Pick<Requested, "orgId" | "requestId"> & {
+export type Wish = Pick<Requested, "orgId" | "requestId" | "signUpLinkId"> & {
   readonly registrant: Registrant
 }
 
@@ -126,12 +128,12 @@ export type Wish = Pick<Requested, "orgId" | "requestId"> & {
 export async function askRegistration(cx: Cx, id: string, wish: Wish): Promise<void> {
   cx.allowance?.spend("message")
   const paced = cx.allowance?.pace()
-  const { orgId, requestId, registrant } = wish
+  const { registrant, ...rest } = wish
   const { plain, expires } = newCode(cx, "init_code")
-  const accountId = accountWith(cx, registrant.email, orgId) ?? ""
+  const accountId = accountWith(cx, registrant.email, wish.orgId) ?? ""
   const requested: Draft<RegistrationEvent> = {
     type: "registration.requested",
-    data: { orgId, expires, accountId, requestId },
+    data: { ...rest, expires, accountId },
     private: { ...registrant, sealed: cx.secrets.seal("seal", plain, aboutOf(id)) },
   }
   await cx.store.transact(cx, (tx) => {
@@ -247,6 +249,14 @@ export function personAsked(cx: Cx, id: string): NewHuman | undefined {
   return said && personOf(said)
 }
 
+/** Where an account was made, whose address it has, and with which sign-up link, if with one. */
+export type Completed = Pick<Requested, "orgId"> &
+  Pick<Registrant, "email"> & {
+    /** Whether the organization begins with it. */
+    readonly isFounder: boolean
+    readonly signUpLinkId: string | undefined
+  }
+
 /**
  * Makes the account of who has shown the code, and their organisation if they begin one, as a part
  * of a step. Refuses where somebody else with the same code, or the same address, was faster.
@@ -255,10 +265,10 @@ export function completeRegistration(
   tx: Transaction,
   id: string,
   { code, chosen, person }: Completing,
-): { readonly orgId: string; readonly isFounder: boolean } {
+): Completed {
   const state = tx.state(registration, id)
   if (state.status !== "open" || !isRight(tx, id, code)) throw overError()
-  const { orgId, organization } = state
+  const { orgId, organization, email, signUpLinkId } = state
   const isFounder = organization !== ""
   if (isFounder) addOrganization(tx, orgId, { name: organization })
   const { password } = { password: undefined, ...chosen }
@@ -266,7 +276,7 @@ export function completeRegistration(
   if ("passkey" in chosen) chosen.passkey(tx, id)
   const types = ["registration.requested"] as const
   tx.append(registration, id, [{ type: "registration.completed", data: {}, erase: { types } }])
-  return { orgId, isFounder }
+  return { orgId, isFounder, email, signUpLinkId }
 }
 
 /**

@@ -16,6 +16,7 @@ export const otherForms: Readonly<Record<string, "creates" | "acts" | "replaces 
   "instance/signing-keys-page.tsx 1": "creates",
   "list/credentials.tsx 1": "creates",
   "organization/domains.tsx 1": "creates",
+  "organization/sign-up-links.tsx 1": "creates",
   "organization/organizations-page.tsx 1": "creates",
   "organization/proof.tsx 1": "acts",
   "project/projects-page.tsx 1": "creates",

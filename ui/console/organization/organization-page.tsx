@@ -20,6 +20,7 @@ import {
 } from "../shell/index.ts"
 import { ApplicationDefaults } from "./application-defaults.tsx"
 import { Domains } from "./domains.tsx"
+import { SignUpLinks } from "./sign-up-links.tsx"
 
 const { listOrganizations, updateOrganization, deleteOrganization } = OrganizationService.method
 const { activateOrganization, deactivateOrganization } = OrganizationService.method
@@ -53,6 +54,7 @@ export function OrganizationPage() {
       <Policies organization={organization} />
       <ApplicationDefaults organization={organization} />
       <Domains organizationId={organizationId} />
+      <SignUpLinks organizationId={organizationId} />
       <Administrators of={{ case: "organizationId", value: organizationId }} />
       <Metadata
         method={listOrganizationMetadata}

@@ -8,6 +8,7 @@ import * as org from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
+import { createSignUpLink } from "../../src/domain/sign-up/link.ts"
 import * as user from "../../src/domain/user/index.ts"
 import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
 import { callerOf } from "../support/world.ts"
@@ -121,10 +122,14 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
     addMember(tx, { target: { level: "org", id: orgId }, userId: author, roles: ["ORG_OWNER"] }),
   )
   const robot = await addRobot(provider, "jwt", orgId)
+  const expires = provider.clock.now() + 300 * day
+  const terms = { orgId, useLimit: 100, expires, domains: [] }
+  const signUp = await createSignUpLink(cx, cx.ids.next(), terms)
   const personal = await user.createPersonalToken(cx, robot.userId, provider.clock.now() + day)
   const keyed = await provider.addClient({ authMethod: "private_key_jwt" }, projectId)
   return {
     ...{ orgId, projectId, userId, robot, personalToken: personal.token },
+    signUpUrl: signUp.url,
     avatarPath: user.avatarPath(cx, userId),
     idpId: await addProviderOf(provider, userId, { name, ...(by === "org" && { orgId, author }) }),
     client: await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId),

@@ -23,7 +23,7 @@ import {
   type Subject,
   type Subjects,
 } from "./deletion-subject.ts"
-import { askToken } from "./provider.ts"
+import { askToken, browserOf } from "./provider.ts"
 
 export type Kind = "user" | "organization" | "project" | "application" | "provider" | "instance"
 
@@ -146,6 +146,14 @@ export const things: Readonly<Record<string, Works>> = {
   personal_token: ({ subjects, subject }) => isAccepted(subjects, subject.personalToken),
   link: async ({ subjects, subject }) =>
     codeIn(await subject.atProvider(subjects.other)) !== undefined,
+  sign_up_link: async ({ subjects: { provider }, subject: { name, signUpUrl } }) => {
+    const { pathname, search: query, hash } = new URL(signUpUrl)
+    const browser = browserOf(provider)
+    const opened = await browser.go(`${pathname}${query}`)
+    if (opened.response.status !== 200) return false
+    const form = await browser.post(opened, { code: hash.slice(1) })
+    return form.page.includes(`You are joining ${name}`)
+  },
   role: ({ subjects: { provider }, subject: { userId, projectId } }) =>
     rolesHeld(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
   manager_role: ({ subjects: { provider }, subject: { userId } }) =>

@@ -140,7 +140,7 @@ export const userView = view<UserEvent>({
         display_name TEXT NOT NULL, display_name_folded TEXT NOT NULL,
         listed_name_folded TEXT NOT NULL,
         preferred_language TEXT NOT NULL, gender TEXT NOT NULL,
-        email TEXT NOT NULL, email_folded TEXT NOT NULL, email_exact TEXT NOT NULL,
+        email TEXT NOT NULL, email_folded TEXT NOT NULL, email_exact TEXT,
         email_verified INTEGER NOT NULL, email_proven INTEGER NOT NULL,
         phone TEXT NOT NULL, phone_verified INTEGER NOT NULL,
         phone_proven INTEGER NOT NULL,
@@ -312,17 +312,23 @@ function machineColumns(secret: { name: string; description: string } | null) {
   return { displayName: name, displayNameFolded: folded, listedNameFolded: folded, description }
 }
 
-/** A condition on users that they have an address, which `emailColumns` gives the values of. */
-export const hasEmail = "email_folded = $emailFolded AND email_exact = $emailExact"
-
 /**
- * What a row has of an address: the form in which it is looked for, with one form of sigma, and the
- * form that is nobody else's address, which is empty where it is the same.
+ * A condition on users that they have an address, which `emailValues` gives the values of. Rows of
+ * an earlier version, which serve until they are made anew, have the exact form in `email_folded`.
  */
-export function emailColumns(address: string) {
-  const own = foldEmail(address)
-  const emailFolded = fold(own)
-  return { emailFolded, emailExact: own === emailFolded ? "" : own }
+export const hasEmail = `email_folded IN ($emailFolded, $emailExact)
+   AND coalesce(email_exact, email_folded) = $emailExact`
+
+/** An address in the form in which it is looked for, with one form of sigma, and as it is compared. */
+export function emailValues(address: string) {
+  const emailExact = foldEmail(address)
+  return { emailFolded: fold(emailExact), emailExact }
+}
+
+/** The same as a row has it: once where both are one. */
+function emailColumns(address: string) {
+  const { emailFolded, emailExact } = emailValues(address)
+  return { emailFolded, emailExact: emailExact === emailFolded ? null : emailExact }
 }
 
 /** Searches see the users of the caller's organisations, and the caller. */

@@ -146,6 +146,22 @@ test("an address is found in capitals, and is nobody else's for it", async () =>
   expect(sharedEmails(cx, 5)).toEqual([])
 })
 
+test("whose an address is, rows of an earlier version say, too, until they are made anew", async () => {
+  const cx = estate.cx()
+  const addresses = ["νικος.π@mail.test", "nikos@mail.test"]
+  for (const address of addresses) await createUser(cx, address, proven(address, address))
+  const { database } = estate.store
+  const named = "SELECT name FROM sqlite_master WHERE name GLOB 'users_[0-9]*' AND type = 'table'"
+  const tables = database.query<{ name: string }, []>(named).all()
+  expect(tables).toHaveLength(1)
+  database.run(`UPDATE ${tables[0]?.name} SET email_folded = email, email_exact = NULL`)
+  for (const address of addresses) {
+    expect(holderOfEmail(cx, address)).toBe(address)
+    expect(find(address.toUpperCase())).toBe(address)
+  }
+  expect(holderOfEmail(cx, "νικοσ.π@mail.test")).toBeUndefined()
+})
+
 test.each([
   ["loginNameQuery", "loginName"],
   ["emailQuery", "emailAddress"],

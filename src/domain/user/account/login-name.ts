@@ -28,7 +28,7 @@ import {
 } from "../../org/index.ts"
 import { type DomainPolicy, domainPolicy, login, policyFor, policyOf } from "../../policy/index.ts"
 import { hasLeft, type LoginNames, user } from "../model.ts"
-import { emailColumns, hasEmail } from "../view.ts"
+import { emailValues, hasEmail } from "../view.ts"
 import { partsOf } from "./domain-in-name.ts"
 import { holderOfEmail, holderOfPhone } from "./verified.ts"
 
@@ -241,7 +241,7 @@ function findByContact(cx: Cx, text: string): string | undefined {
   const { of, value } = address
   const [only, another] =
     of === "email"
-      ? cx.store.all(cx, byEmail, emailColumns(value))
+      ? cx.store.all(cx, byEmail, emailValues(value))
       : cx.store.all(cx, byPhone, { phone: value })
   if (!only || another) return undefined
   const parts = partsOf(foldExceptSigma(value))

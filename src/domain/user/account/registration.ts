@@ -19,7 +19,7 @@ import { beginFirstKey, type FirstKey } from "../factor/first-key.ts"
 import { emailOf } from "../field.ts"
 import { user } from "../model.ts"
 import { byUser } from "../verifier.ts"
-import { emailColumns, hasEmail } from "../view.ts"
+import { emailValues, hasEmail } from "../view.ts"
 import { addUser, fullName, type NewHuman } from "./create.ts"
 import { findByUserName, nameHolder, nameRefusal } from "./login-name.ts"
 import { holderOfEmail } from "./verified.ts"
@@ -171,7 +171,7 @@ function accountWith(cx: Cx, email: string, orgId: string): string | undefined {
   return (
     holderOfEmail(cx, email) ??
     (isHere ? named : undefined) ??
-    cx.store.get(cx, byEmail, { ...emailColumns(email), orgId })?.id
+    cx.store.get(cx, byEmail, { ...emailValues(email), orgId })?.id
   )
 }
 

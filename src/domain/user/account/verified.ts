@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
+import { foldEmail } from "../../../kernel/text/email.ts"
 import { type Cx, type Decision, statement } from "../../../store/index.ts"
 import { isTrustedForAddresses } from "../../idp/index.ts"
 import {
@@ -14,7 +15,7 @@ import type { Email } from "../contacts.ts"
 import { isSameEmail } from "../field.ts"
 import { type Human, hasLeft, user } from "../model.ts"
 import type { Verifier } from "../verifier.ts"
-import { emailColumns, hasEmail } from "../view.ts"
+import { emailValues, hasEmail } from "../view.ts"
 import { domainInName } from "./domain-in-name.ts"
 
 type Read = Pick<Decision, "state">
@@ -131,7 +132,7 @@ const rowsMax = 100
 /** Who has proven that an address is theirs, the latest first. */
 const provenBy = (cx: Cx, address: string): readonly Row[] =>
   cx.store
-    .all(cx, provenRows, { ...emailColumns(address), limit: rowsMax })
+    .all(cx, provenRows, { ...emailValues(address), limit: rowsMax })
     .filter((row) => isOrgThere(cx, row.orgId))
 
 /** The organization that has proven the domain of an address; undefined for none. */
@@ -150,7 +151,7 @@ export function holderOfEmail(cx: Cx, address: string): string | undefined {
   const latest = provenBy(cx, address).find(isEligible)
   if (latest) return latest.id
   const [only, another] = cx.store
-    .all(cx, verifiedRows, { ...emailColumns(address), limit: rowsMax })
+    .all(cx, verifiedRows, { ...emailValues(address), limit: rowsMax })
     .filter((row) => isEligible(row) && isOrgThere(cx, row.orgId))
     .filter(({ id, orgId }) => {
       const email = emailNow(cx, id)
@@ -196,7 +197,7 @@ const sameRows = statement<{ readonly id: string }>(
 
 /** Users whose address it is, verified or not; those for whom it is verified come first. */
 export const withEmail = (cx: Cx, address: string): readonly string[] =>
-  cx.store.all(cx, sameRows, { ...emailColumns(address), limit: rowsMax }).map(({ id }) => id)
+  cx.store.all(cx, sameRows, { ...emailValues(address), limit: rowsMax }).map(({ id }) => id)
 
 function emailNow(cx: Cx, id: string): Email | undefined {
   const state = cx.store.state(cx, user, id)
@@ -241,16 +242,22 @@ export function isVerifiedAtHomeOnly(cx: Cx, id: string): boolean {
 export function hasSharedEmail(cx: Cx, id: string): boolean {
   const address = emailNow(cx, id)?.address ?? ""
   return cx.store
-    .all(cx, verifiedRows, { ...emailColumns(address), limit: rowsMax })
+    .all(cx, verifiedRows, { ...emailValues(address), limit: rowsMax })
     .some((row) => row.id !== id && isOrgThere(cx, row.orgId))
 }
 
 const shared = statement<{ readonly ids: string }>(
   `SELECT group_concat(id, ' ') AS ids FROM users
    WHERE instance = $instance AND email_verified = 1 AND email_folded <> ''
-   GROUP BY email_folded, email_exact HAVING count(*) > 1 LIMIT $limit`,
+   GROUP BY email_folded HAVING count(*) > 1 LIMIT $limit`,
 )
 
 /** Users who have the same verified address, together; some of them. */
 export const sharedEmails = (cx: Cx, limit: number): readonly (readonly string[])[] =>
-  cx.store.all(cx, shared, { limit }).map(({ ids }) => ids.split(" "))
+  cx.store
+    .all(cx, shared, { limit })
+    // Addresses that differ in a sigma are two.
+    .flatMap(({ ids }) => [
+      ...Map.groupBy(ids.split(" "), (id) => foldEmail(emailNow(cx, id)?.address ?? "")).values(),
+    ])
+    .filter((ids) => ids.length > 1)

@@ -4,7 +4,7 @@ import { isOnlyOrg } from "../../org/index.ts"
 import { findByUserName } from "../account/login-name.ts"
 import { holderOfEmail } from "../account/verified.ts"
 import { type Human, hasLeft, user } from "../model.ts"
-import { emailColumns, hasEmail } from "../view.ts"
+import { emailValues, hasEmail } from "../view.ts"
 import { letsUserIn } from "./commands.ts"
 
 /** A person here who may be the one that came from a provider. */
@@ -54,7 +54,7 @@ export function candidatesFor(cx: Cx, arrival: Arrival): readonly Candidate[] {
 /** `isAccepted`: whether who verified the address is enough for this provider. */
 function withAddress(cx: Cx, { idpId, orgId, email }: Arrival) {
   const holder = holderOfEmail(cx, email)
-  const ids = cx.store.all(cx, withEmail, { ...emailColumns(email), orgId }).map(({ id }) => id)
+  const ids = cx.store.all(cx, withEmail, { ...emailValues(email), orgId }).map(({ id }) => id)
   const isAtHome = idpById(cx, idpId)?.place === orgId || isOnlyOrg(cx)
   const all = holder === undefined || ids.includes(holder) ? ids : [holder, ...ids]
   return all.map((id) => ({

@@ -319,7 +319,7 @@ function machineColumns(secret: { name: string; description: string } | null) {
 export const hasEmail = `email_folded IN ($emailFolded, $emailExact)
    AND coalesce(email_exact, email_folded) = $emailExact`
 
-/** An address in the form in which it is looked for, with one form of sigma, and as it is compared. */
+/** An address in the form in which it is looked for, with one sigma, and as it is compared. */
 export function emailValues(address: string) {
   const emailExact = foldEmail(address)
   return { emailFolded: fold(emailExact), emailExact }

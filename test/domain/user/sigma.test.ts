@@ -146,7 +146,7 @@ test("an address is found in capitals, and is nobody else's for it", async () =>
   expect(sharedEmails(cx, 5)).toEqual([])
 })
 
-test("whose an address is, rows of an earlier version say, too, until they are made anew", async () => {
+test("rows of an earlier version say whose an address is until they are made anew", async () => {
   const cx = estate.cx()
   const addresses = ["νικος.π@mail.test", "nikos@mail.test"]
   for (const address of addresses) await createUser(cx, address, proven(address, address))

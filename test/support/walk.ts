@@ -32,7 +32,6 @@ export async function walkerIn(browser: Browser, { name, view }: Options): Promi
   const context = await browser.newContext({
     ...{ locale: "en", viewport, colorScheme: scheme, reducedMotion: "reduce" },
   })
-  await context.grantPermissions(["clipboard-read", "clipboard-write"])
   const page = await context.newPage()
   const expected: { readonly status: number; readonly path: RegExp }[] = []
   const complaints = complaintsOf(page, (status, path) =>

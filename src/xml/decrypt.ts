@@ -1,13 +1,13 @@
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { isCipher, loadEncryption, oaep } from "./encrypt.ts"
 import { namespaces } from "./names.ts"
-import type { Reading } from "./read.ts"
 import {
   allOf,
   attributeOf,
   childOf,
   childrenOf,
   type Element,
+  type Reading,
   readMessage,
   textOf,
 } from "./read.ts"
@@ -67,11 +67,14 @@ type Wrapping = {
   readonly bytes: Uint8Array
 }
 
-/** Digests of RSA-OAEP; PKCS #1 v1.5 is no algorithm of ours (XML Encryption 1.1 §6.1.1). */
-const masks: Readonly<Record<string, string>> = {
-  "http://www.w3.org/2000/09/xmldsig#sha1": "http://www.w3.org/2009/xmlenc11#mgf1sha1",
-  "http://www.w3.org/2001/04/xmlenc#sha256": "http://www.w3.org/2009/xmlenc11#mgf1sha256",
-}
+/**
+ * Digests of RSA-OAEP, and the masks that go with them; PKCS #1 v1.5 is no algorithm of ours
+ * (XML Encryption 1.1 §6.1.1).
+ */
+const masks: ReadonlyMap<string, string> = new Map([
+  [`${namespaces.ds}sha1`, `${namespaces.xenc11}mgf1sha1`],
+  [`${namespaces.xenc}sha256`, `${namespaces.xenc11}mgf1sha256`],
+])
 
 /** Undefined for algorithms other than ours: the library would read PKCS #1 v1.5, too. */
 function wrappingOf(wrapped: Element, reading: Reading): Wrapping | undefined {
@@ -79,7 +82,7 @@ function wrappingOf(wrapped: Element, reading: Reading): Wrapping | undefined {
   const [digest] = method ? childrenOf(method, "ds", "DigestMethod") : []
   const hash = attributeOf(digest, "Algorithm") ?? `${namespaces.ds}sha1`
   const algorithm = attributeOf(method, "Algorithm")
-  const mask = masks[hash]
+  const mask = masks.get(hash)
   const is11 = algorithm === `${namespaces.xenc11}rsa-oaep`
   // The older one masks with SHA-1 whatever it digests with. Where both differ, the library takes
   // the padding off in JavaScript, whose time depends on it (Manger, 2001).
@@ -123,7 +126,7 @@ const cipherData = (bytes: Uint8Array): Written =>
 async function opened(root: Element, key: KeyObject): Promise<string | undefined> {
   const { decrypt } = await loadEncryption()
   const options = {
-    key: key.export({ format: "pem", type: "pkcs8" }).toString(),
+    key,
     // Which algorithms are read has been decided before.
     disallowDecryptionWithInsecureAlgorithm: false,
     warnInsecureAlgorithm: false,

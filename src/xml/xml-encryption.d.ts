@@ -12,7 +12,7 @@ declare module "xml-encryption" {
   }
 
   type DecryptOptions = {
-    readonly key: string
+    readonly key: import("node:crypto").KeyObject
     readonly disallowDecryptionWithInsecureAlgorithm: boolean
     readonly warnInsecureAlgorithm: boolean
   }

@@ -205,6 +205,10 @@ describe("is not read", () => {
       () => whole(wrapped(method(`${xenc}rsa-oaep-mgf1p`, digest(`${xenc}ripemd160`)))),
     ],
     [
+      "with a digest by a name that every object has",
+      () => whole(wrapped(method(`${xenc11}rsa-oaep`, digest("constructor")))),
+    ],
+    [
       "with a key behind five others",
       () => whole(wrapped(method(`${xenc}rsa-oaep-mgf1p`), { of: other }).repeat(5) + usual()),
     ],

@@ -1,5 +1,7 @@
 // What the libraries report is tried with what has been published against them.
 import { createHash, generateKeyPairSync, sign } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { ExclusiveCanonicalization } from "xml-crypto"
 import { canonical } from "../../src/xml/canonical.ts"
@@ -203,6 +205,14 @@ test("a namespace that canonical XML would repeat until memory ends is refused",
   const least = `<a xmlns:p="${long.slice(0, 300)}">${"<p:b/>".repeat(2000)}</a>`
   expect(canonical(await readMessage(least, reading)).length).toBeLessThan(700_000)
 })
+
+test.each(["sign", "verify", "encrypt", "decrypt", "read"])(
+  "%s.ts loads no library until it is called",
+  (name) => {
+    const text = readFileSync(join(import.meta.dirname, `../../src/xml/${name}.ts`), "utf8")
+    expect(text).not.toMatch(/from "(xml-crypto|xml-encryption|\.\/signature\.ts)"/)
+  },
+)
 
 /** Once none of them fails any more, its canonicalization can take the place of ours. */
 test.each<[string, string, readonly string[]]>([

@@ -12,6 +12,7 @@ import {
   type OutboundRequest,
   type Reach,
 } from "../kernel/net/outbound.ts"
+import { forbiddenAddress } from "./mail-cause.ts"
 
 export type OutboundParts = Pick<Network, "resolve" | "send"> & {
   readonly clock: Clock
@@ -92,11 +93,12 @@ export async function addressOf(
   const addresses = isIP(host) === 0 ? await resolve(host) : [host]
   const address = addresses.find((each) => mayReach(host, each))
   if (address !== undefined) return address
-  throw new Error(
-    addresses.length === 0
-      ? `${host} has no address`
-      : `${host} is not a host on the internet; allow it by ${setting} if it is meant`,
-  )
+  throw addresses.length === 0
+    ? Object.assign(new Error(`${host} has no address`), { code: "ENOTFOUND" })
+    : Object.assign(
+        new Error(`${host} is not a host on the internet; allow it by ${setting} if it is meant`),
+        { code: forbiddenAddress },
+      )
 }
 
 type Bounds = { readonly mayReach: MayReach; readonly signal: AbortSignal }

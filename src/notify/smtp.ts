@@ -13,6 +13,7 @@ import {
 } from "../kernel/net/mail.ts"
 import { isPrivateNetwork } from "../kernel/net/outbound.ts"
 import { asciiEmail } from "../kernel/text/email.ts"
+import { aboutServer, mailCauseOf } from "./mail-cause.ts"
 import { addressOf, type MayReach, type OutboundParts, reachable } from "./outbound.ts"
 
 export type MailerParts = Omit<OutboundParts, "send"> & {
@@ -63,7 +64,10 @@ export function mailerOf({ resolve, clock, allow, trusted, mailAllow }: MailerPa
       return { delivery: { done: true, steps }, refusesName: false }
     } catch (cause) {
       const failure = failureOf(cause)
-      return { delivery: { ...failure, steps }, refusesName: refusesClientName(cause) }
+      const found = cause instanceof Error ? cause : new Error(String(cause))
+      const named = mailCauseOf(found, { auth: server.auth.kind, steps })
+      const delivery = { ...failure, ...(named && { cause: named }), steps }
+      return { delivery, refusesName: refusesClientName(cause) }
     }
   }
   const sent: SendMail = async (server, mail) => {
@@ -220,9 +224,6 @@ function failureOf(cause: unknown): Omit<Extract<Delivery, { done: false }>, "st
 }
 
 const aboutOneMail: ReadonlySet<string> = new Set(["RCPT TO", "DATA"])
-
-/** RFC 5321 §3.8: 421 ends the session. RFC 3207 §4, RFC 4954 §6: 530 requires TLS or a login. */
-const aboutServer: ReadonlySet<number> = new Set([421, 530])
 
 /** What servers say is shown to administrators, on one line. */
 const shortened = (text: string): string =>

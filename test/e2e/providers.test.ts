@@ -58,7 +58,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
   test("tests it: sees where it breaks off and what to do, then each step", async () => {
     await row("Our server").getByRole("button", { name: "Test: Our server" }).click()
     await dialog().getByRole("button", { name: "Send test mail" }).click()
-    await dialog().getByText("No connection came about").waitFor()
+    await dialog().getByText("No connection to 127.0.0.1:1: it was refused").waitFor()
     await dialog().getByText("The name was found").waitFor()
     await dialog().getByText("Check the port").waitFor()
     await dialog().getByRole("button", { name: "Cancel" }).click()

@@ -7,9 +7,11 @@ import {
   type Mail,
   type MailServer,
   mailAllowedOf,
+  mailCauses,
 } from "../../src/kernel/net/mail.ts"
 import { outboundAllowedOf } from "../../src/kernel/net/outbound.ts"
 import { mailerOf } from "../../src/notify/smtp.ts"
+import { causeNames } from "../../ui/console/provider/smtp.ts"
 import { certificate } from "../support/mail-certificate.ts"
 import { mailServer } from "../support/mail-server.ts"
 
@@ -81,6 +83,8 @@ async function transcribing() {
 }
 
 const names = ({ steps }: Awaited<ReturnType<typeof send>>) => steps.map(({ name }) => name)
+const causeIn = (result: Awaited<ReturnType<typeof send>>) =>
+  result.done ? undefined : result.cause
 
 const login = { user: "konto", secret: "s3cret" }
 
@@ -161,15 +165,21 @@ describe("over TLS from the first byte, at any port", () => {
   test("without it, the certificate is not trusted", async () => {
     const server = await serving({ tls: "implicit" })
     const result = await unknowing(at(server.port, { implicitTls: true }), mail)
-    expect(result).toMatchObject({ done: false, concerns: "provider" })
+    const cause = "certificate_untrusted"
+    expect(result).toMatchObject({ done: false, concerns: "provider", cause })
     expect(server.received).toEqual([])
   })
+})
+
+test("the console has a heading for each cause", () => {
+  expect(causeNames).toEqual(mailCauses)
 })
 
 describe("what keeps a mail back is told, with how far it came", () => {
   test.each([
     {
       what: "a wrong password",
+      cause: "password_refused",
       wanted: { tls: "starttls", login },
       asked: { auth: { kind: "plain", user: "konto", secret: "x" }, tls: true },
       steps: ["resolved", "connected", "secured"],
@@ -177,6 +187,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     },
     {
       what: "no TLS where it is wanted",
+      cause: "no_tls",
       wanted: { tls: "none" },
       asked: { tls: true },
       steps: ["resolved", "connected"],
@@ -184,6 +195,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     },
     {
       what: "another's certificate",
+      cause: "certificate_name",
       wanted: { tls: "starttls" },
       asked: { tls: true, host: "other.example.com" },
       steps: ["resolved", "connected"],
@@ -191,6 +203,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     },
     {
       what: "an address that is refused for good",
+      cause: "recipient_refused",
       wanted: { judge: () => ({ status: 550, text: "no such user" }) },
       asked: {},
       steps: ["resolved", "connected"],
@@ -199,6 +212,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     },
     {
       what: "a sender that is refused for good",
+      cause: "sender_refused",
       wanted: { judgeSender: () => ({ status: 553, text: "sender not owned by user" }) },
       asked: {},
       steps: ["resolved", "connected"],
@@ -206,6 +220,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     },
     {
       what: "a message that is refused for good",
+      cause: "message_refused",
       wanted: { judgeMessage: () => ({ status: 552, text: "mailbox full" }) },
       asked: {},
       steps: ["resolved", "connected"],
@@ -214,6 +229,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     },
     {
       what: "a server that ends the session",
+      cause: undefined,
       wanted: { judge: () => ({ status: 421, text: "too many connections" }) },
       asked: {},
       steps: ["resolved", "connected"],
@@ -221,6 +237,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     },
     {
       what: "TLS or a login that is asked for after all",
+      cause: undefined,
       wanted: { judge: () => ({ status: 530, text: "Must issue a STARTTLS command first" }) },
       asked: {},
       steps: ["resolved", "connected"],
@@ -228,6 +245,7 @@ describe("what keeps a mail back is told, with how far it came", () => {
     },
     {
       what: "greylisting",
+      cause: "recipient_refused",
       wanted: { judge: () => ({ status: 451, text: "try again later" }) },
       asked: {},
       steps: ["resolved", "connected"],
@@ -237,20 +255,24 @@ describe("what keeps a mail back is told, with how far it came", () => {
   ] as const)("$what", async ({ wanted, asked, steps, what: _, ...expected }) => {
     const server = await serving(wanted)
     const result = await send(at(server.port, asked), mail)
-    expect(result).toMatchObject({ done: false, concerns: "provider", ...expected })
+    const { cause, ...others } = expected
+    expect(result).toMatchObject({ done: false, concerns: "provider", ...others })
+    expect(causeIn(result)).toBe(cause)
     expect(names(result)).toEqual(steps)
     expect(JSON.stringify(result)).not.toContain("s3cret")
     expect(server.received).toEqual([])
   })
 
   test("a server that is down, hangs up, or speaks something else", async () => {
-    expect(await send(at(1), mail)).toMatchObject({ done: false, lasting: false })
+    const down = await send(at(1), mail)
+    expect(down).toMatchObject({ done: false, lasting: false, cause: "connection_refused" })
     const hangsUp = await raw((socket) => socket.end())
     const result = await send(at(hangsUp), mail)
     expect(result).toMatchObject({ done: false, lasting: false })
     expect(names(result)).toEqual(["resolved"])
     const web = await raw((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))
-    expect(await send(at(web), mail)).toMatchObject({ done: false, lasting: false })
+    const spoken = await send(at(web), mail)
+    expect(spoken).toMatchObject({ done: false, lasting: false, cause: "no_mail_server" })
   })
 
   /** As Postfix refuses it, with reject_unknown_helo_hostname and the like. */
@@ -303,7 +325,8 @@ describe("what keeps a mail back is told, with how far it came", () => {
   test("one that says nothing is left after ten seconds", async () => {
     const silent = await raw(() => {})
     const began = performance.now()
-    expect(await send(at(silent), mail)).toMatchObject({ done: false, lasting: false })
+    const result = await send(at(silent), mail)
+    expect(result).toMatchObject({ done: false, lasting: false, cause: "no_answer" })
     expect(performance.now() - began).toBeLessThan(19_000)
   })
 
@@ -348,11 +371,16 @@ describe("what keeps a mail back is told, with how far it came", () => {
     }
   })
 
+  test("a name without an address", async () => {
+    const nameless = mailerOf({ resolve: async () => [], clock: systemClock, allow: [] })
+    expect(await nameless(at(25), mail)).toMatchObject({ done: false, cause: "unknown_name" })
+  })
+
   test("an address in a private network is not called", async () => {
     const server = await serving()
     const guarded = mailerOf({ resolve: async () => ["127.0.0.1"], clock: systemClock, allow: [] })
     const result = await guarded(at(server.port), mail)
-    expect(result).toMatchObject({ done: false, steps: [] })
+    expect(result).toMatchObject({ done: false, cause: "forbidden_address", steps: [] })
     expect(result.done || result.reason).toMatch(/outbound_allow/)
   })
 })

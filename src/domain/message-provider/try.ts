@@ -1,5 +1,5 @@
 import { Fault, reasonText } from "../../kernel/fault.ts"
-import type { Delivery, MailStep } from "../../kernel/net/mail.ts"
+import type { Delivery, MailCause, MailStep } from "../../kernel/net/mail.ts"
 import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx } from "../../store/index.ts"
 import { address, isImplicitTls } from "./check.ts"
@@ -27,13 +27,13 @@ export async function tryServer(cx: Cx, trial: Trial): Promise<readonly MailStep
   const passed = result.steps.map(({ name, detail }) => `${name} (${detail})`)
   const sofar = passed.length > 0 ? `${passed.join(", ")}; then ` : ""
   const message = `${settings.host}: ${sofar}${result.reason}`
+  const { reason: description, cause } = result
+  const about = { subject: settings.host, description }
   throw new Fault("failed_precondition", "message_provider.test_failed", message, {
+    // The step comes first, then the cause, where that is known exactly.
     preconditions: [
-      {
-        type: nextStep(settings, result.steps),
-        subject: settings.host,
-        description: result.reason,
-      },
+      { ...about, type: nextStep(settings, result.steps) },
+      ...(cause ? [{ ...about, type: cause }] : []),
     ],
   })
 }
@@ -86,8 +86,10 @@ export async function tryActive(
 type Attempt = Omit<Trial, "receiver"> & { readonly receiver: string | undefined }
 
 async function attempt(cx: Cx, { settings, secret, receiver }: Attempt): Promise<Delivery> {
+  let cause: MailCause | undefined = secret === "" ? "secret_missing" : "no_access_token"
   try {
     const server = await serverOf(cx, settings, secret)
+    cause = undefined
     const { senderName: name, senderAddress, replyToAddress: replyTo } = settings
     const from = { name, address: senderAddress }
     const sender = asciiEmail(senderAddress)
@@ -98,9 +100,9 @@ async function attempt(cx: Cx, { settings, secret, receiver }: Attempt): Promise
       receiver === undefined ? { ...server, isTrial: true } : server,
       mail,
     )
-  } catch (cause) {
-    const reason = reasonText(cause)
-    return { done: false, lasting: false, concerns: "provider", reason, steps: [] }
+  } catch (failure) {
+    const reason = reasonText(failure)
+    return { done: false, lasting: false, concerns: "provider", reason, cause, steps: [] }
   }
 }
 

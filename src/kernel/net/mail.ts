@@ -57,6 +57,28 @@ export type MailStep = {
   readonly detail: string
 }
 
+/** What a mail failed of, where the network or the server says so exactly. */
+export const mailCauses = [
+  "unknown_name",
+  "forbidden_address",
+  "connection_refused",
+  "unreachable",
+  "no_answer",
+  "no_mail_server",
+  "no_tls",
+  "certificate_untrusted",
+  "certificate_name",
+  "certificate_expired",
+  "secret_missing",
+  "no_access_token",
+  "password_refused",
+  "access_token_refused",
+  "sender_refused",
+  "recipient_refused",
+  "message_refused",
+] as const
+export type MailCause = (typeof mailCauses)[number]
+
 /**
  * What became of a try: an address that the server refuses for good is refused again tomorrow, all
  * else may pass. `reason` is in plain words, without a secret.
@@ -71,6 +93,7 @@ export type Delivery =
       /** How long the provider requests to be left alone with this message. */
       readonly retryAfterMs?: number
       readonly reason: string
+      readonly cause?: MailCause | undefined
       readonly steps: readonly MailStep[]
     }
 

@@ -101,7 +101,7 @@ describe("a secret", () => {
     const tried = { id, ...open, host: "evil.example.com:465", receiverAddress: "eve@example.com" }
     await expect(ask("testEmailProviderSMTP", tried, { outside })).rejects.toMatchObject({
       id: "message_provider.test_failed",
-      preconditions: [{ subject: "evil.example.com:465" }],
+      preconditions: [{ type: "resolved" }, { type: "secret_missing" }],
     })
   })
 })
@@ -118,6 +118,7 @@ test("a test says each step", async () => {
 test("a test that breaks off names the step, and what it met there", async () => {
   const mail = async () => ({
     ...({ done: false, lasting: false, reason: "535 wrong password" } as const),
+    cause: "password_refused" as const,
     steps: [
       { name: "resolved", detail: "192.0.2.1" },
       { name: "connected", detail: "port 587" },
@@ -128,7 +129,10 @@ test("a test that breaks off names the step, and what it met there", async () =>
   const request = { id, receiverAddress: "ada@example.com" }
   const outside = { ...nowhere, mail }
   await expect(ask("testEmailProviderSMTPById", request, { outside })).rejects.toMatchObject({
-    preconditions: [{ type: "authenticated", description: "535 wrong password" }],
+    preconditions: [
+      { type: "authenticated", description: "535 wrong password" },
+      { type: "password_refused", description: "535 wrong password" },
+    ],
   })
 })
 

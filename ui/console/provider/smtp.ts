@@ -75,3 +75,27 @@ export function stepsBefore(failed: StepName, smtp: EmailProviderSMTP) {
   const before = stepNames.slice(0, stepNames.indexOf(failed))
   return before.filter((step) => !skipped.includes(step))
 }
+
+/** What a mail failed of, where that is known exactly. */
+export const causeNames = [
+  "unknown_name",
+  "forbidden_address",
+  "connection_refused",
+  "unreachable",
+  "no_answer",
+  "no_mail_server",
+  "no_tls",
+  "certificate_untrusted",
+  "certificate_name",
+  "certificate_expired",
+  "secret_missing",
+  "no_access_token",
+  "password_refused",
+  "access_token_refused",
+  "sender_refused",
+  "recipient_refused",
+  "message_refused",
+] as const
+
+export const causeOf = (name: string): (typeof causeNames)[number] | undefined =>
+  causeNames.find((cause) => cause === name)

@@ -4,7 +4,7 @@ import type { EmailProviderSMTP } from "../../../src/gen/core/settings/v1/provid
 import { Button, Dialog, TextField } from "../../kit/index.ts"
 import { Fields, formId, useForm } from "../form/index.ts"
 import { call, May, refusalOf, t, useSession } from "../shell/index.ts"
-import { type StepName, stepOf, stepsBefore } from "./smtp.ts"
+import { causeOf, type StepName, stepOf, stepsBefore } from "./smtp.ts"
 
 type TestMailProps = {
   readonly id: string
@@ -36,7 +36,10 @@ export function TestMail(props: TestMailProps) {
 type Step = { readonly name: StepName; readonly detail: string }
 
 /** How far a mail got; `failed` is where it broke off. */
-type Way = { readonly passed: readonly Step[]; readonly failed?: Step }
+type Way = { readonly passed: readonly Step[]; readonly failed?: FailedStep }
+
+/** Where it broke off, under a heading that names the cause. */
+type FailedStep = Step & { readonly heading: string }
 
 function Test({ id, smtp, close }: TestMailProps & { readonly close: () => void }) {
   const session = useSession()
@@ -79,11 +82,14 @@ async function tried(
     })
     return { passed }
   } catch (failure) {
-    const { id, condition } = refusalOf(failure)
+    const { id, condition, conditions = [] } = refusalOf(failure)
     const name = stepOf(condition?.type ?? "")
     if (id !== "message_provider.test_failed" || !condition || !name) throw failure
     const passed = stepsBefore(name, smtp).map((step) => ({ name: step, detail: "" }))
-    return { passed, failed: { name, detail: condition.description } }
+    const cause = conditions.map(({ type }) => causeOf(type)).find((each) => each !== undefined)
+    const host = condition.subject
+    const heading = cause ? t(`providers.cause.${cause}`, { host }) : t(`providers.failed.${name}`)
+    return { passed, failed: { name, heading, detail: condition.description } }
   }
 }
 
@@ -107,7 +113,7 @@ function Steps({ way: { passed, failed } }: { readonly way: Way }) {
             ✕
           </span>
           <span>
-            {t(`providers.failed.${failed.name}`)}
+            <strong>{failed.heading}</strong>
             <span className="small step-hint">{failed.detail}</span>
             <span className="quiet small step-hint">{t(`providers.remedy.${failed.name}`)}</span>
           </span>

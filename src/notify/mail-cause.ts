@@ -1,0 +1,61 @@
+import type { MailCause, MailServer, MailStep } from "../kernel/net/mail.ts"
+
+/** What Node and OpenSSL call what is wrong with a connection. */
+const byNetwork: Readonly<Record<string, MailCause>> = {
+  ENOTFOUND: "unknown_name",
+  EAI_AGAIN: "unknown_name",
+  ECONNREFUSED: "connection_refused",
+  EHOSTUNREACH: "unreachable",
+  ENETUNREACH: "unreachable",
+  ETIMEDOUT: "no_answer",
+  ERR_TLS_CERT_ALTNAME_INVALID: "certificate_name",
+  CERT_HAS_EXPIRED: "certificate_expired",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "certificate_untrusted",
+  SELF_SIGNED_CERT_IN_CHAIN: "certificate_untrusted",
+  UNABLE_TO_GET_ISSUER_CERT: "certificate_untrusted",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "certificate_untrusted",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "certificate_untrusted",
+}
+
+/** What the library says of a reply, by the command that it answers. */
+const byCommand: Readonly<Record<string, MailCause>> = {
+  "MAIL FROM": "sender_refused",
+  "RCPT TO": "recipient_refused",
+  DATA: "message_refused",
+}
+
+/** RFC 5321 §3.8: 421 ends the session. RFC 3207 §4, RFC 4954 §6: 530 requires TLS or a login. */
+export const aboutServer: ReadonlySet<number> = new Set([421, 530])
+
+type Failed = {
+  readonly auth: MailServer["auth"]["kind"]
+  readonly steps: readonly MailStep[]
+}
+
+/** What a mail failed of; undefined where the error does not say so exactly. */
+export function mailCauseOf(error: Error, { auth, steps }: Failed): MailCause | undefined {
+  const text = (name: string) => String(Reflect.get(error, name) ?? "")
+  const code = text("code")
+  const network = byNetwork[text("originalCode")] ?? byNetwork[code]
+  if (network) return network
+  if (steps.length === 0) return code === forbiddenAddress ? "forbidden_address" : undefined
+  const response = Number(text("responseCode") || 0)
+  if (aboutServer.has(response)) return undefined
+  switch (code) {
+    case "EPROTOCOL":
+      return text("command") === "CONN" ? "no_mail_server" : undefined
+    case "ETLS":
+      return response > 0 && text("command") === "STARTTLS" ? "no_tls" : undefined
+    case "EAUTH":
+      if (response < 500) return undefined
+      return auth === "xoauth2" ? "access_token_refused" : "password_refused"
+    case "EENVELOPE":
+    case "EMESSAGE":
+      return byCommand[text("command")]
+    default:
+      return undefined
+  }
+}
+
+/** The code of an error about an address that must not be reached. */
+export const forbiddenAddress = "ERR_ADDRESS_FORBIDDEN"

@@ -12,7 +12,7 @@ import {
 } from "../support/console-place.ts"
 import { missedOn } from "../support/keyboard.ts"
 import { needs } from "../support/prerequisite.ts"
-import { holdBack, settled } from "../support/press.ts"
+import { type Held, holdBack, settled } from "../support/press.ts"
 
 describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
   let service: Service
@@ -119,30 +119,44 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     return after === before ? undefined : `${before} ends at ${after}`
   }
 
-  test.each(consolePlaces)(
-    "reaches everything on %s, and is where they were after each question, which comes first",
-    async (path) => {
-      const held = await holdBack(page, () => "")
-      await open(path)
-      expect(await page.evaluate(beginsAtTop)).toBe(true)
-      expect(await missedOn(page)).toEqual([])
-      const buttons = page.locator("main.content button:not([aria-disabled=true])")
-      const lost: string[] = []
-      for (let at = 0; ; at += 1) {
-        // What the last one has closed or turned is on its way yet.
-        await settled(page)
-        const button = (await buttons.elementHandles())[at]
-        if (!button) break
-        if (!(await button.isVisible()) || (await button.isDisabled())) continue
-        lost.push((await leftBy(button, at % 2 ? "Cancel" : "Escape")) ?? "")
+  describe("on each page", () => {
+    let held: readonly Held[] = []
+    beforeAll(async () => {
+      const changing = page
+      page = await page.context().newPage()
+      page.setDefaultTimeout(60_000)
+      held = await holdBack(page, () => "")
+      return async () => {
+        await page.close()
+        page = changing
       }
-      await page.unrouteAll()
-      expect(lost.filter(Boolean)).toEqual([])
-      // What takes something from people asks first: nothing of the kind has been called.
-      const takes = /^(Delete|Remove|Deactivate|Lock|Revoke|Terminate|Reset|Clear)/
-      expect(held.map(({ method }) => method).filter((method) => takes.test(method))).toEqual([])
-    },
-  )
+    })
+
+    test.each(consolePlaces)(
+      "reaches everything on %s, and is where they were after each question, which comes first",
+      async (path) => {
+        const before = held.length
+        await open(path)
+        expect(await page.evaluate(beginsAtTop)).toBe(true)
+        expect(await missedOn(page)).toEqual([])
+        const buttons = page.locator("main.content button:not([aria-disabled=true])")
+        const lost: string[] = []
+        for (let at = 0; ; at += 1) {
+          // What the last one has closed or turned is on its way yet.
+          await settled(page)
+          const button = (await buttons.elementHandles())[at]
+          if (!button) break
+          if (!(await button.isVisible()) || (await button.isDisabled())) continue
+          lost.push((await leftBy(button, at % 2 ? "Cancel" : "Escape")) ?? "")
+        }
+        expect(lost.filter(Boolean)).toEqual([])
+        // What takes something from people asks first: nothing of the kind has been called.
+        const takes = /^(Delete|Remove|Deactivate|Lock|Revoke|Terminate|Reset|Clear)/
+        const called = held.slice(before).map(({ method }) => method)
+        expect(called.filter((method) => takes.test(method))).toEqual([])
+      },
+    )
+  })
 
   test("is beside what they have removed, also where it was the last", async () => {
     await open("/ui/console/groups/$groupId")

@@ -92,7 +92,11 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     return projectId
   }
 
-  async function signedIn(role: string, on: Level, ids: Ids): Promise<Page> {
+  async function signedIn(
+    { role, on }: Role,
+    ids: Ids,
+    now: () => string,
+  ): Promise<{ readonly page: Page; readonly held: readonly Held[] }> {
     const { get } = service
     const { organizationId } = ids
     const username = role.toLowerCase()
@@ -109,13 +113,14 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
     await get("CreateAdministrator", { userId, resource, roles: [role] })
     const page = await (await browser.newContext({ locale: "en" })).newPage()
     page.setDefaultTimeout(60_000)
+    const held = await holdBack(page, now)
     await page.goto(`${service.url}/ui/console?org=${organizationId}`)
     await page.fill('[name="loginName"]', username)
     await page.click('button[type="submit"]')
     await page.fill('[name="password"]', password)
     await page.click('button[type="submit"]')
     await page.locator("main.content h1").waitFor()
-    return page
+    return { page, held }
   }
 
   /** Where the pages and actions lead that are found by a letter which most of them have. */
@@ -175,7 +180,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
       const answer = await fetch(url, {
         method: "POST",
         headers: sent,
-        body: body && new Uint8Array(body),
+        body: new Uint8Array(body),
       })
       const text = await answer.text()
       // That somebody among many may do more is said where it is tried; of a person, beforehand.
@@ -188,11 +193,10 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
   test.concurrent.each(roles)(
     "as $role finds no page that fails, and no button",
     async (one) => {
-      const { role, on, looks } = one
+      const { role, looks } = one
       const ids = await household(role)
-      const page = await signedIn(role, on, ids)
       let by = ""
-      const held = await holdBack(page, () => by)
+      const { page, held } = await signedIn(one, ids, () => by)
       const links = page.locator(".sidebar a.nav-link")
       await links.first().waitFor()
       await atRest(page)

@@ -1,5 +1,5 @@
 // Presses whatever a page of the console offers, and holds back what that would change.
-import type { Page, Route } from "playwright-core"
+import type { Page } from "playwright-core"
 import { atRest } from "./browser.ts"
 
 /** A call that a page wanted to make, and for which control. */
@@ -7,29 +7,40 @@ export type Held = {
   readonly method: string
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer | null
+  readonly body: Buffer
   readonly by: string
 }
 
-const isReading = (method: string) => /^(Get|List)/.test(method)
-
-/** Answers what has been held back of a page since. Readings go through. */
+/**
+ * Lets a page that is new get no further with what changes something; readings go through. Answers
+ * what has been held back since. It is done in the page: with a route of Playwright's, each request
+ * would be looked at here, and no file would come from the cache.
+ */
 export async function holdBack(page: Page, now: () => string): Promise<readonly Held[]> {
   const held: Held[] = []
-  await page.route(/\/core\.[\w.]+\/\w+$/, async (route: Route) => {
-    const request = route.request()
-    const method = new URL(request.url()).pathname.split("/").at(-1) ?? ""
-    if (isReading(method)) return route.continue()
-    const headers = await request.allHeaders()
-    held.push({ method, url: request.url(), headers, body: request.postDataBuffer(), by: now() })
-    return route.fulfill({
-      status: 409,
-      contentType: "application/json",
-      body: JSON.stringify({ code: "aborted", message: "held back" }),
-    })
-  })
+  const note = (_: unknown, { body, ...call }: Omit<Held, "by" | "body"> & { body: string }) => {
+    held.push({ ...call, body: Buffer.from(body, "base64"), by: now() })
+  }
+  await page.exposeBinding("noteHeld", note)
+  await page.addInitScript(holdChanges)
   return held
 }
+
+/** In the page, before its own scripts. */
+const holdChanges = `{
+  const send = window.fetch
+  window.fetch = async (...given) => {
+    const request = new Request(...given)
+    const { url } = request
+    const [, method] = /\\/core\\.[\\w.]+\\/(\\w+)$/.exec(new URL(url).pathname) ?? []
+    if (method === undefined || /^(Get|List)/.test(method)) return send(...given)
+    const headers = Object.fromEntries(request.headers)
+    const bytes = new Uint8Array(await request.arrayBuffer())
+    const body = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""))
+    void window.noteHeld({ method, url, headers, body })
+    return Response.json({ code: "aborted", message: "held back" }, { status: 409 })
+  }
+}`
 
 /** Waits until a page has what it asked for: nothing is on its way, and nothing held open. */
 export async function settled(page: Page): Promise<void> {

@@ -229,14 +229,27 @@ function matches(
   return lines.flatMap((line, at) => (pattern.test(line) ? [{ path, line: at + 1, message }] : []))
 }
 
+/** The lines of the files that a rule has looked at already. */
+const known = new WeakMap<Source, readonly string[]>()
+
 /** Code and comments; literals are blanked, so that code may speak about what it must not do. */
 function codeLines(source: Source): readonly string[] {
-  let text = source.text
-  for (const node of nodesOf(source).filter((each) => literals.has(each.kind))) {
-    const blank = text.slice(node.getStart(), node.end).replace(/[^\n]/g, " ")
-    text = text.slice(0, node.getStart()) + blank + text.slice(node.end)
+  const lines = known.get(source) ?? blanked(source).split("\n")
+  known.set(source, lines)
+  return lines
+}
+
+/** No literal is within another one. */
+function blanked(source: Source): string {
+  const { text } = source
+  let [code, end] = ["", 0]
+  for (const node of nodesOf(source)) {
+    if (!literals.has(node.kind)) continue
+    const start = node.getStart()
+    code += text.slice(end, start) + text.slice(start, node.end).replace(/[^\n]/g, " ")
+    end = node.end
   }
-  return text.split("\n")
+  return code + text.slice(end)
 }
 
 const literals: ReadonlySet<SyntaxKind> = new Set([

@@ -37,7 +37,10 @@ describe.runIf(present)("SimpleSAMLphp", () => {
       organizationId: (await service.get("ListOrganizations")).result[0].id,
       name: "Intranet",
     })
-    const metadataXml = Buffer.from(await textAt(peer.spMetadata)).toString("base64")
+    const consumer = await textAt(peer.spMetadata)
+    // Its assertions are encrypted, by the binary.
+    expect(consumer).toContain('use="encryption"')
+    const metadataXml = Buffer.from(consumer).toString("base64")
     const { applicationId } = await service.get("CreateApplication", {
       ...{ projectId, name: "Intranet", samlConfiguration: { metadataXml } },
     })

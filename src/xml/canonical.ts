@@ -10,13 +10,13 @@ type Bindings = Map<string, string>
 /**
  * Exclusive XML Canonicalization 1.0 of an element where it stands in what `readMessage` has read:
  * elements, attributes and text alone. The prefixes of `inclusive` (§4, InclusiveNamespaces) are
- * declared wherever they are bound; `around` is what they are bound to outside the element. Whatever
- * it writes reads as the same element again.
+ * declared wherever they are bound; `around` is what they are bound to outside the element.
+ * Whatever it writes reads as the same element again.
  *
- * The canonicalization of `xml-crypto` 6.3.2 is not used: signatures of others that are valid fail
- * with it. It writes `xmlns=""` again on each child, does not escape namespaces, sorts prefixes as a
- * dictionary does and attributes by namespace and name joined, leaves out attributes whose names
- * begin with `xmlns`, and ignores `#default` in a PrefixList.
+ * The canonicalization of `xml-crypto` 6.3.2 is not used, because it rejects valid signatures: it
+ * writes `xmlns=""` again on each child, does not escape namespaces, sorts prefixes as a dictionary
+ * does and attributes by namespace and name joined, leaves out attributes whose names begin with
+ * `xmlns`, and ignores `#default` in a PrefixList.
  */
 export function canonical(
   of: Element,

@@ -33,9 +33,9 @@ export function element(
 }
 
 /**
- * Writes an element as Exclusive XML Canonicalization 1.0 would, but for what libraries have written
- * in it. A namespace is declared where it is used first, attributes are in order, no element is
- * empty by a slash.
+ * Writes an element as Exclusive XML Canonicalization 1.0 would, except for what libraries have
+ * written in it. A namespace is declared where it is used first, attributes are in order, no
+ * element is empty by a slash.
  */
 export function write(node: Written, declared: readonly Prefix[] = []): string {
   const prefix = prefixOf(node)

@@ -54,8 +54,8 @@ export const decoders: readonly Decoder[] = [
     sender: "anybody",
     bound:
       "64 kB inflated, 400 kB from a provider; 300 or 2400 tags, 40 levels, 20 inclusive " +
-      "prefixes, namespaces of 300 characters; the signature is checked before the message is canonicalized; a certificate " +
-      "that came along is read to 8,000 characters, for its hash",
+      "prefixes, namespaces of 300 characters; the signature is checked before the message is " +
+      "canonicalized; a certificate that came along is read to 8,000 characters, for its hash",
     tests: {
       worst: ["SAML message"],
       files: ["test/xml/costly.test.ts", "test/xml/read.test.ts"],

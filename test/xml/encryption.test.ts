@@ -136,8 +136,9 @@ describe("what others have encrypted is read", () => {
       "with a reference that names everything",
       () =>
         whole(
-          `<ds:RetrievalMethod URI="#x' or '1'='1"/><x:EncryptedKey xmlns:x="urn:x"><x:CipherData>` +
-            `<x:CipherValue>AAAA</x:CipherValue></x:CipherData></x:EncryptedKey>${usual()}`,
+          `<ds:RetrievalMethod URI="#x' or '1'='1"/><x:EncryptedKey xmlns:x="urn:x">` +
+            "<x:CipherData><x:CipherValue>AAAA</x:CipherValue></x:CipherData></x:EncryptedKey>" +
+            usual(),
         ),
     ],
   ])("%s", async (_, make) => {

@@ -22,10 +22,10 @@ export type Receiver = {
  * Hands spans over as OTLP/HTTP with protobuf says (https://opentelemetry.io/docs/specs/otlp). What
  * can't be handed over is dropped: traces are no reason to keep anything waiting, or in memory.
  *
- * The encoding is OpenTelemetry's; `@opentelemetry/exporter-trace-otlp-proto` 0.301.1, which would
- * also send it, fails test/acceptance/traces.test.ts: it retries a refused connection for 7 seconds,
- * so that a server stops before anybody is told of the loss. It also reads the environment itself,
- * and sends OTEL_EXPORTER_OTLP_HEADERS beside the headers for traces that replace them.
+ * The encoding is OpenTelemetry's. `@opentelemetry/exporter-trace-otlp-proto` 0.301.1, which also
+ * sends, fails test/acceptance/traces.test.ts: it retries a refused connection for 7 seconds, so
+ * that a server stops before it logs the loss. It also reads the environment itself, and sends
+ * OTEL_EXPORTER_OTLP_HEADERS beside the headers for traces that replace them.
  */
 export function exporterOf({
   url,

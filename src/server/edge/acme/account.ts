@@ -21,11 +21,11 @@ export type Answer = {
   readonly retryAfterSeconds: number | undefined
 }
 
-// Orders, polling and requests are ours, because `acme-client` 5.4.0 fails our tests of an authority
-// on a bad day: its errors have neither the authority's word (rateLimited) nor its Retry-After; it
-// polls at 5 to 30 seconds of its own timers, whatever Retry-After says; it takes nonces from
-// addresses without https; and its axios would go around the guarded client. Its axios, node-forge
-// and second X.509 library are 1 MB of code. What signs the requests is `jose`.
+// Orders, polling and requests are ours: `acme-client` 5.4.0 fails test/server/acme.test.ts. Its
+// errors have neither the authority's error type (rateLimited) nor its Retry-After; it polls every
+// 5 to 30 seconds by its own timers, whatever Retry-After says; it takes nonces from addresses
+// without https; and its axios would bypass the guarded client. Its axios, node-forge and second
+// X.509 library are 1 MB of code. The requests are signed by `jose`.
 
 /** Somebody whom the authority knows by their key. */
 export type Account = {

@@ -18,8 +18,8 @@ import {
 
 // The one file that uses `xml-crypto`; it is loaded with the first signature.
 
-/** One of the keys that a sender has registered, and what its SignedInfo is canonicalized by. */
-type Checking = { readonly key: string; readonly infoPrefixes: readonly string[] }
+/** One of the keys that a sender has registered, in PEM, and the canonical SignedInfo. */
+type Checking = { readonly key: string; readonly info: string }
 
 /**
  * What a signature in a document covers: each reference in the canonical form that was digested.
@@ -28,9 +28,9 @@ type Checking = { readonly key: string; readonly infoPrefixes: readonly string[]
 export function signedReferences(
   document: string,
   signature: string,
-  { key, infoPrefixes }: Checking,
+  { key, info }: Checking,
 ): readonly string[] {
-  const check = restricted(new SignedXml({ publicCert: key }), infoPrefixes)
+  const check = restricted(new SignedXml({ publicCert: key }), info)
   try {
     check.loadSignature(signature)
     return check.checkSignature(document) ? check.getSignedReferences() : []
@@ -40,8 +40,12 @@ export function signedReferences(
   }
 }
 
-/** Only our algorithms and only SAML's spelling of an ID: SHA-1 and comments are off. */
-function restricted(xml: SignedXml, infoPrefixes: readonly string[]): SignedXml {
+/**
+ * Only our algorithms and only SAML's spelling of an ID: SHA-1 and comments are off. `info` is the
+ * SignedInfo of a signature to check. In a message with two signatures, the library takes the
+ * namespaces around the first one for each.
+ */
+function restricted(xml: SignedXml, info?: string): SignedXml {
   xml.idAttributes = ["ID"]
   xml.SignatureAlgorithms = only(xml.SignatureAlgorithms, Object.keys(signatureAlgorithms))
   xml.HashAlgorithms = only(xml.HashAlgorithms, [...digestHashes.keys()])
@@ -49,13 +53,14 @@ function restricted(xml: SignedXml, infoPrefixes: readonly string[]): SignedXml 
     ...only(xml.CanonicalizationAlgorithms, [enveloped]),
     [exclusiveC14n]: class Canonicalization {
       process(node: Node, options: ProcessOptions): string {
+        const { inclusiveNamespacesPrefixList: inclusive, ancestorNamespaces = [] } = options
+        // The library lists prefixes for references alone.
+        if (inclusive === undefined && info !== undefined) return info
         if (!isElement(node)) throw new Error("only an element can be canonicalized")
-        const around = options.ancestorNamespaces ?? []
-        return canonical(
-          node,
-          options.inclusiveNamespacesPrefixList ?? infoPrefixes,
-          around.map(({ prefix, namespaceURI }) => [prefix, namespaceURI] as const),
+        const around = ancestorNamespaces.map(
+          ({ prefix, namespaceURI }) => [prefix, namespaceURI] as const,
         )
+        return canonical(node, inclusive, around)
       }
       getAlgorithmName() {
         return exclusiveC14n
@@ -84,7 +89,6 @@ export function signatureFor(document: string, signing: Signing): Promise<string
       signatureAlgorithm: signatureNames[hash],
       canonicalizationAlgorithm: exclusiveC14n,
     }),
-    [],
   )
   xml.SignatureAlgorithms = { [signatureNames[hash]]: remoteSigner(signing) }
   xml.addReference({

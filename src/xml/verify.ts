@@ -78,11 +78,7 @@ export async function signedElement(
   const key = keys.find((each) => isSignedBy([each], claims.algorithm, signed))
   if (key === undefined) return undefined
   const { signedReferences } = await loadLibrary()
-  const { infoPrefixes } = claims
-  const [text, ...others] = signedReferences(textOfTree(of), signature.toString(), {
-    key,
-    infoPrefixes,
-  })
+  const [text, ...others] = signedReferences(textOfTree(of), signature.toString(), { key, info })
   if (text === undefined || others.length > 0) return undefined
   const read = await readMessage(text, { ...reading, size: signedSize })
   const isSame =

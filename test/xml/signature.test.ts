@@ -91,7 +91,8 @@ test("a signature behind that of an element in it has the namespaces around it a
   const info =
     `<ds:SignedInfo>${algorithm("CanonicalizationMethod", exclusiveC14n, prefixes)}` +
     `${algorithm("SignatureMethod", signatureNames.sha256)}<ds:Reference URI="#_r">` +
-    `<ds:Transforms>${algorithm("Transform", enveloped)}${algorithm("Transform", exclusiveC14n)}</ds:Transforms>` +
+    `<ds:Transforms>` +
+    `${algorithm("Transform", enveloped)}${algorithm("Transform", exclusiveC14n)}</ds:Transforms>` +
     `${algorithm("DigestMethod", digestNames.sha256)}<ds:DigestValue>${digest}</ds:DigestValue>` +
     "</ds:Reference></ds:SignedInfo>"
   const signature = (value: string) =>

@@ -29,13 +29,14 @@ import { folderAt } from "./boot/folder/folder.ts"
 import { peopleCommands } from "./boot/people/commands.ts"
 import { workerWord } from "./boot/program.ts"
 import { notify } from "./boot/readiness.ts"
-import { recoveredText, recoverOwner } from "./boot/recovery.ts"
+import { confirmRemoval, recoveredText, recoverOwner } from "./boot/recovery.ts"
 import type { Running, Start } from "./boot/running.ts"
 import { readConfig, readSettings, settingsText } from "./boot/settings.ts"
 import { passwordIn, passwordRuleSets, passwordRulesIn, setUp } from "./boot/setup.ts"
 import { keepSetupLink } from "./boot/setup-link.ts"
 import { failureJson, failureText, startError } from "./boot/start-error.ts"
 import { untilStopped } from "./boot/stop.ts"
+import { systemTerminal } from "./boot/system/terminal.ts"
 import { type Lent, transferCommands } from "./boot/transfer/commands.ts"
 import { shortVersion, version } from "./boot/version.ts"
 import { systemClock } from "./kernel/clock.ts"
@@ -76,6 +77,7 @@ const recoveryFlags = {
   "--email": { hint: "ADDRESS", help: "Make the owner, who is not there yet, with this address" },
   "--instance": { hint: "ID", help: "Which instance, where there are several" },
   "--keep-factors": { help: "Their second factors and passkeys are not lost: keep them" },
+  "--yes": { help: "Remove their second factors and passkeys without asking" },
 } as const satisfies Record<string, Flag>
 
 /** What carries data in and out. */
@@ -247,15 +249,19 @@ async function recover(flags: Flags): Promise<Outcome> {
   const config = readConfig({ flags: settingsIn(flags), env })
   const { "--owner": owner, "--email": email, "--instance": instance } = flags
   const keepsFactors = flags["--keep-factors"] !== undefined
+  const server = () => import("./server/index.ts")
   const recovered = await recoverOwner({
     ...{ config, random: systemRandom },
     request: { owner, email, instance, keepsFactors },
-    here: async (claim, request) => {
-      const server = await import("./server/index.ts")
-      return server.recoverHere({ ...claim, config, started }, request)
+    confirm: flags["--yes"] ? undefined : confirmRemoval(systemTerminal()),
+    here: {
+      preview: async (claim, request) =>
+        (await server()).previewRecoveryHere({ ...claim, config, started }, request),
+      recover: async (claim, request) =>
+        (await server()).recoverHere({ ...claim, config, started }, request),
     },
   })
-  return { text: recoveredText(recovered, keepsFactors), data: recovered }
+  return { text: recoveredText(recovered), data: recovered }
 }
 
 async function checkConfig(flags: Flags): Promise<Outcome> {

@@ -1,5 +1,10 @@
 import { readCertificates } from "../boot/edge/certificate.ts"
-import { type Recovered, type RecoveryRequest, recoveryRequest } from "../boot/recovery.ts"
+import {
+  type Recovered,
+  type RecoveryPreview,
+  type RecoveryRequest,
+  recoveryRequest,
+} from "../boot/recovery.ts"
 import type { Running, Start } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
 import { keepSetupLink } from "../boot/setup-link.ts"
@@ -24,7 +29,7 @@ import { eventCommandsOf } from "./operator/events.ts"
 import { keepRemovingTemporary, selfCheckControl } from "./operator/self-check.ts"
 import { transferControl } from "./operator/transfer.ts"
 import { joinServices, type ServerServices } from "./services.ts"
-import { recover } from "./setup/recovery.ts"
+import { previewRecovery, recover } from "./setup/recovery.ts"
 import { followPublicUrl, setUpByRequest } from "./setup/setup.ts"
 import { setupLinks } from "./setup/setup-links.ts"
 import { type SetupToken, setupTokenOf } from "./setup/setup-token.ts"
@@ -126,6 +131,7 @@ const controlOf = (
     return fresh
   },
   recover: (input) => recover(services, recoveryRequest.parse(input)),
+  "recover-preview": async (input) => previewRecovery(services, recoveryRequest.parse(input)),
   setup: async (input) => {
     await setUpByRequest(services, setupRequest.parse(input))
     setupToken.close()
@@ -239,6 +245,19 @@ export async function setup(start: Start, request: SetupRequest): Promise<void> 
   const services = await joinServices(start)
   try {
     await setUpByRequest(services, request)
+  } finally {
+    await services.store.close()
+  }
+}
+
+/** What `recoverHere` would remove. */
+export async function previewRecoveryHere(
+  start: Start,
+  request: RecoveryRequest,
+): Promise<RecoveryPreview> {
+  const services = await joinServices(start)
+  try {
+    return previewRecovery(services, request)
   } finally {
     await services.store.close()
   }

@@ -8,6 +8,7 @@ import {
   createUser,
   deactivateUser,
   findByLoginName,
+  importRecoveryCodes,
   lockUser,
   resetPasswordFor,
   secondFactorsOf,
@@ -15,7 +16,7 @@ import {
   user,
   userNameOf,
 } from "../../src/domain/user/index.ts"
-import { recover } from "../../src/server/setup/recovery.ts"
+import { previewRecovery, recover } from "../../src/server/setup/recovery.ts"
 import { runReactors } from "../../src/store/index.ts"
 import { houseOf, type Open, setUpData } from "../boot/backup/house.ts"
 
@@ -74,6 +75,44 @@ describe("an owner who has lost everything", () => {
     await expect(follow(link, "Another-horse-9")).rejects.toThrow(/code/)
   })
 
+  test("is shown before what it removes, which is what it removes", async () => {
+    const { services } = open
+    const id = idOf("ada")
+    const key = { credentialId: "c", publicKey: "p", transports: [], name: "Chrome on macOS" }
+    await services.store.transact(open.cx(), (tx) => {
+      tx.append(user, id, [
+        { type: "user.human.mfa.otp.added", data: {}, private: { sealed: "x" } },
+        { type: "user.human.mfa.otp.verified", data: {} },
+        { type: "user.human.mfa.otp.email.added", data: {} },
+        {
+          type: "user.human.passwordless.token.added",
+          data: { tokenId: "1", rpId: "id.example.com" },
+          private: { challenge: "x" },
+        },
+        {
+          type: "user.human.passwordless.token.verified",
+          data: { tokenId: "1", aaguid: "", signCount: 0 },
+          private: key,
+        },
+      ])
+      importRecoveryCodes(tx, id, ["AAAAA-AAAAA"])
+    })
+    const removed = [
+      { kind: "passkey", name: "Chrome on macOS" },
+      { kind: "otp", name: "" },
+      { kind: "otp_email", name: "" },
+      { kind: "recovery_codes", name: "" },
+    ]
+    const request = { keepsFactors: false }
+    const version = () => services.store.receipt(open.cx(), user, id)?.version
+    const before = version()
+    expect(previewRecovery(services, request)).toEqual({ loginName: "ada", removed })
+    expect(version()).toBe(before)
+    expect((await ask({ keepsFactors: true })).removed).toEqual([])
+    expect((await ask()).removed).toEqual(removed)
+    expect(previewRecovery(services, request)).toEqual({ loginName: "ada", removed: [] })
+  })
+
   test("keeps second factors that they did not lose", async () => {
     await open.services.store.transact(open.cx(), (tx) => {
       tx.append(user, idOf("ada"), [
@@ -114,6 +153,11 @@ describe("another owner", () => {
     expect(owners()).toEqual(["ada", "bob", "carol.king"])
     await follow(made.link, "Another-horse-12")
   })
+})
+
+test("whoever is to be made has nothing to lose", () => {
+  const request = { owner: "dora", email: "dora@example.com", keepsFactors: false }
+  expect(previewRecovery(open.services, request)).toEqual({ loginName: "dora", removed: [] })
 })
 
 test("says which one where there are several, and refuses who isn't there", async () => {

@@ -27,6 +27,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/login/invite-passkey.test.ts",
     "offers a passkey first and a password second",
   ],
+  "`latchkey admin recover` for an owner": [
+    "test/boot/recovery.test.ts",
+    "a script is asked nothing, and refused with the flags that it needs",
+  ],
   "An address verified by an administrator": [upgraded, "an address that B alone verified"],
   "The same, as seen by": [verifier, "is verified for the applications of their organization"],
   "Client authentication of an application created in the console": [

@@ -60,7 +60,7 @@ export { findByLoginName, loginNamesOf, nameHolder, shownNames } from "./account
 export { type Metadata, noteMetadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving, whenOwnerless } from "./account/owner.ts"
-export { type Recovery, recoverUser } from "./account/recovery.ts"
+export { type Recovery, recoverUser, recoveryRemoves } from "./account/recovery.ts"
 export {
   askRegistration,
   checkRegistration,

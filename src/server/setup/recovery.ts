@@ -1,4 +1,4 @@
-import type { Recovered, RecoveryRequest } from "../../boot/recovery.ts"
+import type { Recovered, RecoveryPreview, RecoveryRequest } from "../../boot/recovery.ts"
 import {
   addInstanceMember,
   changeInstanceMember,
@@ -19,6 +19,7 @@ import {
   homeOf,
   linkKeyOf,
   recoverUser,
+  recoveryRemoves,
   standingOf,
   user,
   userNameOf,
@@ -31,18 +32,15 @@ import { namesFrom } from "./setup.ts"
 /** So long a link is good that somebody has before them: who doesn't come makes another. */
 const goodMs = 15 * 60_000
 
+type Services = Pick<ServerServices, "call" | "store" | "log">
+
 /**
  * Makes a link by which an owner of the instance chooses a password, in one step with all that
  * kept them out; who isn't an owner becomes one, and who isn't there is made. All owners are told.
  */
-export async function recover(
-  services: Pick<ServerServices, "call" | "store" | "log">,
-  request: RecoveryRequest,
-): Promise<Recovered> {
-  const cx = services.call(instanceOf(services, request), "recovery")
+export async function recover(services: Services, request: RecoveryRequest): Promise<Recovered> {
   const { owner: asked, email, keepsFactors } = request
-  const known = asked === undefined ? onlyOwner(cx) : findByLoginName(cx, asked)
-  if (known === undefined && (asked === undefined || email === undefined)) throw nobodyError(asked)
+  const { cx, known } = ownerIn(services, request)
   const userId = known ?? cx.ids.next()
   const orgId = known === undefined ? requireInstance(cx).defaultOrgId : homeOf(cx, known)
   const made = createCode(cx, userId, { of: "password", returned: true })
@@ -56,14 +54,32 @@ export async function recover(
       addUser(tx, userId, { kind: "human", orgId, userName, profile, email: contact })
     }
     const isNewOwner = makeOwner(tx, userId, orgId)
+    const removed = keepsFactors ? [] : recoveryRemoves(tx.state(user, userId))
     recoverUser(tx, userId, { code, keepsFactors })
-    return isNewOwner
+    return { isNewOwner, removed }
   })
   const loginName = userNameOf(cx, userId) ?? ""
   services.log.warning("a link was made that lets the owner {userId} in again", { userId })
   const key = linkKeyOf(cx, userId, { of: "password", sealed: code.sealed })
   const link = pageLink(cx, "password_reset", { userId, orgId, code: code.plain, key })
-  return { link, loginName, expires: code.expires, isNewOwner: step.value }
+  return { link, loginName, expires: code.expires, ...step.value }
+}
+
+/** What `recover` would remove: whoever has not lost it wants to know before. */
+export function previewRecovery(services: Services, request: RecoveryRequest): RecoveryPreview {
+  const { cx, known } = ownerIn(services, request)
+  if (known === undefined) return { loginName: request.owner ?? "", removed: [] }
+  const removed = recoveryRemoves(cx.store.state(cx, user, known))
+  return { loginName: userNameOf(cx, known) ?? "", removed: [...removed] }
+}
+
+/** Who is let in; `known` is undefined for somebody who is to be made. */
+function ownerIn(services: Services, request: RecoveryRequest) {
+  const cx = services.call(instanceOf(services, request), "recovery")
+  const { owner: asked, email } = request
+  const known = asked === undefined ? onlyOwner(cx) : findByLoginName(cx, asked)
+  if (known === undefined && (asked === undefined || email === undefined)) throw nobodyError(asked)
+  return { cx, known }
 }
 
 function instanceOf({ store }: Pick<ServerServices, "store">, request: RecoveryRequest): string {

@@ -4,11 +4,11 @@ import { forgetFailedTries } from "../credential/lockout.ts"
 import { addReset } from "../credential/reset.ts"
 import { removeKey } from "../factor/key.ts"
 import { removeOtp } from "../factor/otp.ts"
-import { personIn } from "../factor/ready.ts"
+import { type Factor, isPerson, keysOf, personIn } from "../factor/ready.ts"
 import { removeRecoveryCodes } from "../factor/recovery-code.ts"
 import { removeTotp } from "../factor/totp.ts"
 import { factorsOf } from "../factors.ts"
-import { user } from "../model.ts"
+import { type User, user } from "../model.ts"
 import { reactivateUser, unlockUser } from "./commands.ts"
 
 /** `keepsFactors`: what they prove themself with beside a password is not lost. */
@@ -27,6 +27,25 @@ export function recoverUser(tx: Transaction, id: string, { code, keepsFactors }:
   tx.append(user, id, [{ type: "user.recovery.started", data: {} }])
   if (!keepsFactors) removeFactors(tx, id)
   addReset.within(tx, id, { code, channel: "email" })
+}
+
+type RemovedFactor = { readonly kind: Factor; readonly name: string }
+
+/** What a person has set up that `recoverUser` removes; a key has the name that its user gave it. */
+export function recoveryRemoves(state: User): RemovedFactor[] {
+  if (!isPerson(state)) return []
+  const { totp, otpEmail, otpSms, recoveryCodes } = factorsOf(state)
+  const nameless = (kind: Factor, isSetUp: boolean) => (isSetUp ? [{ kind, name: "" }] : [])
+  return [
+    ...keysOf(state).map(({ kind, name }) => ({ kind, name })),
+    ...nameless("otp", totp?.verified === true),
+    ...nameless("otp_email", otpEmail),
+    ...nameless("otp_sms", otpSms),
+    ...nameless(
+      "recovery_codes",
+      recoveryCodes.some((hash) => hash !== ""),
+    ),
+  ]
 }
 
 function removeFactors(tx: Transaction, id: string): void {

@@ -54,6 +54,10 @@ export function contentOf(cx: Cx, message: Message): Content | { readonly over: 
   return worded(cx, message, code)
 }
 
+/** Whether a message had a code that its user has used, or replaced by another one. */
+export const isCodeGone = (cx: Cx, message: Message): boolean =>
+  message.codeExpires !== 0 && message.to !== "" && codeOf(cx, message) === undefined
+
 /** A code in the plain, and what our own link carries beside it. */
 type SentCode = { readonly plain: string; readonly key?: string }
 

@@ -52,13 +52,20 @@ export type MessageEvent =
       }
     >
   | Event<"message.sent", { readonly providerId: string }>
-  | Event<"message.failed", { readonly error: string }>
+  | Event<
+      "message.failed",
+      {
+        readonly error: string
+        /** It is not needed any more, as its code was used or replaced; absent for what failed. */
+        readonly isObsolete?: boolean
+      }
+    >
   | Event<"message.requeued">
   | Event<"message.viewed">
   | Event<"message.erased">
 
 export type Message = Cause & {
-  readonly status: "absent" | "queued" | "sent" | "failed"
+  readonly status: "absent" | "queued" | "sent" | "failed" | "obsolete"
   /** Empty once the person is gone. */
   readonly to: string
   /** Empty where its code stays with the person, or there is none. */
@@ -87,7 +94,7 @@ const absent: Message = {
 /** One message to one person; the id is where its cause stands in the log. */
 export const message = aggregate<MessageEvent, Message>({
   stream: "message",
-  revision: 3,
+  revision: 4,
   retention: "transient",
   initial: absent,
   expires: ({ added }) => added + keptMs,
@@ -102,7 +109,11 @@ export const message = aggregate<MessageEvent, Message>({
     }),
     "message.delayed": (state, { data }) => ({ ...state, ...data }),
     "message.sent": (state) => ({ ...state, status: "sent", error: "" }),
-    "message.failed": (state, { data }) => ({ ...state, status: "failed", error: data.error }),
+    "message.failed": (state, { data }) => ({
+      ...state,
+      status: data.isObsolete ? "obsolete" : "failed",
+      error: data.error,
+    }),
     "message.requeued": ({ tries: _, due: __, ...state }, { time }) => ({
       ...state,
       status: "queued",

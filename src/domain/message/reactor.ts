@@ -6,6 +6,7 @@ import { notification, policyFor } from "../policy/index.ts"
 import { registrantBy, userNameOf } from "../user/index.ts"
 import { addMessage, addMessageTo } from "./add.ts"
 import { type Cause, type Kind, message } from "./model.ts"
+import { closeObsolete, codeUses } from "./obsolete.ts"
 import { maxPauseMs } from "./retry.ts"
 import { type Sender, senderOf } from "./send.ts"
 import { delayingInstances, dueMessages, messagesTo, waitingFor } from "./view.ts"
@@ -55,6 +56,13 @@ export function messageReactor(call: Calls): Reactor {
     const { active } = providersOf(cx, channel)
     if ("id" in event.data && event.data.id === active) await requeueAll(cx, channel)
   }
+  const writers: Readonly<Record<string, (event: Recordedly) => Promise<void>>> =
+    Object.fromEntries(Object.entries(causes).map(([type, kind]) => [type, write(kind)]))
+  /** What a use is a cause of is written, and what it makes useless is closed. */
+  const used = (type: string) => async (event: Recordedly) => {
+    await writers[type]?.(event)
+    await closeObsolete(call(event.instance, name), event.id)
+  }
   return {
     name,
     from: "now",
@@ -64,7 +72,8 @@ export function messageReactor(call: Calls): Reactor {
       run: go,
     },
     on: {
-      ...Object.fromEntries(Object.entries(causes).map(([type, kind]) => [type, write(kind)])),
+      ...writers,
+      ...Object.fromEntries(codeUses.map((type) => [type, used(type)])),
       "user.human.email.changed": tellBefore,
       "user.recovery.started": tellOwners,
       "registration.requested": async (event) => tellRegistrant(call(event.instance, name), event),

@@ -10,9 +10,10 @@ import {
   type Message as Outgoing,
   type Provider,
 } from "../message-provider/index.ts"
-import { type Content, contentOf } from "./content.ts"
+import { type Content, codeGone, contentOf } from "./content.ts"
 import { mailLookOf } from "./look.ts"
 import { type Message, type MessageEvent, message } from "./model.ts"
+import { obsolete } from "./obsolete.ts"
 import { nextTry } from "./retry.ts"
 
 /** A message that could not go out for so long will not be waited for. */
@@ -82,7 +83,10 @@ async function outcomeOf(cx: Cx, id: string, bounds: Bounds): Promise<Outcome | 
   const provider = activeProvider(cx, state.channel)
   if (!provider) return undefined
   const outgoing = await outgoingOf(cx, id, state)
-  if ("over" in outgoing) return { type: "message.failed", data: { error: outgoing.over } }
+  if ("over" in outgoing) {
+    const { over: error } = outgoing
+    return error === codeGone ? obsolete : { type: "message.failed", data: { error } }
+  }
   const result = "done" in outgoing ? outgoing : await tried(cx, { provider, outgoing }, bounds)
   if ("refused" in result) return postponed(cx, id, result)
   if (result.done) return { type: "message.sent", data: { providerId: provider.id } }

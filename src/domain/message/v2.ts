@@ -44,6 +44,7 @@ const statuses = {
   queued: MessageStatus.QUEUED,
   sent: MessageStatus.SENT,
   failed: MessageStatus.FAILED,
+  obsolete: MessageStatus.OBSOLETE,
 } as const
 
 /** Nothing asks for all. */
@@ -52,4 +53,5 @@ const asked: Readonly<Record<number, { readonly is?: MessageRow["status"] }>> = 
   [MessageStatus.QUEUED]: { is: "queued" },
   [MessageStatus.SENT]: { is: "sent" },
   [MessageStatus.FAILED]: { is: "failed" },
+  [MessageStatus.OBSOLETE]: { is: "obsolete" },
 }

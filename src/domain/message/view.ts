@@ -78,7 +78,7 @@ export const messageView = view<MessageEvent | UserEvent>({
       db.run(removeDue)
     },
     "message.failed": (db, { data }) => {
-      db.run(set, { status: "failed", error: data.error })
+      db.run(set, { status: data.isObsolete ? "obsolete" : "failed", error: data.error })
       db.run(removeDue)
     },
     "message.requeued": (db) => {

@@ -29,3 +29,9 @@ export const deliveries: ReadonlyMap<string, string> = new Map([
   ["message.sent", "sent"],
   ["message.failed", "failed"],
 ])
+
+/** What became of a message by an event; undefined for others, and for one that nobody needs. */
+export const deliveryOf = ({ type, data }: CountedEvent): string | undefined =>
+  "isObsolete" in data ? undefined : deliveries.get(type)
+
+type CountedEvent = { readonly type: string; readonly data: object }

@@ -5,7 +5,7 @@ import type { Peer } from "../../kernel/net/address.ts"
 import { isSelfCheck } from "../../kernel/net/self-check.ts"
 import { version } from "../../kernel/version.ts"
 import type { OpenOptions } from "../../store/index.ts"
-import { checks, deliveries } from "./event-kind.ts"
+import { checks, deliveries, deliveryOf } from "./event-kind.ts"
 import { routeGroup } from "./route-group.ts"
 
 /**
@@ -94,11 +94,12 @@ function eventMeter(registers: Registers): Meters["appended"] {
   })
   for (const outcome of deliveries.values()) delivered.inc({ outcome }, 0)
   return (events) => {
-    for (const { type, correlation } of events) {
+    for (const event of events) {
+      const { type, correlation } = event
       if (isSelfCheck(correlation)) continue
       const [method, outcome] = checks.get(type) ?? []
       if (method && outcome) checked.inc({ method, outcome })
-      const delivery = deliveries.get(type)
+      const delivery = deliveryOf(event)
       if (delivery) delivered.inc({ outcome: delivery })
     }
   }

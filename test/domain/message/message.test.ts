@@ -183,7 +183,7 @@ test("a newer code takes the place of one that is still waiting", async () => {
   await drained(reactors)
   await activeServer()
   await drained(reactors)
-  expect((await outbox()).map(({ status }) => status)).toEqual(["failed", "sent"])
+  expect((await outbox()).map(({ status }) => status)).toEqual(["obsolete", "sent"])
   expect(tried).toHaveLength(1)
 })
 

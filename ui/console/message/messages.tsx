@@ -74,9 +74,10 @@ type StateName = keyof typeof tones
 const states: Readonly<Record<number, StateName>> = {
   [MessageStatus.SENT]: "sent",
   [MessageStatus.FAILED]: "failed",
+  [MessageStatus.OBSOLETE]: "obsolete",
 }
 
-const tones = { queued: "quiet", sent: "done", failed: "warning" } as const
+const tones = { queued: "quiet", sent: "done", failed: "warning", obsolete: "quiet" } as const
 
 function State({ message: { status, error } }: { readonly message: Message }) {
   const state = states[status] ?? "queued"

@@ -21,7 +21,7 @@ export type SetupInput = {
   }
   /** What passwords need; the API's standard where it is left out. */
   readonly passwordRules?: PasswordComplexity | undefined
-  /** Whether recovery codes are allowed; without a word as the API's standard says: they are not. */
+  /** Whether recovery codes are allowed; left out, the API's standard applies: they are not. */
   readonly recoveryCodes?: boolean
   /** The key of a service user who owns the instance, too; their ids are the caller's choice. */
   readonly serviceKey: OwnerKey | undefined

@@ -31,7 +31,7 @@ export function recoverUser(tx: Transaction, id: string, { code, keepsFactors }:
 
 type RemovedFactor = { readonly kind: Factor; readonly name: string }
 
-/** What a person has set up that `recoverUser` removes; a key has the name that its user gave it. */
+/** What a person has set up that `recoverUser` removes; `name` is that of a key. */
 export function recoveryRemoves(state: User): RemovedFactor[] {
   if (!isPerson(state)) return []
   const { totp, otpEmail, otpSms, recoveryCodes } = factorsOf(state)

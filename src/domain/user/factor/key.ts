@@ -96,7 +96,8 @@ export type FinishedKey = {
 
 /**
  * Ends a registration with what the browser has answered, as a part of a step. Without a name the
- * key gets that of its model or browser. Refuses what is wrong or too late, and a key that somebody has.
+ * key gets that of its model or browser. Refuses what is wrong or too late, and a key that somebody
+ * has.
  */
 export async function finishedKey(
   cx: Cx,

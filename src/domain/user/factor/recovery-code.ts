@@ -16,8 +16,8 @@ const length = 10
 
 /**
  * Makes codes with each of which a person gets in once, where their other factors are lost. Those
- * from before are worth nothing. They are shown this once: only keyed hashes are kept. Refuses where
- * the login policy would not ask the person for them.
+ * from before are worth nothing. They are shown this once: only keyed hashes are kept. Refuses
+ * where the login policy would not ask the person for them.
  */
 export async function generateRecoveryCodes(
   cx: Cx,

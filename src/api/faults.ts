@@ -101,4 +101,5 @@ const names: Readonly<Record<string, string>> = {
   grant: "project grant",
   org: "organisation",
   sign_up_link: "sign-up link",
+  sign_up_request: "sign-up request",
 }

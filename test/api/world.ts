@@ -48,6 +48,7 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
     k1: { instance: true, org: "o1", project: "p1", parent: "p1" },
     k2: { instance: true, org: "o2", project: "p2", parent: "p2" },
   },
+  sign_up_request: { q1: { instance: true, org: "o1" }, q2: { instance: true, org: "o2" } },
   sign_up_link: { l1: { instance: true, org: "o1" }, l2: { instance: true, org: "o2" } },
   user: {
     u1: { instance: true, org: "o1", user: "u1" },

@@ -6,6 +6,7 @@ import { addAuthRequest, addDevice } from "../../src/domain/grant/index.ts"
 import { samlKeys } from "../../src/domain/key/index.ts"
 import { message } from "../../src/domain/message/model.ts"
 import { session } from "../../src/domain/session/index.ts"
+import { signUpRequest } from "../../src/domain/sign-up/model.ts"
 import { newUserCode, shownUserCode } from "../../src/oauth/device/user-code.ts"
 import { deviceShowing } from "../../src/oauth/handed/device.ts"
 import { handedId } from "../../src/oauth/handed/login-page.ts"
@@ -200,6 +201,23 @@ const makers: Readonly<Record<string, Maker>> = {
   group: async (thing, make) => {
     const body = { organizationId: await thing("org"), name: fresh("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
+  },
+  /** Of somebody who has shown the code of their mail. */
+  signUpRequest: async (thing, _, house) => {
+    const [owner, cx] = [await thing("org"), house.within()]
+    const id = cx.ids.next()
+    const email = `${fresh("applicant")}@example.com`
+    const applicant = { email, givenName: "Ada", familyName: "Lovelace", language: "en" }
+    const data = { orgId: owner, expires: cx.clock.now() + 86_400_000 }
+    await cx.store.transact(cx, (tx) =>
+      tx.append(
+        signUpRequest,
+        id,
+        [{ type: "sign_up_request.added", data, private: applicant }],
+        owner,
+      ),
+    )
+    return id
   },
   signUpLink: async (thing, make) => {
     const body = { organizationId: await thing("org"), useLimit: 3, expirationDate: year() }

@@ -51,6 +51,7 @@ export const textRows: readonly TextRow[] = [
   ...["email_changed", "email_superseded", "phone_changed", "owner_recovered"].map((kind) =>
     message("", kind),
   ),
+  message("", "sign_up_waiting"),
   {
     name: "Login",
     template: "login",

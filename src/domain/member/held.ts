@@ -1,17 +1,28 @@
 import { asEach } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { Decision } from "../../store/index.ts"
+import type { Cx, Decision } from "../../store/index.ts"
 import { instance, memberOf, ownerRole } from "../instance/index.ts"
 import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
-import { permissionsIn, type StateReader } from "./custom-role.ts"
+import { permissionsIn, rolePermissions, type StateReader } from "./custom-role.ts"
 import { member, memberId, type Target } from "./model.ts"
+import { administratorsOn, type Membership } from "./view.ts"
 
 /** Every permission that a user holds on a thing, through its owners too. */
 export function permissionsOn(cx: Reader, target: Target, userId: string): ReadonlySet<string> {
   const held = above(cx, target).flatMap((each) => rolesOn(cx, each, userId))
   return new Set(held.flatMap((role) => [...permissionsIn(cx, role)]))
 }
+
+/** Who holds a permission by a role on this very thing; the earliest first. */
+export const permissionHolders = (
+  cx: Cx,
+  target: Pick<Membership, "level" | "id">,
+  permission: string,
+): readonly string[] =>
+  administratorsOn(cx, target)
+    .filter(({ roles }) => roles.some((role) => rolePermissions(role, cx).has(permission)))
+    .map(({ userId }) => userId)
 
 export const roleTooHighError = (lacking: string): Fault =>
   new Fault(

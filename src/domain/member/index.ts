@@ -11,7 +11,7 @@ export {
   removeMember,
 } from "./commands.ts"
 export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
-export { permissionsOn } from "./held.ts"
+export { permissionHolders, permissionsOn } from "./held.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
 export {
   isActive,

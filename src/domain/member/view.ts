@@ -156,6 +156,17 @@ export const memberships = cachedBy(
   memberView,
 )
 
+const ofTarget = statement<{ user_id: string; roles: string }>(
+  `SELECT user_id, roles FROM administrators
+   WHERE instance = $instance AND level = $level AND target = $target ORDER BY created LIMIT 1000`,
+)
+
+/** The users who hold a role on something, and their roles there; the earliest first. */
+export const administratorsOn = (cx: Cx, { level, id }: Pick<Membership, "level" | "id">) =>
+  cx.store
+    .all(cx, ofTarget, { level, target: id })
+    .map(({ user_id, roles }) => ({ userId: user_id, roles: rolesIn(roles) }))
+
 /** Whether a user has a manager role, at whatever level. */
 export const isManager = (cx: Cx, userId: string): boolean => memberships(cx, userId).length > 0
 

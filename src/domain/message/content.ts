@@ -231,4 +231,6 @@ const pages: Readonly<Partial<Record<Kind, Page>>> = {
   phone_changed: { path: "/ui/account" },
   email_superseded: { path: "/ui/login" },
   owner_recovered: { path: "/ui/console/" },
+  // The page lists what waits: opening it decides nothing.
+  sign_up_waiting: { path: "/ui/console/users/sign-ups" },
 }

@@ -4,7 +4,7 @@ import { messageView } from "./view.ts"
 
 export { pageLink } from "./content.ts"
 export { message } from "./model.ts"
-export { type Otp, queueMagicLink, queueNewDevice, queueOtp } from "./otp.ts"
+export { type Otp, queueMagicLink, queueNewDevice, queueOtp, queueSignUpWaiting } from "./otp.ts"
 export { messagesWaiting } from "./view.ts"
 
 /** What this module is to the whole. */

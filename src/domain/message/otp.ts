@@ -45,6 +45,12 @@ export function queueMagicLink(
   addMessage(tx, tx.ids.next(), cause, { sealed: sealedFor(tx, cause, code) })
 }
 
+/** Queues the mail that tells an administrator that a sign-up waits for approval. */
+export function queueSignUpWaiting(tx: Transaction, userId: string): void {
+  const cause = { kind: "sign_up_waiting", channel: "email", userId, codeExpires: 0 } as const
+  addMessage(tx, tx.ids.next(), { ...cause, urlTemplate: "" })
+}
+
 /** Queues the mail that tells somebody from where their account was signed in to. */
 export function queueNewDevice(
   tx: Transaction,

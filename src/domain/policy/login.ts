@@ -13,6 +13,8 @@ export type MultiFactor = (typeof multiFactors)[number]
 export type Login = {
   readonly allowUsernamePassword: boolean
   readonly allowRegister: boolean
+  /** Whether an administrator must approve whoever registers. */
+  readonly requireSignUpApproval: boolean
   readonly allowExternalIdp: boolean
   readonly allowDomainDiscovery: boolean
   readonly allowPasswordless: boolean
@@ -46,6 +48,7 @@ export const login = policy<Login>({
     allowUsernamePassword: true,
     // Whoever signs in may enter applications: who else may make an account is to be said first.
     allowRegister: false,
+    requireSignUpApproval: false,
     allowExternalIdp: true,
     allowDomainDiscovery: true,
     allowPasswordless: true,

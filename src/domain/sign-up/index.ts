@@ -1,5 +1,5 @@
-import { signUpLink } from "./model.ts"
-import { signUpLinkChain, signUpLinkView } from "./view.ts"
+import { signUpLink, signUpNotice, signUpRequest } from "./model.ts"
+import { signUpLinkChain, signUpLinkView, signUpRequestChain, signUpRequestView } from "./view.ts"
 
 export {
   acceptsEmail,
@@ -9,11 +9,12 @@ export {
   redeemSignUpLink,
 } from "./link.ts"
 export type { SignUpLink } from "./model.ts"
+export { needsApproval, submitSignUp } from "./request.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [signUpLink],
-  views: [signUpLinkView],
-  chains: { sign_up_link: signUpLinkChain },
+  aggregates: [signUpLink, signUpRequest, signUpNotice],
+  views: [signUpLinkView, signUpRequestView],
+  chains: { sign_up_link: signUpLinkChain, sign_up_request: signUpRequestChain },
   operations: () => import("./api.ts"),
 } as const

@@ -54,6 +54,7 @@ export const ownKinds = {
   email_superseded: [...person, "Domain"],
   phone_changed: person,
   owner_recovered: [...person, "Domain", "Place"],
+  sign_up_waiting: [...person, "Domain"],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 export const allMessageKinds = { ...messageKinds, ...ownKinds } as const

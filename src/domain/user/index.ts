@@ -62,10 +62,12 @@ export { heldMetadata } from "./account/metadata-view.ts"
 export { standingOf, warnOfLeaving, whenOwnerless } from "./account/owner.ts"
 export { type Recovery, recoverUser, recoveryRemoves } from "./account/recovery.ts"
 export {
+  addApproved,
   askRegistration,
   checkRegistration,
   completeRegistration,
   type FirstCredential,
+  hasAccount,
   personAsked,
   type Registrant,
   type RegistrationEvent,
@@ -75,6 +77,8 @@ export {
   registrationCode,
   registrationKey,
   registrationPassword,
+  type Submitted,
+  submitRegistration,
 } from "./account/registration.ts"
 export {
   isAcceptedEverywhere,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { accessOf, authorise } from "../../../src/api/access.ts"
 import { createGroup } from "../../../src/domain/group/commands.ts"
 import { createSignUpLink } from "../../../src/domain/sign-up/link.ts"
+import { signUpRequest } from "../../../src/domain/sign-up/model.ts"
 import { roles } from "../../../src/domain/member/roles.ts"
 import type { Caller } from "../../../src/kernel/context.ts"
 import { authority, operations } from "../../../src/server/modules.ts"
@@ -28,9 +29,20 @@ beforeAll(async () => {
     await createGroup(world.cx(), `${name}-group`, input)
     const terms = { orgId: name, useLimit: 1, expires: world.clock.now() + 1000, domains: [] }
     await createSignUpLink(world.cx(), `${name}-link`, terms)
+    await addWaiting(name)
   }
 })
 afterAll(() => world.close())
+
+/** A sign-up that waits for the administrators of an organization. */
+async function addWaiting(orgId: string) {
+  const applicant = { email: "a@example.com", givenName: "A", familyName: "B", language: "" }
+  const data = { orgId, expires: world.clock.now() + 1000 }
+  const added = { type: "sign_up_request.added", data, private: applicant } as const
+  await world.store.transact(world.cx(), (tx) =>
+    tx.append(signUpRequest, `${orgId}-request`, [added], orgId),
+  )
+}
 
 /** Somebody who calls, and what the golden lists say they hold. */
 type Subject = {

@@ -114,6 +114,7 @@ export const things: Readonly<
   org_domain: { id: "alpha.id.example.com", from: ["instance", "org"] },
   user: { id: "alpha-user", from: ["instance", "org"] },
   group: { id: "alpha-group", from: ["instance", "org"] },
+  sign_up_request: { id: "alpha-request", from: ["instance", "org"] },
   sign_up_link: { id: "alpha-link", from: ["instance", "org"] },
   action: { id: "alpha-action", from: ["instance", "org"] },
   idp: { id: "alpha-idp", from: ["instance", "org"] },

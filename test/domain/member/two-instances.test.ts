@@ -7,6 +7,7 @@ import { activateWebKey, createWebKey } from "../../../src/domain/key/index.ts"
 import { org } from "../../../src/domain/org/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { createSignUpLink } from "../../../src/domain/sign-up/link.ts"
+import { signUpRequest } from "../../../src/domain/sign-up/model.ts"
 import { target } from "../../../src/domain/target/model.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
@@ -51,6 +52,7 @@ beforeEach(async () => {
     await inside(instance, "createGroup", { ...g3, name: `Group of ${instance}` })
     const terms = { orgId: "org1", useLimit: 5, expires: estate.clock.now() + 5000, domains: [] }
     await createSignUpLink(estate.cx({ instance }), "l1", terms)
+    for (const id of ["q1", "q2"]) await addWaiting(instance, id)
     const domain = "proven.example"
     await estate.step(
       (tx) =>
@@ -99,6 +101,14 @@ const inside = (instance: string, name: string, request: object = {}, of = "") =
   systemOnly.has(name)
     ? estate.as("system", name, { ...request, instanceId: instance })
     : estate.as("owner", name, request, { of, cx: { instance } })
+
+async function addWaiting(instance: string, id: string): Promise<void> {
+  const email = `${id}@example.com`
+  const applicant = { email, givenName: `Of ${instance}`, familyName: "B", language: "" }
+  const data = { orgId: "org1", expires: estate.clock.now() + 1_000_000 }
+  const added = { type: "sign_up_request.added", data, private: applicant } as const
+  await estate.step((tx) => tx.append(signUpRequest, id, [added], "org1"), { instance })
+}
 
 const org2 = { organizationId: "org2" }
 /** Somebody's name ends in it, so that it must be proven. */
@@ -246,6 +256,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
     { organizationId: "org1", useLimit: 1, expirationDate: { seconds: 1_767_400_000n } },
   ],
   ["revokeSignUpLink", { id: "l1" }],
+  ["approveSignUpRequest", { id: "q1" }],
+  ["refuseSignUpRequest", { id: "q2" }],
   ["updateInstance", { instanceName: "Other" }],
   ["addTrustedDomain", { trustedDomain: "t.example.org" }],
   ["removeTrustedDomain", { trustedDomain: "t.example.org" }],
@@ -432,6 +444,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listTargetCalls", {}],
   ["getGroup", { id: "g3" }],
   ["listSignUpLinks", {}],
+  ["listSignUpRequests", {}],
   ["listGroups", {}],
   ["listGroupUsers", {}],
 ]

@@ -1,4 +1,4 @@
-// Links with which people create their own accounts.
+// Links with which people create their own accounts, and sign-ups that wait for approval.
 import type { Row } from "../row.ts"
 
 const service = "signup.v2.SignUpService"
@@ -44,5 +44,46 @@ export const signUpRows: readonly Row[] = [
     body: { id: "$signUpLink" },
     code: "not_found",
     id: "sign_up_link.missing",
+  },
+  {
+    call: `${service}/ListSignUpRequests`,
+    given: [[`${service}/ListSignUpRequests`, { organizationId: "$signUpRequest" }]],
+    body: { organizationId: "$org" },
+    expect: { requests: [{ id: "$signUpRequest", givenName: "Ada", organizationId: "$org" }] },
+  },
+  {
+    call: `${service}/ListSignUpRequests`,
+    name: "another organization sees none",
+    as: "stranger",
+    given: [[`${service}/ListSignUpRequests`, { organizationId: "$signUpRequest" }]],
+    body: {},
+    expect: { pagination: { appliedLimit: "100" } },
+  },
+  {
+    call: `${service}/ApproveSignUpRequest`,
+    body: { id: "$signUpRequest" },
+    expect: { userId: "$signUpRequest" },
+    events: ["sign_up_request.approved", "user.human.added", "user.human.invite.code.added"],
+  },
+  {
+    call: `${service}/ApproveSignUpRequest`,
+    name: "of another organization there is none",
+    as: "stranger",
+    body: { id: "$signUpRequest" },
+    code: "not_found",
+    id: "sign_up_request.missing",
+  },
+  {
+    call: `${service}/RefuseSignUpRequest`,
+    body: { id: "$signUpRequest" },
+    events: ["sign_up_request.refused"],
+  },
+  {
+    call: `${service}/RefuseSignUpRequest`,
+    name: "without user.write there is no permission",
+    as: "nobody",
+    body: { id: "$signUpRequest" },
+    code: "permission_denied",
+    id: "access.denied",
   },
 ]

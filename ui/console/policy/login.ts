@@ -50,6 +50,7 @@ export const login: Policy = {
       empty: "policy.none",
     },
     check(hinted("policy.login.allowRegister")),
+    check(hinted("policy.login.requireSignUpApproval")),
     check(hinted("policy.login.allowExternalIdp")),
     lasting(named("policy.login.externalLoginCheckLifetime"), "policy.login.every_time"),
     check(hinted("policy.login.allowDomainDiscovery")),

@@ -32,6 +32,7 @@ export const kinds = {
   email_superseded: domain,
   phone_changed: person,
   owner_recovered: [...domain, "Place"],
+  sign_up_waiting: domain,
 } as const
 
 export type KindName = keyof typeof kinds

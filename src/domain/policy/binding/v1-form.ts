@@ -180,6 +180,7 @@ type AskedLogin = Pick<Login, (typeof flags)[number] | "defaultRedirectUri"> & {
   readonly passwordlessType: PasswordlessType
   readonly allowMagicLink?: boolean | undefined
   readonly forceMfaManagers?: boolean | undefined
+  readonly requireSignUpApproval?: boolean | undefined
   readonly secondFactors?: readonly SecondFactorType[]
   readonly multiFactors?: readonly MultiFactorType[]
 }
@@ -192,6 +193,9 @@ export const readLogin = (asked: AskedLogin): Partial<Login> => ({
   // Clients that don't know these leave them as they are.
   ...(asked.allowMagicLink !== undefined && { allowMagicLink: asked.allowMagicLink }),
   ...(asked.forceMfaManagers !== undefined && { forceMfaManagers: asked.forceMfaManagers }),
+  ...(asked.requireSignUpApproval !== undefined && {
+    requireSignUpApproval: asked.requireSignUpApproval,
+  }),
   ...Object.fromEntries(
     lifetimes.map((name) => {
       const given = asked[name]

@@ -38,6 +38,10 @@ const addInvite = user.command<NewInvite | Renewal>((state, given, cx, id) => {
   return [inviteAdded(code, before)]
 })
 
+/** Invites a person who can't sign in yet, as a part of a step that makes them. */
+export const inviteWithin = (tx: Transaction, id: string, given: NewInvite): void =>
+  addInvite.within(tx, id, given)
+
 /**
  * Invites a person who can't sign in yet, or invites them again; the code before is worth nothing.
  * Refuses where too many were made, and for who is locked out.

@@ -14,6 +14,7 @@ import {
 } from "../../../store/index.ts"
 import { addOrganization } from "../../org/index.ts"
 import { newCode } from "../../policy/index.ts"
+import type { NewCode } from "../credential/code.ts"
 import { firstPasswordIn, type NewPassword } from "../credential/credential.ts"
 import { beginFirstKey, type FirstKey } from "../factor/first-key.ts"
 import { emailOf } from "../field.ts"
@@ -21,6 +22,7 @@ import { user } from "../model.ts"
 import { byUser } from "../verifier.ts"
 import { emailValues, hasEmail } from "../view.ts"
 import { addUser, fullName, type NewHuman } from "./create.ts"
+import { inviteWithin } from "./invite.ts"
 import { findByUserName, nameHolder, nameRefusal } from "./login-name.ts"
 import { holderOfEmail } from "./verified.ts"
 
@@ -52,6 +54,7 @@ export type RegistrationEvent =
   | Event<"registration.requested", Requested, Registrant & { readonly sealed: string }>
   | Event<"registration.check.failed">
   | Event<"registration.completed">
+  | Event<"registration.submitted">
 
 export type Registration =
   | { readonly status: "absent" | "over"; readonly until: number }
@@ -83,6 +86,7 @@ export const registration = aggregate<RegistrationEvent, Registration>({
     "registration.check.failed": (state) =>
       state.status === "open" ? { ...state, failed: state.failed + 1 } : state,
     "registration.completed": ({ until }) => ({ status: "over", until }),
+    "registration.submitted": ({ until }) => ({ status: "over", until }),
   },
 })
 
@@ -277,6 +281,43 @@ export function completeRegistration(
   const types = ["registration.requested"] as const
   tx.append(registration, id, [{ type: "registration.completed", data: {}, erase: { types } }])
   return { orgId, isFounder, email, signUpLinkId }
+}
+
+/**
+ * Ends a registration that is approved by somebody else, as a part of a step: nobody is made by it.
+ * Answers what its person has said, whose address the code has proven.
+ */
+export function submitRegistration(tx: Transaction, id: string, code: string): Submitted {
+  const state = tx.state(registration, id)
+  if (state.status !== "open" || !isRight(tx, id, code)) throw overError()
+  const types = ["registration.requested"] as const
+  tx.append(registration, id, [{ type: "registration.submitted", data: {}, erase: { types } }])
+  const { orgId, signUpLinkId, email, givenName, familyName, language } = state
+  return { orgId, signUpLinkId, email, givenName, familyName, language }
+}
+
+/** What is approved of a registration. */
+export type Submitted = Pick<Requested, "orgId"> &
+  Omit<Registrant, "organization"> & { readonly signUpLinkId: string | undefined }
+
+/** Whether an address has an account for whoever registers in an organization. */
+export const hasAccount = (cx: Cx, email: string, orgId: string): boolean =>
+  accountWith(cx, email, orgId) !== undefined
+
+/**
+ * Makes the account of an approved registration, as a part of a step, and invites its person: the
+ * address is verified by the code of the invitation, and the password is chosen with it.
+ */
+export function addApproved(
+  tx: Transaction,
+  id: string,
+  { said, code }: { readonly said: Submitted; readonly code: NewCode },
+): void {
+  const { orgId, email: value, language: preferredLanguage, givenName, familyName } = said
+  const profile = { givenName, familyName, preferredLanguage }
+  const email = { value, verified: false }
+  addUser(tx, id, nameable(tx, id, { kind: "human", orgId, profile, email }))
+  inviteWithin(tx, id, { code })
 }
 
 /**

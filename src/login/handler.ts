@@ -41,7 +41,7 @@ import { askPasswordChange, takePasswordChange } from "./password/change.ts"
 import { askExpiry } from "./password/expiry.ts"
 import { loginPaths } from "./path.ts"
 import { askRegisterPassword, takeRegisterCode, takeRegisterPassword } from "./register/finish.ts"
-import { askRegister, takeRegister } from "./register/register.ts"
+import { askRegister, showWaiting, takeRegister } from "./register/register.ts"
 import { takeSignUpLink } from "./register/sign-up-link.ts"
 import {
   askAccount,
@@ -152,6 +152,7 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
     get: (loginContext) => askLink(loginContext, "register"),
     post: takeRegisterCode,
   },
+  [loginPaths.registerWaiting]: { get: showWaiting },
   [loginPaths.registerPassword]: { get: askRegisterPassword, post: takeRegisterPassword },
   [loginPaths.passkeySet]: { get: askPasskeyLink, post: takePasskeyLink },
   [loginPaths.accounts]: { get: askAccount, post: takeAccount },

@@ -42,6 +42,7 @@ export const loginPaths = {
   registerOrg: "/ui/login/register/org",
   signUpLink: signUpLinkPath,
   registerVerify: "/ui/login/register/verify",
+  registerWaiting: "/ui/login/register/waiting",
   registerPassword: "/ui/login/register/password",
   signedIn: "/ui/login/signedin",
   signedOut: "/ui/login/signedout",

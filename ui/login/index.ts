@@ -83,6 +83,7 @@ export {
   RegisterPage,
   type RegisterPageProps,
   type RegisterProblem,
+  SignUpWaitingPage,
 } from "./register-page.tsx"
 export { renderPage } from "./render.ts"
 export { SetupLinkPage } from "./setup-link-page.tsx"

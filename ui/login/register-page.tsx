@@ -37,6 +37,8 @@ export type RegisterPageProps = PageProps & {
   readonly isFounder: boolean
   /** Whether an application has named the organization that they join. */
   readonly isOfOrg?: boolean
+  /** Whether an administrator must approve the account. */
+  readonly needsApproval?: boolean
   /** The organization that they join with a sign-up link; absent without one. */
   readonly joining?: string | undefined
   readonly problem?: RegisterProblem | undefined
@@ -57,7 +59,7 @@ const registerTexts = ({ t, isFounder, isOfOrg = false }: RegisterPageProps) => 
 
 /** Makes an account. Posts `email`, `givenName`, `familyName`, `organization` and `accept`. */
 export function RegisterPage(props: RegisterPageProps) {
-  const { form, isFounder, signInHref, otherHref, joining } = props
+  const { form, isFounder, signInHref, otherHref, joining, needsApproval } = props
   const t = registerTexts(props)
   const title = t("register.title")
   const lead = joining === undefined ? undefined : t("sign_up.joining", { organization: joining })
@@ -65,6 +67,7 @@ export function RegisterPage(props: RegisterPageProps) {
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("register.lead")} />
       {lead && <p>{lead}</p>}
+      {needsApproval && <p>{t("sign_up.approval")}</p>}
       <FlowForm target={form}>
         {isFounder && <Asked {...props} t={t} name="organization" autoComplete="organization" />}
         <Asked
@@ -89,6 +92,18 @@ export function RegisterPage(props: RegisterPageProps) {
           <a href={otherHref}>{t(isFounder ? "register.join" : "register.found")}</a>
         </p>
       )}
+    </Frame>
+  )
+}
+
+/** Somebody has asked for an account that an administrator must approve. */
+export function SignUpWaitingPage(props: PageProps) {
+  const { t } = props
+  const title = t("sign_up.waiting.title")
+  return (
+    <Frame {...props} title={title}>
+      <Heading title={title} lead={t("sign_up.waiting.lead")} />
+      <p className="quiet">{t("sign_up.waiting.todo")}</p>
     </Frame>
   )
 }

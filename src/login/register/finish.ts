@@ -2,7 +2,7 @@ import type { Linked } from "../../../ui/login/index.ts"
 import { afterCreation, beforeCreation, giveGranted, shownNew } from "../../domain/action/index.ts"
 import { addFounder } from "../../domain/member/index.ts"
 import { passwordComplexity, policyOf } from "../../domain/policy/index.ts"
-import { redeemSignUpLink } from "../../domain/sign-up/index.ts"
+import { needsApproval, redeemSignUpLink, submitSignUp } from "../../domain/sign-up/index.ts"
 import {
   checkRegistration,
   completeRegistration,
@@ -13,9 +13,9 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { waitingRequest } from "../browser-context.ts"
 import { completeSignIn } from "../complete-sign-in.ts"
-import { type LoginContext, trouble } from "../context.ts"
+import { hrefOf, type LoginContext, trouble } from "../context.ts"
 import { sceneOf } from "../entered/script.ts"
-import type { Fields } from "../form.ts"
+import { type Fields, goTo } from "../form.ts"
 import { keyProblem, proofOf } from "../link/first-credential.ts"
 import {
   type ChoiceProblem,
@@ -49,7 +49,29 @@ export async function takeRegisterCode(
   if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
   const { signUpLinkId } = registrantBy(cx, userId) ?? {}
   if (signUpWith(cx, signUpLinkId) === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
+  if (needsApproval(cx, userId)) return submit(loginContext, linked)
   return choices.next(loginContext, { linked })
+}
+
+/** Somebody else decides whether there is an account: no password is chosen before that. */
+async function submit(loginContext: LoginContext, linked: Linked): Promise<Response> {
+  const { cx } = loginContext
+  const { userId, code } = linked
+  const { signUpLinkId = "" } = registrantBy(cx, userId) ?? {}
+  try {
+    const isOpen = (orgId: string) => mayStillRegister(cx, { orgId, isFounder: false })
+    await submitSignUp(cx, userId, { code, isOpen })
+  } catch (cause) {
+    if (!(cause instanceof Fault)) throw cause
+    if (cause.id === "sign_up_link.over") return refuseEnded(loginContext, signUpLinkId)
+    if (cause.id === "sign_up_request.too_many") {
+      const reason = "register.closed" as const
+      return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
+    }
+    if (!overs.includes(cause.id)) throw cause
+    return refuseLink(loginContext, { kind, linked }, "wrong")
+  }
+  return goTo(hrefOf(loginContext, loginPaths.registerWaiting))
 }
 
 /** GET: asks what they want to sign in with, a password or a passkey. */
@@ -84,6 +106,7 @@ export async function takeRegisterPassword(
   const { userId, code } = linked
   const result = await guessing(cx, code, () => checkRegistration(cx, userId, code))
   if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
+  if (needsApproval(cx, userId)) return submit(loginContext, linked)
   const chosen = await chosenIn(loginContext, { userId, fields })
   if ("problem" in chosen) return choices.next(loginContext, { linked, ...chosen })
   const context = continued(loginContext, linked)
@@ -93,6 +116,7 @@ export async function takeRegisterPassword(
     return await completeSignIn<never>(context, {
       userId,
       first: (tx) => {
+        if (needsApproval(cx, userId)) throw closedError()
         const made = complete(tx, userId, { code, chosen, person: scripted?.person })
         if (made.signUpLinkId !== undefined) {
           redeemSignUpLink(tx, made.signUpLinkId, { userId, email: made.email })

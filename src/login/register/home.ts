@@ -26,7 +26,11 @@ export const isRegistrationOpen = (cx: Cx): boolean => registrationHome(cx, unde
 export const mayFound = (cx: Cx, home: string | undefined): boolean =>
   home === undefined &&
   !restrictionsOf(cx).disallowPublicOrgRegistration &&
-  registrationHome(cx, home) !== undefined
+  isFoundable(cx, registrationHome(cx, home))
+
+/** Nobody gets past the approval of others by beginning an organization. */
+const isFoundable = (cx: Cx, orgId: string | undefined): boolean =>
+  orgId !== undefined && !policyOf(cx, orgId, login).requireSignUpApproval
 
 /**
  * Whether an account that was asked for may still be made: what was open days ago, when the code

@@ -1,6 +1,6 @@
 import type { RegisterField, Registering, RegisterProblem } from "../../../ui/login/index.ts"
 import { findOrg } from "../../domain/org/index.ts"
-import { policyOf, privacy } from "../../domain/policy/index.ts"
+import { login, policyOf, privacy } from "../../domain/policy/index.ts"
 import { acceptsEmail } from "../../domain/sign-up/index.ts"
 import { askRegistration, isLanguage, registrantOf } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -85,6 +85,13 @@ export const takeRegister =
     return goTo(`${loginPaths.registerVerify}?${query}`)
   }
 
+/** Whether an administrator approves who joins, as far as it is known before the address is. */
+function isApproved({ cx, waiting }: LoginContext, signUp: SignUp | undefined): boolean {
+  if (signUp) return signUp.link.requiresApproval === true
+  const orgId = registrationHome(cx, waiting?.asked.home) ?? ""
+  return policyOf(cx, orgId, login).requireSignUpApproval
+}
+
 type Joining = { readonly email: string; readonly signUp: SignUp | undefined }
 
 /** The organization that an email address joins; undefined where it can't join any. */
@@ -160,6 +167,14 @@ function termsOf(
   return { terms, acceptValue: terms.map(({ href }) => href).join(" ") }
 }
 
+/** GET: says that an administrator decides; the same to everybody. */
+export const showWaiting = (loginContext: LoginContext): Promise<Response> =>
+  loginContext.show(
+    loginContext.cx,
+    (ui, shared) => ui.SignUpWaitingPage(shared),
+    optionsOf(loginContext),
+  )
+
 type Page = {
   readonly way: Way
   readonly registering: Registering
@@ -181,6 +196,7 @@ function registerPage(
   const page = {
     ...{ registering, problem, isFounder: way === "found" },
     isOfOrg: loginContext.waiting?.asked.home !== undefined,
+    needsApproval: way === "join" && isApproved(loginContext, signUp),
     joining: signUp && findOrg(cx, signUp.link.orgId).name,
     form: targetOf(loginContext, action),
     ...termsOf(loginContext, { way, email: registering.email, signUp }),

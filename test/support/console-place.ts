@@ -42,6 +42,7 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/applications/$applicationId", "$application"],
   ["/ui/console/users", "Users"],
   ["/ui/console/users/new", "Create user"],
+  ["/ui/console/users/sign-ups", "Sign-ups to approve"],
   ["/ui/console/users/$userId", "$person Person"],
   ["/ui/console/users/$userId/why", "Why they may do something"],
   // A service user, which has other things.

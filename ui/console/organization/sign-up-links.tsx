@@ -42,6 +42,10 @@ export function SignUpLinks({ organizationId }: { readonly organizationId: strin
         { label: t("sign_up_links.last_use"), cell: (link) => <Time at={link.lastUseDate} /> },
         { label: t("field.expires"), cell: (link) => <Time at={link.expirationDate} /> },
         { label: t("sign_up_links.domains"), cell: (link) => link.allowedDomains.join(", ") },
+        {
+          label: t("sign_up_links.approval"),
+          cell: ({ requireApproval }) => t(requireApproval ? "policy.yes" : "policy.no"),
+        },
         actionColumn<SignUpLink>((link) => (
           <Revoke {...{ link, done: () => created?.id === link.id && setCreated(undefined) }} />
         )),
@@ -93,20 +97,21 @@ const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10)
 
 const linkForm = (organizationId: string, onCreated: (created: CreateSignUpLinkResponse) => void) =>
   formOf({
-    initial: { useLimit: "10", until: dayOf(Date.now() + 7 * dayMs), domains: "" },
+    initial: { useLimit: "10", until: dayOf(Date.now() + 7 * dayMs), domains: "", approval: false },
     refusals: { until: ["expirationDate"], domains: ["allowedDomains"] },
-    save: ({ useLimit, until, domains }) =>
+    save: ({ useLimit, until, domains, approval }) =>
       call(createSignUpLink, {
         organizationId,
         useLimit: Number(useLimit),
         expirationDate: timestampFromMs(Date.parse(until)),
         allowedDomains: linesOf(domains),
+        requireApproval: approval,
       }),
     done: (created, close) => {
       onCreated(created)
       close()
     },
-    fields: ({ text, area }) => [
+    fields: ({ text, area, check }) => [
       text("useLimit", t("sign_up_links.limit"), {
         hint: t("sign_up_links.limit_hint"),
         ...{ type: "number", min: "1", max: "10000", required: true },
@@ -120,5 +125,6 @@ const linkForm = (organizationId: string, onCreated: (created: CreateSignUpLinkR
         placeholder: "example.com",
         ...{ rows: 3, spellCheck: false, optional: true },
       }),
+      check("approval", t("sign_up_links.approval"), t("sign_up_links.approval_hint")),
     ],
   })

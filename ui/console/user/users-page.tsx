@@ -25,6 +25,7 @@ export function UsersPage() {
   const { chosen, filter } = useFilterChips("show", filterNames, (name) => t(`filter.${name}`))
   const create = (
     <May needs={UserService.method.createUser}>
+      <LinkButton to="/users/sign-ups">{t("sign_ups.open")}</LinkButton>
       <LinkButton kind="primary" to="/users/new">
         {t("users.create")}
       </LinkButton>

@@ -108,6 +108,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
   app_key: house.appKeyId,
   authorization: house.authorizationId,
   group: house.groupId,
+  sign_up_link: house.signUpLinkId,
   idp: house.idpId,
   action: house.actionId,
   grant: house.guestId,
@@ -118,7 +119,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
 
 const kinds: ReadonlySet<string> = new Set([
   ...["org", "project", "app", "app_key", "user", "authorization", "group", "idp"],
-  "action",
+  ...["action", "sign_up_link"],
   ...["grant", "grant_id", "held_project", "shared_project"],
 ])
 

@@ -22,6 +22,7 @@ const usedDomain = { domain: "used.example", type: "DOMAIN_VALIDATION_TYPE_DNS" 
 const robot = { userId: "robot" }
 const seat = { ...user, resource: org }
 const expirationDate = "2099-01-01T00:00:00Z"
+const soon = new Date(Date.now() + 86_400_000).toISOString()
 const helper = { key: "HELPER", level: "ROLE_LEVEL_ORGANIZATION" }
 const newPassword = { password: "Correct-horse-8-battery" }
 const callback = { redirectUris: ["https://app.example.com/callback"] }
@@ -68,6 +69,7 @@ export const furniture = (name: string): readonly Step[] => [
   ["ListAdministrators", { filters: [{ resource: grantResource }] }],
   ["CreateRole", { ...helper, displayName: `Role ${name} too`, permissions: ["user.read"] }],
   ["CreateGroup", { ...org, id: "group", name: `Group ${name}` }],
+  ["CreateSignUpLink", { ...org, useLimit: 1, expirationDate: soon }],
   ["AddUsersToGroup", { id: "group", userIds: ["user"] }],
   ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
   ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
@@ -152,6 +154,8 @@ export const looks: readonly Step[] = [
   [admin("ListFailedEvents"), {}],
   ["GetGroup", { id: "group" }],
   ["ListGroups", {}],
+  ["ListSignUpLinks", {}],
+  ["ListSignUpRequests", {}],
   ["ListGroupUsers", {}],
   ["ListProjectRoles", project],
   [management("ListProjectRoles"), project],
@@ -298,6 +302,9 @@ const upload = "core.asset.v1.AssetService/UploadMyAvatar"
 /** What is refused for want of the right code or a proof, or to a service user; with its status. */
 export const refusals: readonly (readonly [...Step, status: number])[] = [
   ["VerifyOrganizationDomain", { ...org, domain: "absent.example" }, 404],
+  ...["RevokeSignUpLink", "ApproveSignUpRequest", "RefuseSignUpRequest"].map(
+    (name) => [name, { id: "absent" }, 404] as const,
+  ),
   [management("SetPrimaryOrgDomain"), { domain: "absent.example" }, 404],
   [management("GetOrgByDomainGlobal"), { domain: "shared.example" }, 404],
   ...["GetSession", "SetSession", "DeleteSession"].map(

@@ -111,6 +111,7 @@ export type Household = {
   readonly appKeyId: string
   readonly authorizationId: string
   readonly groupId: string
+  readonly signUpLinkId: string
   readonly idpId: string
   readonly actionId: string
   /** An organisation that the project is granted to, and the grant. */
@@ -149,6 +150,9 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
     userId,
   })
   const { id: groupId } = await service.get("CreateGroup", { organizationId: orgId, name })
+  const soon = new Date(Date.now() + 86_400_000).toISOString()
+  const terms = { organizationId: orgId, useLimit: 1, expirationDate: soon }
+  const { id: signUpLinkId } = await service.get("CreateSignUpLink", terms)
   const given = await grantTo(service, { name: `${name}-guest`, projectId, managerId })
   const token = await serviceToken(service.url, key)
   const idp = { clientId: "client", clientSecret: "s3cret" }
@@ -164,7 +168,7 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
   )
   const ofUser = { userId, keyId, tokenId, authorizationId }
   const made = { idpId: added.body.id, actionId: written.body.id }
-  const below = { projectId, appId, appKeyId, groupId, ...made }
+  const below = { projectId, appId, appKeyId, groupId, signUpLinkId, ...made }
   return { orgId, managerId, key, token, ...ofUser, ...below, ...given }
 }
 

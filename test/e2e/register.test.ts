@@ -3,7 +3,8 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { openService, type Service } from "../acceptance/service.ts"
 import { openBrowser, withPasskeys } from "../support/browser.ts"
-import { freePort } from "../support/latchkey.ts"
+import { signedInAt } from "../support/console-place.ts"
+import { freePort, owner } from "../support/latchkey.ts"
 import { allowRegistration } from "../support/login-policy.ts"
 import { type MailServerOfTests, mailServer } from "../support/mail-server.ts"
 import { needs } from "../support/prerequisite.ts"
@@ -130,6 +131,39 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     const { claims, userinfo } = await signedIn
     expect(userinfo).toMatchObject({ email: "rita@example.net", email_verified: true })
     expect(claims.amr).toContain("pwd")
+    await page.context().close()
+  })
+
+  test("signs up with a link, and is invited once an administrator has approved it", async () => {
+    const organizationId = (await service.get("ListOrganizations")).result[0].id
+    const expirationDate = new Date(Date.now() + 86_400_000).toISOString()
+    const terms = { useLimit: 1, expirationDate, requireApproval: true }
+    const { url } = await service.get("CreateSignUpLink", { organizationId, ...terms })
+    const page = await opened()
+    await page.goto(url)
+    await heading(page, "Create account")
+    expect(await page.getByLabel("Code").isVisible()).toBe(false)
+    await mustBeUsable(page)
+    await page.getByRole("button", { name: "Continue" }).click()
+    await page.getByText("You are joining Acme.").waitFor()
+    await mustBeUsable(page)
+    await typeIn(page, "lin@example.net")
+    await heading(page, "Look into your mail")
+    await page.goto(linkIn(await mailTo("lin@example.net", "Activate your account")))
+    await page.getByRole("button", { name: "Continue" }).click()
+    await heading(page, "Your request was sent")
+    await mustBeUsable(page)
+    const told = await mailTo(owner.email, "Somebody has signed up and waits for approval")
+    const list = /https?:\S+sign-ups/.exec(told)?.[0] ?? ""
+    const administrator = await signedInAt(await browser.newContext({ locale: "en" }), list)
+    await administrator.getByText("lin@example.net").waitFor()
+    await administrator.getByRole("button", { name: "Approve" }).click()
+    await administrator.getByText("Nobody waits for approval.").waitFor()
+    const invitation = linkIn(await mailTo("lin@example.net", "You have been invited to Acme"))
+    await page.goto(invitation)
+    await page.getByRole("button", { name: "Continue" }).click()
+    await heading(page, "Choose your password")
+    await administrator.context().close()
     await page.context().close()
   })
 

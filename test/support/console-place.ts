@@ -109,6 +109,8 @@ export async function furnished(
   const { id: targetId } = await get("CreateTarget", { ...target, restWebhook: {} })
   const condition = { event: { event: "group.added" } }
   await get("core.action.v2.ActionService/SetExecution", { condition, targets: [targetId] })
+  const soon = new Date(Date.now() + 86_400_000).toISOString()
+  await get("CreateSignUpLink", { organizationId, useLimit: 5, expirationDate: soon })
   const { id: groupId } = await get("CreateGroup", { organizationId, name: names.group })
   await get("AddUsersToGroup", { id: groupId, userIds: [userId] })
   await get("CreateAuthorization", { organizationId, projectId, userId, roleKeys: ["editor"] })

@@ -30,7 +30,7 @@ export function SignUpLinks({ organizationId }: { readonly organizationId: strin
       name="sign_up_links"
       caption={title}
       method={listSignUpLinks}
-      ask={(asked) => ({ organizationId, pagination: pageOf(asked) })}
+      ask={(asked) => ({ organizationId, pagination: { ...pageOf(asked), asc: false } })}
       find={({ links, pagination }) => found(links, pagination)}
       keyOf={({ id }) => id}
       unsearched

@@ -9,6 +9,7 @@ import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { createSignUpLink } from "../../src/domain/sign-up/link.ts"
+import { signUpRequest } from "../../src/domain/sign-up/model.ts"
 import * as user from "../../src/domain/user/index.ts"
 import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
 import { callerOf } from "../support/world.ts"
@@ -125,11 +126,15 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   const expires = provider.clock.now() + 300 * day
   const terms = { orgId, useLimit: 100, expires, domains: [] }
   const signUp = await createSignUpLink(cx, cx.ids.next(), terms)
+  const signUpId = cx.ids.next()
+  const applicant = { email: "a@example.com", givenName: "A", familyName: "B", language: "" }
+  const waiting = { type: "sign_up_request.added", data: { orgId, expires }, private: applicant }
+  await cx.store.transact(cx, (tx) => tx.append(signUpRequest, signUpId, [waiting], orgId))
   const personal = await user.createPersonalToken(cx, robot.userId, provider.clock.now() + day)
   const keyed = await provider.addClient({ authMethod: "private_key_jwt" }, projectId)
   return {
     ...{ orgId, projectId, userId, robot, personalToken: personal.token },
-    signUpUrl: signUp.url,
+    ...{ signUpUrl: signUp.url, signUpId },
     avatarPath: user.avatarPath(cx, userId),
     idpId: await addProviderOf(provider, userId, { name, ...(by === "org" && { orgId, author }) }),
     client: await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId),

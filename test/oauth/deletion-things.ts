@@ -154,6 +154,10 @@ export const things: Readonly<Record<string, Works>> = {
     const form = await browser.post(opened, { code: hash.slice(1) })
     return form.page.includes(`You are joining ${name}`)
   },
+  sign_up_request: async ({ subjects: { provider }, subject: { signUpId } }) => {
+    const events = await provider.store.log.read(0, 100_000)
+    return events.some(({ id, private: data }) => id === signUpId && data !== null)
+  },
   role: ({ subjects: { provider }, subject: { userId, projectId } }) =>
     rolesHeld(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
   manager_role: ({ subjects: { provider }, subject: { userId } }) =>

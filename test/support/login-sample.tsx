@@ -170,9 +170,11 @@ const making = ({ base, named }: Ground): Samples => ({
   register: createElement(login.RegisterPage, {
     ...{ ...base, form, signInHref, isFounder: true, otherHref: "/o", acceptValue: "sealed" },
     registering: { email: named, givenName: named, familyName: named, organization: named },
+    ...{ joining: named, needsApproval: true },
     problem: { at: "email", key: "register.error.email" },
     terms: [{ name: "register.terms", href: "/terms" }],
   }),
+  waiting: createElement(login.SignUpWaitingPage, base),
   setup: createElement(login.SetupPage, {
     ...{ ...base, form, values: { publicUrl: named, organization: named }, error: named },
     ...{ rules, seenUrl: named, strayUrl: named },

@@ -106,8 +106,14 @@ const providers = (base: Base): ReactElement[] => [
   }),
 ]
 
-const registering = (base: Base): ReactElement[] =>
-  [{ isFounder: false }, { isFounder: false, isOfOrg: true }, { isFounder: true }].map((way) =>
+const registering = (base: Base): ReactElement[] => [
+  createElement(login.SignUpWaitingPage, base),
+  ...[
+    { isFounder: false },
+    { isFounder: false, isOfOrg: true },
+    { isFounder: false, joining: "Acme", needsApproval: true },
+    { isFounder: true },
+  ].map((way) =>
     createElement(login.RegisterPage, {
       ...{ ...base, ...way, form, signInHref, acceptValue: "sealed" },
       registering: { email: "", givenName: "", familyName: "", organization: "" },
@@ -116,7 +122,8 @@ const registering = (base: Base): ReactElement[] =>
         { name: "register.privacy", href: "/privacy" },
       ],
     }),
-  )
+  ),
+]
 
 const steps = ["invite", "password_change", "factor_setup", "passkey_setup", "linking"] as const
 

@@ -8,6 +8,7 @@ import { deactivateOrganization, org, removeOrganization } from "../org/index.ts
 import { dropLook } from "../policy/index.ts"
 import { project, projectsOf } from "../project/index.ts"
 import { grantsTo, removeGrant } from "../project-grant/index.ts"
+import { dropSignUps } from "../sign-up/index.ts"
 import { dropTexts } from "../text/index.ts"
 import { removeUser, standingOf, usersOf } from "../user/index.ts"
 
@@ -73,7 +74,8 @@ function removeSome(cx: Cx, tx: Transaction, id: string): boolean {
   for (const grantId of grants) removeGrant.within(tx, grantId)
   for (const projectId of projects) dropProject(cx, tx, projectId)
   for (const actionId of actions) removeAction(tx, actionId)
-  return users.length + grants.length + projects.length + actions.length > 0
+  const hasSignUps = dropSignUps(cx, tx, id)
+  return hasSignUps || users.length + grants.length + projects.length + actions.length > 0
 }
 
 /** Removes what an organisation that is gone has left, step by step; so many of them at most. */

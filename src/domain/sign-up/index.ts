@@ -9,7 +9,7 @@ export {
   redeemSignUpLink,
 } from "./link.ts"
 export type { SignUpLink } from "./model.ts"
-export { needsApproval, submitSignUp } from "./request.ts"
+export { dropSignUps, needsApproval, submitSignUp } from "./request.ts"
 
 /** What this module is to the whole. */
 export const module = {

@@ -29,6 +29,7 @@ import {
   signUpNotice,
   signUpRequest,
 } from "./model.ts"
+import { waitingIds } from "./view.ts"
 
 /**
  * Whether an administrator must approve the account that somebody has asked for: a sign-up link
@@ -151,12 +152,17 @@ export async function refuseSignUp(cx: Cx, id: string): Promise<Receipt> {
 }
 
 /** Ends the wait: what the person has entered is erased, and the address may sign up again. */
-function decide(
-  tx: Transaction,
-  id: string,
-  type: "sign_up_request.approved" | "sign_up_request.refused",
-): void {
-  const { orgId, applicant } = waitingIn(tx, id)
+function decide(tx: Transaction, id: string, type: Ending["type"]): void {
+  end(tx, id, { type, ...waitingIn(tx, id) })
+}
+
+type Ending = {
+  readonly type: "sign_up_request.approved" | "sign_up_request.refused"
+  readonly orgId: string
+  readonly applicant: Applicant
+}
+
+function end(tx: Transaction, id: string, { type, orgId, applicant }: Ending): void {
   const decided: Draft<SignUpRequestEvent> = {
     type,
     data: {},
@@ -165,6 +171,22 @@ function decide(
   }
   tx.append(signUpRequest, id, [decided])
 }
+
+/**
+ * Erases some of the sign-ups that wait in an organization that is deleted; answers whether there
+ * were any.
+ */
+export function dropSignUps(cx: Cx, tx: Transaction, orgId: string): boolean {
+  const ids = waitingIds(cx, orgId, dropBatch)
+  for (const id of ids) {
+    const { status, applicant } = tx.state(signUpRequest, id)
+    if (status !== "waiting" || !applicant) continue
+    end(tx, id, { type: "sign_up_request.refused", orgId, applicant })
+  }
+  return ids.length > 0
+}
+
+const dropBatch = 50
 
 function waitingIn(tx: Transaction, id: string) {
   const { status, applicant, orgId, signUpLinkId, expires } = tx.state(signUpRequest, id)

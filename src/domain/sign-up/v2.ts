@@ -87,7 +87,7 @@ async function listRequests(
 const toRequest = (row: SignUpRequestRow) => ({
   id: row.id,
   organizationId: row.org,
-  organizationName: row.org_name,
+  organizationName: row.org_name ?? "",
   email: row.email,
   givenName: row.given_name,
   familyName: row.family_name,

@@ -80,7 +80,8 @@ export function signUpLinkChain(cx: Cx, id: string) {
 export type SignUpRequestRow = {
   readonly id: string
   readonly org: string
-  readonly org_name: string
+  /** Null where the organization was just deleted. */
+  readonly org_name: string | null
   readonly email: string
   readonly given_name: string
   readonly family_name: string
@@ -98,11 +99,8 @@ const insertRequest = statement(
 const removeRequest = statement(
   "DELETE FROM sign_up_requests WHERE instance = $instance AND id = $id",
 )
-const removeRequests = statement(
-  "DELETE FROM sign_up_requests WHERE instance = $instance AND org = $id",
-)
 
-export const signUpRequestView = view<SignUpRequestEvent | OrgEvent>({
+export const signUpRequestView = view<SignUpRequestEvent>({
   name: "sign_up_request",
   tables: {
     sign_up_requests: {
@@ -121,7 +119,6 @@ export const signUpRequestView = view<SignUpRequestEvent | OrgEvent>({
     },
     "sign_up_request.approved": (db) => db.run(removeRequest),
     "sign_up_request.refused": (db) => db.run(removeRequest),
-    "org.removed": (db) => db.run(removeRequests),
   },
   dropped: { sign_up_request: (db) => db.run(removeRequest) },
 })
@@ -131,13 +128,21 @@ export const signUpRequests: Searchable = {
   columns: ["org", "expires", "created"],
   joined: {
     select: "o.name AS org_name",
-    from: "JOIN orgs o ON o.instance = t.instance AND o.id = t.org",
+    from: "LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.org",
     columns: [],
   },
   owner: { org: "org" },
   key: "id",
   sort: "created",
 }
+
+const ofOrg = statement<{ id: string }>(
+  "SELECT id FROM sign_up_requests WHERE instance = $instance AND org = $orgId LIMIT $limit",
+)
+
+/** Some of the sign-ups that wait in an organization. */
+export const waitingIds = (cx: Cx, orgId: string, limit: number): readonly string[] =>
+  cx.store.all(cx, ofOrg, { orgId, limit }).map(({ id }) => id)
 
 /** What the access to a request hangs from; undefined where it, or its organization, is gone. */
 export function signUpRequestChain(cx: Cx, id: string) {

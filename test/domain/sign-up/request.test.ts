@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { removeOrganization } from "../../../src/domain/org/index.ts"
 import { signUpRequest } from "../../../src/domain/sign-up/model.ts"
 import { user } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
@@ -68,9 +67,13 @@ test("what has expired is neither listed nor approved", async () => {
   expect(statusOf("q1")).toBe("absent")
 })
 
-test("what waits for a deleted organization is gone", async () => {
-  await removeOrganization(estate.cx(), "org2")
+test("what waits for a deleted organization is erased", async () => {
+  await addWaiting("q4", "org2")
+  await estate.as("owner", "deleteOrganization", { organizationId: "org2" })
   expect(await listed("owner")).toEqual(["q1"])
+  const events = await estate.store.log.read(0, 10_000)
+  const kept = events.filter(({ type, private: data }) => type === "sign_up_request.added" && data)
+  expect(kept.map(({ id }) => id)).toEqual(["q1"])
   await expect(act("owner", "approveSignUpRequest", "q2")).rejects.toMatchObject({
     code: "not_found",
   })

@@ -50,7 +50,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
       idps: [{ idpId: "upstream" }],
       allowMagicLink: false,
       forceMfaManagers: true,
-      requireSignUpApproval: false,
+      requireSignUpApproval: true,
     },
     passwordComplexityPolicy: { minLength: 12n, hasNumber: true, reuseCount: 3 },
     privacyPolicy: { tosLink: "https://corp.example/tos", supportEmail: "help@corp.example" },

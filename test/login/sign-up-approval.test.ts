@@ -78,7 +78,7 @@ describe("a sign-up that an administrator must approve", () => {
     expect(await recipients("sign_up_waiting")).toEqual([])
   })
 
-  test("is approved: the user has an address that nobody has verified, and an invitation", async () => {
+  test("is approved: the user has an unverified address, and an invitation", async () => {
     const { id } = await signUp()
     await approveSignUp(provider.cx(), id)
     expect(findUser(provider.cx(), id)).toMatchObject({
@@ -96,7 +96,7 @@ describe("a sign-up that an administrator must approve", () => {
     expect(again.path).toBe("/ui/login/signedin")
   })
 
-  test("is refused: nobody is made, what was entered is erased, and may be entered again", async () => {
+  test("is refused: what was entered is erased, and may be entered again", async () => {
     const { id } = await signUp()
     await refuseSignUp(provider.cx(), id)
     expect(isThere(id)).toBe(false)
@@ -190,7 +190,7 @@ describe("a sign-up that an administrator must approve", () => {
 })
 
 describe("administrators", () => {
-  test("of the instance are mailed where the organization has none, a few times an hour", async () => {
+  test("of the instance are mailed where the organization has none, not often", async () => {
     await signUp()
     expect(await recipients("sign_up_waiting")).toEqual([provider.setup.ownerId])
     for (let count = 0; count < 6; count++) {

@@ -4,8 +4,8 @@ import { Fault, fieldError } from "../../kernel/fault.ts"
 import { emailDomainOf, listedDomainOf } from "../../kernel/text/domain.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { isThere, org } from "../org/index.ts"
-import { login, policyIn } from "../policy/index.ts"
+import { isOrgActive, isThere, org } from "../org/index.ts"
+import { login, policyIn, policyOf } from "../policy/index.ts"
 import { type LinkTerms, type SignUpLink, type SignUpLinkEvent, signUpLink } from "./model.ts"
 
 /** The page that a sign-up link opens. */
@@ -94,8 +94,9 @@ export const isLinkUsable = (
 /** A link with which accounts can be created now; undefined for any other. */
 export function usableSignUpLink(cx: Cx, id: string): SignUpLink | undefined {
   const state = cx.store.state(cx, signUpLink, id)
-  const { status } = cx.store.state(cx, org, state.orgId)
-  return isLinkUsable(state, cx.clock.now()) && status === "active" ? state : undefined
+  const { orgId } = state
+  const isOpenNow = isOrgActive(cx, orgId) && policyOf(cx, orgId, login).allowUsernamePassword
+  return isLinkUsable(state, cx.clock.now()) && isOpenNow ? state : undefined
 }
 
 type Shown = { readonly id: string; readonly secret: string }

@@ -136,9 +136,11 @@ describe("a link ends", () => {
   })
 
   test("for users where passwords and first passkeys are off", async () => {
-    const { id } = await create()
+    const { id, url } = await create()
+    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(true)
     const say = { allowUsernamePassword: false, passwordlessType: 1 }
     await estate.as("owner", "updateLoginPolicy", { ...say, allowRegister: true }, { of: "admin" })
+    expect(isSignUpLink(estate.cx(), shownIn(url))).toBe(false)
     await expect(use(id)).rejects.toMatchObject(over)
   })
 })

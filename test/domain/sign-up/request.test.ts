@@ -27,7 +27,7 @@ const listed = async (who: Person, organizationId = ""): Promise<readonly string
   )
 const statusOf = (id: string) => estate.store.state(estate.cx(), user, id).status
 
-test("whoever can write the users of an organization sees its sign-ups, with its name", async () => {
+test("whoever can write the users of an organization sees its sign-ups", async () => {
   expect(await listed("manager")).toEqual(["q1"])
   expect(await listed("stranger")).toEqual(["q2"])
   expect((await listed("owner")).toSorted()).toEqual(["q1", "q2"])
@@ -53,7 +53,7 @@ test.each(["approveSignUpRequest", "refuseSignUpRequest"])(
   },
 )
 
-test("the user is made where the sign-up was, whatever the caller says of organizations", async () => {
+test("the user is made where the sign-up was, whatever the caller says", async () => {
   await estate.as("owner", "approveSignUpRequest", { id: "q2" }, { cx: { orgId: "org1" } as never })
   expect(estate.store.receipt(estate.cx(), user, "q2")?.owner).toBe("org2")
 })

@@ -1,9 +1,14 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { redeemSignUpLink } from "../../../src/domain/sign-up/index.ts"
 import { signUpRequest } from "../../../src/domain/sign-up/model.ts"
 import { user } from "../../../src/domain/user/index.ts"
+import { views } from "../../../src/server/modules.ts"
+import { statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 const day = 86_400_000
+const limits = { position: Number.MAX_SAFE_INTEGER, stopped: () => false }
 
 let estate: Estate
 beforeEach(async () => {
@@ -65,6 +70,44 @@ test("what has expired is neither listed nor approved", async () => {
     id: "sign_up_request.decided",
   })
   expect(statusOf("q1")).toBe("absent")
+})
+
+test("what nobody decides on is erased after 30 days, with what the person entered", async () => {
+  const entered = async () => {
+    const events = await estate.store.log.read(0, 10_000)
+    return events.filter(({ private: data }) => JSON.stringify(data)?.includes("q1@example.com"))
+  }
+  const prune = () => {
+    const now = estate.clock.now()
+    return estate.store.prune({ now, auditedBefore: 0, ...limits })
+  }
+  estate.clock.advance(30 * day - 1)
+  await prune()
+  expect(await entered()).toHaveLength(1)
+  estate.clock.advance(day)
+  // The newest event of a log is never dropped.
+  await addWaiting("q5", "org1")
+  await prune()
+  expect(await entered()).toEqual([])
+  const rows = "SELECT count(*) AS count FROM sign_up_requests WHERE instance = $instance"
+  expect(estate.store.get(estate.cx(), statement<{ count: number }>(rows))).toEqual({ count: 1 })
+})
+
+test("the lists are the same after a rebuild", async () => {
+  const expirationDate = timestampFromMs(estate.clock.now() + day)
+  const terms = { organizationId: "org1", useLimit: 1, expirationDate, allowedDomains: ["a.test"] }
+  const { id } = await estate.as("manager", "createSignUpLink", { ...terms, requireApproval: true })
+  await estate.step((tx) => redeemSignUpLink(tx, id, { userId: "u", email: "u@a.test" }))
+  await act("manager", "refuseSignUpRequest", "q1")
+  const rowsOf = (store: Estate["store"]) =>
+    ["sign_up_links", "sign_up_requests"].map((table) =>
+      store.all(estate.cx(), statement(`SELECT * FROM ${table} WHERE instance = $instance`)),
+    )
+  const live = rowsOf(estate.store)
+  expect(live.map((rows) => rows.length)).toEqual([1, 1])
+  const again = await estate.reopen(views.map((view) => ({ ...view, hash: "anew" })))
+  expect(rowsOf(again.store)).toEqual(live)
+  estate = { ...estate, ...again }
 })
 
 test("what waits for a deleted organization is erased", async () => {

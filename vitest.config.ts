@@ -56,6 +56,7 @@ const mocking = [
   "test/boot/guard.test.ts",
   "test/oauth/hostile.test.ts",
   "test/server/host.test.ts",
+  "test/http/routes.test.ts",
   "test/server/worker-app.test.ts",
   "test/acceptance/internal-failure.test.ts",
   "test/acceptance/system.test.ts",

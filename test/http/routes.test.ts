@@ -1,0 +1,177 @@
+// What every path answers to every method: the routes of all areas, and what lies beside them.
+import { afterAll, beforeAll, expect, test, vi } from "vitest"
+import { folderAt } from "../../src/boot/folder/folder.ts"
+import { setLimits } from "../../src/domain/quota/commands.ts"
+import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
+import { configOf } from "../../src/kernel/config.ts"
+import { systemRandom } from "../../src/kernel/crypto/random.ts"
+import { loginPaths } from "../../src/login/index.ts"
+import { oauthPaths } from "../../src/oauth/index.ts"
+import { paths as samlPaths } from "../../src/saml/path.ts"
+import { appOf } from "../../src/server/app.ts"
+import { openServices, type ServerServices } from "../../src/server/services.ts"
+import { openSetupToken } from "../../src/server/setup/setup-token.ts"
+import { temporaryFolder } from "../support/latchkey.ts"
+
+// The bundler puts files of the console there, which only the binary can carry.
+vi.mock("../../src/gen/ui-assets.ts", () => ({
+  uiEntry: {
+    ...{ css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" },
+    ...{ readerJs: "/ui/assets/reader.js", readerCss: "/ui/assets/reader.css" },
+  },
+  uiAssets: {},
+}))
+
+const folder = temporaryFolder()
+let services: ServerServices
+let app: ReturnType<typeof appOf>
+let isSetUp = false
+beforeAll(() => {
+  const env = { LATCHKEY_LIMITS: "off", LATCHKEY_LOG_LEVEL: "fatal" }
+  const config = configOf({ flags: {}, env, file: {} })
+  const master = new Uint8Array(32)
+  services = openServices({ config, folder: folderAt(folder.path), master, started: 0 })
+  const open = () => !isSetUp
+  const setupToken = openSetupToken(systemRandom, { open, closed: () => undefined })
+  app = appOf({ services, setupToken, upstream: "" })
+})
+afterAll(async () => {
+  await services.store.close()
+  folder.remove()
+})
+
+/** Beside the addresses of the areas: below them, in other spellings, and what nobody serves. */
+const others = [
+  ...[
+    "/",
+    "/x",
+    "/setup",
+    "/setup/",
+    "/setup/x",
+    "/setup/reached/x",
+    `/setup/reached/${"n".repeat(43)}`,
+  ],
+  ...["/healthz", "/healthz/", "/debug/healthz", "/debug/ready", "/debug", "/debug/x"],
+  ...["/ui", "/ui/", "/ui/console", "/ui/console/", "/ui/console/users/1", "/ui/consoles"],
+  ...["/ui/console/environment.json", "/ui/console/callback", "/ui/account", "/ui/account/x"],
+  ...["/ui/login/", "/ui/login/nothing", "/ui/LOGIN", "/ui//login", "/ui/%6cogin", "/ui/assets/x"],
+  ...["/openapi", "/openapi/", "/openapi/json", "/openapi/v2", "/openapi/x", "/openapix"],
+  ...["/oauth/v2/token/", "/oauth/v2/%74oken", "/oauth/v2/nothing", "/oidc/v1/nothing"],
+  ...["/forward-auth", "/forward-auth/x", "/forward-auth/id.example.com/1/check"],
+  ...["/forward-auth/id.example.com/1/authorization/ask", "/.well-known/nothing"],
+  ...[
+    "/idps",
+    "/idps/callback",
+    "/idps/jwt",
+    "/idps/1/callback",
+    "/idps/x/callback",
+    "/idps/azure",
+  ],
+  ...["/idps/1/saml/metadata", "/idps/1/saml/acs", "/idps/1/saml/start", "/idps/1/saml/slo"],
+  ...["/idps/1/saml/x", "/idps/x/saml/slo", "/idps/1/saml/slo/", "/idps/azure/1"],
+  ...["/saml/v2/SSO/", "/saml/v2/sso", "/saml/v2/nothing"],
+  ...["/assets/v1/instance/policy/label/logo", "/assets/v1/users/me/avatar", "/assets/x"],
+  ...["/management/v1/projects/1", "/management/v1/projects/1/", "/management/v1/%70rojects/1"],
+  ...["/management/v1/projects/a%2Fb", "/management/v1/projects/%ff", "/management/v1/nothing"],
+  ...["/management/v1/projects/1/roles/a/b", "/management/v1", "/management/v1/healthz"],
+  ...["/actions/1", "/actions/_search", "/admin/v1/iam", "/core.user.v2.UserService/ListUsers"],
+  ...["/core.user.v2.UserService/nothing", "/core.x", "/scim/v2/Users", "/favicon.ico"],
+  "/resources/v3alpha/web_keys",
+]
+
+const paths = [
+  ...Object.values(oauthPaths),
+  ...Object.values(samlPaths),
+  ...Object.values(loginPaths),
+  ...others,
+]
+
+const methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]
+
+/** Headers that say who may ask what, and what becomes of the answer. */
+const compared = [
+  ...["allow", "location", "content-type", "cache-control", "vary", "www-authenticate"],
+  ...["cross-origin-opener-policy", "x-frame-options", "retry-after", "etag"],
+  ...["access-control-allow-origin", "access-control-allow-methods", "set-cookie"],
+]
+
+/** What differs from answer to answer. */
+const varying = new Set(["etag", "set-cookie"])
+
+function told({ status, headers }: Response): string {
+  const lines = compared.flatMap((name) => {
+    const value = headers.get(name)?.replace(/\bas=[\w.-]+/, "as=…")
+    return value === undefined ? [] : [`${name}: ${varying.has(name) ? "…" : value}`]
+  })
+  return [status, ...lines].join(" | ")
+}
+
+type Accept = "" | "text/html"
+
+async function answered(method: string, url: string, accept: Accept): Promise<string> {
+  const { host } = new URL(url)
+  const headers = { host, ...(accept && { accept }) }
+  const body = method === "POST" ? new URLSearchParams({ x: "1" }) : undefined
+  const request = new Request(url, { method, headers, ...(body && { body }) })
+  const answer = app.published(request) ?? (await app.answer(request, () => "127.0.0.1"))
+  return told(app.guarded(request, answer))
+}
+
+/** The rows of a path: one for all methods, of browsers or programs or both, that are told the same. */
+async function rowsOf(origin: string, path: string): Promise<readonly string[]> {
+  const byAnswer = new Map<string, Record<Accept, string[]>>()
+  for (const accept of ["text/html", ""] as const) {
+    for (const method of methods) {
+      const answer = await answered(method, `${origin}${path}`, accept)
+      const found = byAnswer.get(answer) ?? { "text/html": [], "": [] }
+      byAnswer.set(answer, found)
+      found[accept].push(method)
+    }
+  }
+  return [...byAnswer].flatMap(([answer, { "text/html": browser, "": program }]) => {
+    const row = (who: string, which: readonly string[]) =>
+      which.length === 0 ? [] : [`${path}\t${who}\t${which.join(" ")}\t${answer}`]
+    return browser.join() === program.join()
+      ? row("both", browser)
+      : [...row("browser", browser), ...row("program", program)]
+  })
+}
+
+async function table(state: string, origin: string, asked: readonly string[]): Promise<string> {
+  const rows: string[] = []
+  for (const path of new Set(asked)) rows.push(...(await rowsOf(origin, path)))
+  return [`# ${state}`, ...rows, ""].join("\n")
+}
+
+const own = "http://id.example.com"
+
+/** One of each area: where there is no instance, or a blocked one, areas have no say. */
+const some = [
+  ...["/", "/setup", `/setup/reached/${"n".repeat(43)}`, "/healthz", "/debug/ready", "/openapi/x"],
+  ...["/ui/assets/x", "/ui/console/", "/ui/login/loginname", "/idps/1/saml/slo", "/saml/v2/SSO"],
+  ...["/.well-known/openid-configuration", "/oauth/v2/authorize", "/oauth/v2/token", "/x"],
+  ...["/management/v1/projects/1", "/core.user.v2.UserService/ListUsers"],
+]
+
+const input = {
+  publicUrl: "https://id.example.com",
+  organization: "Acme",
+  owner: {
+    ...{ loginName: "olga", email: "olga@example.com" },
+    ...{ firstName: "Olga", lastName: "Owner", password: "Correct-horse-7" },
+  },
+  serviceKey: undefined,
+}
+
+test("every path answers every method as it is listed", async () => {
+  const before = await table("before the set-up", own, some)
+  const cx = services.call(firstInstance, "test")
+  await setUp(cx, input)
+  isSetUp = true
+  const set = await table("an instance", own, paths)
+  const elsewhere = await table("a host of nobody", "http://other.example.com", some)
+  await setLimits(cx, firstInstance, { block: true })
+  const blocked = await table("a blocked instance", own, some)
+  const actual = [before, set, elsewhere, blocked].join("\n")
+  await expect(actual).toMatchFileSnapshot("routes.tsv")
+})

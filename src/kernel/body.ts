@@ -1,3 +1,5 @@
+import { Fault } from "./fault.ts"
+
 /** Where a body comes from: a request of the main listener, or a stream of the one for gRPC. */
 export type Incoming = {
   readonly headers: Headers
@@ -71,3 +73,11 @@ async function textWithin(request: Request, bytesMax: number): Promise<string | 
   const bytes = await bytesWithin(request, bytesMax)
   return bytes && Buffer.from(bytes).toString()
 }
+
+/** The refusal of a body above a limit. */
+export const tooLargeError = (bytesMax: number) =>
+  new Fault(
+    "resource_exhausted",
+    "request.too_large",
+    `the body is larger than ${Math.floor(bytesMax / 1024)} kB`,
+  )

@@ -1,3 +1,4 @@
+import type { RouteInfo } from "../http/visit.ts"
 import type { Cx } from "../store/index.ts"
 import { discoveryDocument, discoveryStreams } from "./endpoint/metadata/discovery.ts"
 import { keysDocument, keysStreams } from "./endpoint/metadata/keys.ts"
@@ -6,6 +7,8 @@ import { publicJson } from "./response.ts"
 
 /** What everybody gets the same of, whoever asks. */
 export type Published = {
+  /** Where it is served, for who is not answered at once. */
+  readonly route: RouteInfo
   /** Whether an address may be one of its own, at a glance. */
   readonly isAt: (url: string) => boolean
   /** What is said at a path; undefined where that is for somebody else to say. */
@@ -18,61 +21,72 @@ export type Published = {
 const shown = ["instance", "limits"]
 
 const documentAt = (
-  path: string,
+  route: RouteInfo,
   document: (cx: Cx) => string,
   streams: readonly string[],
 ): Published => ({
-  isAt: (url) => url.endsWith(path),
+  route,
+  isAt: (url) => url.endsWith(route.template),
   answer: (cx, pathname) =>
-    pathname === path ? new Response(document(cx), { headers: publicJson }) : undefined,
+    pathname === route.template ? new Response(document(cx), { headers: publicJson }) : undefined,
   streams,
 })
 
+const routeTo = (group: "keys" | "discovery"): RouteInfo => ({
+  ...{ template: paths[group], group, isSignIn: group === "keys" },
+})
+
 const documents: readonly Published[] = [
-  documentAt(paths.keys, keysDocument, keysStreams),
-  documentAt(paths.discovery, discoveryDocument, discoveryStreams),
+  documentAt(routeTo("keys"), keysDocument, keysStreams),
+  documentAt(routeTo("discovery"), discoveryDocument, discoveryStreams),
 ]
 
 /**
  * Answers what many ask for and everybody gets the same of, ready before anybody looks at who asks:
  * the two documents that every client of every application reads, and `more`. `call` makes the call
  * of the host in an address, undefined for unknown ones. Undefined for every other request.
- * `secured` adds to headers what every answer has.
+ * `secured` adds to headers what every answer has; `found` is told by which route.
  */
 export function publishedHandler(
   call: (host: string) => Cx | undefined,
   secured: (host: string, headers: Headers) => void,
   more: readonly Published[] = [],
+  found: (request: Request, route: RouteInfo) => void = () => undefined,
 ) {
   const all = [...documents, ...more]
   const ready = new Map<string, Ready>()
-  return ({ method, url, headers: asked }: Request): Response | undefined => {
+  return (request: Request): Response | undefined => {
+    const { method, url, headers: asked } = request
     // RFC 9112 §3.2: of two Host headers, which come joined, the address has one.
     if (method !== "GET" || asked.get("host")?.includes(",")) return undefined
     const known = ready.get(url)
     if (known && known.changes === changesOf(known)) {
       // Whoever has it already is told so by who looks at that.
       if (known.isTagged && asked.has("if-none-match")) return undefined
+      found(request, known.route)
       // A copy shares its bytes: it costs less than to put the same answer together again.
       return known.answer.clone()
     }
-    const found = all.find(({ isAt }) => isAt(url))
-    const address = found && URL.parse(url)
+    const document = all.find(({ isAt }) => isAt(url))
+    const address = document && URL.parse(url)
     const cx = address ? call(address.host) : undefined
-    if (!found || !address || !cx) return undefined
-    const streams = [...found.streams, ...shown]
+    if (!document || !address || !cx) return undefined
+    const streams = [...document.streams, ...shown]
     const changes = changesOf({ cx, streams })
-    const answer = found.answer(cx, address.pathname)
+    const answer = document.answer(cx, address.pathname)
     if (!answer) return undefined
     secured(address.host, answer.headers)
     const isTagged = answer.headers.has("etag")
     if (ready.size >= readyMax) ready.clear()
-    ready.set(url, { changes, answer, cx, streams, isTagged })
-    return isTagged && asked.has("if-none-match") ? undefined : answer.clone()
+    const { route } = document
+    ready.set(url, { changes, answer, cx, streams, isTagged, route })
+    if (isTagged && asked.has("if-none-match")) return undefined
+    found(request, route)
+    return answer.clone()
   }
 }
 
-type Ready = Pick<Published, "streams"> & {
+type Ready = Pick<Published, "streams" | "route"> & {
   readonly changes: number
   readonly answer: Response
   readonly cx: Cx

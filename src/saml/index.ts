@@ -1,5 +1,5 @@
 export { answering, onward } from "./answering.ts"
-export { samlHandler } from "./handler.ts"
+export { type SamlParts, samlRoutes } from "./routes.ts"
 
 /** What SAML is to the whole. */
 export const module = {

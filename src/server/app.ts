@@ -1,117 +1,218 @@
 import type { Logger } from "@logtape/logtape"
+import type { AnyElysia } from "elysia"
+import type { Entry } from "../api/dispatch.ts"
 import type { Condition } from "../api/encoding/grpc-health.ts"
-import { notFound, respondFault } from "../api/respond.ts"
+import { notFound, respond, respondFault } from "../api/respond.ts"
+import { consoleRoutes } from "../console/routes.ts"
 import { grpcHost, instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blockedError, isBlocked } from "../domain/quota/index.ts"
 import type { Refusal } from "../domain/refusal/index.ts"
 import { warmPasswords } from "../domain/user/index.ts"
-import { uiEntry } from "../gen/ui-assets.ts"
+import { uiAssets, uiEntry } from "../gen/ui-assets.ts"
+import { assetRoutes } from "../http/assets.ts"
+import { addressOf, guarded, secured } from "../http/guard.ts"
+import { healthAt, healthRoutes } from "../http/health.ts"
+import { checkedOrigin, type Origin } from "../http/origin.ts"
+import { answerOf, areaOf, type Route } from "../http/route.ts"
+import { routerOf } from "../http/router.ts"
+import { noteRoute, routeOf, type Visit } from "../http/visit.ts"
+import { type Answering, type Watcher, watchedBy } from "../http/watcher.ts"
 import { Fault, traceText } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
 import type { Peer } from "../kernel/net/address.ts"
 import { plainHost } from "../kernel/net/host.ts"
 import { languagesOf, wantsPage } from "../kernel/text/accept.ts"
-import {
-  loginHandler,
-  loginPaths,
-  pagesWith,
-  type ShowPage,
-  showFault,
-  showTrouble,
-} from "../login/index.ts"
-import { namingMetadata, oauthHandler, oauthPaths, publishedHandler } from "../oauth/index.ts"
-import { answering, onward, samlHandler } from "../saml/index.ts"
+import { loginRoutes, pagesWith, type ShowPage, showFault, showTrouble } from "../login/index.ts"
+import { namingMetadata, oauthPaths, oauthRoutes, publishedHandler } from "../oauth/index.ts"
+import { answering, onward, samlRoutes } from "../saml/index.ts"
 import { type Cx, otherHistory } from "../store/index.ts"
 import type { Api } from "./api.ts"
-import { anonymousCall, callAt, type Origin } from "./caller.ts"
-import { consoleHandler } from "./console.ts"
-import { assetAt } from "./file/embedded.ts"
-import { publicFileAt, publishedLooks } from "./file/sent.ts"
-import { addressOf, guarded, secured } from "./guard.ts"
-import { healthAt } from "./health.ts"
+import { anonymousCall, callAt } from "./caller.ts"
+import { publicFileRoutes, publishedLooks } from "./file/sent.ts"
 import { asMeant, namesInstance } from "./instance-host.ts"
 import { confirmed, sameAsked } from "./node/lead.ts"
-import { checkedOrigin } from "./origin.ts"
 import { refusalLog } from "./refusal-log.ts"
 import type { ServerServices } from "./services.ts"
-import { setupPages } from "./setup/setup-pages.ts"
+import { setupLinkPage, setupRoutes } from "./setup/routes.ts"
 import type { SetupDoor } from "./setup/setup-token.ts"
 
 /** Everything that answers, joined: one function for HTTP, and the operations for gRPC. */
-export type App = {
-  readonly answer: (request: Request, peer: Peer) => Promise<Response>
-  /** The hot documents, at once; undefined for what `answer` is for. */
-  readonly published: (request: Request) => Response | undefined
+export type App = Answering & {
   /** The last step of every other answer: puts on it what all have. */
   readonly guarded: (request: Request, response: Response) => Response
   /** The management interface, read with the first call of it. */
-  readonly api: () => Promise<Api>
+  readonly api: () => Promise<Pick<Api, "entries">>
   /** The public host that the :authority of a gRPC call means. */
   readonly grpcHost: (authority: string) => string
   /** What the health check of gRPC says. */
   readonly condition: Condition
 }
 
+/** An app to which areas can still be added: ahead of the first request. */
+export type OpenApp = App & { readonly use: (area: AnyElysia) => void }
+
 export type AppParts = {
   readonly services: ServerServices
   readonly setupToken: SetupDoor
   /** Where this process listens, as a proxy on the same machine would reach it. */
   readonly upstream: string
+  /** Routes beside those that every server has. */
+  readonly areas?: readonly AnyElysia[]
+  /** What sees requests and responses, the innermost first. */
+  readonly watchers?: readonly Watcher[]
+  /** Wraps each operation that native gRPC calls. */
+  readonly called?: (entry: Entry) => Entry
 }
 
 /**
  * Joins the modules. The book of the management interface is large, and a server that signs people
  * in may never need it: it is read when somebody calls, and the check has read it before.
  */
-export function appOf(parts: AppParts): App {
-  const { services, setupToken } = parts
-  const api = lazily(async (): Promise<Api> => (await import("./api.ts")).apiOf(services))
+export function appOf({ areas = [], watchers = [], called, ...parts }: AppParts): OpenApp {
+  const { services } = parts
   const show = pagesWith(uiEntry)
-  const handlers = {
-    api,
-    // What everybody gets the same of is good for minutes anyway: it is told without the log, too.
-    unseen: (request: Request, cause: unknown) => {
-      if (cause instanceof Fault && cause.id === otherHistory) throw cause
-      const known = namesInstance(request) ? undefined : published(request)
-      if (known) return known
-      throw cause
-    },
-    show,
-    setup: setupPages(services, setupToken, show),
-    instance: instanceHandler(services, show, parts.upstream),
-  }
+  const api = lazily(async (): Promise<Api> => (await import("./api.ts")).apiOf(services))
+  const found = watchers.length > 0 ? noteRoute : undefined
   const published = publishedHandler(
     (host) => callAt(services, host),
     (host, headers) => secured(services, host, headers),
     [publishedLooks],
+    found,
   )
-  return {
-    api,
+  const all = [...areas, ...ownAreas(parts, api, show)]
+  const answer = answeringBy(parts, { api, show, published, areas: () => all })
+  const joined: Answering = {
+    answer,
     published: (request) =>
       isFollowing(services.store) || namesInstance(request) ? undefined : published(request),
-    guarded: (request, response) => guarded(services, request, response),
-    answer: async (request, peer) => {
-      const url = addressOf(request)
-      // Checks of load balancers are HTTP/1.0 without a Host: no address then, only its path.
-      const isBare = url instanceof Response && !request.headers.has("host")
-      if (isBare) return healthAt(services, request, request.url) ?? url
-      if (url instanceof Response) return url
-      const answered = await answer(parts, handlers, { request, peer, url })
-      try {
-        // Whoever is told it may ask another process next.
-        await services.store.pending()
-        return answered
-      } catch (cause) {
-        return failed(parts, show, {
-          request,
-          origin: checkedOrigin(services, request, peer),
-          cause,
-        })
-      }
+  }
+  return {
+    ...watchers.reduce(watchedBy, joined),
+    api: async () => {
+      const { entries } = await api()
+      return { entries: called ? entries.map(called) : entries }
     },
+    guarded: (request, response) => guarded(services, request, response),
     grpcHost: (authority) => grpcHost(services.store, authority),
     condition: { isReady: () => services.notReady() === undefined, clock: services.clock },
+    use: (area) => void all.unshift(area),
   }
+}
+
+/** What sees requests where somebody wants that: what counts, then what traces. */
+export function watching(
+  { meters, tracing, isProxy }: ServerServices,
+  within: readonly Watcher[] = [],
+): Pick<AppParts, "watchers" | "called"> {
+  const counting = meters ? [meters.watcher] : []
+  if (!tracing) return { watchers: [...within, ...counting] }
+  return {
+    watchers: [...within, ...counting, tracing.watcher(isProxy)],
+    called: (entry) => tracing.called(entry, isProxy),
+  }
+}
+
+type OwnParts = Pick<AppParts, "services" | "setupToken" | "upstream">
+
+/** The areas that every server has; the last one has the paths that are nobody else's. */
+function ownAreas(
+  { services, setupToken, upstream }: OwnParts,
+  api: () => Promise<Api>,
+  show: ShowPage,
+): readonly AnyElysia[] {
+  const { log, clock, meters } = services
+  const logged = refusalLog(log, clock)
+  const refused = (refusal: Refusal, group: string) => {
+    logged(refusal)
+    meters?.refused(refusal, group)
+  }
+  const described = async ({ request, url }: Visit) =>
+    (await (await api()).description(request, url.pathname)) ?? notFound()
+  return [
+    healthRoutes({ notReady: services.notReady, alive }),
+    assetRoutes(uiAssets, notFound),
+    areaOf("openapi", {
+      "/openapi": { anywhere: described },
+      "/openapi/*": { anywhere: described },
+    }),
+    publicFileRoutes(),
+    oauthRoutes({ show, refused, issued: meters?.issued }),
+    samlRoutes({ show, refused }),
+    loginRoutes({ show, onward, answering, hrefs, began: once(() => warmed(log)) }),
+    consoleRoutes(uiEntry, upstream),
+    setupRoutes(services, setupToken, show),
+    areaOf("rest", {
+      ...{
+        "/admin/*": {},
+        "/auth/*": {},
+        "/management/*": {},
+        "/resources/*": {},
+        "/system/*": {},
+      },
+      ...{ "/core.*": { group: "connect" }, "/*": { group: "other" } },
+    }),
+  ]
+}
+
+const alive = () => respond("{}", {})
+
+type Handling = {
+  readonly api: () => Promise<Api>
+  readonly show: ShowPage
+  readonly published: (request: Request) => Response | undefined
+  readonly areas: () => readonly AnyElysia[]
+}
+
+/** Answers what is not answered at once. */
+function answeringBy(parts: OwnParts, handling: Handling): Answering["answer"] {
+  const { services } = parts
+  const origins = new WeakMap<Visit, Meant>()
+  const failure = (visit: Visit, cause: unknown) => {
+    const { request, peer } = visit
+    const meant = origins.get(visit) ?? meantBy(services, request, peer)
+    return failed(services, handling.show, { ...meant, cause })
+  }
+  const router = routerOf({
+    areas: handling.areas,
+    serve: (visit, route) =>
+      serve(parts, handling, { visit, route, meant: (meant) => void origins.set(visit, meant) }),
+    failed: failure,
+  })
+  return async (request, peer) => {
+    const url = addressOf(request)
+    if (url instanceof Fault) {
+      // Checks of load balancers are HTTP/1.0 without a Host: no address then, only its path.
+      const health = request.headers.has("host")
+        ? undefined
+        : healthAt({ notReady: services.notReady, alive }, request, request.url)
+      return health ?? respondFault(url, { connection: "close" })
+    }
+    const visit = { request, peer, url }
+    const answered = await router(visit)
+    try {
+      // Whoever is told it may ask another process next.
+      await services.store.pending()
+      return answered
+    } catch (cause) {
+      return failure(visit, cause)
+    }
+  }
+}
+
+/** A request as it is meant, and where it comes from. */
+type Meant = { readonly request: Request; readonly origin: Origin }
+
+function meantBy(services: ServerServices, asked: Request, peer: Peer): Meant {
+  const request = asMeant(services, asked, peer)
+  if (request !== asked) sameAsked(asked, request)
+  return { request, origin: checkedOrigin(services, request, { peer, route: routeOf(asked) }) }
+}
+
+type Serving = {
+  readonly visit: Visit
+  readonly route: Route
+  /** Told how the request is meant. */
+  readonly meant: (meant: Meant) => void
 }
 
 /** Whether others write what this process knows only once it has looked, or don't see yet. */
@@ -124,59 +225,56 @@ function isFollowing(store: ServerServices["store"]): boolean {
   return false
 }
 
-type Handlers = {
-  readonly api: App["api"]
-  /** What may be answered without what others wrote, which can't be had; throws why not else. */
-  readonly unseen: (request: Request, cause: unknown) => Response
-  readonly show: ShowPage
-  readonly setup: ReturnType<typeof setupPages>
-  readonly instance: ReturnType<typeof instanceHandler>
-}
-
-type Addressed = {
-  readonly request: Request
-  readonly peer: Peer
-  readonly url: URL
-}
-
-async function answer(
-  parts: AppParts,
-  handlers: Handlers,
-  { request: asked, peer, url }: Addressed,
+/** Answers a request whose route is known: finds the instance that it is for, and what says it. */
+async function serve(
+  parts: OwnParts,
+  { api, show, published }: Handling,
+  { visit, route, meant }: Serving,
 ): Promise<Response> {
-  const { services, setupToken } = parts
-  const { pathname } = url
-  const health = healthAt(services, asked, pathname)
-  if (health) return health
-  if (pathname.startsWith("/ui/assets/")) return (await assetAt(asked, pathname)) ?? notFound()
-  if (/^\/openapi(\/|$)/.test(pathname)) {
-    return (await (await handlers.api()).description(asked, pathname)) ?? notFound()
-  }
+  const { services } = parts
+  const { request: asked, peer, url } = visit
   const { node, worker } = services.store
   const unseen = node || worker ? await unseenBy(services, asked) : undefined
   // What it is meant for is looked up, which others may have changed.
-  const request = asMeant(services, asked, peer)
-  if (request !== asked) sameAsked(asked, request)
-  const origin = checkedOrigin(services, request, peer)
-  try {
-    if (unseen) return handlers.unseen(request, unseen.cause)
-    const cx = anonymousCall(services, request.headers, origin)
-    const moved = cx && withoutDot(cx, request, url)
-    if (moved) return moved
-    const isShut = cx !== undefined && isBlocked(cx)
-    const page = cx
-      ? isShut || isOperation(pathname)
-        ? undefined
-        : await handlers.instance(request, cx, url)
-      : setupToken.isOpen()
-        ? await handlers.setup(request, origin)
-        : await elsewhere(parts, handlers.show, { request, origin })
-    const answered = page ?? (await (await handlers.api()).answer(request, origin))
-    if (answered) return cx ? namingMetadata(cx, pathname, answered) : answered
-    return (isShut ? shut : missing)(handlers.show, request, cx)
-  } catch (cause) {
-    return failed(parts, handlers.show, { request, origin, cause })
-  }
+  const asking = meantBy(services, asked, peer)
+  meant(asking)
+  const { request, origin } = asking
+  if (unseen) return unwritten(request, unseen.cause, published)
+  const cx = anonymousCall(services, request.headers, origin)
+  const moved = cx && withoutDot(cx, request, url)
+  if (moved) return moved
+  const isShut = cx !== undefined && isBlocked(cx)
+  const page = cx
+    ? isShut
+      ? undefined
+      : await answerOf(route, { request, cx, url })
+    : await withoutInstance(parts, show, { visit: { request, peer, url }, origin, route })
+  const answered = page ?? (await (await api()).answer(request, origin))
+  if (answered) return cx ? namingMetadata(cx, url.pathname, answered) : answered
+  return (isShut ? shut : missing)(show, request, cx)
+}
+
+/**
+ * What may be answered without what others wrote, which can't be had; throws why not else. What
+ * everybody gets the same of is good for minutes anyway: it is told without the log, too.
+ */
+function unwritten(request: Request, cause: unknown, published: Handling["published"]): Response {
+  if (cause instanceof Fault && cause.id === otherHistory) throw cause
+  const known = namesInstance(request) ? undefined : published(request)
+  if (known) return known
+  throw cause
+}
+
+type Homeless = { readonly visit: Visit; readonly origin: Origin; readonly route: Route }
+
+/** What a host says that is no instance's. */
+async function withoutInstance(
+  parts: OwnParts,
+  show: ShowPage,
+  { visit, origin, route }: Homeless,
+): Promise<Response | undefined> {
+  if (!parts.setupToken.isOpen()) return elsewhere(parts, show, { request: visit.request, origin })
+  return (await route.unowned?.(visit)) ?? setupLinkPage(parts.services, show, visit)
 }
 
 /**
@@ -191,9 +289,6 @@ function withoutDot(cx: Cx, request: Request, { host, pathname, search }: URL) {
   return new Response(null, { status: 308, headers: { location, "cache-control": "no-store" } })
 }
 
-/** Operations are called by their full names; no page or document has such a path. */
-const isOperation = (pathname: string): boolean => pathname.startsWith("/core.")
-
 /** Waits until what others wrote is here; answers why that can't be. */
 async function unseenBy({ store }: ServerServices, request: Request) {
   try {
@@ -204,11 +299,11 @@ async function unseenBy({ store }: ServerServices, request: Request) {
   }
 }
 
-type Failure = { readonly request: Request; readonly origin: Origin; readonly cause: unknown }
+type Failure = Meant & { readonly cause: unknown }
 
 /** A page or an endpoint that failed: the log gets the cause, the caller an id that finds it. */
 async function failed(
-  { services }: AppParts,
+  services: ServerServices,
   show: ShowPage,
   { request, origin, cause }: Failure,
 ): Promise<Response> {
@@ -229,36 +324,6 @@ async function failed(
   }
   const said = `something went wrong here; the log says more about request ${requestId}`
   return respondFault(new Fault("internal", "internal", said), {})
-}
-
-/** What browsers and OAuth clients of an instance ask for. */
-function instanceHandler({ log, clock, meters }: ServerServices, show: ShowPage, upstream: string) {
-  const logged = refusalLog(log, clock)
-  const refused = (refusal: Refusal) => {
-    logged(refusal)
-    meters?.refused(refusal)
-  }
-  const oauth = oauthHandler({ show, refused, issued: meters?.issued })
-  const saml = samlHandler({ show, refused })
-  const login = loginHandler({ show, onward, answering, hrefs })
-  const console = consoleHandler(uiEntry, upstream)
-  const warm = once(() => warmed(log))
-  return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
-    const { pathname } = url
-    const answer = publicFileAt(request, cx, pathname) ?? (await oauth(request, cx, url))
-    if (answer) return answer
-    const spoken = await saml(request, cx, url)
-    if (spoken) return spoken
-    if (pathname.startsWith(loginPaths.entry)) warm()
-    if (pathname === "/setup" && wantsPage(request)) {
-      return showTrouble(show, cx, {
-        problem: "set_up_done",
-        status: 404,
-        startHref: "/ui/console/",
-      })
-    }
-    return (await login(request, cx, url)) ?? console(request, cx)
-  }
 }
 
 /**
@@ -287,7 +352,7 @@ const hrefs = {
 
 /** A browser that asked for a host we don't serve sees what to mend. */
 async function elsewhere(
-  { services, upstream }: AppParts,
+  { services, upstream }: OwnParts,
   show: ShowPage,
   { request, origin }: { readonly request: Request; readonly origin: Origin },
 ): Promise<Response | undefined> {

@@ -1,66 +1,14 @@
-import { instanceAt, instanceIds, requireInstance } from "../domain/instance/index.ts"
+import { instanceIds, requireInstance } from "../domain/instance/index.ts"
 import { blockedError, countRequest, isBlocked } from "../domain/quota/index.ts"
+import { servedAt } from "../http/host.ts"
+import type { Origin } from "../http/origin.ts"
 import type { From } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
 import { languagesOf } from "../kernel/text/accept.ts"
 import { systemCaller, type Use } from "../oauth/index.ts"
-import type { Cx, Store } from "../store/index.ts"
+import type { Cx } from "../store/index.ts"
 import { confirmed } from "./node/lead.ts"
 import type { ServerServices } from "./services.ts"
-
-/** What a request tells about where it came from, before anybody looks at who sent it. */
-export type Origin = {
-  /** The host that was asked for: the Host header, or :authority. */
-  readonly host: string
-  /** The other end of the connection: the client, or a proxy. */
-  readonly peer: string
-  /** The client's address, seen through the proxies that are trusted. */
-  readonly address: string
-  /** Whether the other end says that it speaks for others, and is no proxy that is trusted. */
-  readonly isRelayed?: boolean
-  readonly requestId: string
-}
-
-/** What a host names. */
-type Served = {
-  readonly instance: string
-  /** Whether people reach it by https. */
-  readonly isSecure: boolean
-}
-
-/**
- * What a host names; undefined for an unknown host, and before set-up. Answers are kept while no
- * instance changes: every request asks.
- */
-export function servedAt({ store }: ServerServices, host: string): Served | undefined {
-  if (host.length > hostMax) return undefined
-  const changes = store.log.changesOf(instances)
-  if (known.store !== store || known.changes !== changes || known.hosts.size > hostsMax) {
-    known = { store, changes, hosts: new Map() }
-  }
-  const served = known.hosts.get(host)
-  if (served !== undefined || known.hosts.has(host)) return served
-  const instance = instanceAt(store, host)
-  const found =
-    instance === undefined ? undefined : { instance, isSecure: isSecure(store, instance) }
-  known.hosts.set(host, found)
-  return found
-}
-
-const instances = ["instance"]
-
-const isSecure = (store: Store, instance: string): boolean =>
-  requireInstance({ store, instance }).publicUrl.startsWith("https:")
-
-type Known = {
-  readonly store: Store | undefined
-  readonly changes: number
-  readonly hosts: Map<string, Served | undefined>
-}
-let known: Known = { store: undefined, changes: 0, hosts: new Map() }
-const hostsMax = 1000
-/** RFC 1035 §2.3.4, and a port. */
-const hostMax = 261
 
 /** A call of nobody on the instance of the request's host; undefined where there is none. */
 export function anonymousCall(

@@ -9,7 +9,7 @@ import type { Running, Start } from "../boot/running.ts"
 import { type SetupRequest, setupRequest } from "../boot/setup.ts"
 import { keepSetupLink } from "../boot/setup-link.ts"
 import { localOrigin, type Place, socketPeer } from "../kernel/net/address.ts"
-import { appOf } from "./app.ts"
+import { appOf, watching } from "./app.ts"
 import type { Collecting } from "./background/audit-collector.ts"
 import { type Background, startBackground } from "./background/background.ts"
 import { keepExpiring } from "./background/expiring.ts"
@@ -24,7 +24,7 @@ import { limitConnections } from "./edge/connections.ts"
 import { openEdge } from "./edge/http.ts"
 import { type Listener, listenGrpc, listenMetrics } from "./listener.ts"
 import { reactors } from "./modules.ts"
-import { doctorOf } from "./operator/doctor.ts"
+import { doctorOf, doctorRoutes } from "./operator/doctor.ts"
 import { eventCommandsOf } from "./operator/events.ts"
 import { keepRemovingTemporary, selfCheckControl } from "./operator/self-check.ts"
 import { transferControl } from "./operator/transfer.ts"
@@ -65,10 +65,10 @@ export async function serve(start: Start): Promise<Running> {
     untaken: () => collecting?.untaken(),
     described: () => describing?.condition(),
   })
-  const joined = appOf({ services, setupToken, upstream: upstreamOf(config) })
-  const plain = doctor.watching(development?.around(joined, services) ?? joined)
-  const counted = meters?.watching(plain) ?? plain
-  const app = services.tracing?.watching(counted, services.isProxy) ?? counted
+  const upstream = upstreamOf(config)
+  const areas = [doctorRoutes(services, doctor.came), ...(development?.areas(services) ?? [])]
+  const marking = development ? [development.watcher] : []
+  const app = appOf({ services, setupToken, upstream, areas, ...watching(services, marking) })
 
   const listeners: Listener[] = []
   const working: { readonly stop: () => Promise<void> }[] = []
@@ -95,7 +95,6 @@ export async function serve(start: Start): Promise<Running> {
     working.push(...(describing ? [describing.begin()] : []))
     working.push(await limitConnections(services, listeners))
     const port = listeners[0]?.port ?? 0
-    const upstream = upstreamOf(config)
     await workers?.begin(services, { port, upstream, came: doctor.came, setupToken })
   } catch (cause) {
     await stop()

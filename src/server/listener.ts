@@ -6,6 +6,7 @@ import type { Certificate } from "../boot/edge/certificate.ts"
 import { openSocketFile, socketError } from "../boot/edge/socket-file.ts"
 import { listenError, systemCode, systemReasons } from "../boot/start-error.ts"
 import { ignoreNewConnections } from "../boot/system/incoming.ts"
+import { headBytesMax } from "../http/guard.ts"
 import { type Clock, pause } from "../kernel/clock.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
@@ -18,7 +19,6 @@ import {
 } from "../kernel/net/address.ts"
 import type { App } from "./app.ts"
 import { closeEarlyAnswer } from "./edge/early-answer.ts"
-import { headBytesMax } from "./guard.ts"
 
 /** Something that listens; `port` is the one it really has. */
 export type Listener = {

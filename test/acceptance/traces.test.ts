@@ -94,17 +94,22 @@ describe("a server that traces", () => {
   })
 
   test("names requests by their route or operation, with what came of them", () => {
-    expect(named(told.spans, "GET keys")[0]).toMatchObject({
+    expect(named(told.spans, "GET /oauth/v2/keys")[0]).toMatchObject({
       kind: 2,
-      attributes: { "http.request.method": "GET", "http.response.status_code": 200 },
+      attributes: {
+        "http.request.method": "GET",
+        "http.route": "/oauth/v2/keys",
+        "http.response.status_code": 200,
+      },
     })
-    expect(named(told.spans, "POST other")[0]?.attributes["http.response.status_code"]).toBe(404)
+    expect(named(told.spans, "POST /*")[0]?.attributes["http.response.status_code"]).toBe(404)
     const calls = named(told.spans, "core.org.v2.OrganizationService/ListOrganizations")
     expect(calls.map(({ attributes }) => attributes["latchkey.encoding"])).toEqual([
       "connect",
       "grpc",
     ])
     expect(calls[0]?.attributes["rpc.response.status_code"]).toBe("OK")
+    expect(calls[0]?.attributes["http.route"]).toBe("/core.*")
   })
 
   test("tells what a request waited for as its children", () => {
@@ -131,8 +136,12 @@ test("goes on with the trace of a trusted proxy, and leaves out what that leaves
     await fetch(`${url}/oauth/v2/keys`, { headers: { traceparent } })
     await fetch(`${url}/debug/ready`, { headers: { traceparent: traceparent.replace(/1$/, "0") } })
   })
-  expect(named(spans, "GET keys")).toMatchObject([{ traceId: theirs.trace, parentId: theirs.span }])
-  expect(named(spans, "GET health").filter(({ traceId }) => traceId === theirs.trace)).toEqual([])
+  expect(named(spans, "GET /oauth/v2/keys")).toMatchObject([
+    { traceId: theirs.trace, parentId: theirs.span },
+  ])
+  expect(
+    named(spans, "GET /debug/ready").filter(({ traceId }) => traceId === theirs.trace),
+  ).toEqual([])
 })
 
 test("a receiver that is not there keeps nobody waiting, and is said once", async () => {
@@ -181,7 +190,7 @@ describe("where our own settings say nothing, the variables of OpenTelemetry cou
     })
     expect(new Set(asked)).toEqual(new Set(["POST /v1/traces application/x-protobuf"]))
     expect(new Set(keys)).toEqual(new Set([planted]))
-    const [first] = named(spans, "GET keys")
+    const [first] = named(spans, "GET /oauth/v2/keys")
     expect(first?.resource).toMatchObject({
       "service.name": "sign-in",
       "deployment.environment": "test bed",

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
+import { healthAt } from "../../src/http/health.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { startBackground } from "../../src/server/background/background.ts"
 import { keepInspecting } from "../../src/server/background/inspecting.ts"
-import { healthAt } from "../../src/server/health.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
@@ -34,7 +34,8 @@ afterEach(async () => {
 })
 
 async function health(path: string) {
-  const answer = healthAt(services, new Request("http://localhost/"), path)
+  const watched = { ...services, alive: () => new Response("{}") }
+  const answer = healthAt(watched, new Request("http://localhost/"), path)
   return [answer?.status, await answer?.text()]
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
+import { originOf } from "../../src/http/origin.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { idsOf } from "../../src/kernel/id.ts"
 import { matcherOf, rangeOf } from "../../src/kernel/net/address.ts"
-import { originOf } from "../../src/server/origin.ts"
 
 const ids = idsOf(manualClock(1_700_000_000_000))
 const trusting = (...proxies: readonly string[]) => {

@@ -10,21 +10,22 @@ import {
 } from "../../src/domain/policy/index.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { userNameOf } from "../../src/domain/user/index.ts"
+import { type Origin, originOf } from "../../src/http/origin.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { budgets } from "../../src/kernel/limit.ts"
 import { pagesWith } from "../../src/login/index.ts"
-import { originOf } from "../../src/server/origin.ts"
 import { openServices, type ServerServices } from "../../src/server/services.ts"
-import { setupPages } from "../../src/server/setup/setup-pages.ts"
+import { setupLinkPage, setupRoutes } from "../../src/server/setup/routes.ts"
 import { openSetupToken } from "../../src/server/setup/setup-token.ts"
 import { type TextKey, texts } from "../../ui/login/index.ts"
+import { routedBy } from "../http/answering.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
 let folder: ReturnType<typeof temporaryFolder>
 let services: ServerServices
 let secret = ""
-let pages: ReturnType<typeof setupPages>
+let pages: (request: Request, origin: Origin) => Promise<Response | undefined>
 let network: (url: string) => Promise<Response>
 let send: (
   token: string,
@@ -45,7 +46,13 @@ beforeEach(() => {
   network = () => Promise.reject(Object.assign(new Error("no route"), { code: "ENOTFOUND" }))
   // Reason for the cast: the types of fetch have properties that nobody calls.
   const reach = ((url: string) => network(url)) as typeof fetch
-  pages = setupPages(services, setupToken, pagesWith(assets), reach)
+  const show = pagesWith(assets)
+  const routes = setupRoutes(services, setupToken, show, reach)
+  const router = routedBy(
+    [routes],
+    async (visit, route) => (await route.unowned?.(visit)) ?? setupLinkPage(services, show, visit),
+  )
+  pages = (request, { peer }) => router({ request, url: new URL(request.url), peer: () => peer })
   send = async (token, address, headers = {}, fields = {}) => {
     const body = new URLSearchParams({ token, publicUrl: "http://localhost", ...fields })
     const request = new Request("http://localhost/setup", { method: "POST", body, headers })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { setLimits } from "../../src/domain/quota/commands.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
+import { routeOf } from "../../src/http/visit.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { loginPaths } from "../../src/login/index.ts"
@@ -117,7 +118,7 @@ async function answered(method: string, url: string, accept: Accept): Promise<st
   return told(app.guarded(request, answer))
 }
 
-/** The rows of a path: one for all methods, of browsers or programs or both, that are told the same. */
+/** The rows of a path: one for all methods, of browsers or programs or both, with one answer. */
 async function rowsOf(origin: string, path: string): Promise<readonly string[]> {
   const byAnswer = new Map<string, Record<Accept, string[]>>()
   for (const accept of ["text/html", ""] as const) {
@@ -174,4 +175,30 @@ test("every path answers every method as it is listed", async () => {
   const blocked = await table("a blocked instance", own, some)
   const actual = [before, set, elsewhere, blocked].join("\n")
   await expect(actual).toMatchFileSnapshot("routes.tsv")
+})
+
+test("the route of a request has its template, and one of few groups", async () => {
+  const known: readonly (readonly [path: string, template: string, group: string])[] = [
+    ["/oauth/v2/token", "/oauth/v2/token", "token"],
+    ["/oidc/v1/end_session", "/oidc/v1/end_session", "endSessionAlias"],
+    ["/oauth/v2/nothing", "/oauth/*", "other"],
+    ["/forward-auth/id.example.com/1/check", "/forward-auth/*", "forwardAuth"],
+    ["/ui/login/password", "/ui/login/password", "login"],
+    ["/ui/login/nothing", "/ui/login/*", "login"],
+    ["/idps/1/saml/acs", "/idps/:id/saml/acs", "login"],
+    ["/idps/1/saml/slo", "/idps/:id/saml/slo", "login"],
+    ["/ui/console/users/1", "/ui/console/*", "console"],
+    ["/ui/assets/x", "/ui/assets/*", "asset"],
+    ["/assets/v1/x", "/assets/*", "asset"],
+    ["/saml/v2/SSO", "/saml/v2/SSO", "saml"],
+    ["/healthz", "/healthz", "health"],
+    ["/debug/x", "/debug/*", "health"],
+    ["/openapi/json", "/openapi/*", "openapi"],
+    ["/x", "/*", "other"],
+  ]
+  for (const [path, template, group] of known) {
+    const request = new Request(`${own}${path}`, { headers: { host: "id.example.com" } })
+    await app.answer(request, () => "127.0.0.1")
+    expect(routeOf(request), path).toMatchObject({ template, group })
+  }
 })

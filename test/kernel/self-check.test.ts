@@ -1,4 +1,5 @@
 import { expect, test } from "vitest"
+import { checkedOrigin } from "../../src/http/origin.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secret.ts"
@@ -10,7 +11,6 @@ import {
   selfCheckIn,
   selfCheckToken,
 } from "../../src/kernel/net/self-check.ts"
-import { checkedOrigin } from "../../src/server/origin.ts"
 
 const master = systemRandom.bytes(32)
 const rows = purposes.map((purpose) => ({
@@ -40,11 +40,10 @@ test("only who has the keys names requests as those of a self-check, and not for
 
 test("it names the requests of a sign-in, and of nothing else", () => {
   const headers = withToken(selfCheckToken(services, id))
-  const named = (path: string) =>
-    checkedOrigin(services, new Request(`https://id.example.com${path}`, { headers }), () => "::1")
-      .requestId
-  const signIn = ["/oauth/v2/authorize?a=b", "/oidc/v1/userinfo", "/ui/login/password"]
-  expect(signIn.map(named)).toEqual([id, id, id])
-  const others = ["/ui/account/x", "/core.user.v2.UserService/DeleteUser", "/management/v1/users"]
-  expect(others.map(named).filter(isSelfCheck)).toEqual([])
+  const request = new Request("https://id.example.com/", { headers })
+  const route = { template: "/", group: "other" }
+  const named = (isSignIn: boolean) =>
+    checkedOrigin(services, request, { peer: () => "::1", route: { ...route, isSignIn } }).requestId
+  expect(named(true)).toBe(id)
+  expect(isSelfCheck(named(false))).toBe(false)
 })

@@ -144,7 +144,7 @@ describe("the headers of every page", () => {
     ])
     expect(uses(/content-security-policy/i)).toEqual([
       "src/api/respond.ts",
-      "src/server/console.ts",
+      "src/console/routes.ts",
       "src/server/openapi.ts",
     ])
   })

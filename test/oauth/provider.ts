@@ -25,10 +25,11 @@ import * as text from "../../src/domain/text/index.ts"
 import * as transfer from "../../src/domain/transfer/index.ts"
 import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
-import { loginHandler, pagesWith } from "../../src/login/index.ts"
-import { apiCaller, oauthHandler } from "../../src/oauth/index.ts"
-import { answering, onward, samlHandler } from "../../src/saml/index.ts"
+import { loginRoutes, pagesWith } from "../../src/login/index.ts"
+import { apiCaller, oauthRoutes } from "../../src/oauth/index.ts"
+import { answering, onward, samlRoutes } from "../../src/saml/index.ts"
 import type { AnyAggregate, Cx } from "../../src/store/index.ts"
+import { answeringBy } from "../http/answering.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { continuedTo } from "../support/visitor.ts"
 import { openWorld, type World } from "../support/world.ts"
@@ -155,25 +156,22 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const world = openWorld({ aggregates, views }, copy())
   const cx = world.cx({ instance: instanceId })
   const show = pagesWith(assets)
-  const login = loginHandler({
+  const login = loginRoutes({
     show,
     onward,
     answering,
     hrefs: { logout: "/oidc/v1/endsession", account: "/ui/account", console: "/ui/console/" },
   })
-  const saml = samlHandler({ show, refused: () => undefined })
-  const oauth = oauthHandler({ show, refused: () => undefined })
+  const saml = samlRoutes({ show, refused: () => undefined })
+  const oauth = oauthRoutes({ show, refused: () => undefined })
+  const answerAt = answeringBy([oauth, saml, login])
   let requests = 0
   const send: Provider["send"] = async (path, init, more) => {
     const url = new URL(path, issuer)
     const request = new Request(url, { redirect: "manual", ...init })
     const own = { instance: instanceId, requestId: `request-${++requests}` }
     const call = world.cx({ ...own, caller: { kind: "anonymous" }, ...more })
-    const answer =
-      (await oauth(request, call, url)) ??
-      (await saml(request, call, url)) ??
-      (await login(request, call, url))
-    return answer ?? new Response(null, { status: 404 })
+    return (await answerAt(request, call, url)) ?? new Response(null, { status: 404 })
   }
   const addClient = async (oidc: app.OidcInput = {}, inProject = projectId) => {
     const appId = cx.ids.next()

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { findClient } from "../../src/domain/app/index.ts"
 import { type Refusal, searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { createUser, generateMachineSecret, user } from "../../src/domain/user/index.ts"
-import { oauthHandler } from "../../src/oauth/index.ts"
+import { oauthRoutes } from "../../src/oauth/index.ts"
 import { isActive } from "../../src/oauth/token/active.ts"
+import { answeringBy } from "../http/answering.ts"
 import { worked } from "../support/work.ts"
 import { assertionType } from "./clients.ts"
 import {
@@ -131,10 +132,11 @@ describe("what a refusal tells the owner of an application", () => {
 test("what a stranger calls their client is no line of the log", async () => {
   const forged = `${"A".repeat(80)}\n2026-01-01 [ERR] latchkey: forged \u001b[2J\r\u2028\u202e`
   const noted: Refusal[] = []
-  const oauth = oauthHandler({
+  const routes = oauthRoutes({
     show: () => Promise.resolve(new Response("page")),
     refused: (refusal) => noted.push(refusal),
   })
+  const oauth = answeringBy([routes])
   for (const path of ["/oauth/v2/token", "/oauth/v2/par"]) {
     const url = new URL(path, issuer)
     const body = new URLSearchParams({ grant_type: "refresh_token", client_id: forged })

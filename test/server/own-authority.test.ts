@@ -6,18 +6,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { checkKept } from "../../src/boot/doctor/certificate.ts"
 import { readKept } from "../../src/boot/edge/kept.ts"
 import { folderAt } from "../../src/boot/folder/folder.ts"
-import { systemClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { pagesWith } from "../../src/login/index.ts"
-import type { App } from "../../src/server/app.ts"
 import { hostsBeyond, secureHosts } from "../../src/server/edge/hosts.ts"
 import { internalIssuer } from "../../src/server/edge/internal.ts"
 import { openShelf, ownCertificates } from "../../src/server/edge/own-certificates.ts"
-import { withTrust } from "../../src/server/edge/trust.ts"
+import { trustRoutes } from "../../src/server/edge/trust.ts"
 import { createLeaf, createRoot, type Pair } from "../../src/server/edge/x509.ts"
 import { openServices } from "../../src/server/services.ts"
 import { setUpByRequest } from "../../src/server/setup/setup.ts"
+import { routedBy } from "../http/answering.ts"
 import { owner, temporaryFolder } from "../support/latchkey.ts"
 
 const dayMs = 86_400_000
@@ -84,20 +83,12 @@ describe("the page that hands a root out", () => {
   const services = openServices({ config, folder, master, started: 0 })
   const shelf = openShelf(folder, services)
   const assets = { css: "/kit.css", pageJs: "/page.js", icon: "/mark.svg" }
-  const beneath: App = {
-    published: () => undefined,
-    answer: async () => new Response("beneath"),
-    api: () => Promise.reject(new Error("nobody calls")),
-    guarded: (_, response) => response,
-    grpcHost: () => "",
-    condition: { isReady: () => true, clock: systemClock },
+  const router = routedBy([trustRoutes(services, shelf, pagesWith(assets))], async () => undefined)
+  const asked = async (path: string, headers: Record<string, string> = {}, host = "nas.lan") => {
+    const request = new Request(`https://${host}${path}`, { headers: { host, ...headers } })
+    const visit = { request, url: new URL(request.url), peer: () => "192.168.1.9" }
+    return (await router(visit)) ?? new Response("beneath")
   }
-  const app = withTrust(services, shelf, pagesWith(assets))(beneath)
-  const asked = (path: string, headers: Record<string, string> = {}, host = "nas.lan") =>
-    app.answer(
-      new Request(`https://${host}${path}`, { headers: { host, ...headers } }),
-      () => "192.168.1.9",
-    )
   let beforeSetUp: Response
   beforeAll(async () => {
     const issuer = internalIssuer({ ...services, shelf })

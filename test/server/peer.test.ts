@@ -2,11 +2,11 @@
 import { once } from "node:events"
 import { connect } from "node:net"
 import { expect, test } from "vitest"
+import { originOf } from "../../src/http/origin.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { idsOf } from "../../src/kernel/id.ts"
 import type { App } from "../../src/server/app.ts"
 import { listenHttp } from "../../src/server/listener.ts"
-import { originOf } from "../../src/server/origin.ts"
 import { pause } from "../support/wait.ts"
 
 const server = { ids: idsOf(systemClock), isProxy: () => false }

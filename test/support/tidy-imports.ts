@@ -51,9 +51,11 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
     ...[...ground, ...domain(...modules.slice(0, modules.indexOf("message")))],
     "ui/mail",
   ],
-  "src/login": [...ground, ...above, "ui/login", "ui/kit"],
-  "src/oauth": [...ground, ...above, "src/login"],
-  "src/saml": [...ground, ...above, "src/login", "src/oauth"],
+  "src/http": [...ground, "src/domain/instance"],
+  "src/login": [...ground, ...above, "src/http", "ui/login", "ui/kit"],
+  "src/oauth": [...ground, ...above, "src/http", "src/login"],
+  "src/saml": [...ground, ...above, "src/http", "src/login", "src/oauth"],
+  "src/console": [...ground, ...above, "src/gen", "src/http", "ui/console"],
   "src/notify": ["src/kernel"],
   "src/server": [
     ...[...ground, ...domain(...modules)],
@@ -61,7 +63,9 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
       "src/api",
       "src/apply",
       "src/boot",
+      "src/console",
       "src/gen",
+      "src/http",
       "src/login",
       "src/notify",
       "src/oauth",
@@ -112,7 +116,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "bun:sqlite": ["src/boot", "src/store"],
   aws4fetch: ["src/boot", "src/domain/transfer"],
   "csv-parse": ["src/boot"],
-  elysia: ["src/server"],
+  elysia: ["src/http", "src/server"],
   jose: [
     ...[
       "src/apply",

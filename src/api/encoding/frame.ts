@@ -1,6 +1,6 @@
-import type { Incoming } from "../../kernel/body.ts"
+import { type Incoming, tooLargeError } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { bodyOf, tooLargeError, unpacked } from "../input/body.ts"
+import { bodyOf, unpacked } from "../input/body.ts"
 
 /** One byte of flags, four of length. */
 const prefixBytes = 5

@@ -1,6 +1,6 @@
 import { promisify } from "node:util"
 import { gunzip } from "node:zlib"
-import { bytesWithin, type Incoming } from "../../kernel/body.ts"
+import { bytesWithin, type Incoming, tooLargeError } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
 
 /** Reads a body up to the limit; refuses a larger one without reading on. */
@@ -21,13 +21,6 @@ export async function unpacked(bytes: Uint8Array, bytesMax: number): Promise<Uin
     throw isLarge ? tooLargeError(bytesMax) : notGzipError(cause)
   }
 }
-
-export const tooLargeError = (bytesMax: number) =>
-  new Fault(
-    "resource_exhausted",
-    "request.too_large",
-    `the body is larger than ${Math.floor(bytesMax / 1024)} kB`,
-  )
 
 const notGzipError = (cause: unknown) =>
   new Fault("invalid_argument", "request.invalid", "the body is not the gzip that it says it is", {

@@ -1,6 +1,5 @@
 import {
   type Answered,
-  callbackPath,
   doneWith,
   failIntent,
   finishUpstream,
@@ -52,10 +51,6 @@ const requestedOf = ({ asked, loginHint }: Waiting): RequestedSignIn => ({
   mustSignIn: asked.prompts.includes("login"),
   ...{ maxAgeSeconds: asked.maxAge, loginHint, acrValues: asked.acrValues },
 })
-
-/** Whether a path is one that providers send people back to. */
-export const isCallback = (path: string): boolean =>
-  path === callbackPath || path === tokenPath || /^\/idps\/\d{1,20}\/callback$/.test(path)
 
 /**
  * What a provider has answered. A form that comes from elsewhere brings no cookie of ours, so that

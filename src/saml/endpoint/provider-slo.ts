@@ -1,5 +1,5 @@
 import type { Afterwards } from "../../domain/grant/index.ts"
-import { type Found, idpById, providerNow, samlPathOf, samlSelf } from "../../domain/idp/index.ts"
+import { type Found, idpById, providerIn, providerNow, samlSelf } from "../../domain/idp/index.ts"
 import { session, sessionsOf } from "../../domain/session/index.ts"
 import { linkedUser } from "../../domain/user/index.ts"
 import { browserContextOf, showTrouble } from "../../login/index.ts"
@@ -14,17 +14,12 @@ import { issuerOf, rootNamed, verified } from "../request/receive.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
 import { receivedBy } from "./slo.ts"
 
-/** The id of the provider whose address for sign-outs a path is; undefined for any other path. */
-export function providerOfPath(path: string): string | undefined {
-  const addressed = samlPathOf(path)
-  return addressed?.part === "slo" ? addressed.id : undefined
-}
-
 /** SAML Profiles §4.4, where the other side is the identity provider that a session came from. */
-export const providerSlo = (id: string): Endpoint => ({
+export const providerSlo: Endpoint = {
   methods: ["GET", "POST"],
   answer: async (asking) => {
     const { cx, show } = asking
+    const id = providerIn(asking.url.pathname) ?? ""
     const found = idpById(cx, id)
     const settings = found?.idp.settings
     if (!found || settings?.kind !== "saml" || !settings.federatedLogout) {
@@ -42,7 +37,7 @@ export const providerSlo = (id: string): Endpoint => ({
       ? asked(asking, found, { root, relayState: received.relayState })
       : answeredBy(asking, { root, appId: id })
   },
-})
+}
 
 type Named = { readonly received: Received; readonly name: string }
 

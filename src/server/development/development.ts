@@ -1,12 +1,12 @@
 import { developmentTexts } from "../../../ui/development/index.ts"
 import { uiEntry } from "../../gen/ui-assets.ts"
+import type { Watcher } from "../../http/watcher.ts"
 import { systemClock } from "../../kernel/clock.ts"
 import { languagesOf } from "../../kernel/text/accept.ts"
 import { pagesWith } from "../../login/index.ts"
-import type { App } from "../app.ts"
 import type { ServerServices } from "../services.ts"
 import { mailboxOf } from "./mailbox.ts"
-import { developmentPages } from "./pages.ts"
+import { developmentRoutes } from "./pages.ts"
 import { seed } from "./seed.ts"
 
 /**
@@ -18,16 +18,14 @@ export function developmentOf(publicUrl: string, hasFixedKeys: boolean) {
   return {
     catching: mailbox.catching,
     seed: (services: ServerServices) => seed(services, { publicUrl, hasFixedKeys }),
-    around: (app: App, services: ServerServices): App => {
-      const pages = developmentPages(services, {
+    areas: (services: ServerServices) => [
+      developmentRoutes(services, {
         ...{ publicUrl, messages: mailbox.messages, show: pagesWith(uiEntry) },
-      })
-      return {
-        ...app,
-        answer: async (request, peer) =>
-          marked(request, (await pages(request, peer)) ?? (await app.answer(request, peer))),
-      }
-    },
+      }),
+    ],
+    watcher: {
+      answer: async (request, _, next) => marked(request, await next()),
+    } satisfies Watcher,
   }
 }
 

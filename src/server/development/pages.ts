@@ -10,13 +10,13 @@ import {
   readBrowser,
 } from "../../domain/session/index.ts"
 import { findByLoginName } from "../../domain/user/index.ts"
+import { originOf } from "../../http/origin.ts"
+import { areaOf, type Route } from "../../http/route.ts"
 import { formWithin } from "../../kernel/body.ts"
 import { lazily } from "../../kernel/lazy.ts"
-import type { Peer } from "../../kernel/net/address.ts"
 import type { ShowPage } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { anonymousCall } from "../caller.ts"
-import { originOf } from "../origin.ts"
 import type { ServerServices } from "../services.ts"
 import { demoOf } from "./demo.ts"
 import { clients, ownRedirectUri, password, people, signsFixed } from "./seed.ts"
@@ -38,21 +38,25 @@ type Pages = (visitor: Visitor) => Promise<Response>
 
 const loadUi = lazily(() => import("../../../ui/development/index.ts"))
 
-/** The pages of a development instance; undefined for what is not theirs. */
-export function developmentPages(services: ServerServices, parts: Parts) {
-  const pages: ReadonlyMap<string, Pages> = new Map([
-    ...Object.entries(overviewPages(parts)),
-    ...Object.entries(demoPages(parts)),
-  ])
-  return async (request: Request, peer: Peer): Promise<Response | undefined> => {
-    const url = URL.parse(request.url)
-    const page = url && pages.get(`${request.method} ${url.pathname.replace(/(.)\/$/, "$1")}`)
-    // Another name that leads to this machine is somebody else's page (DNS rebinding).
-    const cx = page && anonymousCall(services, request.headers, originOf(services, request, peer))
-    if (!page || !cx) return undefined
-    const known = await readBrowser(cx, false, request.headers.get("cookie"))
-    return page({ cx, request, url, known })
-  }
+/** The pages of a development instance. */
+export function developmentRoutes(services: ServerServices, parts: Parts) {
+  const pages = { ...overviewPages(parts), ...demoPages(parts) }
+  const paths = new Set(Object.keys(pages).map((page) => page.replace(/^[A-Z]+ /, "")))
+  const routeOf = (path: string): Route => ({
+    anywhere: async ({ request, peer, url }) => {
+      const page = pages[`${request.method} ${path}`]
+      // Another name that leads to this machine is somebody else's page (DNS rebinding).
+      const cx = page && anonymousCall(services, request.headers, originOf(services, request, peer))
+      if (!page || !cx) return undefined
+      const known = await readBrowser(cx, false, request.headers.get("cookie"))
+      return page({ cx, request, url, known })
+    },
+  })
+  const routes = [...paths].flatMap((path) => {
+    const route = routeOf(path)
+    return [[path, route] as const, [`${path}/`, route] as const]
+  })
+  return areaOf("other", Object.fromEntries(routes))
 }
 
 type Shown = PageProps & { readonly say: Say; readonly csrf: string }

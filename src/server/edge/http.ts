@@ -1,7 +1,8 @@
+import type { AnyElysia } from "elysia"
 import type { Certificate } from "../../boot/edge/certificate.ts"
 import { freeSocketFile } from "../../boot/edge/socket-file.ts"
 import type { Start } from "../../boot/running.ts"
-import type { App } from "../app.ts"
+import type { OpenApp } from "../app.ts"
 import { type HttpListener, type Listener, listenHttp, listenRedirect } from "../listener.ts"
 import type { ServerServices } from "../services.ts"
 import { keepCertificates } from "./certificates.ts"
@@ -22,11 +23,11 @@ type Source = {
   /** What plain HTTP has an answer to, before it sends people on. */
   readonly plain?: (request: Request) => Response | undefined
   /** What is answered beside what the app does. */
-  readonly around?: (app: App) => App
+  readonly routes?: AnyElysia
 }
 
 type Answering = {
-  readonly app: App
+  readonly app: OpenApp
   readonly files: readonly Certificate[]
   /** Whether other processes of ours listen there, too, and whether this one is the first. */
   readonly sharing?: "first" | "another" | undefined
@@ -41,9 +42,9 @@ export async function openEdge(
   const { listen: place, redirectListen, tlsCiphers } = start.config
   if ("path" in place) await freeSocketFile(place)
   const source = await sourceOf(services, start, files)
-  const answering = source.around?.(app) ?? app
+  if (source.routes) app.use(source.routes)
   const listening = { place, certificates: source.first, tlsCiphers, sharing }
-  const http = listenHttp(answering, listening, services.clock)
+  const http = listenHttp(app, listening, services.clock)
   const working: Working[] = []
   try {
     const answer = (request: Request) =>

@@ -10,7 +10,7 @@ import { acmeIssuer, isPublicName } from "./acme/issuer.ts"
 import { hostsBeyond, hostsMax, secureHosts } from "./hosts.ts"
 import { internalIssuer } from "./internal.ts"
 import { openShelf, ownCertificates } from "./own-certificates.ts"
-import { withTrust } from "./trust.ts"
+import { trustRoutes } from "./trust.ts"
 
 /** Certificates that come by themselves; read where the configuration wants them. */
 export async function ownSource(
@@ -26,7 +26,7 @@ export async function ownSource(
     return {
       first: source.first,
       keep: ({ present }: HttpListener) => source.keep(present),
-      around: withTrust(services, shelf, pagesWith(uiEntry)),
+      routes: trustRoutes(services, shelf, pagesWith(uiEntry)),
     }
   }
   const all = hostsOf(services)

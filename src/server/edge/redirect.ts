@@ -1,6 +1,6 @@
 import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
+import { servedAt } from "../../http/host.ts"
 import { hostName } from "../../kernel/net/host.ts"
-import { servedAt } from "../caller.ts"
 import type { ServerServices } from "../services.ts"
 
 /**

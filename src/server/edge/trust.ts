@@ -1,25 +1,22 @@
 import { X509Certificate } from "node:crypto"
 import { instanceIds } from "../../domain/instance/index.ts"
+import { originOf } from "../../http/origin.ts"
+import { areaOf } from "../../http/route.ts"
+import type { Visit } from "../../http/visit.ts"
 import type { ShowPage } from "../../login/index.ts"
-import type { App } from "../app.ts"
 import { anonymousCall } from "../caller.ts"
-import { originOf } from "../origin.ts"
 import type { ServerServices } from "../services.ts"
-import { visitorBefore } from "../setup/setup-pages.ts"
+import { visitorBefore } from "../setup/routes.ts"
 import { rootOf } from "./internal.ts"
 import type { Shelf } from "./own-certificates.ts"
 
 const pagePath = "/ui/trust"
 const downloadPath = `${pagePath}/root.crt`
 
-/** The same app, with the page that says how a device comes to trust us, and what it needs. */
-export function withTrust(
-  services: ServerServices,
-  shelf: Pick<Shelf, "kept">,
-  show: ShowPage,
-): (app: App) => App {
-  const at: App["answer"] = async (request, peer) => {
-    const { pathname } = new URL(request.url)
+/** The page that says how a device comes to trust us, and what it needs. */
+export function trustRoutes(services: ServerServices, shelf: Pick<Shelf, "kept">, show: ShowPage) {
+  const answer = async ({ request, peer, url }: Visit): Promise<Response | undefined> => {
+    if (request.method !== "GET") return undefined
     const origin = originOf(services, request, peer)
     const { hostname } = new URL(`https://${origin.host}`)
     const root = rootOf(shelf, hostname)
@@ -31,21 +28,16 @@ export function withTrust(
     if (!root || !cx)
       return new Response("there is no root certificate for this host\n", { status: 404 })
     const certificate = new X509Certificate(root.cert)
-    if (pathname === downloadPath) return download(certificate.raw, hostname)
+    if (url.pathname === downloadPath) return download(certificate.raw, hostname)
     const shown = { host: hostname, fingerprint: certificate.fingerprint256 }
     return show(cx, (ui, shared) =>
       ui.TrustPage({ ...shared, ...shown, downloadHref: downloadPath }),
     )
   }
-  return (app) => ({
-    ...app,
-    answer: (request, peer) => (isAsked(request) ? at(request, peer) : app.answer(request, peer)),
+  return areaOf("console", {
+    [pagePath]: { anywhere: answer },
+    [downloadPath]: { anywhere: answer },
   })
-}
-
-function isAsked({ method, url }: Request): boolean {
-  if (method !== "GET" || !url.includes(pagePath)) return false
-  return [pagePath, downloadPath].includes(URL.parse(url)?.pathname ?? "")
 }
 
 /** DER, which every system takes (RFC 5280 §4.2.1.13 names the type). */

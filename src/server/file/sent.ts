@@ -1,14 +1,19 @@
 import { fileHeaders, notFound } from "../../api/respond.ts"
 import { type PublicFile, publicFile } from "../../domain/asset/index.ts"
+import { areaOf } from "../../http/route.ts"
 import type { Published } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
 
-/**
- * Answers what everybody may have of the files that others have sent; undefined for other paths.
- * Browsers ask again after seconds, and are mostly told that nothing has changed (RFC 9110 §13).
- */
+const below = "/assets/*"
+
+/** What everybody may have of the files that others have sent; the rest below is the API's. */
+export const publicFileRoutes = () =>
+  areaOf("asset", {
+    [below]: { answer: ({ request, cx, url }) => publicFileAt(request, cx, url.pathname) },
+  })
+
+/** Browsers ask again after seconds, mostly to be told that nothing has changed (RFC 9110 §13). */
 export function publicFileAt(request: Request, cx: Cx, pathname: string): Response | undefined {
-  if (!pathname.startsWith("/assets/")) return undefined
   const { method, headers } = request
   if (method !== "GET" && method !== "HEAD") return undefined
   const file = publicFile(cx, pathname)
@@ -25,6 +30,7 @@ export function publicFileAt(request: Request, cx: Cx, pathname: string): Respon
  * sign in on.
  */
 export const publishedLooks: Published = {
+  route: { template: below, group: "asset", isSignIn: false },
   isAt: (url) => url.includes("/assets/v1/") && url.includes("/policy/label/"),
   answer: (cx, pathname) => {
     const file = publicFile(cx, pathname)

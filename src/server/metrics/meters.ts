@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client"
 import type { CallEnd, Hooks } from "../../api/dispatch.ts"
 import type { Refusal } from "../../domain/refusal/index.ts"
-import type { Peer } from "../../kernel/net/address.ts"
+import { routeOf } from "../../http/visit.ts"
+import type { Watcher } from "../../http/watcher.ts"
 import { isSelfCheck } from "../../kernel/net/self-check.ts"
 import { version } from "../../kernel/version.ts"
 import type { OpenOptions } from "../../store/index.ts"
 import { checks, deliveries, deliveryOf } from "./event-kind.ts"
-import { routeGroup } from "./route-group.ts"
 
 /**
  * What is counted as it happens. A label has few values, all of them known here or in the code that
@@ -18,15 +18,9 @@ export type Meters = {
   readonly calls: Hooks
   readonly appended: NonNullable<OpenOptions["appended"]>
   readonly issued: (grant: string) => void
-  readonly refused: (refusal: Pick<Refusal, "endpoint" | "error">) => void
-  /** The same app, which is timed. */
-  readonly watching: <App extends Answering>(app: App) => App
-}
-
-/** What of an app is timed. */
-type Answering = {
-  readonly answer: (request: Request, peer: Peer) => Promise<Response>
-  readonly published: (request: Request) => Response | undefined
+  readonly refused: (refusal: Pick<Refusal, "error">, group: string) => void
+  /** Times what is answered. */
+  readonly watcher: Watcher
 }
 
 /** Seconds: most answers take a few ms, a password half a second. */
@@ -61,7 +55,7 @@ export function metersOf(): Meters {
   return {
     registry,
     ...{ calls: callMeter(registers), appended: eventMeter(registers) },
-    ...{ ...oauthMeters(registers), watching: requestMeter(registers) },
+    ...{ ...oauthMeters(registers), watcher: requestMeter(registers) },
   }
 }
 
@@ -118,34 +112,33 @@ function oauthMeters(registers: Registers): Pick<Meters, "issued" | "refused"> {
   })
   return {
     issued: (grant) => issued.inc({ grant: grant.replace(/^.*:/, "") }),
-    refused: ({ endpoint, error }) => refused.inc({ endpoint: routeGroup(endpoint), error }),
+    refused: ({ error }, group) => refused.inc({ endpoint: group, error }),
   }
 }
 
-function requestMeter(registers: Registers): Meters["watching"] {
+function requestMeter(registers: Registers): Watcher {
   const duration = new Histogram({
     name: "latchkey_http_request_duration_seconds",
     help: "Answers over HTTP, by group of routes and class of status",
     ...{ labelNames: ["group", "status"], buckets, registers },
   })
   const timed = (request: Request, { status }: { readonly status: number }, from: number) => {
-    const group = routeGroup(URL.parse(request.url)?.pathname ?? "")
+    const group = routeOf(request)?.group ?? "other"
     const seconds = (performance.now() - from) / 1000
     duration.observe({ group, status: `${Math.floor(status / 100)}xx` }, seconds)
   }
-  return (app) => ({
-    ...app,
-    answer: async (request, peer) => {
+  return {
+    answer: async (request, _, next) => {
       const from = performance.now()
-      const response = await app.answer(request, peer)
+      const response = await next()
       timed(request, response, from)
       return response
     },
-    published: (request) => {
+    published: (request, next) => {
       const from = performance.now()
-      const response = app.published(request)
+      const response = next()
       if (response) timed(request, response, from)
       return response
     },
-  })
+  }
 }

@@ -7,16 +7,16 @@ import { activeProvider } from "../../domain/message-provider/index.ts"
 import { isOnlyOrg } from "../../domain/org/index.ts"
 import { blockedExecutions } from "../../domain/target/index.ts"
 import { sharedEmails, verifiedAtHomeOnly, whenOwnerless } from "../../domain/user/index.ts"
+import { originOf } from "../../http/origin.ts"
+import { areaOf } from "../../http/route.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import type { Peer } from "../../kernel/net/address.ts"
 import { selfCheckIn } from "../../kernel/net/self-check.ts"
 import type { Cx, Node } from "../../store/index.ts"
-import type { App } from "../app.ts"
 import type { Untaken } from "../background/audit-collector.ts"
 import { hostsBeyond } from "../edge/hosts.ts"
-import { originOf } from "../origin.ts"
 import type { ServerServices } from "../services.ts"
 
 /** Below it whoever examines the server sends one request, to a path that nobody can guess. */
@@ -49,23 +49,24 @@ export function doctorOf(services: ServerServices, { untaken, described }: Asked
     if (isAwaited) came.set(path, arrived)
     return isAwaited
   }
-  const at = (request: Request, peer: Peer): Response | undefined => {
-    const found = cameBy(services, request, peer)
-    return found && note(found) ? seen() : undefined
-  }
-  return {
-    commands,
-    came: note,
-    /** The same app, which sees what it was told to wait for, whatever host that came to. */
-    watching: (app: App): App => ({
-      ...app,
-      answer: (request, peer) => {
-        const known = at(request, peer)
-        return known ? Promise.resolve(known) : app.answer(request, peer)
-      },
-    }),
-  }
+  return { commands, came: note }
 }
+
+/** Sees what the server was told to wait for, whatever host that comes to. */
+export const doctorRoutes = (
+  services: CameServices,
+  awaited: (came: Came) => boolean | Promise<boolean>,
+) =>
+  areaOf("health", {
+    [`${prefix}*`]: {
+      anywhere: async ({ request, peer }) => {
+        const came = cameBy(services, request, peer)
+        return came && (await awaited(came)) ? seen() : undefined
+      },
+    },
+  })
+
+type CameServices = Pick<ServerServices, "ids" | "isProxy" | "secrets" | "clock">
 
 /** The request that somebody waits for, as it came. */
 export type Came = Arrived & { readonly path: string }
@@ -74,11 +75,7 @@ export type Came = Arrived & { readonly path: string }
 const awaitable = new RegExp(`^${prefix}[\\w-]{43}$`)
 
 /** What came to a path that may be awaited; undefined for all others. */
-export function cameBy(
-  services: Pick<ServerServices, "ids" | "isProxy" | "secrets" | "clock">,
-  request: Request,
-  peer: Peer,
-): Came | undefined {
+export function cameBy(services: CameServices, request: Request, peer: Peer): Came | undefined {
   if (!request.url.includes(prefix)) return undefined
   const path = URL.parse(request.url)?.pathname ?? ""
   if (!awaitable.test(path)) return undefined
@@ -88,8 +85,7 @@ export function cameBy(
 }
 
 /** Answers it. */
-export const seen = () =>
-  new Response(null, { status: 204, headers: { "cache-control": "no-store" } })
+const seen = () => new Response(null, { status: 204, headers: { "cache-control": "no-store" } })
 
 /** What works beside the server, where the configuration wants that, and tells of itself. */
 type Asked = {

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import {
-  type Attributes,
   ROOT_CONTEXT,
   type Span,
   SpanKind,
@@ -17,34 +16,26 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace"
 import type { Entry, Hooks } from "../../api/dispatch.ts"
+import { routeOf } from "../../http/visit.ts"
+import type { Watcher } from "../../http/watcher.ts"
 import { type Tracer, traceWith } from "../../kernel/lane/trace.ts"
-import type { Peer } from "../../kernel/net/address.ts"
 import type { TraceSettings } from "../../kernel/setting/telemetry.ts"
 import { version } from "../../kernel/version.ts"
-import { routeGroup } from "../metrics/route-group.ts"
 import { exporterOf, type Receiver } from "./exporter.ts"
 
 /** What requests are traced by. */
 export type Tracing = {
   /** Hooks of the dispatcher: the span of a call of the interface has the operation's name. */
   readonly calls: Hooks
-  /** The same app, each request of which is a span; `isTrusted` says whose traceparent counts. */
-  readonly watching: <A extends Called, App extends Answering<A>>(
-    app: App & Answering<A>,
-    isTrusted: (peer: string) => boolean,
-  ) => App
+  /** Makes each request a span; `isTrusted` says whose traceparent counts. */
+  readonly watcher: (isTrusted: IsTrusted) => Watcher
+  /** The same operation, each call of which by native gRPC, which no watcher sees, is a span. */
+  readonly called: (entry: Entry, isTrusted: IsTrusted) => Entry
   /** Hands over what is left, but waits for nobody who does not take it. */
   readonly stop: () => Promise<void>
 }
 
-type Called = { readonly entries: readonly Entry[] }
-
-/** What of an app is traced. */
-type Answering<A extends Called> = {
-  readonly answer: (request: Request, peer: Peer) => Promise<Response>
-  readonly published: (request: Request) => Response | undefined
-  readonly api: () => Promise<A>
-}
+type IsTrusted = (peer: string) => boolean
 
 export type Traced = Receiver & Pick<TraceSettings, "resource" | "sampling">
 
@@ -68,7 +59,8 @@ export function tracingOf(traced: Traced): Tracing {
   traceWith(partsOf(tracer, current))
   return {
     calls: callsOf(current),
-    watching: (app, isTrusted) => ({ ...app, ...watched(app, { tracer, current, isTrusted }) }),
+    watcher: (isTrusted) => watcherOf({ tracer, current, isTrusted }),
+    called: (entry, isTrusted) => calledOf(entry, { tracer, current, isTrusted }),
     stop: async () => {
       traceWith(undefined)
       const late = new Promise<void>((done) => void traced.clock.after(stopMs, done))
@@ -101,6 +93,7 @@ function callsOf(current: Current): Hooks {
   return {
     started: ({ method, requestId }) => {
       const span = current.getStore()
+      if (span) named.add(span)
       span?.updateName(method)
       span?.setAttributes({ "rpc.method": method, "latchkey.request_id": requestId })
     },
@@ -112,33 +105,62 @@ function callsOf(current: Current): Hooks {
   }
 }
 
+/** Spans that have the name of an operation, which says more than that of a route. */
+const named = new WeakSet<Span>()
+
 type Watch = {
   readonly tracer: SpanTracer
   readonly current: Current
-  readonly isTrusted: (peer: string) => boolean
+  readonly isTrusted: IsTrusted
 }
 
-function watched<A extends Called>(
-  app: Answering<A>,
-  { tracer, current, isTrusted }: Watch,
-): Answering<A> {
-  const begin = (name: string, attributes: Attributes, parent?: string | null) => {
-    const told = parent ? parseTraceParent(parent) : null
-    const context = told
-      ? trace.setSpanContext(ROOT_CONTEXT, { ...told, isRemote: true })
-      : ROOT_CONTEXT
-    return tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, context)
+function beginSpan(tracer: SpanTracer, name: string, parent: string | null): Span {
+  const told = parent ? parseTraceParent(parent) : null
+  const context = told
+    ? trace.setSpanContext(ROOT_CONTEXT, { ...told, isRemote: true })
+    : ROOT_CONTEXT
+  return tracer.startSpan(name, { kind: SpanKind.SERVER }, context)
+}
+
+function watcherOf({ tracer, current, isTrusted }: Watch): Watcher {
+  const begin = (request: Request, parent: string | null): Span => {
+    const method = methodOf(request)
+    const span = beginSpan(tracer, method, parent)
+    return span.setAttribute("http.request.method", method)
   }
-  const beginRequest = (request: Request, parent?: string | null) => {
-    const { method, group } = routeOf(request)
-    const attributes = { "http.request.method": method, "http.route": group }
-    return begin(`${method} ${group}`, attributes, parent)
+  return {
+    answer: async (request, peer, next) => {
+      const parent = request.headers.get("traceparent")
+      const span = begin(request, parent && isTrusted(peer()) ? parent : null)
+      try {
+        const response = await current.run(span, next)
+        noteStatus(span, response)
+        return response
+      } finally {
+        tellRoute(span, request)
+        span.end()
+      }
+    },
+    published: (request, next) => {
+      // Whose trace goes on has a peer that must be looked at: `answer` does.
+      if (request.headers.has("traceparent")) return undefined
+      const response = next()
+      if (!response) return undefined
+      const span = begin(request, null)
+      tellRoute(span, request)
+      noteStatus(span, response)
+      span.end()
+      return response
+    },
   }
-  const call =
-    ({ name, call }: Entry): Entry["call"] =>
-    (arrival, codec) => {
+}
+
+function calledOf({ call, ...entry }: Entry, { tracer, current, isTrusted }: Watch): Entry {
+  return {
+    ...entry,
+    call: (arrival, codec) => {
       const parent = isTrusted(arrival.address) ? arrival.headers.get("traceparent") : null
-      const span = begin(name, {}, parent)
+      const span = beginSpan(tracer, entry.name, parent)
       return current.run(span, async () => {
         try {
           const answer = await call(arrival, codec)
@@ -149,33 +171,6 @@ function watched<A extends Called>(
           span.end()
         }
       })
-    }
-  return {
-    answer: async (request, peer) => {
-      const parent = request.headers.get("traceparent")
-      const span = beginRequest(request, parent && isTrusted(peer()) ? parent : null)
-      try {
-        const response = await current.run(span, () => app.answer(request, peer))
-        noteStatus(span, response)
-        return response
-      } finally {
-        span.end()
-      }
-    },
-    published: (request) => {
-      // Whose trace goes on has a peer that must be looked at: `answer` does.
-      if (request.headers.has("traceparent")) return undefined
-      const response = app.published(request)
-      if (!response) return undefined
-      const span = beginRequest(request)
-      noteStatus(span, response)
-      span.end()
-      return response
-    },
-    // Native gRPC reaches the operations past `answer`.
-    api: async () => {
-      const api = await app.api()
-      return { ...api, entries: api.entries.map((each) => ({ ...each, call: call(each) })) }
     },
   }
 }
@@ -190,8 +185,13 @@ function noteStatus(span: Span, { status }: Response): void {
 
 const methods = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"])
 
-/** By words of our own: a stranger can make up neither. */
-const routeOf = ({ method, url }: Request) => ({
-  method: methods.has(method) ? method : "_OTHER",
-  group: routeGroup(URL.parse(url)?.pathname ?? ""),
-})
+/** By words of our own: a stranger can make up neither methods nor routes. */
+const methodOf = ({ method }: Request): string => (methods.has(method) ? method : "_OTHER")
+
+/** The route is known once the request has come to it. */
+function tellRoute(span: Span, request: Request): void {
+  const route = routeOf(request)?.template
+  if (route === undefined) return
+  span.setAttribute("http.route", route)
+  if (!named.has(span)) span.updateName(`${methodOf(request)} ${route}`)
+}

@@ -11,12 +11,12 @@ import {
   type Message,
   writerAt,
 } from "../../store/index.ts"
-import { type App, appOf } from "../app.ts"
+import { appOf, watching } from "../app.ts"
 import { keepTrimming } from "../background/trimming.ts"
 import { limitConnections } from "../edge/connections.ts"
 import { openEdge } from "../edge/http.ts"
 import type { Meters } from "../metrics/meters.ts"
-import { cameBy, seen } from "../operator/doctor.ts"
+import { doctorRoutes } from "../operator/doctor.ts"
 import { openServicesBeside, type ServerServices } from "../services.ts"
 import { setupDoorBeside } from "../setup/setup-token.ts"
 import { tracingIn } from "../tracing/tracing-in.ts"
@@ -128,9 +128,9 @@ async function answeringFor(
   const writer = writerAt({ ask })
   const services = openServicesBeside(start, { part, writer, notReady }, { meters, tracing })
   const setupToken = setupDoorBeside(services, ask)
-  const plain = watching(services, appOf({ services, setupToken, upstream }), ask)
-  const counted = meters?.watching(plain) ?? plain
-  const app = services.tracing?.watching(counted, services.isProxy) ?? counted
+  // What the one that writes was told to wait for is told to it.
+  const areas = [doctorRoutes(services, (came) => ask<boolean>("came", came))]
+  const app = appOf({ services, setupToken, upstream, areas, ...watching(services) })
   // Who sends plain HTTP on is the one that writes.
   const own = { ...start, config: { ...config, redirectListen: undefined } }
   const files = readCertificates(config)
@@ -149,13 +149,3 @@ async function answeringFor(
     },
   }
 }
-
-/** The same app; what the one that writes was told to wait for is told to it. */
-const watching = (services: ServerServices, app: App, ask: Channel["ask"]): App => ({
-  ...app,
-  answer: async (request, peer) => {
-    const came = cameBy(services, request, peer)
-    if (came && (await ask<boolean>("came", came))) return seen()
-    return app.answer(request, peer)
-  },
-})

@@ -10,14 +10,9 @@ import { certificateOf } from "./pair.ts"
 /** What providers that speak SAML have addresses for: each provider its own. */
 export type SamlPart = "metadata" | "acs" | "start" | "slo"
 
-/** Whose address a path is, and what for; undefined for any other path. */
-export function samlPathOf(path: string): { id: string; part: SamlPart } | undefined {
-  const [, id = "", named = ""] = /^\/idps\/(\d{1,20})\/saml\/([a-z]+)$/.exec(path) ?? []
-  const part = parts.find((each) => each === named)
-  return part && { id, part }
-}
-
-const parts: readonly SamlPart[] = ["metadata", "acs", "start", "slo"]
+/** The provider whose own address a path is; undefined where that can't be the id of one. */
+export const providerIn = (path: string): string | undefined =>
+  /^\/idps\/(\d{1,20})\//.exec(path)?.[1]
 
 /** What a provider knows us by, and where it sends what is for us. */
 export type SamlSelf = {

@@ -1,15 +1,31 @@
+import type { Services } from "../kernel/context.ts"
 import type { Ids } from "../kernel/id.ts"
 import type { Peer } from "../kernel/net/address.ts"
 import { selfCheckIn } from "../kernel/net/self-check.ts"
-import type { Origin } from "./caller.ts"
-import type { ServerServices } from "./services.ts"
+import type { RouteInfo } from "./visit.ts"
+
+/** What a request tells about where it came from, before anybody looks at who sent it. */
+export type Origin = {
+  /** The host that was asked for: the Host header, or :authority. */
+  readonly host: string
+  /** The other end of the connection: the client, or a proxy. */
+  readonly peer: string
+  /** The client's address, seen through the proxies that are trusted. */
+  readonly address: string
+  /** Whether the other end says that it speaks for others, and is no proxy that is trusted. */
+  readonly isRelayed?: boolean
+  readonly requestId: string
+}
+
+/** What says which of the peers are proxies that are trusted. */
+type Trusting = { readonly isProxy: (address: string) => boolean }
 
 /**
  * Where a request comes from. Forwarded headers count only from proxies that are trusted, and only
  * for who is limited and logged, never for links.
  */
 export function originOf(
-  { ids, isProxy }: Pick<ServerServices, "isProxy"> & { readonly ids: Pick<Ids, "next"> },
+  { ids, isProxy }: Trusting & { readonly ids: Pick<Ids, "next"> },
   request: Request,
   peer: Peer,
 ): Origin {
@@ -36,23 +52,22 @@ export function originOf(
   }
 }
 
-/** The same as `originOf`; the requests of a self-check are named by it. */
+/**
+ * The same as `originOf`; the requests of a self-check are named by it. It signs a user in and does
+ * nothing else: it can't hide what else happens.
+ */
 export function checkedOrigin(
-  services: Pick<ServerServices, "ids" | "isProxy" | "secrets" | "clock">,
+  services: Trusting & Pick<Services, "ids" | "secrets" | "clock">,
   request: Request,
-  peer: Peer,
+  { peer, route }: { readonly peer: Peer; readonly route: RouteInfo | undefined },
 ): Origin {
   const { ids, isProxy } = services
-  const next = () => (isSignIn(request) && selfCheckIn(services, request.headers)) || ids.next()
+  const next = () => (route?.isSignIn && selfCheckIn(services, request.headers)) || ids.next()
   return originOf({ isProxy, ids: { next } }, request, peer)
 }
 
-/** A self-check signs a user in and does nothing else: it can't hide what else happens. */
-const isSignIn = ({ url }: Request): boolean =>
-  /^\/(oauth\/v2|oidc\/v1|ui\/login)\//.test(URL.parse(url)?.pathname ?? "")
-
 /** The first address, from the nearest on, that is not one of our proxies. */
-function seenThrough(isProxy: ServerServices["isProxy"], forwarded: string, peer: string): string {
+function seenThrough(isProxy: Trusting["isProxy"], forwarded: string, peer: string): string {
   const chain = forwarded.split(",").map((each) => each.trim())
   const hops = [...chain.filter((each) => each !== ""), peer]
   return hops.findLast((each, at) => at === 0 || !isProxy(each)) ?? peer

@@ -1,8 +1,8 @@
-import { tooLargeError } from "../api/input/body.ts"
-import { respondFault } from "../api/respond.ts"
+import { tooLargeError } from "../kernel/body.ts"
 import { Fault } from "../kernel/fault.ts"
-import { servedAt } from "./caller.ts"
-import type { ServerServices } from "./services.ts"
+import type { Store } from "../store/index.ts"
+import { servedAt } from "./host.ts"
+import { routeOf } from "./visit.ts"
 
 /**
  * The wall behind the limits of the modules, which refuse in words what declares itself too large
@@ -16,12 +16,10 @@ const bodyBytesMax = 16 * 1024 * 1024
  */
 export const headBytesMax = 16 * 1024
 
-/** The address of a request; or the refusal of one that nobody should look at, whatever it asks. */
-export function addressOf(request: Request): URL | Response {
+/** The address of a request; or why nobody should look at it, whatever it asks. */
+export function addressOf(request: Request): URL | Fault {
   const address = URL.parse(request.url) ?? undefined
-  const fault = address ? faultIn(request) : malformedError()
-  if (address && !fault) return address
-  return respondFault(fault ?? malformedError(), { connection: "close" })
+  return address ? (faultIn(request) ?? address) : malformedError()
 }
 
 function faultIn({ url, headers }: Request): Fault | undefined {
@@ -45,8 +43,10 @@ const headTooLargeError = () =>
     `address and headers hold more than ${headBytesMax / 1024} kB; remove cookies or parameters`,
   )
 
+type Held = { readonly store: Store }
+
 /** Puts on an answer what all tell browsers. */
-export function secured(services: ServerServices, host: string, headers: Headers): void {
+export function secured(services: Held, host: string, headers: Headers): void {
   // Fetch §3.6: an answer is never taken for another type than it says.
   headers.set("x-content-type-options", "nosniff")
   // RFC 6797 §6.1. Other names below this one are not ours to speak for.
@@ -56,7 +56,7 @@ export function secured(services: ServerServices, host: string, headers: Headers
 }
 
 /** The outermost step: puts on an answer what all have, by whatever way it came about. */
-export function guarded(services: ServerServices, request: Request, response: Response): Response {
+export function guarded(services: Held, request: Request, response: Response): Response {
   const { headers } = response
   const host = request.headers.get("host") ?? ""
   secured(services, host, headers)
@@ -78,7 +78,5 @@ const isTrustworthy = ({ headers }: Request): boolean => headers.has("sec-fetch-
  * know its opener when it is back at them. That is lost for good on a page that says `same-origin`,
  * or `same-origin-allow-popups`, which is for those who open. No other page of ours is opened so.
  */
-const openerPolicy = ({ url }: Request): string =>
-  /^\/(oauth|oidc|idps|ui\/login)\//.test(URL.parse(url)?.pathname ?? "")
-    ? "unsafe-none"
-    : "same-origin"
+const openerPolicy = (request: Request): string =>
+  routeOf(request)?.isSignIn ? "unsafe-none" : "same-origin"

@@ -3,13 +3,16 @@ import { publicOriginOf } from "../../domain/instance/index.ts"
 import { lengthOnly } from "../../domain/policy/index.ts"
 import { enterBrowser, readBrowser } from "../../domain/session/index.ts"
 import { firstInstance, type SetupInput, setUp } from "../../domain/setup/index.ts"
+import { type Origin, originOf } from "../../http/origin.ts"
+import { type Answer, areaOf } from "../../http/route.ts"
+import type { Visit } from "../../http/visit.ts"
 import { type FormMax, formType, formWithin } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { systemNetwork } from "../../kernel/net/network.ts"
+import { type Network, systemNetwork } from "../../kernel/net/network.ts"
 import { languagesOf, wantsPage } from "../../kernel/text/accept.ts"
-import { type ShowPage, showFault } from "../../login/index.ts"
+import { type ShowPage, showFault, showTrouble } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
-import { fromOf, type Origin } from "../caller.ts"
+import { fromOf } from "../caller.ts"
 import type { ServerServices } from "../services.ts"
 import { reachedAt, whyNotReached } from "./reach.ts"
 import type { SetupDoor } from "./setup-token.ts"
@@ -38,14 +41,14 @@ function originIn(text: string | undefined): string | undefined {
   return url && /^https?:$/.test(url.protocol) && url.origin === text ? url.origin : undefined
 }
 
-/** The pages of a server that nobody owns yet: the way in, and the form behind the link. */
-export function setupPages(
+/** The form behind the set-up link: how it is shown, and what becomes of it. */
+function setupForm(
   services: ServerServices,
   setupToken: SetupDoor,
   show: ShowPage,
-  send = systemNetwork.send,
+  send: Network["send"],
 ) {
-  const form = { action: "/setup", csrf: "" }
+  const target = { action: "/setup", csrf: "" }
 
   const page = (
     cx: Cx,
@@ -53,7 +56,8 @@ export function setupPages(
     { status, ...wrong }: Wrong & { readonly status: number },
   ) => {
     const rules = { rules: lengthOnly, ...shown }
-    const render: Render = (ui, shared) => ui.SetupPage({ ...shared, form, ...rules, ...wrong })
+    const render: Render = (ui, shared) =>
+      ui.SetupPage({ ...shared, form: target, ...rules, ...wrong })
     return show(cx, render, { status })
   }
 
@@ -89,25 +93,53 @@ export function setupPages(
     }
   }
 
-  /** Answers what browsers ask for; programs get the API's own word. */
-  return async (request: Request, origin: Origin): Promise<Response | undefined> => {
-    const { pathname } = new URL(request.url)
-    const reached = reachedAt(services, pathname)
-    if (reached) return reached
+  return { page, post }
+}
+
+/** The form behind the set-up link, and what proves that an address leads to this server. */
+export function setupRoutes(
+  services: ServerServices,
+  setupToken: SetupDoor,
+  show: ShowPage,
+  send = systemNetwork.send,
+) {
+  const { page, post } = setupForm(services, setupToken, show, send)
+  const form = async ({ request, peer }: Visit): Promise<Response | undefined> => {
+    const origin = originOf(services, request, peer)
     const cx = visitorBefore(services, request, origin)
     const seenUrl = seenUrlOf(request, origin)
-    if (pathname === "/setup" && request.method === "POST") {
+    if (request.method === "POST") {
       return post(cx, request, seenUrl).catch((cause) => {
         if (cause instanceof Fault && cause.retryAfterSeconds) return showFault(show, cx, cause)
         throw cause
       })
     }
-    if (pathname === "/setup" && wantsPage(request)) {
-      return page(cx, { values: { publicUrl: seenUrl }, seenUrl }, { status: 200 })
-    }
     if (!wantsPage(request)) return undefined
-    return show(cx, (ui, shared) => ui.SetupLinkPage(shared), { status: 503 })
+    return page(cx, { values: { publicUrl: seenUrl }, seenUrl }, { status: 200 })
   }
+  return areaOf("other", {
+    "/setup": {
+      unowned: form,
+      answer: ({ request, cx }) => (wantsPage(request) ? showDone(show, cx) : undefined),
+    },
+    "/setup/reached/*": {
+      unowned: ({ url }) => reachedAt(services, url.pathname),
+    },
+  })
+}
+
+const showDone = (show: ShowPage, cx: Cx) =>
+  showTrouble(show, cx, { problem: "set_up_done", status: 404, startHref: "/ui/console/" })
+
+/** What every other path says while nobody owns the server; programs get the API's own word. */
+export function setupLinkPage(
+  services: ServerServices,
+  show: ShowPage,
+  { request, peer }: Visit,
+): Answer {
+  if (!wantsPage(request)) return undefined
+  const cx = visitorBefore(services, request, originOf(services, request, peer))
+  return show(cx, (ui, shared) => ui.SetupLinkPage(shared), { status: 503 })
 }
 
 /** A call of who comes before there is an instance. */

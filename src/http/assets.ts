@@ -1,21 +1,33 @@
 import { brotliDecompressSync } from "node:zlib"
-import { uiAssets } from "../../gen/ui-assets.ts"
+import { areaOf } from "./route.ts"
 
 type Bytes = Uint8Array<ArrayBuffer>
 
 /** Made once, when the first browser asks: names change with content, so they stay true. */
 const made = { gzip: new Map<string, Bytes>(), identity: new Map<string, Bytes>() }
 
+/** The embedded files by their paths. */
+type Assets = Readonly<Record<string, { readonly type: string; readonly br: string }>>
+
 /**
- * The embedded file at a path, to be kept for good; undefined for any other path. It lies here in
- * brotli alone, which browsers take where the connection is safe; gzip they take everywhere.
+ * The embedded files, to be kept for good. They lie here in brotli alone, which browsers take where
+ * the connection is safe; gzip they take everywhere. `nothing` answers at every other path below.
  */
-export async function assetAt(
+export const assetRoutes = (assets: Assets, nothing: () => Response) =>
+  areaOf("asset", {
+    "/ui/assets/*": {
+      anywhere: async ({ request, url }) =>
+        (await assetAt(assets, request, url.pathname)) ?? nothing(),
+    },
+  })
+
+async function assetAt(
+  assets: Assets,
   { method, headers }: Request,
   pathname: string,
 ): Promise<Response | undefined> {
   if (method !== "GET" && method !== "HEAD") return undefined
-  const asset = Object.hasOwn(uiAssets, pathname) ? uiAssets[pathname] : undefined
+  const asset = Object.hasOwn(assets, pathname) ? assets[pathname] : undefined
   if (!asset) return undefined
   const kept = {
     "content-type": asset.type,

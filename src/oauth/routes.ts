@@ -1,6 +1,7 @@
+import type { Refusal } from "../domain/refusal/index.ts"
+import { areaOf, type Route } from "../http/route.ts"
 import type { Fault } from "../kernel/fault.ts"
 import { showFault, showTrouble } from "../login/index.ts"
-import type { Cx } from "../store/index.ts"
 import { authorize } from "./endpoint/authorize.ts"
 import { callback } from "./endpoint/callback.ts"
 import { device } from "./endpoint/device.ts"
@@ -23,50 +24,64 @@ import { forwardRefused } from "./forward/refused.ts"
 import { paths } from "./issuer.ts"
 import { recordRefusal } from "./refusal.ts"
 import { formOf } from "./request.ts"
-import { errorJson, methodNotAllowed, preflight } from "./response.ts"
+import { errorJson } from "./response.ts"
 
-const endpoints: ReadonlyMap<string, Endpoint> = new Map([
-  [paths.discovery, discovery],
-  [paths.serverMetadata, serverMetadata],
-  [paths.protectedResource, protectedResource],
-  [paths.keys, keys],
-  [paths.authorize, authorize],
-  [paths.callback, callback],
-  [paths.par, par],
-  [paths.registration, register],
-  [paths.token, token],
-  [paths.deviceAuthorization, deviceAuthorization],
-  [paths.device, device],
-  [paths.introspection, introspect],
-  [paths.revocation, revoke],
-  [paths.userinfo, userinfo],
-  [paths.forwardRefused, forwardRefused],
-  [paths.endSession, endSession],
-  [paths.endSessionAlias, endSession],
-])
+type Row = readonly [endpoint: Endpoint, path: string, isSignIn: boolean]
 
-/** What proxies ask has a host and an application in its path. */
-const endpointAt = (path: string): Endpoint | undefined =>
-  endpoints.get(path) ?? (path.startsWith(paths.forwardAuth) ? forwardAuth : undefined)
+/** Metrics count each by itself, under its name in discovery, or the name of its path. */
+const endpoints: Readonly<Record<keyof typeof paths, Row>> = {
+  discovery: [discovery, paths.discovery, false],
+  serverMetadata: [serverMetadata, paths.serverMetadata, false],
+  protectedResource: [protectedResource, paths.protectedResource, false],
+  keys: [keys, paths.keys, true],
+  authorize: [authorize, paths.authorize, true],
+  callback: [callback, paths.callback, true],
+  par: [par, paths.par, true],
+  registration: [register, paths.registration, true],
+  token: [token, paths.token, true],
+  deviceAuthorization: [deviceAuthorization, paths.deviceAuthorization, true],
+  device: [device, paths.device, false],
+  introspection: [introspect, paths.introspection, true],
+  revocation: [revoke, paths.revocation, true],
+  userinfo: [userinfo, paths.userinfo, true],
+  // What proxies ask has a host and an application in its path.
+  forwardAuth: [forwardAuth, `${paths.forwardAuth}*`, false],
+  forwardRefused: [forwardRefused, paths.forwardRefused, false],
+  endSession: [endSession, paths.endSession, true],
+  endSessionAlias: [endSession, paths.endSessionAlias, true],
+}
 
-export type OAuthParts = Pick<Asking, "show" | "refused" | "issued">
+export type OAuthParts = Pick<Asking, "show" | "issued"> & {
+  /** Learns of each request that was refused, why, and what metrics count its route as. */
+  readonly refused: (refusal: Refusal, group: string) => void
+}
 
-/** Serves the protocol endpoints; undefined for paths that aren't theirs. */
-export const oauthHandler =
-  (parts: OAuthParts) =>
-  async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
-    const endpoint = endpointAt(url.pathname)
-    if (!endpoint || endpoint.exists?.(cx) === false) return undefined
-    const method = request.method === "HEAD" ? "GET" : request.method
-    if (method === "OPTIONS" && endpoint.anyOrigin) {
-      return preflight(endpoint.methods, request.headers.get("access-control-request-headers"))
-    }
-    if (!endpoint.methods.some((known) => known === method)) {
-      return methodNotAllowed(endpoint.methods)
-    }
-    const form = once(() => formOf(request, endpoint.formMax))
-    return answerOf(endpoint, { ...parts, cx, request, url, form })
+/** The protocol endpoints. */
+export function oauthRoutes(parts: OAuthParts) {
+  const routes = Object.entries(endpoints).map(
+    ([group, [endpoint, path, isSignIn]]) =>
+      [path, { ...routeOf(parts, group, endpoint), group, isSignIn }] as const,
+  )
+  // What nobody serves below is a page of a sign-in, too, as far as it is one.
+  const nothing = { group: "other", isSignIn: true }
+  return areaOf("oauth", {
+    ...Object.fromEntries(routes),
+    ...{ "/oauth/*": nothing, "/oidc/*": nothing },
+  })
+}
+
+function routeOf({ refused, ...parts }: OAuthParts, group: string, endpoint: Endpoint): Route {
+  const { methods, anyOrigin, exists, formMax } = endpoint
+  const told = { ...parts, refused: (refusal: Refusal) => refused(refusal, group) }
+  return {
+    ...{ methods, anyOrigin },
+    ...(exists && { exists: ({ cx }) => exists(cx) }),
+    answer: ({ cx, request, url }) => {
+      const form = once(() => formOf(request, formMax))
+      return failingTold(endpoint, { ...told, cx, request, url, form })
+    },
   }
+}
 
 /** A body can be read once; whoever records a refusal wants to know what it said, too. */
 function once<T>(read: () => Promise<T>): () => Promise<T> {
@@ -78,7 +93,7 @@ function once<T>(read: () => Promise<T>): () => Promise<T> {
 }
 
 /** Expected failures are told to programs as JSON, and to people on a page. */
-async function answerOf(endpoint: Endpoint, asking: Asking): Promise<Response> {
+async function failingTold(endpoint: Endpoint, asking: Asking): Promise<Response> {
   const { cx, show } = asking
   try {
     return await attempt(endpoint, asking)

@@ -1,7 +1,9 @@
 import { isRefusal } from "../domain/action/index.ts"
 import { isRequestOver } from "../domain/grant/index.ts"
-import { samlPathOf } from "../domain/idp/index.ts"
+import { callbackPath, providerIn, tokenPath } from "../domain/idp/index.ts"
 import { originsOf } from "../domain/user/index.ts"
+import { areaOf, type Method, type Route, type Routes } from "../http/route.ts"
+import type { Exchange } from "../http/visit.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
 import { browserContextOf } from "./browser-context.ts"
@@ -18,7 +20,7 @@ import {
   troublePage,
 } from "./context.ts"
 import { showDone } from "./entered/done.ts"
-import { isCallback, startExternal, takeCallback } from "./external/callback.ts"
+import { startExternal, takeCallback } from "./external/callback.ts"
 import { askDirectory, takeDirectory } from "./external/directory.ts"
 import { accountPage, askLinking, takeLinking } from "./external/linking.ts"
 import { askOption, takeOption } from "./external/option.ts"
@@ -61,39 +63,72 @@ export type LoginParts = {
   readonly onward: LoginContext["onward"]
   readonly answering: LoginContext["answering"]
   readonly hrefs: SignedInHrefs
+  /** Told of each request for a page of a sign-in. */
+  readonly began?: () => void
 }
 
 type Answer = Promise<Response> | Response
-type Route = {
+type Within = (go: (pageContext: PageContext, url: URL) => Answer) => Route
+type Page = {
   readonly get: (loginContext: LoginContext) => Answer
   readonly post?: (loginContext: LoginContext, fields: Fields) => Answer
 }
 
-/** Serves the login pages; undefined for paths that aren't theirs. */
-export function loginHandler({ show, onward, answering, hrefs }: LoginParts) {
-  const routes = routesOf(hrefs)
-  return async (request: Request, cx: Cx, url: URL): Promise<Response | undefined> => {
-    if (url.pathname === loginPaths.sheet) return showSheet(cx, url.searchParams)
-    if (url.pathname === loginPaths.origins) return showOrigins(cx)
-    const route = routes[url.pathname]
-    const saml = samlPathOf(url.pathname)
-    if (!route && !saml && !isCallback(url.pathname)) return undefined
-    try {
-      const browserContext = await browserContextOf(cx, request)
-      const pageContext = { cx, show, request, browserContext, onward, answering }
-      return await unlessRefused(pageContext, () =>
-        route
-          ? answer(route, pageContext, url.searchParams)
-          : saml
-            ? takeSaml(pageContext, saml)
-            : takeCallback(pageContext),
-      )
-    } catch (cause) {
-      if (cause instanceof Fault) return showFault(show, cx, cause)
-      throw cause
-    }
-  }
+/** The login pages, and what identity providers send people back to. */
+export function loginRoutes(parts: LoginParts) {
+  const { hrefs, began, ...shared } = parts
+  const within: Within = (go) => ({
+    isSignIn: true,
+    answer: async ({ cx, request, url }) => {
+      began?.()
+      try {
+        const browserContext = await browserContextOf(cx, request)
+        const pageContext = { ...shared, cx, request, browserContext }
+        return await unlessRefused(pageContext, () => go(pageContext, url))
+      } catch (cause) {
+        if (cause instanceof Fault) return showFault(parts.show, cx, cause)
+        throw cause
+      }
+    },
+  })
+  const pages = Object.entries(pagesOf(hrefs)).map(([path, page]) => {
+    const route = within((pageContext, url) => answer(page, pageContext, url.searchParams))
+    const methods: readonly Method[] = page.post ? ["GET", "POST"] : ["GET"]
+    return [path, { ...route, methods }] as const
+  })
+  return areaOf("login", {
+    ...Object.fromEntries(pages),
+    ...{ "/ui/login/*": { isSignIn: true }, "/idps/*": { isSignIn: true } },
+    [loginPaths.sheet]: {
+      isSignIn: true,
+      answer: ({ cx, url }) => showSheet(cx, url.searchParams),
+    },
+    [loginPaths.origins]: { answer: ({ cx }) => showOrigins(cx) },
+    ...callbackRoutes(within(takeCallback)),
+    ...samlRoutes(within),
+  })
 }
+
+/** Where providers send people back to; some have addresses of their own. */
+const callbackRoutes = (callback: Route): Routes => ({
+  [callbackPath]: callback,
+  [tokenPath]: callback,
+  "/idps/:id/callback": { ...callback, exists: ofProvider },
+})
+
+/** What a provider that speaks SAML has of us, but for where it signs people out. */
+function samlRoutes(within: Within): Routes {
+  const parts = ["metadata", "acs", "start"] as const
+  const routes = parts.map((part) => {
+    const route = within((pageContext, url) =>
+      takeSaml(pageContext, { id: providerIn(url.pathname) ?? "", part }),
+    )
+    return [`/idps/:id/saml/${part}`, { ...route, exists: ofProvider }] as const
+  })
+  return Object.fromEntries(routes)
+}
+
+const ofProvider = ({ url }: Exchange): boolean => providerIn(url.pathname) !== undefined
 
 /** Whom a script keeps out is told so in its words. */
 async function unlessRefused(pageContext: PageContext, go: () => Answer): Promise<Response> {
@@ -106,7 +141,7 @@ async function unlessRefused(pageContext: PageContext, go: () => Answer): Promis
 }
 
 async function answer(
-  route: Route,
+  page: Page,
   pageContext: PageContext,
   search: URLSearchParams,
 ): Promise<Response> {
@@ -115,10 +150,10 @@ async function answer(
     const cookieless = showNoCookies(pageContext)
     if (cookieless !== undefined) return cookieless
     const loginContext = await loginContextOf(pageContext, search.get("authRequest") ?? "")
-    return loginContext instanceof Response ? loginContext : route.get(loginContext)
+    return loginContext instanceof Response ? loginContext : page.get(loginContext)
   }
-  const { post } = route
-  if (method !== "POST" || !post) return wrongMethod(post !== undefined)
+  const { post } = page
+  if (!post) throw new Error(`nothing is posted to ${pageContext.request.url}`)
   const fields = await fieldsOf(pageContext.request)
   if (!fields) return troublePage(pageContext, { problem: "invalid_request" })
   const loginContext = await postedLoginContext(pageContext, fields)
@@ -132,7 +167,7 @@ async function answer(
   }
 }
 
-const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
+const pagesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Page>> => ({
   [loginPaths.entry]: { get: () => goTo(loginPaths.signedIn) },
   [loginPaths.loginName]: { get: askLoginName, post: takeLoginName },
   [loginPaths.password]: { get: askPassword, post: takePassword },
@@ -188,6 +223,3 @@ const routesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Route>> => ({
 
 /** Browsers ask it where a key is used under another domain of the instance. */
 const showOrigins = (cx: Cx): Response => Response.json({ origins: originsOf(cx) })
-
-const wrongMethod = (posts: boolean): Response =>
-  new Response(null, { status: 405, headers: { allow: posts ? "GET, HEAD, POST" : "GET, HEAD" } })

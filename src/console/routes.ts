@@ -24,7 +24,7 @@ export function consoleRoutes(entry: typeof uiEntry, upstream: string) {
   }
   return areaOf("console", {
     "/": {
-      group: "other",
+      ...{ group: "other", isOpen: true },
       answer: ({ request }) => (wantsPage(request) ? toConsole() : undefined),
     },
     "/ui/*": {},

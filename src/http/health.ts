@@ -14,6 +14,8 @@ type Watched = {
  */
 export function healthRoutes(watched: Watched) {
   const route = (path: string): Route => ({
+    // The interface has it, too.
+    isOpen: path === "/healthz",
     anywhere: ({ request }) => healthAt(watched, request, path),
   })
   const routes = paths.map((path) => [path, route(path)] as const)

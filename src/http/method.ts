@@ -2,7 +2,8 @@
 export const methodNotAllowed = (methods: readonly string[]): Response =>
   new Response(null, { status: 405, headers: { allow: allowedOf(methods).join(", ") } })
 
-const allowedOf = (methods: readonly string[]): readonly string[] =>
+/** The methods of an Allow header. */
+export const allowedOf = (methods: readonly string[]): readonly string[] =>
   methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
 
 /**

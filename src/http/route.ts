@@ -11,6 +11,8 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE"
 export type Route = Partial<Omit<RouteInfo, "template">> & {
   /** HEAD is taken where GET is; absent where every method is taken. */
   readonly methods?: readonly Method[]
+  /** Whether operations of the API may have the same path, or one below it. */
+  readonly isOpen?: boolean
   /** Whether scripts of other origins may call it. */
   readonly anyOrigin?: boolean
   /** Where it is not there for every request that its path fits: whether it is for this one. */
@@ -33,8 +35,11 @@ export type Serve = (visit: Visit, route: Route) => Promise<Response>
 export function areaOf(group: string, routes: Routes): AnyElysia {
   // Paths are exact: what is served at /a is not served at /a/.
   const area = new Elysia({ strictPath: true })
+  const reserved: string[] = []
+  reservedBy.set(area, reserved)
   for (const [template, route] of Object.entries(routes)) {
-    const { isSignIn = false } = route
+    const { isSignIn = false, isOpen = false } = route
+    if (!isOpen) reserved.push(template)
     const info = { template, group: route.group ?? group, isSignIn }
     const handler = async ({ request }: { readonly request: Request }) => {
       const { visit, serve } = routedOf(request)
@@ -47,6 +52,12 @@ export function areaOf(group: string, routes: Routes): AnyElysia {
   }
   return area
 }
+
+const reservedBy = new WeakMap<AnyElysia, readonly string[]>()
+
+/** The paths of areas, at and below which the API has no operation. */
+export const reservedIn = (areas: readonly AnyElysia[]): readonly string[] =>
+  areas.flatMap((area) => reservedBy.get(area) ?? []).map((path) => path.replace(/\/\*$/, ""))
 
 /** The body is read within limits of our own, by whoever answers. */
 const unread = { parse: "none" } as const

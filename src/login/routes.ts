@@ -98,7 +98,7 @@ export function loginRoutes(parts: LoginParts) {
   })
   return areaOf("login", {
     ...Object.fromEntries(pages),
-    ...{ "/ui/login/*": { isSignIn: true }, "/idps/*": { isSignIn: true } },
+    ...{ "/ui/login/*": { isSignIn: true }, "/idps/*": { isSignIn: true, isOpen: true } },
     [loginPaths.sheet]: {
       isSignIn: true,
       answer: ({ cx, url }) => showSheet(cx, url.searchParams),

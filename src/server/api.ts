@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Entry } from "../api/dispatch.ts"
-import { type ApiHandler, apiHandler } from "../api/encoding/http.ts"
+import { type ApiHandler, apiHandler } from "../api/routes.ts"
 import { uiEntry } from "../gen/ui-assets.ts"
 import { apiCaller } from "../oauth/index.ts"
 import { authenticateWith } from "./caller.ts"
@@ -15,9 +15,13 @@ export type Api = {
   readonly description: OpenApi
 }
 
-/** The operations, as others call them. */
-export async function apiOf(services: ServerServices): Promise<Api> {
+/** The operations, as others call them, beside the paths that are `reserved` for the server. */
+export async function apiOf(services: ServerServices, reserved: readonly string[]): Promise<Api> {
   const entries = await entriesFor(services, authenticateWith(services, apiCaller))
   await nextTurn()
-  return { entries, answer: apiHandler(entries), description: openApiPages(entries, uiEntry) }
+  return {
+    entries,
+    answer: apiHandler(entries, reserved),
+    description: openApiPages(entries, uiEntry),
+  }
 }

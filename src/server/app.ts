@@ -13,7 +13,7 @@ import { assetRoutes } from "../http/assets.ts"
 import { addressOf, guarded, secured } from "../http/guard.ts"
 import { healthAt, healthRoutes } from "../http/health.ts"
 import { checkedOrigin, type Origin } from "../http/origin.ts"
-import { answerOf, areaOf, type Route } from "../http/route.ts"
+import { answerOf, areaOf, type Route, reservedIn } from "../http/route.ts"
 import { routerOf } from "../http/router.ts"
 import { noteRoute, routeOf, type Visit } from "../http/visit.ts"
 import { type Answering, type Watcher, watchedBy } from "../http/watcher.ts"
@@ -71,7 +71,9 @@ export type AppParts = {
 export function appOf({ areas = [], watchers = [], called, ...parts }: AppParts): OpenApp {
   const { services } = parts
   const show = pagesWith(uiEntry)
-  const api = lazily(async (): Promise<Api> => (await import("./api.ts")).apiOf(services))
+  const api = lazily(
+    async (): Promise<Api> => (await import("./api.ts")).apiOf(services, reservedIn(all)),
+  )
   const found = watchers.length > 0 ? noteRoute : undefined
   const published = publishedHandler(
     (host) => callAt(services, host),
@@ -142,17 +144,15 @@ function ownAreas(
     consoleRoutes(uiEntry, upstream),
     setupRoutes(services, setupToken, show),
     areaOf("rest", {
-      ...{
-        "/admin/*": {},
-        "/auth/*": {},
-        "/management/*": {},
-        "/resources/*": {},
-        "/system/*": {},
-      },
-      ...{ "/core.*": { group: "connect" }, "/*": { group: "other" } },
+      ...{ "/admin/*": open, "/auth/*": open, "/management/*": open, "/resources/*": open },
+      ...{ "/system/*": open, "/core.*": { ...open, group: "connect" } },
+      "/*": { ...open, group: "other" },
     }),
   ]
 }
+
+/** Below it operations have paths. */
+const open = { isOpen: true }
 
 const alive = () => respond("{}", {})
 
@@ -250,6 +250,9 @@ async function serve(
       : await answerOf(route, { request, cx, url })
     : await withoutInstance(parts, show, { visit: { request, peer, url }, origin, route })
   const answered = page ?? (await (await api()).answer(request, origin))
+  // What the API was called by, if it was, is the route of the request as it came, too.
+  const called = request === asked ? undefined : routeOf(request)
+  if (called) noteRoute(asked, called)
   if (answered) return cx ? namingMetadata(cx, url.pathname, answered) : answered
   return (isShut ? shut : missing)(show, request, cx)
 }

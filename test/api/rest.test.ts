@@ -199,7 +199,7 @@ describe("a verb", () => {
       as: "owner",
     })
     expect(response.status).toBe(405)
-    expect(response.headers.get("allow")).toBe("GET, PUT, DELETE")
+    expect(response.headers.get("allow")).toBe("GET, HEAD, PUT, DELETE")
     expect(await response.json()).toMatchObject({
       code: 12,
       message: "this path takes GET, PUT, DELETE (request.method_wrong)",

@@ -16,7 +16,7 @@ import {
 } from "@bufbuild/protobuf/wkt"
 import { describe, expect, test } from "vitest"
 import { type Entry, entriesOf } from "../../src/api/dispatch.ts"
-import { restOf } from "../../src/api/encoding/rest.ts"
+import { restRoutesOf } from "../../src/api/encoding/rest.ts"
 import { join, type Operation, share } from "../../src/api/method.ts"
 import { DiagnosisService } from "../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { ManagementService } from "../../src/gen/core/management/v1/management_service_pb.ts"
@@ -158,13 +158,13 @@ function withPath(path: string, body = "*") {
     const pattern = { case: "post", value: path } as const
     setExtension(options, http, create(HttpRuleSchema, { pattern, body }))
   })
-  return () => restOf(start(operations), [])
+  return () => restRoutesOf(start(operations), { bare: [] })
 }
 
 describe("the start refuses a path that", () => {
   test("another operation has, naming both", () => {
     const mount = withPath("/projects/{id}/_deactivate")
-    expect(mount).toThrow(/share the path post/)
+    expect(mount).toThrow(/share the path POST/)
     expect(mount).toThrow("core.management.v1.ManagementService/DeactivateProject")
     expect(mount).toThrow("core.management.v1.ManagementService/ReactivateProject")
   })
@@ -185,17 +185,24 @@ describe("the start refuses a path that", () => {
   test("stands in the list of bare paths, but nowhere in the book", () => {
     const entries = start(withAccess(onProject))
     const row = { verb: "GET", path: "/iam", method: "core.management.v1.ManagementService/GetIAM" }
-    expect(() => restOf(entries, [row])).not.toThrow()
-    expect(() => restOf(entries, [{ ...row, verb: "POST" }])).toThrow(/not at the bare path POST/)
-    expect(() => restOf(entries, [{ ...row, path: "/ian" }])).toThrow(/not at the bare path/)
+    expect(() => restRoutesOf(entries, { bare: [row] })).not.toThrow()
+    expect(() => restRoutesOf(entries, { bare: [{ ...row, verb: "POST" }] })).toThrow(
+      /not at the bare path POST/,
+    )
+    expect(() => restRoutesOf(entries, { bare: [{ ...row, path: "/ian" }] })).toThrow(
+      /not at the bare path/,
+    )
   })
 
   test("is one of our own, once it answers bare", () => {
     const entries = withPathEntries("/setup/{id}")
     const method = "core.management.v1.ManagementService/ReactivateProject"
     const bare = [{ verb: "POST", path: "/setup/{id}", method }]
-    expect(() => restOf(entries, [])).not.toThrow()
-    expect(() => restOf(entries, bare)).toThrow(/lies below \/setup, which is our own/)
+    const reserved = ["/setup"]
+    expect(() => restRoutesOf(entries, { bare: [], reserved })).not.toThrow()
+    expect(() => restRoutesOf(entries, { bare, reserved })).toThrow(
+      /lies below \/setup, which is our own/,
+    )
   })
 })
 

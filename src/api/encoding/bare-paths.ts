@@ -238,20 +238,3 @@ export const prefixes: Readonly<Record<string, string>> = {
   "core.resources.action.v3alpha": "/resources/v3alpha/actions",
   "core.resources.webkey.v3alpha": "/resources/v3alpha/web_keys",
 }
-
-/** Paths of the server itself; an operation that lands on or below one stops the start. */
-export const ownPaths: readonly string[] = [
-  "/.well-known",
-  "/debug",
-  "/device",
-  "/idps/callback",
-  "/login",
-  "/oauth",
-  "/oidc",
-  "/openapi",
-  "/saml",
-  "/scim",
-  "/debug",
-  "/setup",
-  "/ui",
-]

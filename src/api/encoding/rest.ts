@@ -20,59 +20,60 @@ import { decodeJson } from "../input/decode.ts"
 import { fileIn } from "../input/file.ts"
 import { nameOf } from "../method.ts"
 import { fileHeaders, respond, respondFault } from "../respond.ts"
-import { barePaths, ownPaths, prefixes } from "./bare-paths.ts"
+import { barePaths, prefixes } from "./bare-paths.ts"
 import { decodeParameters } from "./query.ts"
-import { type Part, segmentsOf, type Tree, templateOf, treeOf } from "./template.ts"
+import { type Part, patternOf, templateOf } from "./template.ts"
 
-/** Where an operation's fields come from when it is called by REST. */
-type Route = {
+/** Where an operation is called by REST, and where its fields come from. */
+export type RestRoute = {
   readonly entry: Entry
+  readonly verb: string
+  /** Its path, as a template of google.api.http. */
+  readonly path: string
+  readonly parts: readonly Part[]
+  /** The same for Elysia. */
+  readonly pattern: string
   /** The fields that the path fills, in order. */
-  readonly path: readonly string[]
+  readonly fields: readonly string[]
   /** "all": the body is the request. A field: the body is its value. */
   readonly body: "none" | "all" | DescField
 }
 
-/** Answers a REST call, or undefined where no operation has this path. */
-export type Rest = (request: Request, url: URL, address: string) => Promise<Response> | undefined
-
 /**
- * REST for every operation that has a path: below its family's prefix, and bare where the list of
- * bare paths says so. Refuses, naming the operations: two at one path, a path of the server itself,
- * a template that is not served, a field that does not exist.
+ * Where operations are called by REST: below their family's prefix, and bare where the list of bare
+ * paths says so. Refuses, naming the operations: two at one path, a path that is `reserved` for the
+ * server itself, a template that is not served, a field that does not exist.
  */
-export function restOf(entries: readonly Entry[], bare: typeof barePaths = barePaths): Rest {
-  const tree = treeOf<Route>()
+export function restRoutesOf(
+  entries: readonly Entry[],
+  { bare = barePaths, reserved = [] }: RestOptions = {},
+): readonly RestRoute[] {
+  const routes = new Map<string, RestRoute>()
+  const add = (route: RestRoute) => {
+    const { verb, pattern, path, entry } = route
+    const own = reserved.find((each) => path === each || path.startsWith(`${each}/`))
+    if (own) throw new Error(`${entry.name}: the path ${path} lies below ${own}, which is our own`)
+    const place = `${verb} ${pattern}`
+    const taken = routes.get(place)?.entry.name
+    if (taken) throw new Error(`${entry.name} and ${taken} share the path ${verb} ${path}`)
+    routes.set(place, route)
+  }
   const byName = new Map(entries.map((entry) => [entry.name, entry]))
   for (const entry of entries) {
-    for (const rule of rulesOf(entry)) mount(tree, entry, rule, prefixOf(entry.method))
+    for (const rule of rulesOf(entry)) add(restRoute(entry, rule, prefixOf(entry.method)))
   }
   for (const row of bare) {
     const entry = byName.get(row.method)
     const rule = entry && rulesOf(entry).find((each) => isAt(each, row))
     if (!rule) throw new Error(`${row.method} is not at the bare path ${row.verb} ${row.path}`)
-    mount(tree, entry, rule, "")
+    add(restRoute(entry, rule, ""))
   }
-  return (request, url, address) => {
-    const segments = segmentsOf(url.pathname).map(decoded)
-    const verb = request.method === "HEAD" ? "GET" : request.method
-    if (segments.includes(undefined)) return undefined
-    const found = tree.find(verb, segments.filter(isText))
-    if (found.kind === "nothing") return undefined
-    if (found.kind === "other verbs") return Promise.resolve(wrongMethod(found.verbs))
-    return answer(found.value, { request, url, address, captured: found.captured })
-  }
+  return [...routes.values()]
 }
 
-const isText = (value: string | undefined) => value !== undefined
-
-/** A segment with its %-codes read; undefined where they are broken. */
-function decoded(segment: string): string | undefined {
-  try {
-    return decodeURIComponent(segment)
-  } catch {
-    return undefined
-  }
+type RestOptions = {
+  readonly bare?: typeof barePaths
+  readonly reserved?: readonly string[]
 }
 
 /** Where an operation answers below its family's prefix, and there what its body is. */
@@ -105,47 +106,48 @@ function prefixOf(method: DescMethod): string {
 const pathAt = (prefix: string, rule: string) =>
   rule === "/" && prefix ? prefix : `${prefix}${rule}`
 
-function mount(tree: Tree<Route>, entry: Entry, rule: HttpRule, prefix: string): void {
+function restRoute(entry: Entry, rule: HttpRule, prefix: string): RestRoute {
   const { case: verb, value } = rule.pattern
   if (!verb || verb === "custom") throw new Error(`${entry.name} has a path with no usual verb`)
   const path = pathAt(prefix, value)
   const parts = value.startsWith("/") ? templateOf(path) : undefined
   if (!parts) throw new Error(`${entry.name}: the path ${path} is not of a form that is served`)
-  const own = ownPaths.find((each) => path === each || path.startsWith(`${each}/`))
-  if (own) throw new Error(`${entry.name}: the path ${path} lies below ${own}, which is our own`)
-  const taken = tree.add(verb.toUpperCase(), parts, routeOf(entry, parts, rule.body))
-  if (taken) throw new Error(`${entry.name} and ${taken.entry.name} share the path ${verb} ${path}`)
+  const fields = fieldsFrom(entry, parts, rule.body)
+  return { ...fields, verb: verb.toUpperCase(), path, pattern: patternOf(parts), parts }
 }
 
-function routeOf(entry: Entry, parts: readonly Part[], body: string): Route {
+function fieldsFrom(entry: Entry, parts: readonly Part[], body: string) {
   const { input } = entry.method
-  const path = parts.flatMap((part) => (part.kind === "literal" ? [] : [part.field]))
-  const missing = path.find((field) => !fieldsOf(input, field))
+  const fields = parts.flatMap((part) => (part.kind === "literal" ? [] : [part.field]))
+  const missing = fields.find((field) => !fieldsOf(input, field))
   if (missing) throw new Error(`${entry.name}: its path names a field "${missing}", not there`)
-  if (body === "") return { entry, path, body: "none" }
-  if (body === "*") return { entry, path, body: "all" }
+  if (body === "") return { entry, fields, body: "none" } as const
+  if (body === "*") return { entry, fields, body: "all" } as const
   const field = input.fields.find(({ name }) => name === body)
   const isOne = field?.fieldKind === "message" && !field.oneof
   if (!field || !(isOne || (field.fieldKind === "list" && field.message))) {
     throw new Error(`${entry.name}: its body names "${body}", which is no message of the request`)
   }
-  return { entry, path, body: field }
+  return { entry, fields, body: field }
 }
 
-function wrongMethod(verbs: readonly string[]): Response {
-  const allow = verbs.join(", ")
-  const message = `this path takes ${allow}`
-  return respondFault(new Fault("unimplemented", "request.method_wrong", message), { allow })
+/** RFC 9110 §15.5.6, in words. */
+export function wrongMethod(verbs: readonly string[], allowed: readonly string[]): Response {
+  const message = `this path takes ${verbs.join(", ")}`
+  const fault = new Fault("unimplemented", "request.method_wrong", message)
+  return respondFault(fault, { allow: allowed.join(", ") })
 }
 
-type Given = {
+export type RestCall = {
   readonly request: Request
   readonly url: URL
   readonly address: string
+  /** What fills the fields of the path, in order. */
   readonly captured: readonly string[]
 }
 
-async function answer(route: Route, given: Given): Promise<Response> {
+/** Answers a call of the operation at a route. */
+export async function answerRest(route: RestRoute, given: RestCall): Promise<Response> {
   const { request, address, url } = given
   const { entry } = route
   const target = { method: request.method, path: url.pathname }
@@ -171,15 +173,15 @@ type Encoded = {
 }
 
 async function decode(
-  route: Route,
-  { request, url, captured }: Given,
+  route: RestRoute,
+  { request, url, captured }: RestCall,
   bytesMax: number,
 ): Promise<Message> {
   const { input } = route.entry.method
   const isFile = route.body !== "none" && route.body !== "all" && route.body.message === FileSchema
   const file = isFile && (await fileIn(request, bytesMax))
   const body = file ? emptyObject : await jsonBodyOf(request, bytesMax)
-  const path = route.path.map((field, at) => [field, captured[at] ?? ""] as const)
+  const path = route.fields.map((field, at) => [field, captured[at] ?? ""] as const)
   if (route.body === "all") {
     refuseParameters(url)
     const message = decodeJson(input, body)

@@ -9,7 +9,10 @@ const below = "/assets/*"
 /** What everybody may have of the files that others have sent; the rest below is the API's. */
 export const publicFileRoutes = () =>
   areaOf("asset", {
-    [below]: { answer: ({ request, cx, url }) => publicFileAt(request, cx, url.pathname) },
+    [below]: {
+      isOpen: true,
+      answer: ({ request, cx, url }) => publicFileAt(request, cx, url.pathname),
+    },
   })
 
 /** Browsers ask again after seconds, mostly to be told that nothing has changed (RFC 9110 §13). */

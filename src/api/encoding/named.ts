@@ -5,42 +5,25 @@ import {
 } from "@connectrpc/connect/protocol"
 import { Fault } from "../../kernel/fault.ts"
 import { lazily } from "../../kernel/lazy.ts"
-import { wantsPage } from "../../kernel/text/accept.ts"
 import type { Entry } from "../dispatch.ts"
 import { bodyOf, mediaTypeOf, unpacked, wrongTypeError } from "../input/body.ts"
-import { crossOrigin, preflight } from "../respond.ts"
+import { crossOrigin } from "../respond.ts"
 import { connect, isPlainConnect, refuse } from "./connect.ts"
 import { framedOf } from "./frame.ts"
 import { inBytes, inText, isGrpcWebText, messageInText } from "./grpc-web-text.ts"
-import { restOf } from "./rest.ts"
 import { connectOptions, routesOf, withoutBody } from "./routes.ts"
 
-/** Answers what the API serves; undefined for every other path, which the server serves or not. */
-export type ApiHandler = (
-  request: Request,
-  peer: { readonly address: string },
-) => Promise<Response | undefined>
+/** Answers a call of an operation by its full name: Connect, or gRPC-Web. */
+export type NamedCalls = (entry: Entry, request: Request, address: string) => Promise<Response>
 
-/** REST, Connect and gRPC-Web for one set of operations. */
-export function apiHandler(entries: readonly Entry[]): ApiHandler {
-  const rest = restOf(entries)
-  const byPath = new Map(entries.map((entry) => [`/${entry.name}`, entry]))
+/** Connect and gRPC-Web for a set of operations. */
+export function namedCalls(entries: readonly Entry[]): NamedCalls {
   const universal = lazily(async () => universalOf(entries))
-
-  return async (request, { address }) => {
-    const url = new URL(request.url)
-    const entry = byPath.get(url.pathname)
-    if (request.method === "OPTIONS") {
-      return entry || rest(request, url, address) ? preflight() : undefined
-    }
-    if (!entry) {
-      // The interface gives the root to the web keys; a person who opens it wants the pages.
-      return url.pathname === "/" && wantsPage(request) ? undefined : rest(request, url, address)
-    }
+  return async (entry, request, address) => {
     if (request.method !== "POST") return postOnly()
     if (isPlainConnect(request.headers)) return connect(entry, request, address)
-    const handler = (await universal()).get(url.pathname)
-    if (!handler) return undefined
+    const handler = (await universal()).get(`/${entry.name}`)
+    if (!handler) throw new Error(`connect-es has no ${entry.name}`)
     return isGrpcWebText(request.headers)
       ? inBase64(handler, request, address)
       : other(handler, request, address)

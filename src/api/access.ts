@@ -3,8 +3,8 @@ import { type Access as AccessOption, access as accessOption } from "../gen/core
 import type { Call, Scope } from "../kernel/context.ts"
 import { Fault, fieldError } from "../kernel/fault.ts"
 import { absentError, deniedError, idMissingError, tokenMissingError } from "./faults.ts"
-import { fieldsOf, type Reader, readerOf } from "./field.ts"
 import { freshOf, mustBeFresh } from "./fresh.ts"
+import { fieldsOf, type Reader, readerOf } from "./input/field.ts"
 import { hasContext, nameOf } from "./method.ts"
 import {
   instanceTooHighError,

@@ -2,7 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf"
 import type { Access as AccessOption } from "../gen/core/options_pb.ts"
 import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
-import { fieldsOf, type Reader, readerOf } from "./field.ts"
+import { fieldsOf, type Reader, readerOf } from "./input/field.ts"
 import { nameOf } from "./method.ts"
 
 /** What the modules know of who may do more than whom; oneself counts as one's equal. */

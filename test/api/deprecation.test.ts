@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { book } from "../../src/api/book.ts"
-import { noticeOf } from "../../src/api/encoding/deprecation.ts"
+import { noticeOf } from "../../src/api/deprecation.ts"
 import { json, worldOf } from "./world.ts"
 
 const world = worldOf()

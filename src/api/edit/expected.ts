@@ -1,6 +1,6 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf"
 import type { Call } from "../../kernel/context.ts"
-import { getterOf } from "../field.ts"
+import { getterOf } from "../input/field.ts"
 
 /** The field by which an update says how far its caller has read what it changes. */
 export const versionField = "expected_version"

@@ -1,6 +1,6 @@
 import type { DescMessage, Message } from "@bufbuild/protobuf"
 import { fieldError } from "../../kernel/fault.ts"
-import { getterOf } from "../field.ts"
+import { getterOf } from "../input/field.ts"
 import { versionField } from "./expected.ts"
 
 /** The field by which an update names what it changes; all else stays as it is. */

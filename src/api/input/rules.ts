@@ -9,7 +9,7 @@ import {
 import { choice, type Rules, RulesSchema, rules } from "../../gen/core/options_pb.ts"
 import { fieldError } from "../../kernel/fault.ts"
 import { maskField } from "../edit/mask.ts"
-import { getterOf } from "../field.ts"
+import { getterOf } from "./field.ts"
 
 /** What a field of a request must hold. */
 export function rulesOf(field: DescField): Rules {

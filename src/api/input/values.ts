@@ -7,8 +7,8 @@ import {
 } from "@bufbuild/protobuf"
 import { max_items as maxItems } from "../../gen/core/options_pb.ts"
 import { fieldError } from "../../kernel/fault.ts"
-import { getterOf } from "../field.ts"
 import { isTooLong, tooLong } from "./bounds.ts"
+import { getterOf } from "./field.ts"
 
 /**
  * Elements that the lists of one request may have together. Each costs a handler many times what it

@@ -1,6 +1,6 @@
 import { type DescMethod, getOption, hasOption } from "@bufbuild/protobuf"
-import { successor } from "../../gen/core/options_pb.ts"
-import { nameOf } from "../method.ts"
+import { successor } from "../gen/core/options_pb.ts"
+import { nameOf } from "./method.ts"
 
 /**
  * What every answer of a deprecated operation says beside its result: that it is one, and what

@@ -1,4 +1,5 @@
-import { type Adapter, Cookie, Lucia, TimeSpan } from "lucia"
+import { type Adapter, Lucia, TimeSpan } from "lucia"
+import { systemClock } from "../../kernel/clock.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
@@ -38,14 +39,16 @@ export async function readBrowser(
     return newBrowser(cx, secure)
   }
   const lucia = luciaOf(cx, secure)
-  const { session } = await lucia.validateSession(cookie)
+  // lucia prolongs a session as long as it is used; the absolute lifetime is ours.
+  const isWithin = cx.clock.now() < state.signedIn + lifetimes.browserMost
+  const { session } = isWithin ? await lucia.validateSession(cookie) : { session: null }
   const known = { id, cookie, hash: state.hash, sessions: state.sessions }
   if (!session) {
     const isFormer = cx.secrets.matches(secret, id, unsignedAbout(cx))
     return { ...newBrowser(cx, secure), ...(isFormer && { former: known }) }
   }
   if (!session.fresh) return known
-  return { ...known, setCookie: keptCookie(lucia, cookie) }
+  return { ...known, setCookie: lucia.createSessionCookie(cookie).serialize() }
 }
 
 export type Entrance<Refusal extends object> = {
@@ -68,20 +71,16 @@ export async function enterBrowser<Refusal extends object = never>(
   { id: agentId, hash: former }: Pick<KnownBrowser, "id" | "hash">,
   { userId, secure, first, proof, also }: Entrance<Refusal>,
 ): Promise<string | Refusal> {
-  let refusal: Refusal | undefined
-  const lucia = luciaOf(cx, secure, async ({ id }) => {
-    const [, secret] = partsOf(id)
-    const hash = cx.secrets.hash(secret, hashAbout(cx, agentId))
-    const userAgent = seenUserAgent(cx)
-    await cx.store.transact(cx, (tx) => {
-      refusal = first?.(tx)
-      if (refusal) return
-      also(tx, signIn(tx, { agentId, userId, hash, former, proof: proof?.(), userAgent }))
-    })
+  const secret = randomToken(cx.random)
+  const hash = cx.secrets.hash(secret, hashAbout(cx, agentId))
+  const userAgent = seenUserAgent(cx)
+  const step = await cx.store.transact(cx, (tx) => {
+    const refusal = first?.(tx)
+    if (refusal) return refusal
+    also(tx, signIn(tx, { agentId, userId, hash, former, proof: proof?.(), userAgent }))
+    return undefined
   })
-  const sessionId = `${agentId}.${randomToken(cx.random)}`
-  const session = await lucia.createSession(agentId, {}, { sessionId })
-  return refusal ?? keptCookie(lucia, session.id)
+  return step.value ?? luciaOf(cx, secure).createSessionCookie(`${agentId}.${secret}`).serialize()
 }
 
 /** The Set-Cookie line that makes a browser forget us. */
@@ -153,69 +152,46 @@ function partsOf(cookie: string): readonly [id: string, secret: string] {
  * lucia keeps the browser's session: its "user" is the user agent. It is handed an adapter for each
  * call, since ours knows time and instance from the call.
  */
-function luciaOf(
-  cx: Cx,
-  secure: boolean,
-  setSession: Adapter["setSession"] = () => Promise.reject(new Error("nobody signs in here")),
-): Lucia {
-  return new Lucia(adapterOf(cx, setSession), {
-    sessionExpiresIn: luciaLifetime,
+const luciaOf = (cx: Cx, secure: boolean): Lucia =>
+  new Lucia(adapterOf(cx), {
+    sessionExpiresIn: new TimeSpan(lifetimes.browserIdle, "ms"),
     sessionCookie: {
       name: nameOf(secure),
       attributes: { secure, sameSite: isEmbedded(cx, secure) ? "none" : "lax" },
     },
   })
-}
 
-/** The line that keeps a cookie for as long as the browser may stay away. */
-function keptCookie(lucia: Lucia, value: string): string {
-  const { name, attributes } = lucia.createSessionCookie(value)
-  const maxAge = lifetimes.browserIdle / 1000
-  return new Cookie(name, value, { ...attributes, maxAge }).serialize()
-}
-
-/**
- * lucia reads the machine's clock and renews in the second half of a lifetime. The call's clock is
- * what counts here, so lucia is told of a lifetime so long that we choose its half by the date.
- */
-const luciaLifetime = new TimeSpan(20_000, "w")
-const firstHalf = new Date(Date.UTC(2900, 0))
-const secondHalf = new Date(Date.UTC(2160, 0))
-const renewedAfter = 86_400_000
-
-/** Only hashes are stored, and our own clock decides what has expired. */
-function adapterOf(cx: Cx, setSession: Adapter["setSession"]): Adapter {
-  const read = (cookie: string) => {
+/** Stores hashes only: a session is found where the hash of the secret in its cookie is. */
+const adapterOf = (cx: Cx): Adapter => ({
+  getSessionAndUser: async (cookie) => {
     const [id, secret] = partsOf(cookie)
     const state = cx.store.state(cx, browser, id)
-    const about = hashAbout(cx, id)
     const hashes = [state.hash, state.twin ?? ""]
-    const isMine = hashes.some((hash) => cx.secrets.matches(hash, secret, about))
-    return isMine && cx.clock.now() < state.expires ? { id, state } : undefined
-  }
-  return {
-    setSession,
-    getSessionAndUser: async (cookie) => {
-      const found = read(cookie)
-      if (!found) return [null, null]
-      const age = cx.clock.now() - found.state.renewed
-      const expiresAt = age >= renewedAfter ? secondHalf : firstHalf
-      const attributes = {}
-      return [
-        { id: cookie, userId: found.id, expiresAt, attributes },
-        { id: found.id, attributes },
-      ]
-    },
-    updateSessionExpiration: async (cookie) => {
-      const [id] = partsOf(cookie)
-      await cx.store.transact(cx, (tx) =>
-        tx.append(browser, id, [{ type: "user_agent.renewed", data: {} }]),
-      )
-    },
-    // An expired session is refused wherever it is used; its rows go with its stream.
-    deleteSession: async () => undefined,
-    deleteUserSessions: async () => undefined,
-    deleteExpiredSessions: async () => undefined,
-    getUserSessions: async () => [],
-  }
-}
+    if (!hashes.some((hash) => cx.secrets.matches(hash, secret, hashAbout(cx, id)))) {
+      return [null, null]
+    }
+    const expiresAt = onMachine(cx, state.renewed + lifetimes.browserIdle)
+    const attributes = {}
+    return [
+      { id: cookie, userId: id, expiresAt, attributes },
+      { id, attributes },
+    ]
+  },
+  updateSessionExpiration: async (cookie) => {
+    const [id] = partsOf(cookie)
+    await cx.store.transact(cx, (tx) =>
+      tx.append(browser, id, [{ type: "user_agent.renewed", data: {} }]),
+    )
+  },
+  // A session begins in the step of its sign-in, which lucia does not know.
+  setSession: () => Promise.reject(new Error("a session begins with a sign-in")),
+  // An expired session is refused wherever it is used; its rows go with its stream.
+  deleteSession: async () => undefined,
+  deleteUserSessions: async () => undefined,
+  deleteExpiredSessions: async () => undefined,
+  getUserSessions: async () => [],
+})
+
+/** A time of the call's clock as one of the machine's, which lucia reads. */
+const onMachine = ({ clock }: Cx, time: number): Date =>
+  new Date(systemClock.now() + time - clock.now())

@@ -8,7 +8,7 @@ const day = 24 * hour
 
 /** What every sign-in is good for. The times are ours; nothing a browser sends prolongs them. */
 export const lifetimes = {
-  /** A browser that stays away this long is forgotten. */
+  /** How long a browser may stay away; a visit in the second half of it begins it anew. */
   browserIdle: 30 * day,
   /** Counted from its last sign-in, however busy it is. */
   browserMost: 90 * day,

@@ -20,8 +20,7 @@ type Call = {
   readonly url: URL
   /** Its path, written in the one way. */
   readonly path: string
-  /** Absent where it is only asked whether an operation is there. */
-  readonly address?: string
+  readonly address: string
 }
 
 /** The calls that requests are about, by what Elysia is handed in their place. */
@@ -33,9 +32,8 @@ function callOf(routed: Request): Call {
   return call
 }
 
-/** What routes say to each other: that no operation is there, or that one is. */
+/** What routes say where no operation is. */
 const nothing = new Response(null, { status: 404 })
-const something = new Response(null, { status: 204 })
 
 /** Verbs that operations have. */
 const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const
@@ -49,17 +47,16 @@ export function apiHandler(
   entries: readonly Entry[],
   reserved: readonly string[] = [],
 ): ApiHandler {
-  const root = rootOf(entries, reserved)
-  const route = (call: Call, method: string) => root.handle(routableOf(call, method))
-  const verbsAt = async ({ request, url, path }: Call): Promise<readonly string[]> => {
-    const found = await Promise.all(
-      verbs.map(async (verb) => {
-        const isThere = (await route({ request, url, path }, verb)) === something
-        return isThere ? [verb] : []
-      }),
-    )
-    return found.flat()
-  }
+  const byName = new Map(entries.map((entry) => [`/${entry.name}`, entry]))
+  const root = rootOf(entries, { reserved, byName })
+  const { static: exact, http: dynamic } = root.router
+  const verbsAt = (path: string): readonly string[] =>
+    verbs.filter((verb) => {
+      if (Object.hasOwn(exact[path] ?? {}, verb)) return true
+      const found = dynamic.find(verb, path)
+      // What is to fill the last field, the rest of a path, may be empty here.
+      return found !== null && found.params["*"] !== ""
+    })
   return async (request, { address }) => {
     const url = new URL(request.url)
     const path = canonicalOf(url.pathname)
@@ -67,21 +64,25 @@ export function apiHandler(
     if (path === undefined || (path === "/" && wantsPage(request))) return undefined
     const { method } = request
     const call = { request, url, path, address }
-    const answer =
-      method === "OPTIONS" ? nothing : await route(call, method === "HEAD" ? "GET" : method)
+    const answer = method === "OPTIONS" ? nothing : await root.handle(routableOf(call))
     if (answer !== nothing) return answer
-    const others = await verbsAt(call)
+    const others = byName.has(url.pathname) ? ["POST"] : verbsAt(path)
     if (others.length === 0) return undefined
     return method === "OPTIONS" ? preflight() : wrongMethod(others, allowedOf(others))
   }
 }
 
-function rootOf(entries: readonly Entry[], reserved: readonly string[]): AnyElysia {
+type Named = ReadonlyMap<string, Entry>
+
+function rootOf(
+  entries: readonly Entry[],
+  { reserved, byName }: { readonly reserved: readonly string[]; readonly byName: Named },
+): AnyElysia {
   const root = new Elysia({ strictPath: true, handler: { standardHostname: false } })
     // Its words are not for whoever called.
     .onError({ as: "global" }, ({ error }) => Promise.reject(error))
     .all("/*", async () => nothing, unread)
-  const answerNamed = namedAnswer(entries)
+  const answerNamed = namedAnswer(entries, byName)
   root.all("/core.*", async ({ request }) => answerNamed(callOf(request)), unread)
   for (const route of restRoutesOf(entries, { reserved })) {
     const { verb, pattern } = route
@@ -94,13 +95,11 @@ function rootOf(entries: readonly Entry[], reserved: readonly string[]): AnyElys
 const unread = { parse: "none" } as const
 
 /** Operations by their full names, which are their paths. */
-function namedAnswer(entries: readonly Entry[]) {
+function namedAnswer(entries: readonly Entry[], byName: Named) {
   const answer = namedCalls(entries)
-  const byPath = new Map(entries.map((entry) => [`/${entry.name}`, entry]))
   return async ({ request, url, address }: Call): Promise<Response> => {
-    const entry = byPath.get(url.pathname)
+    const entry = byName.get(url.pathname)
     if (!entry) return nothing
-    if (address === undefined) return something
     noteRoute(request, { template: url.pathname, group: "connect", isSignIn: false })
     return answer(entry, request, address)
   }
@@ -112,20 +111,17 @@ async function restAnswer(
 ): Promise<Response> {
   const captured = capturedBy(route.parts, path)
   if (!captured) return nothing
-  if (address === undefined) return something
   noteRoute(request, { template: route.path, group: "rest", isSignIn: false })
   return answerRest(route, { request, url, address, captured })
 }
 
 /** The request as Elysia finds its path: itself, where that is written as it should be. */
-function routableOf(call: Call, method: string): Request {
+function routableOf(call: Call): Request {
   const { request, url, path } = call
-  const isAsItIs =
-    request.method === method &&
-    url.pathname === path &&
-    url.protocol === "http:" &&
-    url.hash === ""
-  const routed = isAsItIs ? request : new Request(`http://routed.invalid${path}`, { method })
+  const method = request.method === "HEAD" ? "GET" : request.method
+  const isWritten = url.pathname === path && url.protocol === "http:" && url.hash === ""
+  const isRoutable = isWritten && request.method === method
+  const routed = isRoutable ? request : new Request(`http://routed.invalid${path}`, { method })
   calls.set(routed, call)
   return routed
 }

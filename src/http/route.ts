@@ -44,7 +44,8 @@ export function areaOf(group: string, routes: Routes): AnyElysia {
     const handler = async ({ request }: { readonly request: Request }) => {
       const { visit, serve } = routedOf(request)
       noteRoute(visit.request, info)
-      return (await route.anywhere?.(visit)) ?? serve(visit, route)
+      const early = route.anywhere && (await route.anywhere(visit))
+      return early ?? serve(visit, route)
     }
     // The path is found before the method: else one path would answer for another's methods.
     // Elysia answers HEAD by reading to its end what GET would answer, unless it has a route.

@@ -97,7 +97,7 @@ const unread = { parse: "none" } as const
 /** Operations by their full names, which are their paths. */
 function namedAnswer(entries: readonly Entry[], byName: Named) {
   const answer = namedCalls(entries)
-  return async ({ request, url, address }: Call): Promise<Response> => {
+  return ({ request, url, address }: Call): Response | Promise<Response> => {
     const entry = byName.get(url.pathname)
     if (!entry) return nothing
     noteRoute(request, { template: url.pathname, group: "connect", isSignIn: false })
@@ -105,10 +105,10 @@ function namedAnswer(entries: readonly Entry[], byName: Named) {
   }
 }
 
-async function restAnswer(
+function restAnswer(
   route: RestRoute,
   { request, url, path, address }: Call,
-): Promise<Response> {
+): Response | Promise<Response> {
   const captured = capturedBy(route.parts, path)
   if (!captured) return nothing
   noteRoute(request, { template: route.path, group: "rest", isSignIn: false })

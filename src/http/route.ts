@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia"
 import { methodNotAllowed, preflight } from "./method.ts"
+import type { Origin } from "./origin.ts"
 import { type Exchange, noteRoute, type RouteInfo, type Visit } from "./visit.ts"
 
 /** A response; undefined where a path is served, but not for this request. */
@@ -20,7 +21,7 @@ export type Route = Partial<Omit<RouteInfo, "template">> & {
   /** Answers whatever host was asked for. */
   readonly anywhere?: (visit: Visit) => Answer
   /** Answers before there is an instance. */
-  readonly unowned?: (visit: Visit) => Answer
+  readonly unowned?: (visit: Visit, origin: Origin) => Answer
   /** Answers for the instance of the host. */
   readonly answer?: (exchange: Exchange) => Answer
 }

@@ -21,7 +21,7 @@ export function routerOf(routing: Routing): Router {
     roots.set(isPlain, root)
     return root
   }
-  return async (visit) => {
+  return (visit) => {
     const request = routableOf(visit)
     beginRouting(request, { visit, serve: routing.serve })
     return rootFor(visit.url.protocol === "http:").handle(request)

@@ -277,7 +277,9 @@ async function withoutInstance(
   { visit, origin, route }: Homeless,
 ): Promise<Response | undefined> {
   if (!parts.setupToken.isOpen()) return elsewhere(parts, show, { request: visit.request, origin })
-  return (await route.unowned?.(visit)) ?? setupLinkPage(parts.services, show, visit)
+  const { services } = parts
+  const page = await route.unowned?.(visit, origin)
+  return page ?? setupLinkPage(services, show, { ...visit, origin })
 }
 
 /**

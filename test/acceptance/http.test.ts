@@ -103,8 +103,8 @@ describe("a path", () => {
 
   test("answers another method with 405 and those that it takes", async () => {
     for (const [path, allow] of [
-      ["/healthz", "GET"],
-      ["/", "GET, POST"],
+      ["/healthz", "GET, HEAD"],
+      ["/", "GET, HEAD, POST"],
       ["/domains/_search", "POST"],
       ["/core.user.v2.UserService/ListUsers", "POST"],
     ] as const) {

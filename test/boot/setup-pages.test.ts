@@ -48,11 +48,13 @@ beforeEach(() => {
   const reach = ((url: string) => network(url)) as typeof fetch
   const show = pagesWith(assets)
   const routes = setupRoutes(services, setupToken, show, reach)
-  const router = routedBy(
-    [routes],
-    async (visit, route) => (await route.unowned?.(visit)) ?? setupLinkPage(services, show, visit),
-  )
-  pages = (request, { peer }) => router({ request, url: new URL(request.url), peer: () => peer })
+  pages = (request, origin) => {
+    const router = routedBy([routes], async (visit, route) => {
+      const page = await route.unowned?.(visit, origin)
+      return page ?? setupLinkPage(services, show, { ...visit, origin })
+    })
+    return router({ request, url: new URL(request.url), peer: () => origin.peer })
+  }
   send = async (token, address, headers = {}, fields = {}) => {
     const body = new URLSearchParams({ token, publicUrl: "http://localhost", ...fields })
     const request = new Request("http://localhost/setup", { method: "POST", body, headers })

@@ -3,7 +3,7 @@ import { publicOriginOf } from "../../domain/instance/index.ts"
 import { lengthOnly } from "../../domain/policy/index.ts"
 import { enterBrowser, readBrowser } from "../../domain/session/index.ts"
 import { firstInstance, type SetupInput, setUp } from "../../domain/setup/index.ts"
-import { type Origin, originOf } from "../../http/origin.ts"
+import type { Origin } from "../../http/origin.ts"
 import { type Answer, areaOf } from "../../http/route.ts"
 import type { Visit } from "../../http/visit.ts"
 import { type FormMax, formType, formWithin } from "../../kernel/body.ts"
@@ -104,8 +104,7 @@ export function setupRoutes(
   send = systemNetwork.send,
 ) {
   const { page, post } = setupForm(services, setupToken, show, send)
-  const form = async ({ request, peer }: Visit): Promise<Response | undefined> => {
-    const origin = originOf(services, request, peer)
+  const form = async ({ request }: Visit, origin: Origin): Promise<Response | undefined> => {
     const cx = visitorBefore(services, request, origin)
     const seenUrl = seenUrlOf(request, origin)
     if (request.method === "POST") {
@@ -135,10 +134,10 @@ const showDone = (show: ShowPage, cx: Cx) =>
 export function setupLinkPage(
   services: ServerServices,
   show: ShowPage,
-  { request, peer }: Visit,
+  { request, origin }: Visit & { readonly origin: Origin },
 ): Answer {
   if (!wantsPage(request)) return undefined
-  const cx = visitorBefore(services, request, originOf(services, request, peer))
+  const cx = visitorBefore(services, request, origin)
   return show(cx, (ui, shared) => ui.SetupLinkPage(shared), { status: 503 })
 }
 

@@ -4,9 +4,9 @@ import { signUpLinkChain, signUpLinkView, signUpRequestChain, signUpRequestView 
 export {
   acceptsEmail,
   isSignUpLink,
+  redeemSignUpLink,
   signUpLinkPath,
   usableSignUpLink,
-  redeemSignUpLink,
 } from "./link.ts"
 export type { SignUpLink } from "./model.ts"
 export { dropSignUps, needsApproval, submitSignUp } from "./request.ts"

@@ -9,7 +9,7 @@ import {
 import { Badge } from "../../kit/index.ts"
 import { ConfirmButton, DialogButton, formOf, linesOf } from "../form/index.ts"
 import { actionColumn, found, LinkBox, Listing, pageOf, Time } from "../list/index.ts"
-import { call, Section, t } from "../shell/index.ts"
+import { call, Section, type TextKey, t } from "../shell/index.ts"
 
 const { createSignUpLink, listSignUpLinks, revokeSignUpLink } = SignUpService.method
 const dayMs = 86_400_000
@@ -42,10 +42,6 @@ export function SignUpLinks({ organizationId }: { readonly organizationId: strin
         { label: t("sign_up_links.last_use"), cell: (link) => <Time at={link.lastUseDate} /> },
         { label: t("field.expires"), cell: (link) => <Time at={link.expirationDate} /> },
         { label: t("sign_up_links.domains"), cell: (link) => link.allowedDomains.join(", ") },
-        {
-          label: t("sign_up_links.approval"),
-          cell: ({ requireApproval }) => t(requireApproval ? "policy.yes" : "policy.no"),
-        },
         actionColumn<SignUpLink>((link) => (
           <Revoke {...{ link, done: () => created?.id === link.id && setCreated(undefined) }} />
         )),
@@ -71,11 +67,21 @@ const usesIn = ({ uses, useLimit }: SignUpLink): string =>
 
 type LinkProps = { readonly link: SignUpLink }
 
-function State({ link: { state } }: LinkProps) {
-  if (state === SignUpLinkState.ACTIVE) return <Badge tone="done">{t("filter.active")}</Badge>
-  if (state === SignUpLinkState.REVOKED) return <Badge>{t("sign_up_links.revoked")}</Badge>
-  const isUsedUp = state === SignUpLinkState.USED_UP
-  return <Badge>{t(isUsedUp ? "sign_up_links.used_up" : "sign_up_links.expired")}</Badge>
+function State({ link: { state, requireApproval } }: LinkProps) {
+  const isActive = state === SignUpLinkState.ACTIVE
+  return (
+    <span className="badges">
+      <Badge tone={isActive ? "done" : "quiet"}>{t(words[state] ?? "filter.active")}</Badge>
+      {requireApproval && <Badge>{t("sign_up_links.with_approval")}</Badge>}
+    </span>
+  )
+}
+
+/** What ended a link. */
+const words: Readonly<Partial<Record<SignUpLinkState, TextKey>>> = {
+  [SignUpLinkState.EXPIRED]: "sign_up_links.expired",
+  [SignUpLinkState.USED_UP]: "sign_up_links.used_up",
+  [SignUpLinkState.REVOKED]: "sign_up_links.revoked",
 }
 
 function Revoke({ link, done }: LinkProps & { readonly done: () => unknown }) {

@@ -180,6 +180,23 @@ describe("a sign-up that an administrator must approve", () => {
     expect(stateOf(idIn(sent)).status).toBe("absent")
   })
 
+  test("is not submitted where a thousand wait already", async () => {
+    const cx = provider.cx()
+    const { orgId } = provider.setup
+    const data = { orgId, expires: provider.clock.now() + day }
+    const added = { type: "sign_up_request.added", data, private: { ...given, language: "" } }
+    await provider.store.transact(cx, (tx) => {
+      for (let count = 0; count < 1000; count++)
+        tx.append(signUpRequest, `q${count}`, [added], orgId)
+    })
+    const { id, end } = await signUp()
+    expect(end.response.status).toBe(403)
+    expect(stateOf(id).status).toBe("absent")
+    await refuseSignUp(cx, "q0")
+    const { id: next } = await signUp()
+    expect(stateOf(next).status).toBe("waiting")
+  })
+
   test("is not got round by beginning an organization", async () => {
     const cx = provider.cx()
     await setRestrictions(cx, cx.instance, { disallowPublicOrgRegistration: false })

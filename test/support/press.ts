@@ -1,6 +1,7 @@
 // Presses whatever a page of the console offers, and holds back what that would change.
 import type { Page } from "playwright-core"
 import { atRest } from "./browser.ts"
+import { until } from "./wait.ts"
 
 /** A call that a page wanted to make, and for which control. */
 export type Held = {
@@ -53,17 +54,22 @@ export async function settled(page: Page): Promise<void> {
 
 /** Goes to a page of the console as a link does: nothing is loaded anew. */
 export async function goWithin(page: Page, path: string): Promise<void> {
+  await page.evaluate(`history.pushState({}, "", "${path}")`)
   // The page before stays until the next one has come, and so does what it complains about.
-  await page.evaluate(`{
-    const { pathname } = new URL("${path}", location.href)
-    const page = document.querySelector("main.content")
-    if (pathname !== location.pathname) page.dataset.before = ""
-    history.pushState({}, "", "${path}")
-  }`)
-  await page.waitForURL(`**${path}`)
-  await page.locator("main.content:not([aria-busy], [data-before]) h1").waitFor()
+  const [pathname = ""] = path.split("?")
+  await until(() => page.evaluate(`(${isShown})("${pathname}")`), {
+    what: () => `${path} to be shown`,
+    limitMs: 60_000,
+  })
+  await page.locator("main.content:not([aria-busy]) h1").waitFor()
   await settled(page)
 }
+
+/** In the page: whether the router of the console has drawn what is at a path. */
+const isShown = `(pathname) => {
+  const { status, resolvedLocation } = self.__TSR_ROUTER__.state
+  return status === "idle" && resolvedLocation?.publicHref.split("?")[0] === pathname
+}`
 
 /** Says what the n-th control of the page is called, after pressing it and what it opens. */
 export const pressNth = (page: Page, at: number): Promise<string | null> =>

@@ -44,6 +44,7 @@ export async function flawsOf(
     const seen: string[] = await page.evaluate(`axe.run(document, {
         runOnly: ${JSON.stringify(only)},
         resultTypes: ["violations"],
+        selectors: false,
       }).then(({ violations }) => violations.flatMap(({ id, nodes }) =>
         nodes.map(({ html, failureSummary }) => id + ": " + html.slice(0, 160) + " " +
           failureSummary.slice(0, 300))))`)

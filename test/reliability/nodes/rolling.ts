@@ -167,9 +167,12 @@ function startCrowd(client: Client, pauseMsMax: number) {
     }
   }
   const write = async () => {
-    const id = `p${count++}`
+    const at = count++
+    const id = `p${at}`
     const isThere = await tell("write", () => perform(client, { kind: "project", id, name: id }))
     if (isThere) projects.push(id)
+    // To sign it, and what is given for it, costs more than all other calls together.
+    if (at % 4 > 0) return
     const assertion = await singleAssertion(client)
     await tell("token", () => perform(client, { kind: "token", assertion }))
   }

@@ -9,6 +9,7 @@ import { compileAll } from "./build.ts"
 import { changedFiles, testsFor } from "./changed.ts"
 import { prepare } from "./gen.ts"
 import { flakyMax, retryFailed } from "./retry.ts"
+import { writeSlowest } from "./slowest.ts"
 import { run } from "./step.ts"
 import { add, failures, nothing, slowest, summary, type Tally } from "./tally.ts"
 import { type GroupRun, runGroup, tallyOfRun } from "./vitest.ts"
@@ -54,6 +55,7 @@ async function check(): Promise<number> {
     console.log(`FAILED  ${flaky.length} tests are flaky, more than ${flakyMax}`)
     total = add(total, failure)
   }
+  writeSlowest(runs)
   return end(total)
 }
 

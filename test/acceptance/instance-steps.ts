@@ -219,9 +219,13 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   ...["RegisterTOTP", "RemoveTOTP", "RegisterU2F", "RegisterPasskey"].map(
     (name): Step => [name, user],
   ),
-  [admin("AddSecondFactorToLoginPolicy"), { type: "SECOND_FACTOR_TYPE_OTP_EMAIL" }],
+  // Recovery codes stand in for another factor that is allowed.
+  ...[3, 5].map((type): Step => [admin("AddSecondFactorToLoginPolicy"), { type }]),
   ["AddOTPEmail", user],
-  ...["GenerateRecoveryCodes", "RemoveRecoveryCodes"].map((name): Step => [name, user]),
+  ...["GenerateRecoveryCodes", "RemoveRecoveryCodes", "RemoveOTPEmail"].map(
+    (name): Step => [name, user],
+  ),
+  ...[3, 5].map((type): Step => [admin("RemoveSecondFactorFromLoginPolicy"), { type }]),
   ...["CreatePasskeyRegistrationLink", "HumanMFAInitSkipped"].map((name): Step => [name, user]),
   ["SetEmail", { ...user, email: "new@example.com" }],
   ...["SendEmailCode", "ResendEmailCode"].map((name): Step => [name, user]),

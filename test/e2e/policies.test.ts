@@ -130,7 +130,8 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
     await field.check()
     await passkeys.selectOption("Allowed")
     await signIn.getByLabel("Everybody needs a second factor").check()
-    for (const name of ["Authenticator app", "Security key", "Passkey"]) {
+    const factors = ["Authenticator app", "Security key", "Recovery codes", "Passkey"]
+    for (const name of factors) {
       await signIn.getByRole("checkbox", { name, exact: true }).uncheck()
     }
     await save()

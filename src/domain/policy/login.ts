@@ -110,11 +110,13 @@ function mustOpen(values: Login): void {
     )
   }
   const forced = values.forceMfa || values.forceMfaLocalOnly || values.forceMfaManagers
-  if (forced && values.secondFactors.length + values.multiFactors.length === 0) {
+  // Recovery codes only replace another one.
+  const factors = values.secondFactors.filter((factor) => factor !== "recovery_codes")
+  if (forced && factors.length + values.multiFactors.length === 0) {
     throw fieldError(
       "policy.no_factor",
       "second_factors",
-      "must have one, or multi_factors, while force_mfa, force_mfa_local_only or " +
+      "must have one besides recovery codes, or multi_factors, while force_mfa, force_mfa_local_only or " +
         "force_mfa_managers asks for it",
     )
   }

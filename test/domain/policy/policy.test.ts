@@ -211,6 +211,8 @@ describe("the factors of the login policy", () => {
     const add = async (request: object) => call("addCustomLoginPolicy", request)
     await expect(add(forced)).rejects.toMatchObject(refused)
     await expect(add({ ...open, forceMfaLocalOnly: true })).rejects.toMatchObject(refused)
+    // Recovery codes open nothing without another factor.
+    await expect(add({ ...forced, secondFactors: [5] })).rejects.toMatchObject(refused)
     await add({ ...forced, secondFactors: [1] })
     const tried = call("removeSecondFactorFromLoginPolicy", otp)
     await expect(tried).rejects.toMatchObject(refused)

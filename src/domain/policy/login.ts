@@ -116,8 +116,8 @@ function mustOpen(values: Login): void {
     throw fieldError(
       "policy.no_factor",
       "second_factors",
-      "must have one besides recovery codes, or multi_factors, while force_mfa, force_mfa_local_only or " +
-        "force_mfa_managers asks for it",
+      "must have one besides recovery codes, or multi_factors, while force_mfa, " +
+        "force_mfa_local_only or force_mfa_managers asks for it",
     )
   }
 }

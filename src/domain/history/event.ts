@@ -9,7 +9,11 @@ import {
   removeFailedEvent,
   retryFailedEvents,
 } from "../../store/index.ts"
-import { presenterOf } from "../target/index.ts"
+import { app } from "../app/index.ts"
+import { group } from "../group/index.ts"
+import { org } from "../org/index.ts"
+import { project } from "../project/index.ts"
+import { presenterOf, target } from "../target/index.ts"
 import { type EventSearch, matchingEvents } from "./event-search.ts"
 import { type Editor, editorsOf, keptSince, type Part } from "./query.ts"
 
@@ -29,6 +33,8 @@ export type Happened = {
 
 /** An event under the aggregate and type of the interface, and what it is stored as. */
 export type PresentedEvent = Happened & {
+  /** What it happened to is called; empty for users, and for what has no name. */
+  readonly name: string
   readonly stored: { readonly type: string; readonly stream: string }
 }
 
@@ -57,14 +63,31 @@ export async function eventsOf(
   return Promise.all(
     found.map(async (event) => {
       const { type, stream } = event
-      const { aggregateType, aggregateId, payload, type: name } = await present(event)
+      const { aggregateType, aggregateId, payload, type: presented } = await present(event)
+      const isItself = aggregateId === event.id
       return {
         ...happened(event, named),
-        ...{ type: name, stream: aggregateType, id: aggregateId, data: payload },
+        ...{ type: presented, stream: aggregateType, id: aggregateId, data: payload },
+        name: nameOf(cx, isItself ? stream : aggregateType, aggregateId),
         stored: { type, stream },
       }
     }),
   )
+}
+
+/** What a thing is called today, or was called last; users are personal data, and named nowhere. */
+function nameOf(cx: Cx, stream: string, id: string): string {
+  const state = states[stream]?.(cx, id) ?? {}
+  return "name" in state && typeof state.name === "string" ? state.name : ""
+}
+
+/** What has a name that is no personal data, by its stream. */
+const states: Readonly<Record<string, (cx: Cx, id: string) => object>> = {
+  [org.stream]: (cx, id) => cx.store.state(cx, org, id),
+  [project.stream]: (cx, id) => cx.store.state(cx, project, id),
+  [app.stream]: (cx, id) => cx.store.state(cx, app, id),
+  [group.stream]: (cx, id) => cx.store.state(cx, group, id),
+  [target.stream]: (cx, id) => cx.store.state(cx, target, id),
 }
 
 async function eventsIn(cx: Cx, filter: EventFilter, part: Part) {

@@ -21,12 +21,23 @@ test("what happened is told with its place, who did it, and what was said", asyn
   const [newest] = await events({ limit: 1 })
   expect(newest).toMatchObject({
     editor: { userId: "manager", displayName: "manager Person" },
-    aggregate: { id: "p1", type: { type: "project" }, resourceOwner: "org1" },
+    aggregate: {
+      ...{ id: "p1", type: { type: "project" }, resourceOwner: "org1", displayName: "One" },
+    },
     type: { type: "project.added", localized: { localizedMessage: "Project created" } },
     payload: { name: "One" },
   })
   const [first] = await events({ limit: 1, asc: true })
   expect(first.sequence).toBeLessThan(newest.sequence)
+})
+
+test("what it happened to has its name of today", async () => {
+  await project("p1", "One")
+  await act("owner", "updateProject", { projectId: "p1", name: "Two" })
+  const found = await events({ aggregateTypes: ["project"], aggregateId: "p1" })
+  expect(found.map(({ aggregate }) => aggregate.displayName)).toEqual(["Two", "Two"])
+  const [user] = await events({ aggregateTypes: ["user"], aggregateId: "manager", limit: 1 })
+  expect(user.aggregate.displayName).toBe("")
 })
 
 test.each([

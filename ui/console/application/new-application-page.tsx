@@ -259,7 +259,7 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
   const by = { appType: kind, devMode: false, privateHttp } as const
   return [
     area("redirectUris", t("field.redirect_uris"), {
-      hint: t("applications.redirect_hint"),
+      hint: t("new_application.redirect_hint"),
       placeholder:
         kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback",
       ...{ ...uris, rows: 3, required: true },
@@ -268,7 +268,7 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
     (privateHttp || wantsPrivateHttp(values.redirectUris, by)) &&
       check("privateHttp", t("field.private_http"), t("new_application.private_http_hint")),
     area("postLogoutUris", t("field.post_logout_uris"), {
-      ...{ ...uris, rows: 2, optional: true, hint: t("applications.post_logout_hint") },
+      ...{ ...uris, rows: 2, optional: true, hint: t("new_application.post_logout_hint") },
     }),
     <JudgedReturns key="returns" typed={values.postLogoutUris} by={by} />,
     choice("readsIdToken", t("new_application.reads_id_token"), {

@@ -97,7 +97,7 @@ function uriForm(part: OidcPart) {
       const asks = oidc.privateNetworkHttp || privateHttp || wantsPrivateHttp(values.back, by)
       return [
         controls.area("back", t("field.redirect_uris"), {
-          ...{ ...area, hint: t("applications.redirect_hint"), error: error.back },
+          ...{ ...area, hint: t("new_application.redirect_hint"), error: error.back },
         }),
         <JudgedRedirects key="judged" typed={values.back} by={by} />,
         asks &&
@@ -108,7 +108,7 @@ function uriForm(part: OidcPart) {
           ),
         controls.area("out", t("field.post_logout_uris"), {
           ...{ ...area, optional: true, error: error.out },
-          hint: t("applications.post_logout_hint"),
+          hint: t("new_application.post_logout_hint"),
         }),
         <JudgedReturns key="returns" typed={values.out} by={by} />,
         <Disclosure
@@ -118,12 +118,12 @@ function uriForm(part: OidcPart) {
         >
           {controls.area("origins", t("field.origins"), {
             ...{ ...area, rows: 2, optional: true, error: error.origins },
-            hint: t("applications.origins_hint"),
+            hint: t("new_application.origins_hint"),
           })}
           {controls.check(
             "development",
             t("field.development"),
-            t("applications.development_hint"),
+            t("new_application.development_hint"),
           )}
           {devMode && <Alert tone="warning">{t("problem.development_mode")}</Alert>}
         </Disclosure>,

@@ -1,10 +1,18 @@
+import {
+  type Timestamp,
+  timestampFromDate,
+  timestampFromMs,
+  timestampMs,
+} from "@bufbuild/protobuf/wkt"
 import { createQueryOptions } from "@connectrpc/connect-query"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { Event } from "../../../src/gen/core/event/v1/event_pb.ts"
+import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button, Check, type Column, Skeleton, Table } from "../../kit/index.ts"
 import { Editor, type ListState, Time, useFilterChips, useListState } from "../list/index.ts"
-import { Page, Part, Refused, refusalOf, t, transport } from "../shell/index.ts"
+import { Facts, language, Page, Part, Refused, refusalOf, t, transport } from "../shell/index.ts"
+import { nameOf } from "../user/user.ts"
 import { FailedEvents } from "./failed-events.tsx"
 import { Filters } from "./filters.tsx"
 import { Views } from "./views.tsx"
@@ -30,6 +38,7 @@ export function EventsPage() {
   })
   const found = data?.events ?? []
   const rows = found.slice(0, pageSize)
+  const names = useNames(rows)
   const next = found.length > pageSize ? rows.at(-1)?.sequence : undefined
   return (
     <Page title={t("nav.events")} owner={t("nav.instance")}>
@@ -38,7 +47,7 @@ export function EventsPage() {
         <FailedEvents />
       </Part>
       <Part rows={2}>
-        <Filters key={JSON.stringify(wantedOf(state), textOfNumber)} state={state} />
+        <Filters key={JSON.stringify(wantedOf(state), textOfNumber)} state={state} names={names} />
       </Part>
       <div className="list-tools">
         {filter.filters}
@@ -56,7 +65,7 @@ export function EventsPage() {
       {rows.length > 0 && (
         <Table
           caption={t("nav.events")}
-          columns={columnsOf()}
+          columns={columnsOf(names)}
           rows={rows}
           keyOf={({ sequence }) => String(sequence)}
         />
@@ -94,39 +103,115 @@ function wantedOf({ get }: ListState) {
     eventTypes: list(get("type")),
     aggregateId: get("id") ?? "",
     editorUserId: get("editor") ?? "",
+    creationDateFilter: { case: "range", value: daysOf(get("since"), get("until")) } as const,
   }
 }
 
-const columnsOf = (): readonly Column<Event>[] => [
+/** From the beginning of one day to the end of another, where this browser is. */
+function daysOf(since: string | undefined, until: string | undefined) {
+  const [first, last] = [startOf(since), startOf(until)]
+  last?.setDate(last.getDate() + 1)
+  return {
+    ...(first && { since: timestampFromDate(first) }),
+    ...(last && { until: timestampFromMs(last.getTime() - 1) }),
+  }
+}
+
+function startOf(day: string | undefined): Date | undefined {
+  if (!/^\d{4}-\d\d-\d\d$/.test(day ?? "")) return undefined
+  const start = new Date(`${day}T00:00`)
+  return Number.isNaN(start.getTime()) ? undefined : start
+}
+
+/** What is called how today, by its ID; users as far as one may see them. */
+function useNames(events: readonly Event[]): ReadonlyMap<string, string> {
+  const ofUsers = events.filter(({ aggregate }) => aggregate?.type?.type === "user")
+  const userIds = [...new Set(ofUsers.flatMap(({ aggregate }) => aggregate?.id ?? []))]
+  const { data } = useQuery({
+    ...createQueryOptions(
+      UserService.method.listUsers,
+      { queries: [{ query: { case: "inUserIdsQuery", value: { userIds } } }] },
+      { transport },
+    ),
+    enabled: userIds.length > 0,
+    placeholderData: keepPreviousData,
+  })
+  const named = [
+    ...events.flatMap(({ aggregate, editor }) => [
+      [aggregate?.id ?? "", aggregate?.displayName ?? ""] as const,
+      [editor?.userId ?? "", editor?.displayName ?? ""] as const,
+    ]),
+    ...(data?.result ?? []).map((user) => [user.userId, nameOf(user)] as const),
+  ]
+  return new Map(named.filter(([id, name]) => id !== "" && name !== ""))
+}
+
+const columnsOf = (names: ReadonlyMap<string, string>): readonly Column<Event>[] => [
   {
     label: t("history.what"),
-    cell: ({ type, payload }) => {
-      return (
-        <div className="call">
-          <span>{type?.localized?.localizedMessage}</span>
-          <code className="small">{type?.type}</code>
-          {payload && Object.keys(payload).length > 0 && (
-            <details className="small">
-              <summary>{t("events.payload")}</summary>
-              <pre className="snippet">
-                <code>{JSON.stringify(payload, null, 2)}</code>
-              </pre>
-            </details>
-          )}
-        </div>
-      )
-    },
+    cell: (event) => (
+      <div className="call">
+        <span>{event.type?.localized?.localizedMessage}</span>
+        <code className="small">{event.type?.type}</code>
+        <Details {...event} />
+      </div>
+    ),
   },
   {
     label: t("events.to"),
     cell: ({ aggregate }) => (
       <div className="call">
-        <span>{aggregate?.type?.localized?.localizedMessage}</span>
-        <code className="small">{aggregate?.id}</code>
+        <span className="quiet small">{aggregate?.type?.localized?.localizedMessage}</span>
+        <ResourceName id={aggregate?.id ?? ""} names={names} />
       </div>
     ),
   },
   { label: t("history.who"), cell: ({ editor }) => editor?.userId && <Editor {...editor} /> },
-  { label: t("history.when"), cell: ({ creationDate }) => <Time at={creationDate} /> },
-  { label: t("events.position"), cell: ({ sequence }) => String(sequence) },
+  { label: t("history.when"), cell: ({ creationDate }) => <When at={creationDate} /> },
 ]
+
+type ResourceNameProps = { readonly id: string; readonly names: ReadonlyMap<string, string> }
+
+/** A name, or an ID that somebody chose; a generated one is among the details. */
+function ResourceName({ id, names }: ResourceNameProps) {
+  const name = names.get(id)
+  if (name !== undefined) return <bdi className="clip">{name}</bdi>
+  return /^\d+$/.test(id) ? null : <code className="small">{id}</code>
+}
+
+/** The date and the time; beside it how long ago that was. */
+function When({ at }: { readonly at: Timestamp | undefined }) {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium" })
+  return (
+    <div className="call">
+      <span>{at && format.format(timestampMs(at))}</span>
+      <span className="quiet small">
+        <Time at={at} />
+      </span>
+    </div>
+  )
+}
+
+/** What machines call it, and what was said. */
+function Details({ aggregate, editor, sequence, payload }: Event) {
+  const ids = [
+    [t("events.resource_id"), aggregate?.id],
+    [t("events.editor_id"), editor?.userId],
+    [t("events.position"), String(sequence)],
+  ] as const
+  return (
+    <details className="small">
+      <summary>{t("events.details")}</summary>
+      <Facts
+        rows={ids
+          .filter(([, id]) => id)
+          .map(([label, id]) => [label, <code key={label}>{id}</code>] as const)}
+      />
+      {payload && Object.keys(payload).length > 0 && (
+        <pre className="snippet">
+          <code>{JSON.stringify(payload, null, 2)}</code>
+        </pre>
+      )}
+    </details>
+  )
+}

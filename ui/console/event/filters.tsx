@@ -4,12 +4,20 @@ import { Button, SelectField, TextField } from "../../kit/index.ts"
 import { Ask, verbatim } from "../form/index.ts"
 import type { ListState } from "../list/index.ts"
 import { language, t, useRead } from "../shell/index.ts"
+import { PickField } from "./pick-field.tsx"
+import { ResourcePicker, UserPicker } from "./pickers.tsx"
 
-const parts = ["kind", "type", "id", "editor"] as const
+const parts = ["kind", "type", "id", "editor", "since", "until"] as const
 const typesId = "event-types"
 
+type FiltersProps = {
+  readonly state: ListState
+  /** What the events that are shown call users and resources, by their IDs. */
+  readonly names: ReadonlyMap<string, string>
+}
+
 /** What events are narrowed by; the address says it. */
-export function Filters({ state: { get, set } }: { readonly state: ListState }) {
+export function Filters({ state: { get, set }, names }: FiltersProps) {
   const { aggregateTypes } = useRead(AdminService.method.listAggregateTypes)
   const { eventTypes } = useRead(AdminService.method.listEventTypes)
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>(
@@ -33,14 +41,33 @@ export function Filters({ state: { get, set } }: { readonly state: ListState }) 
           value={typed.kind ?? ""}
           onChange={(kind) => put("kind", kind)}
         />
-        {(["type", "id", "editor"] as const).map((part) => (
+        <TextField
+          label={t("events.type")}
+          {...verbatim}
+          list={typesId}
+          maxLength={200}
+          autoComplete="off"
+          value={typed.type ?? ""}
+          onChange={(event) => put("type", event.target.value)}
+        />
+        {(["id", "editor"] as const).map((part) => (
+          <PickField
+            key={part}
+            label={t(`events.${part}`)}
+            value={typed[part] ?? ""}
+            name={names.get(typed[part] ?? "")}
+            onChange={(id) => put(part, id)}
+          >
+            {(choose) =>
+              part === "id" ? <ResourcePicker choose={choose} /> : <UserPicker choose={choose} />
+            }
+          </PickField>
+        ))}
+        {(["since", "until"] as const).map((part) => (
           <TextField
             key={part}
             label={t(`events.${part}`)}
-            {...verbatim}
-            {...(part === "type" && { list: typesId })}
-            maxLength={200}
-            autoComplete="off"
+            type="date"
             value={typed[part] ?? ""}
             onChange={(event) => put(part, event.target.value)}
           />

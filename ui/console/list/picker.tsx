@@ -14,7 +14,7 @@ type PickerProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly label: string
   readonly hint?: string
   readonly value: string
-  readonly onChange: (id: string) => void
+  readonly onChange: (id: string, row?: Row) => void
   readonly method: DescMethodUnary<I, O>
   /** Asks for the first few that fit a text. */
   readonly ask: (text: string) => MessageInitShape<I>
@@ -69,7 +69,7 @@ export function Picker<I extends DescMessage, O extends DescMessage, Row>(
               type="radio"
               name="picked"
               checked={idOf(row) === value}
-              onChange={() => onChange(idOf(row))}
+              onChange={() => onChange(idOf(row), row)}
             />
             {show(row)}
           </label>

@@ -43,7 +43,7 @@ const passwordForm = (userId: string) =>
     refusals: { password: ["user.password"] },
     save: (newPassword) => call(UserService.method.setPassword, { userId, newPassword }),
     fields: ({ secret, check }) => [
-      secret("password", t("password.new"), { hint: t("users.password_hint"), required: true }),
+      secret("password", t("password.new"), { hint: t("new_user.password_hint"), required: true }),
       check("changeRequired", t("password.must_change"), t("password.must_change_hint")),
     ],
   })

@@ -76,7 +76,12 @@ const toEvent = (cx: Cx, event: PresentedEvent) => ({
     displayName: event.editor.name,
     service: event.client,
   },
-  aggregate: { id: event.id, type: toKind(cx, event.stream), resourceOwner: event.owner },
+  aggregate: {
+    id: event.id,
+    type: toKind(cx, event.stream),
+    resourceOwner: event.owner,
+    displayName: event.name,
+  },
   sequence: BigInt(event.position),
   creationDate: at(event.time),
   payload: JSON.parse(JSON.stringify(event.data)),

@@ -1,7 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { Fault, lateError } from "../../kernel/fault.ts"
 import type { AnyEvent, Cx, Recorded } from "../../store/index.ts"
-import { type Difference, differencesOf, fieldsOf } from "./difference.ts"
+import {
+  changedKeys,
+  type Difference,
+  differencesOf,
+  type Field,
+  fieldsOf,
+  isSame,
+} from "./difference.ts"
 import { keptSince } from "./query.ts"
 import { type Place, shownOf } from "./resource.ts"
 
@@ -46,7 +53,12 @@ export async function* foldings(cx: Cx, { kind, id }: Place): AsyncGenerator<Fol
 }
 
 /** An event, with the fields that it changed. */
-export type Changed = { readonly event: Happening; readonly differences: readonly Difference[] }
+export type Changed = {
+  readonly event: Happening
+  readonly differences: readonly Difference[]
+  /** Whether all that it changed is by now as it was before: an undo would change nothing. */
+  readonly isBack: boolean
+}
 
 /** A part of the changes of a thing; where the instance has a limit for that, only newer ones. */
 export async function changesIn(
@@ -60,18 +72,41 @@ export async function changesIn(
   const window = { ...part, instance, stream: kind.stream, id, since: keptSince(cx) }
   const events = await cx.store.log.history(window)
   const versions = new Set(events.map(({ version }) => version))
-  const last = Math.max(...versions)
-  const changes: Changed[] = []
-  if (events.length === 0) return changes
+  const changes: (Omit<Changed, "isBack"> & { readonly former: Former })[] = []
+  if (events.length === 0) return []
+  let now: unknown
   for await (const { event, before, after } of foldings(cx, place)) {
     if (versions.has(event.version)) {
-      changes.push({ event, differences: between(place, before, after) })
+      const former = formerOf(place, before.whole, after.whole)
+      changes.push({ event, differences: between(place, before, after), former })
       // A state may be large: a document that somebody has uploaded, a thousand roles.
       await nextTurn()
     }
-    if (event.version >= last) break
+    now = after.whole
   }
-  return part.asc ? changes : changes.reverse()
+  const current = allFieldsOf(place, now)
+  const found = changes.map(({ former, ...rest }) => ({ ...rest, isBack: isBack(former, current) }))
+  return part.asc ? found : found.reverse()
+}
+
+type Fields = ReadonlyMap<string, Field>
+
+/** The fields that a change has made others, as they were before. */
+type Former = ReadonlyMap<string, Field | undefined>
+
+function formerOf(place: Place, before: unknown, after: unknown): Former {
+  const [was, is] = [allFieldsOf(place, before), allFieldsOf(place, after)]
+  return new Map(changedKeys(was, is).map((key) => [key, was.get(key)]))
+}
+
+const isBack = (former: Former, current: Fields): boolean =>
+  former.size > 0 &&
+  [...former].every(([key, was]) => isSame(key, current, was ? new Map([[key, was]]) : new Map()))
+
+/** Whatever may be shown of the thing, or may not: only names of fields come of it. */
+export const allFieldsOf = (place: Place, state: unknown): Fields => {
+  const { hidden, sets } = shownOf(place)
+  return fieldsOf({ ...(hidden && { hidden }), ...(sets && { sets }) }, state, state)
 }
 
 export const between = (place: Place, before: Folded, after: Folded): readonly Difference[] =>

@@ -49,6 +49,19 @@ test("each type of event that is kept is undone by an operation, or says why not
   }
 })
 
+test("an undo is offered only where it would change something", async () => {
+  const offered = async () =>
+    (await act("manager", "listChanges", p1)).changes.map(({ undoable }: any) => undoable)
+  await act("manager", "updateProject", { projectId: "p1", name: "Two" })
+  expect(await offered()).toEqual([true, false])
+  await act("manager", "updateProject", { projectId: "p1", name: "One" })
+  // The first change is taken back; what took it back can be undone.
+  expect(await offered()).toEqual([true, false, false])
+  expect(await refusal("manager", p1, 2n)).toBe("history.undo_done")
+  await undo("manager", p1, 3n)
+  expect(await offered()).toEqual([true, false, true, false])
+})
+
 test("an undo is told field by field, is a new change, and can be undone in turn", async () => {
   await act("manager", "updateProject", { projectId: "p1", name: "Two" })
   const shown = await preview("manager", p1, 2n)

@@ -159,7 +159,7 @@ function mayWrite(cx: Cx, resource: Resource | undefined): boolean {
 
 function changing(cx: Cx, { kind }: Place, isWriter: boolean) {
   const named = editorsOf(cx)
-  return ({ event, differences }: Changed) => {
+  return ({ event, differences, isBack }: Changed) => {
     const payload: JsonObject = JSON.parse(JSON.stringify(event.data))
     return {
       sequence: BigInt(event.version),
@@ -170,7 +170,7 @@ function changing(cx: Cx, { kind }: Place, isWriter: boolean) {
       editor: toEditor(cx, event, named),
       differences: differences.map((each) => toDifference(cx, each)),
       payload,
-      undoable: isWriter && typeof (wayOf(kind, event.type) ?? "") !== "string",
+      undoable: isWriter && !isBack && typeof (wayOf(kind, event.type) ?? "") !== "string",
     }
   }
 }

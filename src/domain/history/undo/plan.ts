@@ -1,8 +1,8 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { changedKeys, type Field, fieldsOf, isSame } from "../difference.ts"
-import { type Folded, foldings, type Happening, mustBeKept } from "../past.ts"
-import { type Place, shownOf } from "../resource.ts"
+import { changedKeys, type Field, isSame } from "../difference.ts"
+import { allFieldsOf, type Folded, foldings, type Happening, mustBeKept } from "../past.ts"
+import type { Place } from "../resource.ts"
 import { wordsOfPath } from "../words.ts"
 import { wayOf } from "./list.ts"
 import { type Asked, type Reason, reasons } from "./way.ts"
@@ -62,12 +62,6 @@ export async function planOf(cx: Cx, place: Place, version: number): Promise<Pla
   const isWhole = event.version > 1 && !asked.isLoose
   const wanted = isWhole ? keys.map((key) => [key, before.get(key)] as const) : []
   return { place, asked, owner, now, last, wanted: new Map(wanted) }
-}
-
-/** Whatever may be shown of the thing, or may not: only names of fields come of it. */
-export const allFieldsOf = (place: Place, state: unknown) => {
-  const { hidden, sets } = shownOf(place)
-  return fieldsOf({ ...(hidden && { hidden }), ...(sets && { sets }) }, state, state)
 }
 
 async function find(cx: Cx, place: Place, version: number): Promise<Found | undefined> {

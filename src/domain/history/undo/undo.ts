@@ -1,9 +1,9 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { type Difference, isSame } from "../difference.ts"
-import { between, type Folded, type Happening } from "../past.ts"
+import { allFieldsOf, between, type Folded, type Happening } from "../past.ts"
 import type { Place } from "../resource.ts"
-import { allFieldsOf, type Plan, planOf, unchangedError, wordsOfKeys } from "./plan.ts"
+import { type Plan, planOf, unchangedError, wordsOfKeys } from "./plan.ts"
 
 /** What would happen. */
 export type Tried = {

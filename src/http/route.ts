@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from "elysia"
+import type { Elysia } from "elysia"
 import { methodNotAllowed, preflight } from "./method.ts"
 import type { Origin } from "./origin.ts"
 import { type Exchange, noteRoute, type RouteInfo, type Visit } from "./visit.ts"
@@ -32,34 +32,41 @@ export type Routes = Readonly<Record<string, Route>>
 /** Answers a request for which a route was found. */
 export type Serve = (visit: Visit, route: Route) => Promise<Response>
 
-/** What each area exports: a plugin for Elysia. `group` is what metrics count its requests as. */
-export function areaOf(group: string, routes: Routes): AnyElysia {
-  // Paths are exact: what is served at /a is not served at /a/.
-  const area = new Elysia({ strictPath: true })
-  const reserved: string[] = []
-  reservedBy.set(area, reserved)
-  for (const [template, route] of Object.entries(routes)) {
-    const { isSignIn = false, isOpen = false } = route
-    if (!isOpen) reserved.push(template)
-    const info = { template, group: route.group ?? group, isSignIn }
-    const handler = async ({ request }: { readonly request: Request }) => {
-      const { visit, serve } = routedOf(request)
-      noteRoute(visit.request, info)
-      const early = route.anywhere && (await route.anywhere(visit))
-      return early ?? serve(visit, route)
-    }
-    // The path is found before the method: else one path would answer for another's methods.
-    // Elysia answers HEAD by reading to its end what GET would answer, unless it has a route.
-    area.all(template, handler, unread).head(template, handler, unread)
-  }
-  return area
+/**
+ * What each area exports: a plugin for Elysia. A function, since the routes of an instance would be
+ * made twice, which takes as long again.
+ */
+export type Area = {
+  (root: Elysia): Elysia
+  /** The paths at and below which the API has no operation. */
+  readonly reserved: readonly string[]
 }
 
-const reservedBy = new WeakMap<AnyElysia, readonly string[]>()
+/** The area that has these routes. `group` is what metrics count their requests as. */
+export function areaOf(group: string, routes: Routes): Area {
+  const all = Object.entries(routes)
+  const plugin = (root: Elysia): Elysia => {
+    for (const [template, route] of all) {
+      const { isSignIn = false } = route
+      const handler = handlerOf(route, { template, group: route.group ?? group, isSignIn })
+      // The path is found before the method: else one path would answer for another's methods.
+      // Elysia answers HEAD by reading to its end what GET would answer, unless it has a route.
+      root.all(template, handler, unread).head(template, handler, unread)
+    }
+    return root
+  }
+  const closed = all.flatMap(([template, { isOpen = false }]) => (isOpen ? [] : [template]))
+  return Object.assign(plugin, { reserved: closed.map((path) => path.replace(/\/\*$/, "")) })
+}
 
-/** The paths of areas, at and below which the API has no operation. */
-export const reservedIn = (areas: readonly AnyElysia[]): readonly string[] =>
-  areas.flatMap((area) => reservedBy.get(area) ?? []).map((path) => path.replace(/\/\*$/, ""))
+const handlerOf =
+  (route: Route, info: RouteInfo) =>
+  async ({ request }: { readonly request: Request }): Promise<Response> => {
+    const { visit, serve } = routedOf(request)
+    noteRoute(visit.request, info)
+    const early = route.anywhere && (await route.anywhere(visit))
+    return early ?? serve(visit, route)
+  }
 
 /** The body is read within limits of our own, by whoever answers. */
 const unread = { parse: "none" } as const

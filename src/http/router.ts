@@ -1,10 +1,10 @@
-import { type AnyElysia, Elysia } from "elysia"
-import { beginRouting, routedOf, type Serve } from "./route.ts"
+import { Elysia } from "elysia"
+import { type Area, beginRouting, routedOf, type Serve } from "./route.ts"
 import type { Visit } from "./visit.ts"
 
 export type Routing = {
   /** The plugins of all areas, read with the first request; one has a route for every path. */
-  readonly areas: () => readonly AnyElysia[]
+  readonly areas: () => readonly Area[]
   readonly serve: Serve
   /** Answers where a route has failed; the one place that does. */
   readonly failed: (visit: Visit, cause: unknown) => Promise<Response>

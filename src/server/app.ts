@@ -1,5 +1,4 @@
 import type { Logger } from "@logtape/logtape"
-import type { AnyElysia } from "elysia"
 import type { Entry } from "../api/dispatch.ts"
 import type { Condition } from "../api/encoding/grpc-health.ts"
 import { notFound, respond, respondFault } from "../api/respond.ts"
@@ -13,7 +12,7 @@ import { assetRoutes } from "../http/assets.ts"
 import { addressOf, guarded, secured } from "../http/guard.ts"
 import { healthAt, healthRoutes } from "../http/health.ts"
 import { checkedOrigin, type Origin } from "../http/origin.ts"
-import { answerOf, areaOf, type Route, reservedIn } from "../http/route.ts"
+import { type Area, answerOf, areaOf, type Route } from "../http/route.ts"
 import { routerOf } from "../http/router.ts"
 import { noteRoute, routeOf, type Visit } from "../http/visit.ts"
 import { type Answering, type Watcher, watchedBy } from "../http/watcher.ts"
@@ -49,7 +48,7 @@ export type App = Answering & {
 }
 
 /** An app to which areas can still be added: ahead of the first request. */
-export type OpenApp = App & { readonly use: (area: AnyElysia) => void }
+export type OpenApp = App & { readonly use: (area: Area) => void }
 
 export type AppParts = {
   readonly services: ServerServices
@@ -57,7 +56,7 @@ export type AppParts = {
   /** Where this process listens, as a proxy on the same machine would reach it. */
   readonly upstream: string
   /** Routes beside those that every server has. */
-  readonly areas?: readonly AnyElysia[]
+  readonly areas?: readonly Area[]
   /** What sees requests and responses, the innermost first. */
   readonly watchers?: readonly Watcher[]
   /** Wraps each operation that native gRPC calls. */
@@ -72,7 +71,11 @@ export function appOf({ areas = [], watchers = [], called, ...parts }: AppParts)
   const { services } = parts
   const show = pagesWith(uiEntry)
   const api = lazily(
-    async (): Promise<Api> => (await import("./api.ts")).apiOf(services, reservedIn(all)),
+    async (): Promise<Api> =>
+      (await import("./api.ts")).apiOf(
+        services,
+        all.flatMap(({ reserved }) => reserved),
+      ),
   )
   const found = watchers.length > 0 ? noteRoute : undefined
   const published = publishedHandler(
@@ -121,7 +124,7 @@ function ownAreas(
   { services, setupToken, upstream }: OwnParts,
   api: () => Promise<Api>,
   show: ShowPage,
-): readonly AnyElysia[] {
+): readonly Area[] {
   const { log, clock, meters } = services
   const logged = refusalLog(log, clock)
   const refused = (refusal: Refusal, group: string) => {
@@ -160,7 +163,7 @@ type Handling = {
   readonly api: () => Promise<Api>
   readonly show: ShowPage
   readonly published: (request: Request) => Response | undefined
-  readonly areas: () => readonly AnyElysia[]
+  readonly areas: () => readonly Area[]
 }
 
 /** Answers what is not answered at once. */

@@ -1,7 +1,7 @@
-import type { AnyElysia } from "elysia"
 import type { Certificate } from "../../boot/edge/certificate.ts"
 import { freeSocketFile } from "../../boot/edge/socket-file.ts"
 import type { Start } from "../../boot/running.ts"
+import type { Area } from "../../http/route.ts"
 import type { OpenApp } from "../app.ts"
 import { type HttpListener, type Listener, listenHttp, listenRedirect } from "../listener.ts"
 import type { ServerServices } from "../services.ts"
@@ -23,7 +23,7 @@ type Source = {
   /** What plain HTTP has an answer to, before it sends people on. */
   readonly plain?: (request: Request) => Response | undefined
   /** What is answered beside what the app does. */
-  readonly routes?: AnyElysia
+  readonly routes?: Area
 }
 
 type Answering = {

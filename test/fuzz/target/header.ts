@@ -1,6 +1,7 @@
 import { isIP } from "node:net"
 import { rulesFor } from "../../../src/domain/app/forward-auth.ts"
 import { cookieIn } from "../../../src/domain/session/index.ts"
+import { originOf } from "../../../src/http/origin.ts"
 import {
   addressOf,
   addressText,
@@ -14,7 +15,6 @@ import { isPublicAddress, outboundAllowedOf } from "../../../src/kernel/net/outb
 import { languagesOf, wantsPage } from "../../../src/kernel/text/accept.ts"
 import { browserNameOf } from "../../../src/kernel/text/browser-name.ts"
 import { isRegistered } from "../../../src/oauth/authorize/redirect-uri.ts"
-import { originOf } from "../../../src/http/origin.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 
 /** RFC 9110 §12.5.4, with the languages that it lists. */

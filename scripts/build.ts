@@ -24,7 +24,7 @@ const inputs = [
 ]
 
 /** A user downloads this file; beyond this size something slipped in that does not belong. */
-const sizeMax = 130_000_000
+const sizeMax = 131_000_000
 
 /** The name of the compiled binary on this machine. */
 export const binary = join(root, "dist", process.platform === "win32" ? "latchkey.exe" : "latchkey")

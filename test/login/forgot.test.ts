@@ -268,7 +268,7 @@ describe("the page behind the link", () => {
   })
 
   test("uses nothing up, counts nothing and tells nothing when it is opened", async () => {
-    const before = provider.store.log.changes()
+    const before = provider.store.log.writes()
     const opened = await Promise.all(
       ["GET", "HEAD", "GET"].map((method) =>
         provider.send(`${page}?userId=${id}&code=${codeOf()}`, { method }),
@@ -276,7 +276,7 @@ describe("the page behind the link", () => {
     )
     expect(opened.map(({ status }) => status)).toEqual([200, 200, 200])
     expect(await opened[0]?.text()).not.toContain(name)
-    expect(provider.store.log.changes()).toBe(before)
+    expect(provider.store.log.writes()).toBe(before)
   })
 
   test("is the same for who is not there, and for a code that is wrong", async () => {

@@ -141,7 +141,7 @@ describe("somebody who is invited", () => {
 
 describe("the link of an invitation", () => {
   test("uses nothing up, counts nothing and tells nothing when it is opened", async () => {
-    const before = provider.store.log.changes()
+    const before = provider.store.log.writes()
     const methods = ["GET", "HEAD", "GET", "GET"]
     const shown = await Promise.all(
       methods.map((method) => provider.send(link(`&code=${code}`), { method })),
@@ -149,7 +149,7 @@ describe("the link of an invitation", () => {
     expect(shown.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     const text = (await shown[0]?.text()) ?? ""
     for (const secret of ["Nina", name, "Choose"]) expect(text).not.toContain(secret)
-    expect(provider.store.log.changes()).toBe(before)
+    expect(provider.store.log.writes()).toBe(before)
     await expectUntouched()
   })
 

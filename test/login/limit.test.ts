@@ -45,12 +45,12 @@ async function spendAll(address: string): Promise<void> {
 describe("requests to sign in that nobody ends", () => {
   test("are limited by address, on a page that says when to come again", async () => {
     await spendAll(home)
-    const before = provider.store.log.changes()
+    const before = provider.store.log.writes()
     const refused = await seenFrom(home).send(path(), { headers: { accept: "text/html" } })
     expect(refused.status).toBe(429)
     expect(refused.headers.get("retry-after")).toBe("1")
     expect(await refused.text()).toContain("Too many tries")
-    expect(provider.store.log.changes()).toBe(before)
+    expect(provider.store.log.writes()).toBe(before)
     expect((await seenFrom(elsewhere).send(path())).status).toBe(303)
     provider.clock.advance(1000)
     expect((await seenFrom(home).send(path())).status).toBe(303)

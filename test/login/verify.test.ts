@@ -45,11 +45,11 @@ describe.each([
 
   test("changes nothing when it is opened, and takes its code once", async () => {
     const code = await sent(of)
-    const before = provider.store.log.changes()
+    const before = provider.store.log.writes()
     const browser = browserOf(provider)
     const first = await browser.go(link())
     expect(first.page).not.toContain("Nina")
-    expect(provider.store.log.changes()).toBe(before)
+    expect(provider.store.log.writes()).toBe(before)
     const done = await browser.post(first, { code: code.toLowerCase().replace(/^.../, "$&-") })
     expect(done.path).toBe(`/ui/login/verified?of=${of}`)
     expect(done.page).toContain(words)

@@ -103,9 +103,9 @@ describe("client_credentials (RFC 6749 §4.4)", () => {
   })
 
   test("writes nothing", async () => {
-    const before = provider.store.log.changes()
+    const before = provider.store.log.writes()
     for (let at = 0; at < 5; at++) expect((await ask({ scope: core })).status).toBe(200)
-    expect(provider.store.log.changes()).toBe(before)
+    expect(provider.store.log.writes()).toBe(before)
   })
 
   type End = (cx: ReturnType<Provider["cx"]>) => Promise<unknown>

@@ -47,7 +47,10 @@ const drained = (reactors: Reactors): Promise<void> =>
 async function passed(ms: number): Promise<void> {
   for (let left = ms; left > 0; left -= 500) {
     estate.clock.advance(500)
-    await loopTurns(6)
+    await loopTurns(3)
+    // What it wrote: the reactors see it once it is on disk.
+    await estate.store.log.settle()
+    await loopTurns(3)
   }
 }
 

@@ -83,6 +83,9 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await page.goto(`${service.url}/ui/login/signedin`)
     await page.getByRole("link", { name: "Manage your account" }).click()
     await heading("Profile")
+    // Signs in with the domain of the organization behind it, too.
+    await section("Login names").getByText("grace", { exact: true }).waitFor()
+    expect(await section("Login names").innerText()).not.toContain("@")
   })
 
   test("call nothing that refuses who manages nothing, nor does the console", async () => {

@@ -2,6 +2,7 @@ import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { SelectField } from "../../kit/index.ts"
 import { EditSection, formOf, verbatim } from "../form/index.ts"
 import { call, languageName, Page, t, unless, ValueList } from "../shell/index.ts"
+import { shownLoginNames } from "../user/login-names.ts"
 import { Email, Phone } from "./contact.tsx"
 import { languageOptions } from "./language.ts"
 import { type Me, useMe } from "./me.ts"
@@ -78,7 +79,9 @@ function aboutForm({ human: { profile } }: Me) {
   })
 }
 
-function LoginNames({ me: { user, canRename } }: Part) {
+function LoginNames({ me: { user, human, canRename } }: Part) {
+  const { email, isEmailVerified } = human.email ?? {}
+  const names = shownLoginNames(user.loginNames, isEmailVerified ? email : undefined)
   return (
     <EditSection
       needs="own"
@@ -86,7 +89,7 @@ function LoginNames({ me: { user, canRename } }: Part) {
       facts={
         <>
           <p className="quiet section-lead">{t("account.login_names_text")}</p>
-          <ValueList values={user.loginNames} />
+          <ValueList values={names} />
           {!canRename && <p className="quiet small">{t("account.rename_off")}</p>}
         </>
       }

@@ -5,6 +5,7 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { EditSection, formOf, verbatim } from "../form/index.ts"
 import { Time } from "../list/index.ts"
 import { call, copied, t } from "../shell/index.ts"
+import { shownLoginNames } from "./login-names.ts"
 import type { UserPart } from "./user.ts"
 
 /** Loaded by itself: few have one, and what takes it away has descriptors of its own. */
@@ -33,7 +34,7 @@ export function About({ user }: UserPart) {
         [
           t("field.login_names"),
           <ul className="value-list" key="names">
-            {loginNames.map((loginName) => (
+            {shownLoginNames(loginNames, verifiedEmailOf(user)).map((loginName) => (
               <li key={loginName}>{loginName}</li>
             ))}
           </ul>,
@@ -46,6 +47,9 @@ export function About({ user }: UserPart) {
     />
   )
 }
+
+const verifiedEmailOf = ({ type }: User): string | undefined =>
+  type.case === "human" && type.value.email?.isVerified ? type.value.email.email : undefined
 
 const refusals = { username: ["user.name", "user.login_name", "user.username"] } as const
 

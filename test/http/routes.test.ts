@@ -177,6 +177,8 @@ test("every path answers every method as it is listed", async () => {
   await expect(actual).toMatchFileSnapshot("routes.tsv")
 })
 
+const listing = "/core.user.v2.UserService/ListUsers"
+
 test("the route of a request has its template, and one of few groups", async () => {
   const known: readonly (readonly [path: string, template: string, group: string])[] = [
     ["/oauth/v2/token", "/oauth/v2/token", "token"],
@@ -195,6 +197,12 @@ test("the route of a request has its template, and one of few groups", async () 
     ["/debug/x", "/debug/*", "health"],
     ["/openapi/json", "/openapi/*", "openapi"],
     ["/x", "/*", "other"],
+    ["/management/v1/projects/1", "/management/v1/projects/{id}", "rest"],
+    ["/management/v1/%70rojects/a%2Fb", "/management/v1/projects/{id}", "rest"],
+    ["/management/v1/nothing", "/management/*", "rest"],
+    ["/actions/1", "/actions/{id}", "rest"],
+    ["/core.user.v2.UserService/Nothing", "/core.*", "connect"],
+    [listing, listing, "connect"],
   ]
   for (const [path, template, group] of known) {
     const request = new Request(`${own}${path}`, { headers: { host: "id.example.com" } })

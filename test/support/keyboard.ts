@@ -49,5 +49,7 @@ const watchFocus = `(() => {
     const isSeen = width > 0 && height > 0 && bottom > 0 && top < innerHeight
     if (!isSeen) window.unseen.push(at.outerHTML.slice(0, 100))
   })
-  return window.offered.size
+  // Of a date, month, day, year and the calendar have the focus one after the other.
+  const dates = [...window.offered].filter((each) => each.type === "date")
+  return window.offered.size + 3 * dates.length
 })()`

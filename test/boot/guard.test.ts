@@ -103,7 +103,7 @@ const pages: readonly Kind[] = [
   ["set-up that is done", 404, "/setup", page],
 ]
 const opened: readonly Kind[] = [
-  ["a sign-in", 400, "/ui/login/loginname?authRequest=1", page],
+  ["a sign-in", 400, "/ui/login/loginname?authRequest=1&cookie-sent", page],
   ["a sign-in that was begun wrongly", 400, "/oauth/v2/authorize", page],
   ["a sign-out", 400, "/oidc/v1/end_session?id_token_hint=x", page],
 ]

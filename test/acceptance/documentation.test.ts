@@ -95,6 +95,7 @@ const told: Readonly<Record<string, Told>> = {
       expect(said).toMatch(/clientSecret {2}\S{20,}/)
     },
   },
+  "sign-up.md": { after: (_, said) => expect(said).toContain("/ui/login/register/link?link=") },
   "passkeys.md": { after: (_, said) => expect(said).toMatch(/"code":\s*\{/) },
   "mail.md": { after: (machine) => expect(logOf(machine)).toContain("/dev") },
   "groups.md": { after: (_, said) => expect(said).toContain("+ ") },

@@ -154,7 +154,6 @@ describe("the key file", () => {
     const text = readFileSync(part(), "utf8")
     const spoil: readonly (() => void)[] = [
       () => chmodSync(part(), 0o644),
-      () => writeFileSync(part(), "", { mode: 0o600 }),
       () => writeFileSync(part(), text.slice(0, 100), { mode: 0o600 }),
       () => writeFileSync(part(), '{"type":"serviceaccount"}', { mode: 0o600 }),
       () => {

@@ -174,7 +174,7 @@ const making = ({ base, named }: Ground): Samples => ({
     problem: { at: "email", key: "register.error.email" },
     terms: [{ name: "register.terms", href: "/terms" }],
   }),
-  waiting: createElement(login.SignUpWaitingPage, base),
+  waiting: createElement(login.SignUpWaitingPage, { ...base, signInHref: "/ui/login" }),
   setup: createElement(login.SetupPage, {
     ...{ ...base, form, values: { publicUrl: named, organization: named }, error: named },
     ...{ rules, seenUrl: named, strayUrl: named },

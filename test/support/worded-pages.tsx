@@ -107,7 +107,7 @@ const providers = (base: Base): ReactElement[] => [
 ]
 
 const registering = (base: Base): ReactElement[] => [
-  createElement(login.SignUpWaitingPage, base),
+  createElement(login.SignUpWaitingPage, { ...base, signInHref: "/ui/login" }),
   ...[
     { isFounder: false },
     { isFounder: false, isOfOrg: true },

@@ -1,4 +1,4 @@
-import { Button } from "../kit/button.tsx"
+import { Button, ButtonLink } from "../kit/button.tsx"
 import { TextField } from "../kit/field.tsx"
 import { FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
@@ -97,13 +97,16 @@ export function RegisterPage(props: RegisterPageProps) {
 }
 
 /** Somebody has asked for an account that an administrator must approve. */
-export function SignUpWaitingPage(props: PageProps) {
-  const { t } = props
+export function SignUpWaitingPage(props: PageProps & { readonly signInHref: string }) {
+  const { t, signInHref } = props
   const title = t("sign_up.waiting.title")
   return (
     <Frame {...props} title={title}>
       <Heading title={title} lead={t("sign_up.waiting.lead")} />
       <p className="quiet">{t("sign_up.waiting.todo")}</p>
+      <ButtonLink href={signInHref} wide>
+        {t("error.sign_in")}
+      </ButtonLink>
     </Frame>
   )
 }

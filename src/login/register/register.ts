@@ -171,7 +171,7 @@ function termsOf(
 export const showWaiting = (loginContext: LoginContext): Promise<Response> =>
   loginContext.show(
     loginContext.cx,
-    (ui, shared) => ui.SignUpWaitingPage(shared),
+    (ui, shared) => ui.SignUpWaitingPage({ ...shared, signInHref: loginPaths.entry }),
     optionsOf(loginContext),
   )
 

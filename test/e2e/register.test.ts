@@ -162,7 +162,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     const invitation = linkIn(await mailTo("lin@example.net", "You have been invited to Acme"))
     await page.goto(invitation)
     await page.getByRole("button", { name: "Continue" }).click()
-    await heading(page, "Choose your password")
+    await heading(page, "Set up how you sign in")
     await administrator.context().close()
     await page.context().close()
   })

@@ -28,4 +28,5 @@ test("what says nothing that is known has no name", () => {
   expect(browserNameOf("")).toEqual({})
   expect(browserNameOf("curl/8.14.1")).toEqual({ browser: "curl" })
   expect(browserNameOf("x".repeat(300))).toEqual({})
+  expect(browserNameOf(`${"Version/".repeat(100)} Safari/605.1.15`)).toEqual({})
 })

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addMember } from "../../src/domain/member/index.ts"
 import { message } from "../../src/domain/message/index.ts"
+import { messageReactor } from "../../src/domain/message/reactor.ts"
 import { addOrganization } from "../../src/domain/org/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
@@ -15,6 +16,7 @@ import {
   sentCode,
   user,
 } from "../../src/domain/user/index.ts"
+import { runReactors } from "../../src/store/index.ts"
 import { browserOf, openProvider, type Provider, type Visited } from "../oauth/provider.ts"
 
 const own = { password: "Own-Battery-9", repeat: "Own-Battery-9" }
@@ -124,6 +126,23 @@ describe("a sign-up that an administrator must approve", () => {
     expect(stateOf(second.id).status).toBe("absent")
     expect(stateOf(id)).toMatchObject({ applicant: given })
     expect(await recipients("sign_up_waiting")).toHaveLength(1)
+  })
+
+  test("needs the mail with its code no more, and that is no failure", async () => {
+    const cx = provider.cx()
+    const reactors = runReactors(provider.store, provider.clock, [messageReactor(() => cx)])
+    await reactors.drain()
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(register), given)
+    await reactors.drain()
+    const { events } = await provider.store.log.find(0, 10_000, ["message.added"])
+    const [{ id = "" } = {}] = events
+    const statusOf = () => provider.store.state(cx, message, id).status
+    expect(["queued", "failed"]).toContain(statusOf())
+    await browser.post(sent, { code: codeFor(sent) })
+    await reactors.drain()
+    await reactors.stop()
+    expect(statusOf()).toBe("obsolete")
   })
 
   test("ends after 30 days", async () => {

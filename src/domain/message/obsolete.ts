@@ -11,6 +11,7 @@ export const codeUses = [
   "user.human.password.changed",
   "user.human.passwordless.initialization.code.used",
   "registration.completed",
+  "registration.submitted",
 ] as const
 
 /** What becomes of a message whose code nobody needs any more. */

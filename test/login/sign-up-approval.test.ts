@@ -128,6 +128,15 @@ describe("a sign-up that an administrator must approve", () => {
     expect(await recipients("sign_up_waiting")).toHaveLength(1)
   })
 
+  test("is submitted once by a double click, and both clicks lead to the same page", async () => {
+    const browser = browserOf(provider)
+    const sent = await browser.post(await browser.go(register), given)
+    const code = codeFor(sent)
+    const ends = await Promise.all([1, 2, 3].map(() => browser.post(sent, { code })))
+    expect(ends.map(({ path }) => path)).toEqual(Array(3).fill(`${register}/waiting`))
+    expect(stateOf(idIn(sent)).status).toBe("waiting")
+  })
+
   test("needs the mail with its code no more, and that is no failure", async () => {
     const cx = provider.cx()
     const reactors = runReactors(provider.store, provider.clock, [messageReactor(() => cx)])
@@ -286,6 +295,17 @@ describe("a sign-up link", () => {
     expect(stateOf(idIn(sent))).toMatchObject({ status: "waiting", signUpLinkId: link.id })
     await approveSignUp(provider.cx(), idIn(sent))
     expect(findUser(provider.cx(), idIn(sent)).org).toBe("course")
+    expect(usesOf(link.id)).toBe(1)
+  })
+
+  test("whose last use is a double click leads both clicks to the same page", async () => {
+    const link = await linkTo(true)
+    const browser = browserOf(provider)
+    const form = await browser.post(await browser.go(link.path), { code: link.code })
+    const sent = await browser.post(form, given)
+    const code = codeFor(sent)
+    const ends = await Promise.all([1, 2].map(() => browser.post(sent, { code })))
+    expect(ends.map(({ path }) => path)).toEqual(Array(2).fill(`${register}/waiting`))
     expect(usesOf(link.id)).toBe(1)
   })
 

@@ -45,11 +45,14 @@ export async function takeRegisterCode(
   const { cx } = loginContext
   const linked = linkedIn(fields)
   const { userId, code } = linked
+  // Read first: the other one of two clicks may submit it while this one is checked.
+  const { signUpLinkId } = registrantBy(cx, userId) ?? {}
+  const signUp = signUpWith(cx, signUpLinkId)
+  const isApproved = needsApproval(cx, userId)
   const result = await guessing(cx, code, () => checkRegistration(cx, userId, code))
   if (result !== "ok") return refuseLink(loginContext, { kind, linked }, result)
-  const { signUpLinkId } = registrantBy(cx, userId) ?? {}
-  if (signUpWith(cx, signUpLinkId) === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
-  if (needsApproval(cx, userId)) return submit(loginContext, linked)
+  if (signUp === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
+  if (isApproved) return submit(loginContext, linked)
   return choices.next(loginContext, { linked })
 }
 
@@ -69,7 +72,10 @@ async function submit(loginContext: LoginContext, linked: Linked): Promise<Respo
       return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
     }
     if (!overs.includes(cause.id)) throw cause
-    return refuseLink(loginContext, { kind, linked }, "wrong")
+    // The code was right a moment ago: the first of two clicks was faster.
+    if (cause.id !== "registration.over") {
+      return refuseLink(loginContext, { kind, linked }, "wrong")
+    }
   }
   return goTo(hrefOf(loginContext, loginPaths.registerWaiting))
 }

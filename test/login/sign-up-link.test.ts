@@ -177,6 +177,15 @@ describe("a link with domains", () => {
     expect(again.path).toContain("/register/verify")
   })
 
+  test("names them as people write them", async () => {
+    const link = await linkTo({ domains: ["example.net", "Bücher.example"] })
+    const browser = browserOf(provider)
+    const end = await browser.post(await open(browser, link), { ...given, email: "r@other.test" })
+    expect(end.page).toContain("one of these domains: example.net, bücher.example.")
+    const next = await browser.post(end, { ...given, email: "r@BÜCHER.example" })
+    expect(next.path).toContain("/register/verify")
+  })
+
   test("takes nobody whose domain another organization has proven", async () => {
     const cx = provider.cx()
     const { primaryDomain } = cx.store.state(cx, org, provider.setup.orgId)

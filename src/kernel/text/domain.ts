@@ -1,4 +1,4 @@
-import { domainToASCII } from "node:url"
+import { domainToASCII, domainToUnicode } from "node:url"
 
 const label = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 const shape = new RegExp(`^(?=.{1,253}$)(${label}\\.)+(?!\\d+$)${label}$`)
@@ -37,3 +37,6 @@ export function emailDomainOf(address: string): string {
   const domain = domainOf(text)
   return isDomainName(domain) ? domain : ""
 }
+
+/** A domain as people write it: with the letters that "xn--" stands for (RFC 5890 U-labels). */
+export const writtenDomain = (domain: string): string => domainToUnicode(domain) || domain

@@ -4,6 +4,7 @@ import { login, policyOf, privacy } from "../../domain/policy/index.ts"
 import { acceptsEmail } from "../../domain/sign-up/index.ts"
 import { askRegistration, isLanguage, registrantOf } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { writtenDomain } from "../../kernel/text/domain.ts"
 import { linkIn } from "../../kernel/text/language.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
@@ -59,7 +60,7 @@ export const takeRegister =
     if (missing) return again({ at: missing, key: `register.error.${missing}` })
     const { email } = registering
     if (signUp && !acceptsEmail(signUp.link, email)) {
-      const domains = signUp.link.domains.join(", ")
+      const domains = signUp.link.domains.map(writtenDomain).join(", ")
       return again({ at: "email", key: "register.error.domains", domains })
     }
     const home = homeFor(loginContext, { email, signUp })

@@ -76,6 +76,7 @@ describe("a sign-up that an administrator must approve", () => {
     const sent = await browser.post(form, given)
     const wrong = await browser.post(sent, { code: "AAAAAA" })
     expect(wrong.response.status).toBe(422)
+    expect(wrong.page).toContain(`href="${register}"`)
     expect(stateOf(idIn(sent)).status).toBe("absent")
     expect(await recipients("sign_up_waiting")).toEqual([])
   })

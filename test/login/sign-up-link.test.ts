@@ -66,6 +66,15 @@ describe("whoever has a sign-up link", () => {
     expect(memberships(provider.cx(), idIn(sent))).toEqual([])
   })
 
+  test("with a wrong code is led to no page that lets nobody register", async () => {
+    const browser = browserOf(provider)
+    const sent = await browser.post(await open(browser, await linkTo()), given)
+    const wrong = await browser.post(sent, { code: "AAAAAA" })
+    expect(wrong.response.status).toBe(422)
+    expect(wrong.page).toContain(doesNotWork)
+    expect(wrong.page).not.toContain('href="/ui/login/register"')
+  })
+
   test("uses nothing up by opening it, as scanners of mails do", async () => {
     const link = await linkTo({ useLimit: 1 })
     for (let count = 0; count < 3; count++) await open(browserOf(provider), link)

@@ -14,6 +14,7 @@ import { type Fields, linkCodeIn } from "../form.ts"
 import { notesFor } from "../note.ts"
 import type { NewPasswordProblem } from "../password/change.ts"
 import { loginPaths } from "../path.ts"
+import { registrationHome } from "../register/home.ts"
 import { forgotHref } from "./forgot.ts"
 
 /** Where the page of each link posts to, and what its code is for. */
@@ -136,10 +137,14 @@ function linkPage(
   )
 }
 
-/** Where who has no good code gets another, or does without. */
+/** Where who has no good code gets another, or does without; undefined where nowhere. */
 function onwardFrom(loginContext: LoginContext, kind: LinkKind): string | undefined {
   if (kind === "reset") return forgotHref(loginContext, "")
-  return kind === "register" ? hrefOf(loginContext, loginPaths.register) : loginPaths.entry
+  if (kind !== "register") return loginPaths.entry
+  // Whoever came by a sign-up link may have no other way: they open it again.
+  const { cx, waiting } = loginContext
+  const isOpen = registrationHome(cx, waiting?.asked.home) !== undefined
+  return isOpen ? hrefOf(loginContext, loginPaths.register) : undefined
 }
 
 /** What the page says on which somebody chooses a password whose code was right. */

@@ -72,10 +72,9 @@ async function submit(loginContext: LoginContext, linked: Linked): Promise<Respo
       return trouble(loginContext, { problem: "not_allowed", status: 403, reason })
     }
     if (!overs.includes(cause.id)) throw cause
-    // The code was right a moment ago: the first of two clicks was faster.
-    if (cause.id !== "registration.over") {
-      return refuseLink(loginContext, { kind, linked }, "wrong")
-    }
+    // The code was right a moment ago: the first of two clicks was faster, and has ended it.
+    const isSubmitted = cause.id === "registration.over" && !registrantBy(cx, userId)
+    if (!isSubmitted) return refuseLink(loginContext, { kind, linked }, "wrong")
   }
   return goTo(hrefOf(loginContext, loginPaths.registerWaiting))
 }

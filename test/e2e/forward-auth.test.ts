@@ -79,7 +79,7 @@ describe.runIf(isHere)("a program behind a proxy that asks Latchkey", () => {
     const shown = snippetsOf({
       ...{ issuer: service.url, clientId, secret: undefined, auth: "none", isApi: false },
       ...{ at: (endpoint: string) => endpoint, redirectUris: [redirectUri], passphrase: "" },
-      ...{ upstream, appType: "web", hasCode: true },
+      ...{ upstream, appType: "web", hasCode: true, scope: "openid" },
     })
     const { text = "" } = shown.find(({ name }) => name === names[kind]) ?? {}
     const pointed = text.replaceAll("127.0.0.1:8000", `127.0.0.1:${program.port}`)

@@ -110,6 +110,7 @@ export function settingsFor(
   const shown = snippetsOf({
     ...{ issuer, clientId, secret: clientSecret, auth: "basic", isApi: false },
     ...{ upstream: "http://localhost:8080", appType: "web", hasCode: true },
+    scope: "openid profile email",
     at: (endpoint) => `${issuer}/${endpoint}`,
     redirectUris: [redirectUri],
     passphrase: "a-passphrase-of-this-test-alone",

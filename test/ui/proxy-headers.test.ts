@@ -69,6 +69,7 @@ function settingsOf(name: string, port: number, host = hostOf(program)): string 
     ...{ isApi: false, at: (endpoint: string) => endpoint, passphrase: "" },
     ...{ upstream: `http://${hostOf(latchkey)}`, appType: "web", hasCode: true },
     redirectUris: [`http://localhost:${port}/.latchkey/callback`],
+    scope: "openid",
   }).filter((snippet) => snippet.name === name)
   return text.replaceAll("127.0.0.1:8000", host)
 }

@@ -1,6 +1,10 @@
 import { spawnSync } from "node:child_process"
+import { create } from "@bufbuild/protobuf"
 import { describe, expect, it } from "vitest"
+import { OIDCConfigurationSchema } from "../../src/gen/core/application/v2/application_pb.ts"
+import { GroupsClaim } from "../../src/gen/core/project/v2/project_pb.ts"
 import { identityHeaders } from "../../src/oauth/forward/identity.ts"
+import { scopeOf } from "../../ui/console/application/protocol.ts"
 import {
   endpointNames,
   type Registered,
@@ -21,6 +25,7 @@ const registered: Registered = {
   appType: "web",
   hasCode: true,
   redirectUris: ["https://wiki.example.org/protected/callback"],
+  scope: "openid profile email",
   passphrase: "0123456789abcdef0123456789abcdef",
 }
 
@@ -72,6 +77,18 @@ describe("what is pasted into other software", () => {
     const snippets = snippetsOf({ ...registered, redirectUris, secret: "s3cret" })
     expect(snippets.map(({ name }) => name)).toEqual(proxies)
     for (const { text } of snippets) expect(text).not.toMatch(/s3cret|YOUR_CLIENT_SECRET/)
+  })
+
+  it("requests the list of roles that the application needs", () => {
+    const value = create(OIDCConfigurationSchema, { groupsClaim: GroupsClaim.GROUPS })
+    const scope = scopeOf(value)
+    expect(scope).toBe("openid profile email groups")
+    expect(named(".env", { scope }).text).toContain("OIDC_SCOPE='openid profile email groups'")
+    for (const name of ["oauth2-proxy", "Grafana", "Apache"]) {
+      expect(named(name, { scope }).text, name).toContain("openid profile email groups")
+    }
+    expect(named("curl", { scope }).text).toContain("scope=openid+profile+email+groups")
+    expect(scopeOf(create(OIDCConfigurationSchema))).toBe("openid profile email")
   })
 
   it("names endpoints that discovery names, too", async () => {

@@ -4,7 +4,7 @@ import { Disclosure } from "../../kit/index.ts"
 import { copied, Facts, Section, t, upstreamOfServer, ValueList } from "../shell/index.ts"
 import { methodOf } from "./api.tsx"
 import type { ApplicationPart } from "./change.ts"
-import { appTypeOf, authOf, grantsOf } from "./protocol.ts"
+import { appTypeOf, authOf, grantsOf, scopeOf } from "./protocol.ts"
 import { isForProxies } from "./proxy-snippets.ts"
 import { SamlConnection } from "./saml-connection.tsx"
 import { Snippets } from "./snippet-list.tsx"
@@ -76,7 +76,10 @@ function Client({ application, configuration, secret }: ClientProps) {
 
 type ConfigurationOf<Case> = Extract<Configuration, { readonly case: Case }>
 
-type Described = Pick<Registered, "auth" | "isApi" | "appType" | "hasCode" | "redirectUris">
+type Described = Pick<
+  Registered,
+  "auth" | "isApi" | "appType" | "hasCode" | "redirectUris" | "scope"
+>
 
 const ofApi = ({ value }: ConfigurationOf<"apiConfiguration">): Described => ({
   auth: methodOf(value),
@@ -84,6 +87,7 @@ const ofApi = ({ value }: ConfigurationOf<"apiConfiguration">): Described => ({
   appType: "web",
   hasCode: false,
   redirectUris: [],
+  scope: "",
 })
 
 const ofOidc = ({ value }: ConfigurationOf<"oidcConfiguration">): Described => ({
@@ -92,6 +96,7 @@ const ofOidc = ({ value }: ConfigurationOf<"oidcConfiguration">): Described => (
   appType: appTypeOf(value),
   hasCode: grantsOf(value).includes("authorization_code"),
   redirectUris: value.redirectUris,
+  scope: scopeOf(value),
 })
 
 const discoveryPath = "/.well-known/openid-configuration"

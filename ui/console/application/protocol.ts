@@ -88,6 +88,13 @@ export const pkceOf = (oidc: OIDCConfiguration): PkceName =>
 export const groupsOf = (oidc: OIDCConfiguration): GroupsName =>
   groupsNames.find((name) => groupsClaims[name] === oidc.groupsClaim) ?? "inherited"
 
+/** What most applications request, with the list of roles that this one needs. */
+export function scopeOf(oidc: OIDCConfiguration): string {
+  const list = groupsOf(oidc)
+  const usual = "openid profile email"
+  return list === "off" || list === "inherited" ? usual : `${usual} ${list}`
+}
+
 /** How requests must come, by the names of the interface. */
 export const ruleNames = ["authMethodRequired", "pushedRequired", "signedRequired"] as const
 export type RuleName = (typeof ruleNames)[number]

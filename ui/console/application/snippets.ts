@@ -33,6 +33,8 @@ export type Registered = {
   /** Whether people are sent to it with a code. */
   readonly hasCode: boolean
   readonly redirectUris: readonly string[]
+  /** What it requests; empty for an API. */
+  readonly scope: string
   /** Of the application alone, for cookies; 32 characters that nobody guesses. */
   readonly passphrase: string
 }
@@ -62,8 +64,6 @@ export function snippetsOf(from: Registered): readonly Snippet[] {
   return [environment(from), ...own, ...proxies, curl(from)]
 }
 
-const scope = "openid profile email"
-
 export const hasSecret = ({ auth }: Pick<Registered, "auth">) => auth === "basic" || auth === "post"
 
 const secretOf = ({ secret = secretPlaceholder }: Registered) => secret
@@ -77,7 +77,7 @@ function environment(from: Registered): Snippet {
       ? [["OIDC_INTROSPECTION_ENDPOINT", from.at("introspection_endpoint")] as const]
       : [
           ...(from.hasCode ? [["OIDC_REDIRECT_URI", back(from)] as const] : []),
-          ["OIDC_SCOPE", scope] as const,
+          ["OIDC_SCOPE", from.scope] as const,
         ]),
   ] as const
   const text = lines.map(([name, value]) => `${name}=${shell(value)}`).join("\n")
@@ -93,7 +93,7 @@ function oauth2Proxy(from: Registered): Snippet {
     ["client_id", clientId],
     ["client_secret", secretOf(from)],
     ["redirect_url", uri],
-    ["scope", scope],
+    ["scope", from.scope],
     ["code_challenge_method", "S256"],
     ["cookie_secret", passphrase],
   ] as const
@@ -125,7 +125,7 @@ enabled = true
 name = Latchkey
 client_id = ${clientId}
 client_secret = ${secretOf(from)}
-scopes = ${scope}
+scopes = ${from.scope}
 auth_url = ${at("authorization_endpoint")}
 token_url = ${at("token_endpoint")}
 api_url = ${at("userinfo_endpoint")}
@@ -147,7 +147,7 @@ function apache(from: Registered): Snippet {
     ["OIDCProviderTokenEndpointAuth", `client_secret_${from.auth}`],
     ["OIDCRedirectURI", uri],
     ["OIDCCryptoPassphrase", passphrase],
-    ["OIDCScope", scope],
+    ["OIDCScope", from.scope],
     ["OIDCPKCEMethod", "S256"],
     ["OIDCRemoteUserClaim", "preferred_username"],
   ] as const
@@ -168,7 +168,7 @@ function curl(from: Registered): Snippet {
     response_type: "code",
     client_id: clientId,
     redirect_uri: back(from),
-    scope,
+    scope: from.scope,
   })
   const text = `VERIFIER=$(openssl rand -hex 32)
 CHALLENGE=$(printf %s "$VERIFIER" | openssl dgst -sha256 -binary | openssl base64 \\

@@ -3,7 +3,7 @@ import { Check, TextField } from "../../kit/index.ts"
 import { Fields, useForm } from "../form/index.ts"
 import { call, Section, t, useMay } from "../shell/index.ts"
 import type { ApplicationPart } from "./change.ts"
-import { groupsOf } from "./protocol.ts"
+import { scopeOf } from "./protocol.ts"
 
 type TestProps = ApplicationPart & {
   /** The address that begins it, and what it calls the application. */
@@ -11,12 +11,9 @@ type TestProps = ApplicationPart & {
   readonly naming: "client_id" | "providerId"
 }
 
-/** What most applications request, with the list that this one needs. */
-function scopeFor({ configuration }: ApplicationPart["application"]): string {
-  const list = configuration.case === "oidcConfiguration" ? groupsOf(configuration.value) : "off"
-  const usual = "openid profile email"
-  return list === "off" || list === "inherited" ? usual : `${usual} ${list}`
-}
+/** SAML has no scopes; the field is not shown there. */
+const scopeFor = ({ configuration }: ApplicationPart["application"]) =>
+  configuration.case === "oidcConfiguration" ? scopeOf(configuration.value) : ""
 
 /** Leaves for the sign-in as the application's people do; the result is a page of the server. */
 export function TestSignIn({ application, endpoint, naming }: TestProps) {

@@ -7,6 +7,9 @@ import { openBrowser } from "../support/browser.ts"
 import { signedInAt } from "../support/console-place.ts"
 import { needs } from "../support/prerequisite.ts"
 
+const sms = "SECOND_FACTOR_TYPE_OTP_SMS"
+const key = "SECOND_FACTOR_TYPE_U2F"
+
 describe.runIf(needs("chromium"))("an administrator beside another one", () => {
   let service: Service
   let browser: Browser
@@ -252,6 +255,40 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     await page.locator('form [name="name"]').fill("renamed")
     await save.click()
     await expect.poll(read).toMatchObject({ name: "renamed", script: added.script })
+  })
+
+  test("repeats a save of factors that failed halfway, without a conflict", async () => {
+    const factors = async () =>
+      (await service.get("core.admin.v1.AdminService/GetLoginPolicy")).policy.secondFactors
+    const updates: string[] = []
+    page.on("request", (request) => {
+      if (request.url().endsWith("/UpdateLoginPolicy")) updates.push(request.url())
+    })
+    const signIn = page.locator("section.section", {
+      has: page.getByRole("heading", { name: "Sign-in", exact: true }),
+    })
+    const save = signIn.getByRole("button", { name: "Save", exact: true })
+    await page.goto(`${service.url}/ui/console/settings`)
+    await signIn.getByRole("button", { name: "Edit" }).click()
+    const passwords = signIn.getByLabel("With a password", { exact: true })
+    const passkeys = signIn.getByLabel("With a passkey instead of a password")
+    await passwords.uncheck()
+    await passkeys.selectOption("Not allowed")
+    await signIn.getByLabel("Code by SMS").check()
+    await signIn.getByLabel("Security key", { exact: true }).uncheck()
+    await save.click()
+    await signIn.getByText("nobody could sign in any more").waitFor()
+    expect(await factors()).toEqual(expect.arrayContaining([sms, key]))
+    expect(updates).toHaveLength(1)
+    await page.reload()
+    await passwords.check()
+    await passkeys.selectOption("Allowed")
+    await save.click()
+    await signIn.getByRole("button", { name: "Edit" }).waitFor()
+    expect(await factors()).toContain(sms)
+    expect(await factors()).not.toContain(key)
+    // Nothing else has changed.
+    expect(updates).toHaveLength(1)
   })
 
   test("undoes a reset of texts beside what was said since", async () => {

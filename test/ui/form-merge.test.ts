@@ -8,6 +8,7 @@ import {
   fittingEdits,
   rebased,
   withChange,
+  withSeen,
 } from "../../ui/console/form/edits.ts"
 import { isSame, lineList, merge, mergeLists, wordList } from "../../ui/console/form/merge.ts"
 
@@ -177,6 +178,20 @@ describe("a form that sends a secret", () => {
       expect(shown(values, edits)).toMatchObject({ conflicts: [], values: { host: "mine" } })
     }
   })
+})
+
+test("a save that failed halfway is in no conflict with what it stored", () => {
+  const now = { factors: ["app", "key"], forced: false }
+  const changed = { factors: ["app", "sms"] }
+  const edits = withChange({}, { now, changed, isGuarded: () => true })
+  const later = { ...now, factors: ["app", "key", "sms"] }
+  expect(applyEdits(later, edits).conflicts).toHaveLength(1)
+  const repeated = applyEdits(later, withSeen(edits, { factors: later.factors }))
+  expect(repeated).toMatchObject({ conflicts: [], values: changed, unsaved: { factors: {} } })
+  // What somebody else has added since is none of it.
+  const theirs = { ...later, factors: [...later.factors, "mail"] }
+  const seen = withSeen(edits, { factors: later.factors })
+  expect(applyEdits(theirs, seen).conflicts.map(({ name }) => name)).toEqual(["factors"])
 })
 
 describe("the changes of a form", () => {

@@ -147,7 +147,7 @@ export const afterReading = (edits: Edits): Edits =>
   Object.fromEntries(Object.entries(edits).filter(([, { isSaved }]) => !isSaved))
 
 /** The same changes, made by who has also seen these values. */
-const withSeen = (edits: Edits, values: object): Edits =>
+export const withSeen = (edits: Edits, values: object): Edits =>
   Object.fromEntries(
     Object.entries(edits).map(([name, edit]) => [
       name,

@@ -6,6 +6,7 @@ import {
   type Refusal,
   undecided,
   useAction,
+  useReload,
   wordsAtField,
 } from "../shell/index.ts"
 import { dropDraft, readDraft, writeDraft } from "./draft.ts"
@@ -20,6 +21,7 @@ import {
   type ListRules,
   rebased,
   withChange,
+  withSeen,
 } from "./edits.ts"
 
 export type Wanted<Values extends object, Answer> = {
@@ -44,7 +46,11 @@ export type Wanted<Values extends object, Answer> = {
    * doesn't outrank. So what others have changed meanwhile is decided before it is saved.
    */
   readonly authored?: boolean
-  readonly save: (values: Values) => Promise<Answer>
+  /**
+   * Where it takes several calls, `stored` is called with the values that one of them has stored.
+   * If a later call fails, the page is read again, and these are no change of somebody else's.
+   */
+  readonly save: (values: Values, stored: (part: Partial<Values>) => void) => Promise<Answer>
   /** Once it is saved, and the page shows what is true now. */
   readonly done?: (answer: Answer) => unknown
   /**
@@ -101,13 +107,14 @@ export function useForm<Values extends object, Answer = unknown>(
   const { values, conflicts, dirty } = edited
   const [changed, setChanged] = useState<Changed>()
   const [waits, setWaits] = useState(false)
+  const reload = useReload()
   const action = useAction(
     async () => {
       setWaits(conflicts.length > 0)
       if (conflicts.length > 0) throw undecided()
       const sent = edited.begin()
       try {
-        const answer = await save(values)
+        const answer = await saveInParts(save, values, { stored: edited.stored, reload })
         edited.end(sent)
         return answer
       } catch (failure) {
@@ -159,6 +166,29 @@ export function useForm<Values extends object, Answer = unknown>(
   }
 }
 
+type Parts = {
+  readonly stored: (part: object) => void
+  readonly reload: () => Promise<void>
+}
+
+/** Reads the page again where only a part was stored, so that the next try begins with that. */
+async function saveInParts<Values extends object, Answer>(
+  save: Wanted<Values, Answer>["save"],
+  values: Values,
+  { stored, reload }: Parts,
+): Promise<Answer> {
+  let isBegun = false
+  try {
+    return await save(values, (part) => {
+      isBegun = true
+      stored(part)
+    })
+  } catch (failure) {
+    if (isBegun) await reload()
+    throw failure
+  }
+}
+
 type Editing<Values extends object> = Pick<
   Wanted<Values, unknown>,
   "id" | "initial" | "lists" | "secret" | "authored"
@@ -195,6 +225,7 @@ function useEdits<Values extends object>(wanted: Editing<Values>) {
       setEdits((before) => rebased(before, unsaved))
       return unsaved
     },
+    stored: (part: object) => setEdits((before) => withSeen(before, part)),
     end: (sent: Edits) => setEdits((before) => afterSaving(before, sent)),
     /** The page shows what the server has now. */
     settle: () => setEdits(afterReading),

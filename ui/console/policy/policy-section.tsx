@@ -71,7 +71,7 @@ const policyForm = ({ policy, place, standing, words }: FormProps) =>
   formOf<Values, void>({
     initial: standing.values,
     authored: true,
-    save: (values) => savePolicy(policy, place, standing, values),
+    save: (values, stored) => savePolicy(policy, place, standing, values, stored),
     fields: (form) => (
       <>
         <p className="quiet section-lead">{t(policy.lead)}</p>

@@ -1,4 +1,5 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
+import { isSame } from "../form/index.ts"
 import { call, unless, useReadIfAllowed } from "../shell/index.ts"
 import type { Field, Place, Policy, Values } from "./policy.ts"
 import { chosenIn, valuesOf, wantedOf } from "./value.ts"
@@ -43,13 +44,15 @@ export function saidIn(answer: object): object {
 
 /**
  * Says at a place what a form holds. What the form doesn't show stays as it is. What is said one by
- * one is allowed before the rest and taken away after it, so that nothing lacks what it needs.
+ * one is allowed before the rest and taken away after it, so that nothing lacks what it needs; the
+ * rest is sent only if it changes. `stored` is called with what each call for one of them changed.
  */
 export async function savePolicy(
   policy: Policy,
   place: Place,
   standing: Standing,
   values: Values,
+  stored: (part: Values) => void = () => undefined,
 ): Promise<void> {
   const { instance, organization } = policy
   const { said } = standing
@@ -60,13 +63,28 @@ export async function savePolicy(
     .map(({ localName }) => [localName, countable(said, localName)])
   const changed = policy.fields.map((field) => [field.name, wantedOf(field, values)])
   const wanted = Object.fromEntries([...kept, ...changed])
-  const turns = policy.fields.flatMap((field) =>
-    method.input.field[field.name] ? [] : turnsOf(field, place, standing.values, values),
-  )
-  for (const turn of turns) if (turn.isOn) await take(turn, place)
+  const isSent = ({ name }: Field) => method.input.field[name] !== undefined
+  const turns = policy.fields
+    .filter((field) => !isSent(field))
+    .flatMap((field) => turnsOf(field, place, standing.values, values))
+  const differs = policy.fields
+    .filter(isSent)
+    .some(({ name }) => !isSame(values[name], standing.values[name]))
+  let now = standing.values
+  const takeAll = async (isOn: boolean) => {
+    for (const turn of turns.filter((each) => each.isOn === isOn)) {
+      await take(turn, place)
+      const part = afterTurn(now, turn)
+      now = { ...now, ...part }
+      stored(part)
+    }
+  }
+  await takeAll(true)
   const carry = method === organization.add ? await carried(policy, place) : undefined
-  await unless(unchanged, call(method, { ...wanted, ...named(method, place) }, at(place)))
-  for (const turn of turns) if (!turn.isOn) await take(turn, place)
+  if (differs || carry) {
+    await unless(unchanged, call(method, { ...wanted, ...named(method, place) }, at(place)))
+  }
+  await takeAll(false)
   await carry?.()
   const { activate } = place === undefined ? instance : organization
   if (activate) await unless(unchanged, call(activate, {}, at(place)))
@@ -85,7 +103,18 @@ async function carried(policy: Policy, place: Place): Promise<() => Promise<void
   }
 }
 
-type Turn = { readonly method: DescMethodUnary; readonly type: number; readonly isOn: boolean }
+type Turn = {
+  readonly name: string
+  readonly method: DescMethodUnary
+  readonly type: number
+  readonly isOn: boolean
+}
+
+/** A field once one more is allowed, or one less, in the order of the server. */
+function afterTurn(values: Values, { name, type, isOn }: Turn): Values {
+  const others = chosenIn(values[name]).filter((each) => each !== String(type))
+  return { [name]: isOn ? [...others, String(type)] : others }
+}
 
 function turnsOf(field: Field, place: Place, before: Values, after: Values): readonly Turn[] {
   if (field.kind !== "several") return []
@@ -95,7 +124,8 @@ function turnsOf(field: Field, place: Place, before: Values, after: Values): rea
   return field.options.flatMap(({ value }) => {
     const isOn = has.includes(value)
     const type = Number(value)
-    return isOn === had.includes(value) ? [] : [{ method: isOn ? add : remove, type, isOn }]
+    if (isOn === had.includes(value)) return []
+    return [{ name: field.name, method: isOn ? add : remove, type, isOn }]
   })
 }
 

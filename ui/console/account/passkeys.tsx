@@ -19,7 +19,7 @@ export function Passkeys({ userId, isAllowed }: PasskeysProps) {
   if (!isAllowed && result.length === 0) return null
   const actions = isAllowed && (
     <div className="row">
-      <OtherDevice />
+      {isSecureContext && <OtherDevice />}
       {hasKeys() && <AddKey kind="passkey" />}
     </div>
   )

@@ -115,12 +115,16 @@ const serviceFields = ({ text }: Controls<Values>) => [
 ]
 
 function personOf(values: Values) {
+  // A person without a password is invited, which verifies the address: no second mail is sent.
+  const isDecided = values.emailVerified || values.password === ""
   const password = { case: "password", value: { password: values.password } } as const
   const value = {
     profile: { givenName: values.firstName.trim(), familyName: values.lastName.trim() },
     email: {
       email: values.email.trim(),
-      ...(values.emailVerified && { verification: { case: "isVerified", value: true } as const }),
+      ...(isDecided && {
+        verification: { case: "isVerified", value: values.emailVerified } as const,
+      }),
     },
     passwordType: values.password ? password : { case: undefined },
   }

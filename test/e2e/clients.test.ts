@@ -144,7 +144,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
   test("has a resource registered with one click where its request was refused", async () => {
     expect(errorOf(await authorized({ resource }))).toBe("invalid_target")
     const refused = section("Refused requests")
-    await refused.getByRole("button", { name: "Look again" }).click()
+    await refused.getByRole("button", { name: "Reload" }).click()
     await refused.getByText("under Addresses of the API").first().waitFor()
     await refused.getByRole("button", { name: "Create API mcp.example.com" }).first().click()
     await refused.getByText("Resource registered. Try again.").first().waitFor()
@@ -152,7 +152,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
 
     const second = "https://mcp.example.com/other"
     expect(errorOf(await authorized({ resource: second }))).toBe("invalid_target")
-    await refused.getByRole("button", { name: "Look again" }).click()
+    await refused.getByRole("button", { name: "Reload" }).click()
     await refused.getByRole("button", { name: "Register at mcp.example.com" }).first().click()
     await expect.poll(async () => errorOf(await authorized({ resource: second }))).toBeNull()
     expect(errorOf(await authorized({ resource }))).toBeNull()

@@ -192,7 +192,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
   })
 
   test("judges redirect URIs while they are typed, and says where sign-in is refused", async () => {
-    const part = section("Ways back (redirect URIs)")
+    const part = section("Redirect URIs")
     const edit = part.getByRole("button", { name: "Edit" })
     const field = part.getByLabel("Redirect URIs", { exact: true })
     const isFocused = (at: Locator) => at.evaluate((element) => element === document.activeElement)
@@ -294,7 +294,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Add this" }).click()
     const focused = () => page.evaluate(() => document.activeElement?.textContent)
     await expect.poll(focused).toContain("Registered now")
-    await section("Ways back (redirect URIs)").getByText(`${redirectUri}/`).waitFor()
+    await section("Redirect URIs").getByText(`${redirectUri}/`).waitFor()
     await gone(page.getByRole("dialog"))
   })
 

@@ -132,7 +132,7 @@ describe.runIf(needs("chromium"))("in a browser", () => {
     await page.click('button[type="submit"]')
     await page.getByRole("link", { name: "Forgot password?" }).click()
     await page.getByRole("button", { name: "Send link" }).click()
-    await page.getByRole("heading", { name: "Look into your mail" }).waitFor()
+    await page.getByRole("heading", { name: "Check your email" }).waitFor()
     const link = page.locator("article a")
     for (let tries = 0; tries < 50 && (await link.count()) === 0; tries++) {
       await page.goto(`${server.url}/dev/messages`)

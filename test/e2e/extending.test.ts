@@ -197,7 +197,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
   test("finds events by names and days, and still by IDs", async () => {
     await page.goto(`${service.url}/ui/console/events`)
     const dialog = page.getByRole("dialog")
-    await page.getByRole("button", { name: /^Choose: What it happened to/ }).click()
+    await page.getByRole("button", { name: /^Choose: Resource/ }).click()
     await dialog.getByText("Organisations", { exact: true }).click()
     await dialog.getByRole("searchbox").fill("acm")
     await dialog.getByRole("radio", { name: /^Acme/ }).click()
@@ -208,7 +208,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await page.getByRole("button", { name: "Show these" }).click()
     await page.getByText("Nothing matches").waitFor()
     await page.goto(`${service.url}/ui/console/events`)
-    await page.getByRole("button", { name: /^Choose: What it happened to/ }).click()
+    await page.getByRole("button", { name: /^Choose: Resource/ }).click()
     await dialog.getByRole("searchbox").fill(organizationId)
     await dialog.getByRole("radio", { name: organizationId }).click()
     await page.getByRole("button", { name: "Show these" }).click()

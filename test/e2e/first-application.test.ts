@@ -114,7 +114,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
     await page.getByText("All done. You can put this away.").waitFor()
     await page.reload()
     await copy.and(page.locator(":checked")).waitFor()
-    await page.getByRole("button", { name: "Put away" }).click()
+    await page.getByRole("button", { name: "Dismiss" }).click()
     await expect.poll(() => copy.count()).toBe(0)
     await page.reload()
     await page.getByRole("link", { name: "Intranet" }).waitFor()

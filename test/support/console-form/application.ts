@@ -53,7 +53,7 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/ways-back.tsx 1",
     path,
-    open: pressing("Edit: Ways back (redirect URIs)"),
+    open: pressing("Edit: Redirect URIs"),
     theirs: change({ redirectUris: [first, "https://app.example.com/theirs"] }),
     mine: { back: `${first}\nhttps://app.example.com/mine` },
     read: read("redirectUris", "postLogoutRedirectUris"),

@@ -43,7 +43,7 @@ function keepAsking(
 }
 
 test("whoever asks around a stop is answered, and told to come no more", async () => {
-  const child = runProgram("leaver.ts", [])
+  const child = runProgram("leaver.ts", ["stop"])
   const port = Number(await child.line())
   // From 5 to 104 ms: at any moment many connections are between two requests.
   const clients = Array.from({ length: 200 }, (_, at) =>
@@ -58,12 +58,14 @@ test("whoever asks around a stop is answered, and told to come no more", async (
   expect(late).toEqual({ answers: 1, end: "told to close" })
   const all = [late, ...(await Promise.all(clients))]
   expect(all.filter(({ end }) => end !== "told to close")).toEqual([])
-  expect(await child.ended).toMatchObject({ code: 0, output: `${port}\nbegun ${answers}\n` })
+  const begun = answers
+  await keepAsking(port, "/go-on", () => 5)
+  expect(await child.ended).toMatchObject({ code: 0, output: `${port}\nbegun ${begun}\n` })
   expect((await keepAsking(port, "/published", () => 5)).end).toBe("refused")
 })
 
 test("connections that ask within the time of a drain are answered before they close", async () => {
-  const child = runProgram("leaver.ts", ["1500"])
+  const child = runProgram("leaver.ts", ["drain"])
   const port = Number(await child.line())
   const before = answers
   // From 400 to 1,196 ms: longer than a stop alone waits.
@@ -77,6 +79,7 @@ test("connections that ask within the time of a drain are answered before they c
   expect(late).toEqual({ answers: 1, end: "told to close" })
   const all = await Promise.all(clients)
   expect(all.filter(({ end }) => end !== "told to close")).toEqual([])
+  await keepAsking(port, "/go-on", () => 5)
   expect(await child.ended).toMatchObject({ code: 0 })
 })
 

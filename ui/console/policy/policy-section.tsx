@@ -71,7 +71,7 @@ const policyForm = ({ policy, place, standing, words }: FormProps) =>
   formOf<Values, void>({
     initial: standing.values,
     authored: true,
-    save: (values, stored) => savePolicy(policy, place, standing, values, stored),
+    save: (values, stored) => savePolicy(policy, place, { standing, values, stored }),
     fields: (form) => (
       <>
         <p className="quiet section-lead">{t(policy.lead)}</p>
@@ -108,7 +108,7 @@ function Reset({ policy, place, standing }: StandingProps) {
   const { values, inherited = values } = standing
   const title = t(policy.title)
   const others = policy.fields.filter((field) => words(field, inherited) !== words(field, values))
-  const undo = () => savePolicy(policy, place, { ...standing, isOwn: false }, values)
+  const undo = () => savePolicy(policy, place, { standing: { ...standing, isOwn: false }, values })
   return (
     <ConfirmButton
       small

@@ -42,6 +42,12 @@ export function saidIn(answer: object): object {
   throw new Error("the server has answered without the policy that was asked for")
 }
 
+type SavePolicyInput = {
+  readonly standing: Standing
+  readonly values: Values
+  readonly stored?: (part: Values) => void
+}
+
 /**
  * Says at a place what a form holds. What the form doesn't show stays as it is. What is said one by
  * one is allowed before the rest and taken away after it, so that nothing lacks what it needs; the
@@ -50,9 +56,7 @@ export function saidIn(answer: object): object {
 export async function savePolicy(
   policy: Policy,
   place: Place,
-  standing: Standing,
-  values: Values,
-  stored: (part: Values) => void = () => undefined,
+  { standing, values, stored }: SavePolicyInput,
 ): Promise<void> {
   const { instance, organization } = policy
   const { said } = standing
@@ -76,7 +80,7 @@ export async function savePolicy(
       await take(turn, place)
       const part = afterTurn(now, turn)
       now = { ...now, ...part }
-      stored(part)
+      stored?.(part)
     }
   }
   await takeAll(true)

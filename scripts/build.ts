@@ -19,6 +19,7 @@ const inputs = [
   "src",
   "ui",
   "scripts/build.ts",
+  "scripts/openapi.ts",
   "scripts/prune-book.ts",
   "package-lock.json",
 ]
@@ -71,8 +72,6 @@ const workers = [
 
 /** Files of libraries that nothing here reads, and what takes their place. */
 const unread: readonly (readonly [file: RegExp, contents: string])[] = [
-  // The reader of the REST interface has a style of its own.
-  [/[\\/]@scalar[\\/]themes[\\/]dist[\\/]index\.js$/, 'export const elysiajsTheme = ""'],
   // Metrics that are pushed, and sliding quantiles: nothing here uses them.
   [/[\\/]prom-client[\\/]lib[\\/](pushgateway|summary)\.js$/, "module.exports = class {}"],
   // It would put the number of a trace beside a metric, where it is told to.

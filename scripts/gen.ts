@@ -6,11 +6,14 @@ import { filesBelow, fingerprint, isFresh, root, run, timed } from "./step.ts"
 const mark = "src/gen/.made-from"
 const inputs = ["proto", "package-lock.json", "scripts/comments.ts"]
 
-/** Everything that type checks and tests need: generated code and bundled pages. */
+/** Everything that type checks and tests need: generated code, bundled pages, API documents. */
 export async function prepare(): Promise<void> {
   await generate()
   const { buildUi } = await import("../ui/build.ts")
-  await timed("Bundling the pages", buildUi)
+  const files = await timed("Bundling the pages", buildUi)
+  // Only now: it reads what has just been generated.
+  const { writeOpenApi } = await import("./openapi.ts")
+  await timed("Describing the API", () => writeOpenApi(files))
 }
 
 /** Makes src/gen from proto/, unless it was made from exactly this proto/ already. */

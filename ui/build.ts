@@ -16,9 +16,10 @@ const types: Readonly<Record<string, string>> = {
 
 /**
  * Bundles everything the browser loads into ui/dist under names that carry their content's hash,
- * and writes src/gen/ui-assets.ts, through which the server embeds it.
+ * and writes src/gen/ui-assets.ts, through which the server embeds it. Answers the paths of what a
+ * page loads first.
  */
-export async function buildUi(): Promise<void> {
+export async function buildUi() {
   await mkdir(dist, { recursive: true })
   await writePageTexts()
   const { entry: consoleJs, shell, chunks } = await split("console/main.tsx")
@@ -34,6 +35,7 @@ export async function buildUi(): Promise<void> {
   }
   await writeModule(entry, chunks)
   await removeStale([...Object.values(entry), ...chunks])
+  return entry
 }
 
 type Split = {

@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from "elysia"
+import { type AnyElysia, type DocumentDecoration, Elysia } from "elysia"
 import { allowedOf } from "../http/method.ts"
 import { noteRoute } from "../http/visit.ts"
 import { wantsPage } from "../kernel/text/accept.ts"
@@ -78,17 +78,39 @@ function rootOf(
   entries: readonly Entry[],
   { reserved, byName }: { readonly reserved: readonly string[]; readonly byName: Named },
 ): AnyElysia {
+  const answerNamed = namedAnswer(entries, byName)
+  return restRoot(restRoutesOf(entries, { reserved }))
+    .all("/*", async () => nothing, unread)
+    .all("/core.*", async ({ request }) => answerNamed(callOf(request)), unread)
+    .compile()
+}
+
+/** How the OpenAPI document describes a route. */
+export type RouteDescription = {
+  /** With the names of the fields that it fills. */
+  readonly path: string
+  readonly detail: DocumentDecoration
+}
+
+/**
+ * An Elysia with the REST routes. With `describe` they carry their `detail` for the OpenAPI
+ * document, and are at paths that find no request: Elysia takes one name of a field in one place,
+ * and templates differ in it. The server leaves it out, so that its first call doesn't wait for
+ * descriptions.
+ */
+export function restRoot(
+  routes: readonly RestRoute[],
+  describe?: (route: RestRoute) => RouteDescription,
+): AnyElysia {
   const root = new Elysia({ strictPath: true, handler: { standardHostname: false } })
     // Its words are not for whoever called.
     .onError({ as: "global" }, ({ error }) => Promise.reject(error))
-    .all("/*", async () => nothing, unread)
-  const answerNamed = namedAnswer(entries, byName)
-  root.all("/core.*", async ({ request }) => answerNamed(callOf(request)), unread)
-  for (const route of restRoutesOf(entries, { reserved })) {
-    const { verb, pattern } = route
-    root.route(verb, pattern, async ({ request }) => restAnswer(route, callOf(request)), unread)
+  for (const route of routes) {
+    const { path, detail } = describe?.(route) ?? { path: route.pattern }
+    const hook = detail ? { ...unread, detail } : unread
+    root.route(route.verb, path, async ({ request }) => restAnswer(route, callOf(request)), hook)
   }
-  return root.compile()
+  return root
 }
 
 /** The body is read within limits of our own, by the dispatcher in its turn. */

@@ -1,27 +1,20 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Entry } from "../api/dispatch.ts"
 import { type ApiHandler, apiHandler } from "../api/routes.ts"
-import { uiEntry } from "../gen/ui-assets.ts"
 import { apiCaller } from "../oauth/index.ts"
 import { authenticateWith } from "./caller.ts"
 import { entriesFor } from "./entries.ts"
-import { type OpenApi, openApiPages } from "./openapi.ts"
 import type { ServerServices } from "./services.ts"
 
-/** The management interface in every encoding, and its description. */
+/** The management interface in every encoding. */
 export type Api = {
   readonly entries: readonly Entry[]
   readonly answer: ApiHandler
-  readonly description: OpenApi
 }
 
 /** The operations, as others call them, beside the paths that are `reserved` for the server. */
 export async function apiOf(services: ServerServices, reserved: readonly string[]): Promise<Api> {
   const entries = await entriesFor(services, authenticateWith(services, apiCaller))
   await nextTurn()
-  return {
-    entries,
-    answer: apiHandler(entries, reserved),
-    description: openApiPages(entries, uiEntry),
-  }
+  return { entries, answer: apiHandler(entries, reserved) }
 }

@@ -84,7 +84,7 @@ export function appOf({ areas = [], watchers = [], called, ...parts }: AppParts)
     [publishedLooks],
     found,
   )
-  const all = [...areas, ...ownAreas(parts, api, show)]
+  const all = [...areas, ...ownAreas(parts, show)]
   const answer = answeringBy(parts, { api, show, published, areas: () => all })
   const joined: Answering = {
     answer,
@@ -120,11 +120,7 @@ export function watching(
 type OwnParts = Pick<AppParts, "services" | "setupToken" | "upstream">
 
 /** The areas that every server has; the last one has the paths that are nobody else's. */
-function ownAreas(
-  { services, setupToken, upstream }: OwnParts,
-  api: () => Promise<Api>,
-  show: ShowPage,
-): readonly Area[] {
+function ownAreas({ services, setupToken, upstream }: OwnParts, show: ShowPage): readonly Area[] {
   const { log, clock, meters } = services
   const logged = refusalLog(log, clock)
   const refused = (refusal: Refusal, group: string) => {
@@ -132,7 +128,7 @@ function ownAreas(
     meters?.refused(refusal, group)
   }
   const described = async ({ request, url }: Visit) =>
-    (await (await api()).description(request, url.pathname)) ?? notFound()
+    (await (await import("./openapi.ts")).openApiAnswer(request, url.pathname)) ?? notFound()
   return [
     healthRoutes({ notReady: services.notReady, alive }),
     assetRoutes(uiAssets, notFound),

@@ -1,35 +1,25 @@
 import { create } from "@bufbuild/protobuf"
 import { Validator } from "@seriousme/openapi-schema-validator"
-import { expect, test, vi } from "vitest"
+import { expect, test } from "vitest"
+import { openApiTexts as describeApi } from "../../scripts/openapi.ts"
+import { root } from "../../scripts/step.ts"
+import { restRoutesOf } from "../../src/api/encoding/rest.ts"
 import { lettersMax } from "../../src/api/input/bounds.ts"
 import { checkValues } from "../../src/api/input/values.ts"
 import { openApiOf } from "../../src/api/openapi/document.ts"
-import { openApiPages } from "../../src/server/openapi.ts"
+import { restRoot } from "../../src/api/routes.ts"
+import { openApiTexts } from "../../src/gen/openapi.ts"
+import { uiAssets, uiEntry } from "../../src/gen/ui-assets.ts"
+import { openApiAnswer } from "../../src/server/openapi.ts"
 import { tableOf } from "../contract/table.ts"
+import { textsBelow } from "../support/tidy-source.ts"
 import { worldOf } from "./world.ts"
 
 const { entries } = worldOf()
-const described: any = openApiOf(entries)
-const files = { readerJs: "/ui/assets/reader.js", readerCss: "/ui/assets/reader.css" }
-const pages = openApiPages(entries, files)
-
-test("what could not be made is made with the next request", async () => {
-  let isBroken = true
-  const failing = new Proxy(entries, {
-    get: (from, key) => {
-      if (isBroken) throw new Error("no memory")
-      return Reflect.get(from, key)
-    },
-  })
-  const own = openApiPages(failing, files)
-  const ask = () => own(new Request("http://nas/openapi/json"), "/openapi/json")
-  await expect(ask()).rejects.toThrow("no memory")
-  isBroken = false
-  expect((await ask())?.status).toBe(200)
-})
+const described: any = await openApiOf(entries)
 
 async function get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-  const answer = await pages(new Request(`http://nas${path}`, { headers }), path)
+  const answer = await openApiAnswer(new Request(`http://nas${path}`, { headers }), path)
   if (!answer) throw new Error(`nothing is at ${path}`)
   return answer
 }
@@ -51,25 +41,56 @@ test("what is served is OpenAPI 3.0.3 that a validator takes, with an empty titl
   expect(document.paths).toEqual(JSON.parse(JSON.stringify(described.paths)))
 })
 
+test("what is embedded is what the sources describe", async () => {
+  const made = await describeApi(uiEntry)
+  expect([...openApiTexts.keys()]).toEqual([...made.keys()])
+  for (const [path, text] of made) {
+    const isSame = (await (await get(path)).text()) === text
+    expect(isSame, `${path} differs; run bun scripts/gen.ts`).toBe(true)
+  }
+})
+
+test("the server describes nothing: only the build and tests import what does", () => {
+  const importing = [...textsBelow(root, ["src"], (path) => path.endsWith(".ts"))].filter(
+    ([path, text]) => !/^src\/(api\/openapi|gen)\//.test(path) && /"[./\w]+\/openapi\//.test(text),
+  )
+  expect(importing.map(([path]) => path)).toEqual([])
+})
+
+test("the document has every route of the server, and the server every one of the document", () => {
+  const placed = (path: string) =>
+    path
+      .split("/")
+      .map((part, at) => (part.startsWith("{") ? `:${at - 1}` : part))
+      .join("/")
+  const inDocument = Object.entries<object>(described.paths).flatMap(([path, verbs]) =>
+    Object.entries(verbs).flatMap(([verb, { description }]) => {
+      const also = /Also at (.*)\.$/.exec(description)?.[1]?.split(", ") ?? []
+      return [`${verb.toUpperCase()} ${path}`, ...also].map(placed)
+    }),
+  )
+  const { routes } = restRoot(restRoutesOf(entries))
+  const served = routes.map(({ method, path }) => {
+    const last = path.split("/").length - 2
+    return `${method} ${path.replace(/\*$/, `:${last}`)}`
+  })
+  expect(served.length).toBeGreaterThan(500)
+  expect(inDocument.toSorted()).toEqual(served.toSorted())
+})
+
 test.each(["/openapi", "/openapi/json", "/openapi/v2", "/openapi/v2/json"])(
-  "%s is made once, packed once, and told once",
+  "%s is sent as it is embedded, and once to who keeps it",
   async (path) => {
-    const stringify = vi.spyOn(JSON, "stringify")
-    const gzip = vi.spyOn(Bun, "gzipSync")
-    await get(path)
-    stringify.mockClear()
-    gzip.mockClear()
     const plain = await get(path)
     const packed = await get(path, { "accept-encoding": "br, gzip" })
     expect(packed.headers.get("content-encoding")).toBe("gzip")
-    expect(Buffer.from(Bun.gunzipSync(await packed.bytes())).toString()).toBe(await plain.text())
+    const bytes = await packed.bytes()
+    expect(bytes).toEqual(await Bun.file(openApiTexts.get(path)?.gzip ?? "").bytes())
+    expect(Buffer.from(Bun.gunzipSync(bytes)).toString()).toBe(await plain.text())
     const tag = plain.headers.get("etag") ?? ""
     const again = await get(path, { "if-none-match": `"other", ${tag}` })
     expect([again.status, await again.text(), again.headers.get("etag")]).toEqual([304, "", tag])
     expect((await get(path, { "if-none-match": `W/"other"` })).status).toBe(200)
-    expect([stringify.mock.calls.length, gzip.mock.calls.length]).toEqual([0, 0])
-    stringify.mockRestore()
-    gzip.mockRestore()
   },
 )
 
@@ -269,8 +290,10 @@ test("the reader is made of files that are embedded, under a strict policy", asy
   expect(policy).toContain("default-src 'none'")
   expect(html).not.toMatch(/(src|href|url\()=?"?https?:/)
   expect(html).toContain("<title></title>")
-  expect(html).toContain(`<script src="${files.readerJs}" crossorigin>`)
-  expect(html).toContain(`@import url("${files.readerCss}")`)
+  const { readerJs, readerCss } = uiEntry
+  expect(html).toContain(`<script src="${readerJs}" crossorigin>`)
+  expect(html).toContain(`@import url("${readerCss}")`)
+  for (const file of [readerJs, readerCss]) expect(Object.keys(uiAssets)).toContain(file)
 })
 
 test("version 2 is described at a path of its own, in the JSON form of Connect", async () => {
@@ -285,9 +308,9 @@ test("version 2 is described at a path of its own, in the JSON form of Connect",
   expect(page).not.toContain("/openapi/json")
 })
 
-test("only what is there is answered", () => {
+test("only what is there is answered", async () => {
   const ask = (path: string, method = "GET") =>
-    pages(new Request(`http://id.test${path}`, { method }), path)
-  expect(ask("/openapi/yaml")).toBeUndefined()
-  expect(ask("/openapi", "POST")).toBeUndefined()
+    openApiAnswer(new Request(`http://id.test${path}`, { method }), path)
+  expect(await ask("/openapi/yaml")).toBeUndefined()
+  expect(await ask("/openapi", "POST")).toBeUndefined()
 })

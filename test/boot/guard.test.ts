@@ -31,6 +31,7 @@ vi.mock("../../src/gen/ui-assets.ts", async () => {
     uiAssets: { "/ui/assets/kit.css": { type: "text/css", br } },
   }
 })
+vi.mock("../../src/gen/openapi.ts", () => import("../support/openapi-texts.ts"))
 
 const secure = "id.example.com"
 const plain = "plain.example.com"

@@ -15,7 +15,7 @@ import { worldOf } from "../api/world.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
 const { entries } = worldOf()
-const rest: any = JSON.parse(JSON.stringify(openApiOf(entries)))
+const rest: any = await openApiOf(entries)
 const connect: any = JSON.parse(JSON.stringify(connectOpenApiOf(entries)))
 const documents = [
   ["REST", rest],

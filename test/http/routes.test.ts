@@ -22,6 +22,7 @@ vi.mock("../../src/gen/ui-assets.ts", () => ({
   },
   uiAssets: {},
 }))
+vi.mock("../../src/gen/openapi.ts", () => import("../support/openapi-texts.ts"))
 
 const folder = temporaryFolder()
 let services: ServerServices

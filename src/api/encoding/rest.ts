@@ -30,6 +30,8 @@ export type RestRoute = {
   readonly verb: string
   /** Its path, as a template of google.api.http. */
   readonly path: string
+  /** The same without the prefix of its family; equal to it at a bare path. */
+  readonly rule: string
   readonly parts: readonly Part[]
   /** The same for Elysia. */
   readonly pattern: string
@@ -113,7 +115,8 @@ function restRoute(entry: Entry, rule: HttpRule, prefix: string): RestRoute {
   const parts = value.startsWith("/") ? templateOf(path) : undefined
   if (!parts) throw new Error(`${entry.name}: the path ${path} is not of a form that is served`)
   const fields = fieldsFrom(entry, parts, rule.body)
-  return { ...fields, verb: verb.toUpperCase(), path, pattern: patternOf(parts), parts }
+  const pattern = patternOf(parts)
+  return { ...fields, verb: verb.toUpperCase(), path, rule: value, pattern, parts }
 }
 
 function fieldsFrom(entry: Entry, parts: readonly Part[], body: string) {

@@ -1,53 +1,49 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf"
+import { swagger } from "@elysiajs/swagger"
 import { FileSchema } from "../../gen/core/asset/v1/asset_service_pb.ts"
 import type { Entry } from "../dispatch.ts"
-import { barePaths } from "../encoding/bare-paths.ts"
-import { bindingsOf } from "../encoding/rest.ts"
-import { templateOf } from "../encoding/template.ts"
+import { type RestRoute, restRoutesOf } from "../encoding/rest.ts"
 import { statusOf } from "../faults.ts"
 import { fieldsOf } from "../input/field.ts"
+import { restRoot } from "../routes.ts"
 import { answerExample, requestExample, valueExample } from "./example.ts"
 import { ruleOf } from "./failure.ts"
 import { about, content, explained, failuresIn, securitySchemes, servers } from "./operation.ts"
+import type { Described } from "./page.ts"
 import { demandsOf } from "./rule.ts"
 import { parametersOf, type Schemas, schemasOf } from "./schema.ts"
 
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * The description of the REST interface, OpenAPI 3.0.3, made from what answers: every path of every
- * operation. The interface wants its version to be 0.0.1 and its title to be empty.
+ * The description of the REST interface, OpenAPI 3.0.3, by @elysiajs/swagger from the routes that
+ * the server has. The interface wants its version to be 0.0.1 and its title to be empty.
  */
-export function openApiOf(entries: readonly Entry[]) {
-  const bound = entries.flatMap((entry) => bindingsIn(entry).slice(0, 1))
-  const captured = new Map(bound.map(({ entry, path }) => [entry.method.input, capturedIn(path)]))
-  const schemas = schemasOf({
-    inPath: (request) => captured.get(request) ?? [],
-    kept: ["Status"],
-    requests: new Set(bound.map(({ entry }) => entry.method.input)),
-    answers: bound.map(({ entry }) => entry.method.output),
-    plain: new Set(
-      bound
-        .filter(({ isBare }) => isBare)
-        .flatMap(({ entry: { method } }) => [method.input, method.output]),
-    ),
-  })
-  const paths: Record<string, Json> = {}
-  for (const binding of bound) {
-    const spelled = spelledPath(binding.path)
-    const operation = operationOf(schemas, binding)
-    paths[spelled] = { ...paths[spelled], [binding.verb]: operation }
-  }
-  const tags = [...new Set(bound.map(tagOf))].sort()
-  return {
-    openapi: "3.0.3",
+export async function openApiOf(entries: readonly Entry[]): Promise<Described> {
+  const bound = bindingsIn(entries)
+  const schemas = schemasIn(bound)
+  const details = new Map(
+    bound.map((binding) => [binding.route, operationOf(schemas, binding)] as const),
+  )
+  const root = restRoot(
+    bound.flatMap(({ route, others }) => [route, ...others]),
+    (route) => ({ path: spelledPath(route), detail: details.get(route) ?? { hide: true } }),
+  )
+  const tags = [...new Set(bound.map(({ route }) => tagOf(route)))].sort()
+  const documentation = {
     info: { title: "", version: "0.0.1", description, ...about },
     servers,
     tags: tags.map((name) => ({ name, description: `Operations on ${lowered(name)}.` })),
-    paths,
+    // The plugin fills it in here.
+    paths: {},
     components: { schemas: { ...schemas.all(), Status }, securitySchemes, parameters },
     security: [{ bearer: [] }],
   }
+  root.use(swagger({ path: "/openapi", excludeStaticFile: false, documentation }))
+  // Elysia loses the path of hosts with fewer than four letters.
+  const answer = await root.handle(new Request("http://localhost/openapi/json"))
+  // Of `info` the plugin changes the order.
+  return { ...(await answer.json()), info: documentation.info }
 }
 
 const description =
@@ -61,7 +57,7 @@ const parameters = {
     schema: { type: "string" },
     description: "The organization that the call is about; without it, the caller's own.",
   },
-}
+} as const
 
 /** google.rpc.Status, the body of every failure. */
 const Status = {
@@ -78,42 +74,45 @@ const Status = {
       },
     },
   },
-}
+} as const
 
+/** Where an operation is described. */
 type Binding = {
-  readonly entry: Entry
-  readonly verb: string
-  readonly path: string
-  /** Its path without the prefix of its family. */
-  readonly rule: string
-  readonly body: string
-  /** A row of the interface, whose names are plain. */
-  readonly isBare: boolean
-  /** The other paths of the operation, each with its verb. */
-  readonly aliases: readonly string[]
+  /** The path that the interface names, else the first of its family. */
+  readonly route: RestRoute
+  /** The other paths of the operation. */
+  readonly others: readonly RestRoute[]
 }
 
-/** Where an operation answers: first the path that the interface names. */
-function bindingsIn(entry: Entry): readonly Binding[] {
-  const all = bindingsOf(entry.method)
-  const bare = all.filter(({ verb, rule }) =>
-    barePaths.some((row) => row.method === entry.name && row.verb === verb && row.path === rule),
-  )
-  const named = bare.map((each) => ({ ...each, path: each.rule }))
-  const ways = [...named, ...all]
-  const aliases = ways.slice(1).map(({ verb, path }) => `${verb} ${spelledPath(path)}`)
-  return ways.map(({ verb, path, rule, body }, at) => {
-    const isBare = at < named.length
-    return { entry, verb: verb.toLowerCase(), path, rule, body, isBare, aliases }
+function bindingsIn(entries: readonly Entry[]): readonly Binding[] {
+  const byEntry = Map.groupBy(restRoutesOf(entries), ({ entry }) => entry)
+  return entries.flatMap((entry) => {
+    const all = byEntry.get(entry) ?? []
+    const ways = [...all.filter(isBare), ...all.filter((route) => !isBare(route))]
+    const [route, ...others] = ways
+    return route ? [{ route, others }] : []
   })
 }
 
-/** The fields that a path fills. */
-const capturedIn = (path: string): readonly string[] =>
-  (templateOf(path) ?? []).flatMap((part) => (part.kind === "literal" ? [] : [part.field]))
+/** A row of the interface, whose names are plain. */
+const isBare = ({ path, rule }: RestRoute): boolean => path === rule
+
+function schemasIn(bound: readonly Binding[]): Schemas {
+  const routes = bound.map(({ route }) => route)
+  const captured = new Map(routes.map(({ entry, fields }) => [entry.method.input, fields]))
+  return schemasOf({
+    inPath: (request) => captured.get(request) ?? [],
+    kept: ["Status"],
+    requests: new Set(captured.keys()),
+    answers: routes.map(({ entry }) => entry.method.output),
+    plain: new Set(
+      routes.filter(isBare).flatMap(({ entry: { method } }) => [method.input, method.output]),
+    ),
+  })
+}
 
 /** The resource that an operation is about, by the first part of its path. */
-function tagOf({ rule }: Pick<Binding, "rule">): string {
+function tagOf({ rule }: RestRoute): string {
   const [, first = "", second = ""] = rule.split("/")
   const part = first === "global" ? second : first
   if (part === "" || part.startsWith("{")) return "Web keys"
@@ -146,31 +145,31 @@ const resourceNames: Readonly<Record<string, string>> = {
 }
 
 /** "/projects/{project_id}/roles/{role_key=**}" as OpenAPI spells it. */
-function spelledPath(path: string): string {
-  const parts = (templateOf(path) ?? []).map((part) =>
+function spelledPath({ parts }: Pick<RestRoute, "parts">): string {
+  const spelled = parts.map((part) =>
     part.kind === "literal" ? part.text : `{${camel(part.field)}}`,
   )
-  return `/${parts.join("/")}`
+  return `/${spelled.join("/")}`
 }
 
 const camel = (path: string) => path.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-function operationOf(schemas: Schemas, binding: Binding): Json {
-  const { entry, path, body } = binding
+function operationOf(schemas: Schemas, { route, others }: Binding): Json {
+  const { entry, fields, body } = route
   const { method } = entry
   const { input, output, parent, name } = method
-  const captured = capturedIn(path)
-  const inQuery = body === "*" ? [] : parametersOf(schemas, input, [...captured, body])
+  const inBody = body === "none" || body === "all" ? [] : [body.name]
+  const inQuery = body === "all" ? [] : parametersOf(schemas, input, [...fields, ...inBody])
   const inHeader = isOfOrganization(method)
     ? [{ $ref: "#/components/parameters/Organization" }]
     : []
   const status = { $ref: "#/components/schemas/Status" }
   return {
     operationId: `${parent.name}_${name}`,
-    tags: [tagOf(binding)],
-    ...explained(method, alsoAt(binding)),
-    parameters: [...captured.map((each) => inPath(schemas, input, each)), ...inQuery, ...inHeader],
-    ...bodyOf(schemas, input, binding),
+    tags: [tagOf(route)],
+    ...explained(method, alsoAt(others)),
+    parameters: [...fields.map((each) => inPath(schemas, input, each)), ...inQuery, ...inHeader],
+    ...bodyOf(schemas, route),
     responses: {
       200: {
         description: "The call succeeded.",
@@ -183,8 +182,10 @@ function operationOf(schemas: Schemas, binding: Binding): Json {
   }
 }
 
-const alsoAt = ({ aliases }: Binding): string =>
-  aliases.length > 0 ? `Also at ${aliases.join(", ")}.` : ""
+const alsoAt = (others: readonly RestRoute[]): string =>
+  others.length > 0
+    ? `Also at ${others.map((route) => `${route.verb} ${spelledPath(route)}`).join(", ")}.`
+    : ""
 
 const isOfOrganization = ({ parent, name }: DescMethod) =>
   parent.name === "ManagementService" || /OrgFile$/.test(name)
@@ -196,14 +197,15 @@ function inPath(schemas: Schemas, input: DescMessage, path: string): Json {
   return { name: camel(path), in: "path", required: true, schema, example }
 }
 
-function bodyOf(schemas: Schemas, input: DescMessage, { body, verb, path }: Binding): Json {
-  if (body === "") return {}
-  const message = body === "*" ? input : input.fields.find(({ name }) => name === body)?.message
+function bodyOf(schemas: Schemas, { entry, fields, body, verb }: RestRoute): Json {
+  if (body === "none") return {}
+  const { input } = entry.method
+  const message = body === "all" ? input : body.message
   if (!message) return {}
-  const inPath = body === "*" ? capturedIn(path) : []
+  const inPath = body === "all" ? fields : []
   // Of some whole requests every field may be left out; what is but a part of a request is what it
   // is about. The interface requires a body wherever DELETE has one.
-  const isNeeded = body !== "*" || verb === "delete" || hasDemands(input, inPath)
+  const isNeeded = body !== "all" || verb === "DELETE" || hasDemands(input, inPath)
   const required = isNeeded ? { required: true } : {}
   const sent =
     message === FileSchema ? form : content(schemas.refTo(message), requestExample(message, inPath))

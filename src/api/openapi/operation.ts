@@ -23,7 +23,7 @@ export const securitySchemes = {
     scheme: "bearer",
     description: "An access token with the project of this service in its audience.",
   },
-}
+} as const
 
 /** JSON as the body of a request or of an answer, with an example of it. */
 export const content = (schema: Json, example?: JsonValue): Json => ({

@@ -1,0 +1,63 @@
+// Writes the OpenAPI documents of both interfaces, and the pages of their reader, for the binary to
+// embed.
+import { createHash } from "node:crypto"
+import { mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import type { Entry } from "../src/api/dispatch.ts"
+import { nameOf } from "../src/api/method.ts"
+import { connectOpenApiOf } from "../src/api/openapi/connect-document.ts"
+import { openApiOf } from "../src/api/openapi/document.ts"
+import { type ReaderFiles, readerPage } from "../src/api/openapi/page.ts"
+import { operations } from "../src/server/modules.ts"
+import { root } from "./step.ts"
+
+const generated = join(root, "src/gen")
+
+/** Every operation in the order of the server, to be described. */
+async function describedEntries(): Promise<readonly Entry[]> {
+  const call = () => Promise.reject(new Error("a description answers no calls"))
+  return (await operations()).map(({ method }) => ({ method, name: nameOf(method), call }))
+}
+
+/** The documents and the pages by their paths. */
+export async function openApiTexts(files: ReaderFiles): Promise<ReadonlyMap<string, string>> {
+  const entries = await describedEntries()
+  const rest = await openApiOf(entries)
+  const connect = connectOpenApiOf(entries)
+  return new Map([
+    ["/openapi", await readerPage("/openapi/json", rest, files)],
+    ["/openapi/json", JSON.stringify(rest)],
+    ["/openapi/v2", await readerPage("/openapi/v2/json", connect, files)],
+    ["/openapi/v2/json", JSON.stringify(connect)],
+  ])
+}
+
+/** Writes the texts, compressed, and src/gen/openapi.ts, through which the server embeds them. */
+export async function writeOpenApi(files: ReaderFiles): Promise<void> {
+  const folder = join(generated, "openapi")
+  mkdirSync(folder, { recursive: true })
+  const texts = [...(await openApiTexts(files))]
+  const imports = texts.map(([path, text], at) => {
+    const name = `${path.slice(1).replaceAll("/", "-")}.gz`
+    writeFileSync(join(folder, name), gzipSync(text, { level: 9 }))
+    return `import text${at} from "./openapi/${name}" with { type: "file" }`
+  })
+  const rows = texts.map(([path, text], at) => {
+    const hash = createHash("sha256").update(text).digest("base64url")
+    return `  ["${path}", { hash: "${hash}", gzip: String(text${at}) }],`
+  })
+  const source = `// Written by scripts/openapi.ts; never edited.
+// @ts-nocheck: what \`type: "file"\` imports has no types of its own; the exports below have.
+${imports.join("\n")}
+
+/** \`hash\` is the SHA-256 of the text, and \`gzip\` the path of its compressed file. */
+export type OpenApiText = { readonly hash: string; readonly gzip: string }
+
+/** The OpenAPI documents and the pages of their reader by the paths that serve them. */
+export const openApiTexts: ReadonlyMap<string, OpenApiText> = new Map([
+${rows.join("\n")}
+])
+`
+  writeFileSync(join(generated, "openapi.ts"), source)
+}

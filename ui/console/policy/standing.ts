@@ -51,7 +51,7 @@ type SavePolicyInput = {
 /**
  * Says at a place what a form holds. What the form doesn't show stays as it is. What is said one by
  * one is allowed before the rest and taken away after it, so that nothing lacks what it needs; the
- * rest is sent only if it changes. `stored` is called with what each call for one of them changed.
+ * rest is sent only if it changes. `stored` is called with what each of these calls has changed.
  */
 export async function savePolicy(
   policy: Policy,
@@ -71,9 +71,8 @@ export async function savePolicy(
   const turns = policy.fields
     .filter((field) => !isSent(field))
     .flatMap((field) => turnsOf(field, place, standing.values, values))
-  const differs = policy.fields
-    .filter(isSent)
-    .some(({ name }) => !isSame(values[name], standing.values[name]))
+  const rest = policy.fields.filter(isSent)
+  const differs = rest.some(({ name }) => !isSame(values[name], standing.values[name]))
   let now = standing.values
   const takeAll = async (isOn: boolean) => {
     for (const turn of turns.filter((each) => each.isOn === isOn)) {
@@ -87,6 +86,8 @@ export async function savePolicy(
   const carry = method === organization.add ? await carried(policy, place) : undefined
   if (differs || carry) {
     await unless(unchanged, call(method, { ...wanted, ...named(method, place) }, at(place)))
+    // As the server answers them: an hour, where 60 minutes were typed.
+    stored?.(valuesOf({ ...policy, fields: rest }, wanted))
   }
   await takeAll(false)
   await carry?.()

@@ -111,7 +111,7 @@ describe.runIf(present)("whoever starts with an empty folder", () => {
     const copy = page.getByLabel("I keep a copy of master.key")
     expect(await copy.isChecked()).toBe(false)
     await copy.check()
-    await page.getByText("All done. You can put this away.").waitFor()
+    await page.getByText("All steps are done. You can dismiss this list.").waitFor()
     await page.reload()
     await copy.and(page.locator(":checked")).waitFor()
     await page.getByRole("button", { name: "Dismiss" }).click()

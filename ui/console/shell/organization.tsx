@@ -78,13 +78,19 @@ export const nothingToManage = new Error("no organisation can be seen")
 
 /**
  * The organisation whose things are shown and in which new ones are made: the one in the address,
- * so that a link leads colleagues to the same, else the one chosen last.
+ * so that a link leads colleagues to the same, else the one chosen last, else the one that was
+ * shown first.
  */
 export function useOrganization(): Organization {
   const organizations = useOrganizations()
   const { org } = useSearch({ from: "__root__" })
   const wanted = org ?? localStorage.getItem(chosenKey)
   const found = organizations.find(({ id }) => id === wanted) ?? organizations[0]
+  const isDefault = org === undefined && found !== undefined && found.id !== wanted
+  // The first by name: another one is, once one of them is renamed or added.
+  useEffect(() => {
+    if (isDefault) localStorage.setItem(chosenKey, found.id)
+  }, [isDefault, found])
   if (!found) throw nothingToManage
   return found
 }

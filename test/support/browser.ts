@@ -46,10 +46,20 @@ export async function atRest(page: Page): Promise<void> {
   const what = () => `the answers to ${[...asked].map((request) => request.url()).join(", ")}`
   const isAtRest = async () => {
     if (asked.size > 0) return false
-    await page.evaluate(drawn)
-    return asked.size === 0
+    return (await isDrawn(page)) && asked.size === 0
   }
   await until(isAtRest, { what, intervalMs: 5 })
+}
+
+/** Waits until a page is drawn; false where it leaves meanwhile. */
+async function isDrawn(page: Page): Promise<boolean> {
+  try {
+    await page.evaluate(drawn)
+    return true
+  } catch (error) {
+    if (String(error).includes("most likely because of a navigation")) return false
+    throw error
+  }
 }
 
 /** In the page: two frames are drawn, and nothing more is to be done. */

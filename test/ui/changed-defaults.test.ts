@@ -11,6 +11,10 @@ const upgraded = "test/acceptance/upgrade-users.test.ts"
 
 /** By the beginning of a row: the file and the name of the test that fails without it. */
 const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
+  "Renewal of a browser's session": [
+    "test/domain/session/session.test.ts",
+    "is renewed while it is used, in the second half of its idle lifetime",
+  ],
   "What passwords must have": [
     "test/boot/setup-pages.test.ts",
     "a new instance wants fifteen characters of any kind, and says so as its policy",

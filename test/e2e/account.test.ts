@@ -242,6 +242,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     const codes = await section("Recovery codes").locator("pre").innerText()
     expect(codes.split("\n")).toHaveLength(10)
     await section("Recovery codes").getByText("10 codes left").waitFor()
+    await section("Recovery codes").getByText("Copy, download or print them now").waitFor()
     await page.reload()
     // This session has not shown the second factor that there is by now.
     await heading("Confirm that it is you")

@@ -66,7 +66,10 @@ export function RecoveryCodes({ userId, left, allowed, isBesideOther }: Recovery
       {isAllowed && left === 0 && <Alert tone="warning">{t("account.recovery.none_left")}</Alert>}
       {codes.length > 0 && (
         <div className="stack print-alone">
-          <OnceBox title={title} secret={codes.join("\n")} file="recovery-codes.txt" />
+          <OnceBox
+            {...{ title, file: "recovery-codes.txt", secret: codes.join("\n") }}
+            warning={t("account.recovery.once")}
+          />
           <div className="row">
             <Button small onClick={() => window.print()}>
               {t("account.print")}

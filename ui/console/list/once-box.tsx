@@ -1,15 +1,21 @@
 import { SecretBox } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
 
-type OnceBoxProps = { readonly title: string; readonly secret: string; readonly file: string }
+type OnceBoxProps = {
+  readonly title: string
+  readonly secret: string
+  readonly file: string
+  /** What to do with it, where it is for a person and not for a program. */
+  readonly warning?: string
+}
 
 /** What the server says this once and never again. */
-export function OnceBox({ title, secret, file }: OnceBoxProps) {
+export function OnceBox({ title, secret, file, warning = t("secret.once") }: OnceBoxProps) {
   const texts = { copy: t("copy.do"), copied: t("copy.done"), download: t("copy.download") }
   return (
     <SecretBox
       title={title}
-      warning={t("secret.once")}
+      warning={warning}
       secret={secret}
       file={fileNameOf(file)}
       texts={texts}

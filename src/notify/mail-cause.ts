@@ -1,4 +1,5 @@
-import type { MailCause, MailServer, MailStep } from "../kernel/net/mail.ts"
+import type { MailServer, MailStep } from "../kernel/net/mail.ts"
+import type { MailCause } from "../kernel/net/mail-cause.ts"
 
 /** What Node and OpenSSL call what is wrong with a connection. */
 const byNetwork: Readonly<Record<string, MailCause>> = {

@@ -7,11 +7,9 @@ import {
   type Mail,
   type MailServer,
   mailAllowedOf,
-  mailCauses,
 } from "../../src/kernel/net/mail.ts"
 import { outboundAllowedOf } from "../../src/kernel/net/outbound.ts"
 import { mailerOf } from "../../src/notify/smtp.ts"
-import { causeNames } from "../../ui/console/provider/smtp.ts"
 import { certificate } from "../support/mail-certificate.ts"
 import { mailServer } from "../support/mail-server.ts"
 
@@ -169,10 +167,6 @@ describe("over TLS from the first byte, at any port", () => {
     expect(result).toMatchObject({ done: false, concerns: "provider", cause })
     expect(server.received).toEqual([])
   })
-})
-
-test("the console has a heading for each cause", () => {
-  expect(causeNames).toEqual(mailCauses)
 })
 
 describe("what keeps a mail back is told, with how far it came", () => {

@@ -153,6 +153,7 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
  * there are not two opinions: pure files, which import nothing that a browser lacks.
  */
 const sharedRules = [
+  "src/kernel/net/mail-cause.ts",
   "src/kernel/net/redirect-uri.ts",
   "src/kernel/text/bidi.ts",
   "src/kernel/text/browser-name.ts",

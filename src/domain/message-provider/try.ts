@@ -1,5 +1,6 @@
 import { Fault, reasonText } from "../../kernel/fault.ts"
-import type { Delivery, MailCause, MailStep } from "../../kernel/net/mail.ts"
+import type { Delivery, MailStep } from "../../kernel/net/mail.ts"
+import type { MailCause } from "../../kernel/net/mail-cause.ts"
 import { asciiEmail } from "../../kernel/text/email.ts"
 import type { Cx } from "../../store/index.ts"
 import { address, isImplicitTls } from "./check.ts"

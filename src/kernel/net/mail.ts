@@ -1,4 +1,5 @@
 import { isIP } from "node:net"
+import type { MailCause } from "./mail-cause.ts"
 
 /** An SMTP server, and how it is spoken to. `secret` is a password, or an OAuth access token. */
 export type MailServer = {
@@ -56,28 +57,6 @@ export type MailStep = {
   readonly name: "resolved" | "connected" | "secured" | "authenticated" | "accepted"
   readonly detail: string
 }
-
-/** What a mail failed of, where the network or the server says so exactly. */
-export const mailCauses = [
-  "unknown_name",
-  "forbidden_address",
-  "connection_refused",
-  "unreachable",
-  "no_answer",
-  "no_mail_server",
-  "no_tls",
-  "certificate_untrusted",
-  "certificate_name",
-  "certificate_expired",
-  "secret_missing",
-  "no_access_token",
-  "password_refused",
-  "access_token_refused",
-  "sender_refused",
-  "recipient_refused",
-  "message_refused",
-] as const
-export type MailCause = (typeof mailCauses)[number]
 
 /**
  * What became of a try: an address that the server refuses for good is refused again tomorrow, all

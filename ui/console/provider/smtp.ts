@@ -1,6 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import type { AddEmailProviderSMTPRequestSchema } from "../../../src/gen/core/admin/v1/email_provider_pb.ts"
 import type { EmailProviderSMTP } from "../../../src/gen/core/settings/v1/provider_pb.ts"
+import { type MailCause, mailCauses } from "../../../src/kernel/net/mail-cause.ts"
 import { linesOf } from "../form/index.ts"
 
 /** How an SMTP server learns who sends. */
@@ -76,26 +77,6 @@ export function stepsBefore(failed: StepName, smtp: EmailProviderSMTP) {
   return before.filter((step) => !skipped.includes(step))
 }
 
-/** What a mail failed of, where that is known exactly. */
-export const causeNames = [
-  "unknown_name",
-  "forbidden_address",
-  "connection_refused",
-  "unreachable",
-  "no_answer",
-  "no_mail_server",
-  "no_tls",
-  "certificate_untrusted",
-  "certificate_name",
-  "certificate_expired",
-  "secret_missing",
-  "no_access_token",
-  "password_refused",
-  "access_token_refused",
-  "sender_refused",
-  "recipient_refused",
-  "message_refused",
-] as const
-
-export const causeOf = (name: string): (typeof causeNames)[number] | undefined =>
-  causeNames.find((cause) => cause === name)
+/** What a mail failed of, where the server knows that exactly. */
+export const causeOf = (name: string): MailCause | undefined =>
+  mailCauses.find((cause) => cause === name)

@@ -72,11 +72,11 @@ export function apiHandler(
   }
 }
 
-type Named = ReadonlyMap<string, Entry>
+type EntriesByName = ReadonlyMap<string, Entry>
 
 function rootOf(
   entries: readonly Entry[],
-  { reserved, byName }: { readonly reserved: readonly string[]; readonly byName: Named },
+  { reserved, byName }: { readonly reserved: readonly string[]; readonly byName: EntriesByName },
 ): AnyElysia {
   const answerNamed = namedAnswer(entries, byName)
   return restRoot(restRoutesOf(entries, { reserved }))
@@ -117,7 +117,7 @@ export function restRoot(
 const unread = { parse: "none" } as const
 
 /** Operations by their full names, which are their paths. */
-function namedAnswer(entries: readonly Entry[], byName: Named) {
+function namedAnswer(entries: readonly Entry[], byName: EntriesByName) {
   const answer = namedCalls(entries)
   return ({ request, url, address }: Call): Response | Promise<Response> => {
     const entry = byName.get(url.pathname)

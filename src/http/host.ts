@@ -32,12 +32,12 @@ const instances = ["instance"]
 const isSecure = (store: Store, instance: string): boolean =>
   requireInstance({ store, instance }).publicUrl.startsWith("https:")
 
-type Known = {
+type HostCache = {
   readonly store: Store | undefined
   readonly changes: number
   readonly hosts: Map<string, Served | undefined>
 }
-let known: Known = { store: undefined, changes: 0, hosts: new Map() }
+let known: HostCache = { store: undefined, changes: 0, hosts: new Map() }
 const hostsMax = 1000
 /** RFC 1035 §2.3.4, and a port. */
 const hostMax = 261

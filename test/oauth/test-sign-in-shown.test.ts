@@ -61,10 +61,10 @@ async function shownTo(appId: string, scope: string, person: Person = "olga") {
   return browser.post(named, { loginName: person, password })
 }
 
-type ShownClaims = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+type ClaimsByName = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /** The claims below each name on the page. */
-const claimsOn = (page: string): ShownClaims =>
+const claimsOn = (page: string): ClaimsByName =>
   Object.fromEntries(
     [...page.matchAll(/<summary>(.*?)<\/summary><pre class="snippet"><code>(.*?)<\/code>/gs)].map(
       ([, name = "", text = ""]) => [name, JSON.parse(text.replaceAll("&quot;", '"'))],
@@ -89,7 +89,7 @@ const lasting = (claims: Claims | undefined) =>
 describe("a test shows what the application would get", () => {
   const scope = "openid profile email groups"
 
-  async function received(client: NewClient, responseType: string): Promise<ShownClaims> {
+  async function received(client: NewClient, responseType: string): Promise<ClaimsByName> {
     const isCode = responseType === "code"
     const path = authorizePath(client.id, {
       ...{ scope, response_type: responseType },

@@ -14,10 +14,10 @@ import { inBytes, inText, isGrpcWebText, messageInText } from "./grpc-web-text.t
 import { connectOptions, routesOf, withoutBody } from "./routes.ts"
 
 /** Answers a call of an operation by its full name: Connect, or gRPC-Web. */
-export type NamedCalls = (entry: Entry, request: Request, address: string) => Promise<Response>
+export type CallHandler = (entry: Entry, request: Request, address: string) => Promise<Response>
 
 /** Connect and gRPC-Web for a set of operations. */
-export function namedCalls(entries: readonly Entry[]): NamedCalls {
+export function namedCalls(entries: readonly Entry[]): CallHandler {
   const universal = lazily(async () => universalOf(entries))
   return async (entry, request, address) => {
     if (request.method !== "POST") return postOnly()

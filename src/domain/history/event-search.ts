@@ -20,12 +20,12 @@ export type EventSearch = {
   readonly until?: number | undefined
 }
 
-type FoundEvent = Recorded<AnyEvent>
+type RecordedEvent = Recorded<AnyEvent>
 
 export type Searching = {
   readonly search: EventSearch
   readonly part: Part
-  readonly find: (filter: EventFilter, part: Part) => Promise<readonly FoundEvent[]>
+  readonly find: (filter: EventFilter, part: Part) => Promise<readonly RecordedEvent[]>
   readonly present: (event: StoredEvent) => Promise<Presented>
 }
 
@@ -34,11 +34,14 @@ type Kind = { readonly stream: string; readonly type: string }
 /** A look into the log, and which of the events that it finds match. */
 type Look = {
   readonly filter: EventFilter
-  readonly matches?: (event: FoundEvent) => boolean | Promise<boolean>
+  readonly matches?: (event: RecordedEvent) => boolean | Promise<boolean>
 }
 
 /** The part of the events that match, in its order. */
-export async function matchingEvents(cx: Cx, searching: Searching): Promise<readonly FoundEvent[]> {
+export async function matchingEvents(
+  cx: Cx,
+  searching: Searching,
+): Promise<readonly RecordedEvent[]> {
   const { asc, limit } = searching.part
   const looks = looksOf(cx, searching)
   const found = await Promise.all(looks.map((look) => foundBy(cx, look, searching)))
@@ -52,7 +55,7 @@ const readMin = 200
 
 /** Reads on until enough events match, or no more are there. */
 async function foundBy(cx: Cx, { filter, matches }: Look, { part, find }: Searching) {
-  const found: FoundEvent[] = []
+  const found: RecordedEvent[] = []
   const limit = matches ? Math.max(part.limit, readMin) : part.limit
   for (let from = part.from; ; ) {
     const events = await find(filter, { ...part, limit, from })
@@ -67,7 +70,7 @@ function looksOf(cx: Cx, { search, present }: Searching): readonly Look[] {
   const { types, streams, id, ...rest } = search
   const kinds = kindsOf(cx, search)
   const named = types && new Set(types)
-  const isNamed = (event: FoundEvent) => !named || namesOf(event).some((name) => named.has(name))
+  const isNamed = (event: RecordedEvent) => !named || namesOf(event).some((name) => named.has(name))
   const isByData = types !== undefined && kinds.some(({ type }) => dependsOnData(type))
   const filter = (types || streams) === undefined ? rest : { ...rest, types: kinds.map(typeOf) }
   const own: Look = isByData ? { filter, matches: isNamed } : { filter }
@@ -82,7 +85,7 @@ function looksOf(cx: Cx, { search, present }: Searching): readonly Look[] {
     })
     const isOther = rest.owner !== undefined && rest.owner !== owner
     if (of.length === 0 || isOther) return []
-    const matches = async (event: FoundEvent) =>
+    const matches = async (event: RecordedEvent) =>
       isNamed(event) && (await present(event)).aggregateId === id
     return [{ filter: { ...rest, owner, types: of.map(typeOf) }, matches }]
   })

@@ -99,10 +99,10 @@ export function usableSignUpLink(cx: Cx, id: string): SignUpLink | undefined {
   return isLinkUsable(state, cx.clock.now()) && isOpenNow ? state : undefined
 }
 
-type Shown = { readonly id: string; readonly secret: string }
+type LinkSecret = { readonly id: string; readonly secret: string }
 
 /** Whether this is the secret of a link that can be used now; takes as long where there is none. */
-export function isSignUpLink(cx: Cx, { id, secret }: Shown): boolean {
+export function isSignUpLink(cx: Cx, { id, secret }: LinkSecret): boolean {
   const hashed = usableSignUpLink(cx, id)?.hashed ?? ""
   const hashes = hashed === "" ? [] : [hashed]
   return isOneOf(cx.secrets, hashes, { plain: secret, about: aboutOf(cx, id) })

@@ -3,13 +3,13 @@ import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 
 /** What the page is shown with again, or opened with by a sign-up link. */
-type Shown = Registering & {
+type RegisterPage = Registering & {
   readonly problem?: RegisterProblem
   readonly signUpLinkId?: string | undefined
 }
 
 /** The pages on which somebody joins an organization, or begins one. */
 export const registerPages = {
-  join: { path: loginPaths.register, notes: notesFor<Shown>(loginPaths.register) },
-  found: { path: loginPaths.registerOrg, notes: notesFor<Shown>(loginPaths.registerOrg) },
+  join: { path: loginPaths.register, notes: notesFor<RegisterPage>(loginPaths.register) },
+  found: { path: loginPaths.registerOrg, notes: notesFor<RegisterPage>(loginPaths.registerOrg) },
 } as const

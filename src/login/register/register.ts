@@ -109,7 +109,7 @@ const typedIn = (fields: Fields, way: Way): Registering => {
   }
 }
 
-type Given = {
+type Submission = {
   readonly way: Way
   readonly registering: Registering
   readonly fields: Fields
@@ -119,7 +119,7 @@ type Given = {
 /** The first field that has to be filled in yet. */
 function missingIn(
   loginContext: LoginContext,
-  { way, registering, fields, signUp }: Given,
+  { way, registering, fields, signUp }: Submission,
 ): RegisterField | undefined {
   const { email, givenName, familyName, organization } = registering
   if (way === "found" && organization === "") return "organization"

@@ -108,7 +108,7 @@ async function carried(policy: Policy, place: Place): Promise<() => Promise<void
   }
 }
 
-type Turn = {
+type FactorSwitch = {
   readonly name: string
   readonly method: DescMethodUnary
   readonly type: number
@@ -116,12 +116,17 @@ type Turn = {
 }
 
 /** A field once one more is allowed, or one less, in the order of the server. */
-function afterTurn(values: Values, { name, type, isOn }: Turn): Values {
+function afterTurn(values: Values, { name, type, isOn }: FactorSwitch): Values {
   const others = chosenIn(values[name]).filter((each) => each !== String(type))
   return { [name]: isOn ? [...others, String(type)] : others }
 }
 
-function turnsOf(field: Field, place: Place, before: Values, after: Values): readonly Turn[] {
+function turnsOf(
+  field: Field,
+  place: Place,
+  before: Values,
+  after: Values,
+): readonly FactorSwitch[] {
   if (field.kind !== "several") return []
   const { add, remove } = place === undefined ? field.instance : field.organization
   const had = chosenIn(before[field.name])
@@ -135,7 +140,7 @@ function turnsOf(field: Field, place: Place, before: Values, after: Values): rea
 }
 
 /** What a try before this one has done already is done. */
-const take = ({ method, type, isOn }: Turn, place: Place) =>
+const take = ({ method, type, isOn }: FactorSwitch, place: Place) =>
   unless(isOn ? "policy.factor_exists" : "policy.factor_missing", call(method, { type }, at(place)))
 
 /** Answers count in 64 bits, requests in 32. */

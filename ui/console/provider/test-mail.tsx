@@ -36,7 +36,7 @@ export function TestMail(props: TestMailProps) {
 type Step = { readonly name: StepName; readonly detail: string }
 
 /** How far a mail got; `failed` is where it broke off. */
-type Way = { readonly passed: readonly Step[]; readonly failed?: FailedStep }
+type MailProgress = { readonly passed: readonly Step[]; readonly failed?: FailedStep }
 
 /** Where it broke off, under a heading that names the cause. */
 type FailedStep = Step & { readonly heading: string }
@@ -44,7 +44,7 @@ type FailedStep = Step & { readonly heading: string }
 function Test({ id, smtp, close }: TestMailProps & { readonly close: () => void }) {
   const session = useSession()
   const own = session.status === "signed-in" ? session.person.loginName : ""
-  const [way, setWay] = useState<Way | undefined>(undefined)
+  const [way, setWay] = useState<MailProgress | undefined>(undefined)
   const form = useForm({
     id: formId("test_mail", id),
     initial: { receiverAddress: own.includes("@") ? own : "" },
@@ -73,7 +73,7 @@ function Test({ id, smtp, close }: TestMailProps & { readonly close: () => void 
 async function tried(
   smtp: EmailProviderSMTP,
   wanted: { readonly id: string; readonly receiverAddress: string },
-): Promise<Way> {
+): Promise<MailProgress> {
   try {
     const { steps } = await call(AdminService.method.testEmailProviderSMTPById, wanted)
     const passed = steps.flatMap(({ name, detail }) => {
@@ -93,7 +93,7 @@ async function tried(
   }
 }
 
-function Steps({ way: { passed, failed } }: { readonly way: Way }) {
+function Steps({ way: { passed, failed } }: { readonly way: MailProgress }) {
   return (
     <ol className="steps" role="status">
       {passed.map(({ name, detail }) => (

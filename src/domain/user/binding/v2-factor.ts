@@ -196,11 +196,11 @@ const kinds: Readonly<Record<ListedFactor["kind"], AuthFactors>> = {
 }
 
 type Nothing = Record<never, never>
-type NamedKey = { readonly id: string; readonly name: string } & Partial<
+type KeyWithDates = { readonly id: string; readonly name: string } & Partial<
   ReturnType<typeof keyDates>
 >
 type FactorType =
-  | { readonly case: "u2f"; readonly value: NamedKey }
+  | { readonly case: "u2f"; readonly value: KeyWithDates }
   | { readonly case: "otp"; readonly value: Nothing }
   | { readonly case: "otpSms"; readonly value: Nothing }
   | { readonly case: "otpEmail"; readonly value: Nothing }

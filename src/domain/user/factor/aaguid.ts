@@ -42,14 +42,14 @@ const makers: Readonly<Record<string, string>> = {
 const makerOf = (aaguid: string): string =>
   Object.hasOwn(makers, aaguid) ? (makers[aaguid] ?? "") : ""
 
-type Made = { readonly aaguid: string; readonly userAgent: string | undefined }
+type KeyOrigin = { readonly aaguid: string; readonly userAgent: string | undefined }
 
 /**
  * Names a key that its user has not named: by its model, else by the browser and system that it was
  * made in ("Safari on iPhone"); empty where neither is known. The header names no program that only
  * calls the API, so that the user's device is never named after one.
  */
-export function defaultKeyName({ aaguid, userAgent = "" }: Made): string {
+export function defaultKeyName({ aaguid, userAgent = "" }: KeyOrigin): string {
   const { browser, system } = browserNameOf(userAgent)
   return makerOf(aaguid) || (browser && system ? `${browser} on ${system}` : "")
 }

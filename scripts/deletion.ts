@@ -1,5 +1,5 @@
-// docs/deletion.md, generated from docs/deletion.tsv. test/oauth/deletion.test.ts performs each act
-// of the table, and compares what works afterwards with each cell.
+// docs/reference/deletion.md, generated from deletion.tsv beside it. test/oauth/deletion.test.ts
+// performs each act of the table, and compares what works afterwards with each cell.
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { root } from "./step.ts"
@@ -38,12 +38,12 @@ export function deletionTable(tsv: string): DeletionTable {
   const rows = lines.map(([thing = "", label = "", ...words]): Row => {
     const cells = words.filter(isWord)
     if (cells.length !== acts.length || words.length !== acts.length)
-      throw new Error(`docs/deletion.tsv: each cell of ${thing} must have one of the known words`)
+      throw new Error(`deletion.tsv: each cell of ${thing} must have one of the known words`)
     return { thing, label, cells }
   })
   const outcome: DeletionTable["outcome"] = (thing, act) => {
     const word = rows.find((row) => row.thing === thing)?.cells[acts.indexOf(act)]
-    if (!word) throw new Error(`docs/deletion.tsv has no cell for ${thing}, ${act}`)
+    if (!word) throw new Error(`docs/reference/deletion.tsv has no cell for ${thing}, ${act}`)
     return outcomes[word]
   }
   return { acts, rows, outcome }
@@ -65,7 +65,8 @@ const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
     "An account that is locked after too many failed sign-ins is in the same state as one " +
     "that an administrator locks. After reactivation users must sign in again, and service " +
     "users must request new access tokens. Address and browser of failed sign-ins are also " +
-    "erased after a time, see [Block addresses](watch.md#block-addresses-that-fail-to-sign-in).",
+    "erased after a time, see [Block addresses]" +
+    "(../operate/monitoring.md#block-addresses-that-fail-to-sign-in).",
   organization:
     "The rows are about the users, service users, projects and applications of the " +
     "organization. Its identity providers, texts, logos and actions are deleted with it. Of " +
@@ -92,7 +93,7 @@ const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
 const before = `# What ends when something is deleted
 
 For administrators: what is deactivated, locked or deleted, and what happens to the sessions, tokens
-and data that belong to it. The tables are generated from \`docs/deletion.tsv\` by
+and data that belong to it. The tables are generated from \`docs/reference/deletion.tsv\` by
 \`bun scripts/deletion.ts\`; a test performs each column and checks each cell.
 
 | word | meaning |
@@ -108,14 +109,14 @@ and data that belong to it. The tables are generated from \`docs/deletion.tsv\` 
 const after = `## What a deletion does not reach
 
 - **Backups** contain what existed when they were made. Delete backups that are older than your
-  retention period; [Backup and restore](backup.md) describes how many are kept.
+  retention period; [Backup and restore](../operate/backup.md) describes how many are kept.
 - **Tokens that applications check on their own.** Signed access tokens and ID tokens stay
   readable until they expire. Applications that must notice at once use introspection or
   back-channel logout.
 - **Events without personal data** stay: the audit log shows that a user existed, with ID, times and
   the administrators who made changes, but no names, addresses or phone numbers.
 - **IDs** of users, organizations, projects and applications are never given again.
-- **The copy before an upgrade** is kept for seven days, see [Upgrade](upgrade.md).
+- **The copy before an upgrade** is kept for seven days, see [Upgrade](../operate/upgrade.md).
 `
 
 function sectionOf({ rows, acts }: DeletionTable, { kind, title, name }: Section): string {
@@ -151,6 +152,6 @@ export function deletionPage(tsv: string): string {
 }
 
 if (import.meta.main) {
-  const tsv = readFileSync(join(root, "docs/deletion.tsv"), "utf8")
-  writeFileSync(join(root, "docs/deletion.md"), deletionPage(tsv))
+  const tsv = readFileSync(join(root, "docs/reference/deletion.tsv"), "utf8")
+  writeFileSync(join(root, "docs/reference/deletion.md"), deletionPage(tsv))
 }

@@ -1,13 +1,15 @@
 // What the pages in docs/ show is typed as it stands, page by page, on a machine of its own; of
 // README each command is one, with flags that it has.
 import { execFileSync } from "node:child_process"
-import { existsSync, readdirSync, readFileSync, renameSync } from "node:fs"
-import { join } from "node:path"
+import { existsSync, readFileSync, renameSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { writeCertificate } from "../support/certificate.ts"
 import {
   blocksOf,
+  documented,
   inUse,
+  isGenerated,
   logOf,
   type Machine,
   machineIn,
@@ -18,7 +20,6 @@ import { needs } from "../support/prerequisite.ts"
 
 const root = join(import.meta.dirname, "../..")
 const textOf = (name: string) => readFileSync(join(root, name), "utf8")
-const docs = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"))
 
 /** Lines of code that start us, in whatever they stand: "sudo …", "exec latchkey". */
 const commandsIn = (page: string): readonly string[] =>
@@ -30,19 +31,41 @@ const commandsIn = (page: string): readonly string[] =>
       .filter((words) => !words.startsWith("-") && !/^\/|\.\w+$/.test(words.split(" ")[0] ?? "")),
   )
 
-test("every page of docs/ is in its list, and every link leads somewhere", () => {
-  const list = textOf("docs/README.md")
-  for (const name of docs.filter((each) => each !== "README.md"))
-    expect(list).toContain(`(${name})`)
-  for (const name of docs) {
-    for (const [, target = ""] of textOf(`docs/${name}`).matchAll(/\]\(([^)#:]+)\)/g)) {
-      const isMade = target.startsWith("reference/")
-      expect(isMade || existsSync(join(root, "docs", target)), `${name}: ${target}`).toBe(true)
-    }
+/** The anchors of a page: its headings, as the hosts of repositories spell them. */
+const anchorsOf = (page: string): readonly string[] =>
+  [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  )
+
+const pagesWithLinks = [
+  ...documented.map((name) => `docs/${name}`),
+  ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"],
+]
+
+test.each(pagesWithLinks)("the links of %s lead to a page and a heading", (name) => {
+  for (const [, target = "", anchor] of textOf(name).matchAll(/\]\(([^)#:]*)(?:#([^)]+))?\)/g)) {
+    const path = target === "" ? name : join(dirname(name), target)
+    if (path.startsWith("docs/") && isGenerated(path.slice("docs/".length))) continue
+    expect(existsSync(join(root, path)), `${name}: ${target}`).toBe(true)
+    if (anchor !== undefined)
+      expect(anchorsOf(textOf(path)), `${target}#${anchor}`).toContain(anchor)
   }
 })
 
-test.each(commandsIn(textOf("README.md")))("README.md: latchkey %s", async (words) => {
+test("every page of docs/ is in its list", () => {
+  const list = textOf("docs/README.md")
+  for (const name of documented.filter((each) => each !== "README.md"))
+    expect(list).toContain(`(${name})`)
+})
+
+const shownCommands = ["README.md", ...documented.map((name) => `docs/${name}`)].flatMap((name) =>
+  [...new Set(commandsIn(textOf(name)))].map((words) => [name, words] as const),
+)
+
+test.each(shownCommands)("%s: latchkey %s", async (_, words) => {
   const typed =
     words
       .split(/\s+[|>#]|\s{2,}#/)[0]
@@ -65,23 +88,23 @@ type Told = {
 }
 
 const told: Readonly<Record<string, Told>> = {
-  "quick-start.md": {
+  "get-started/quick-start.md": {
     before: downloaded,
     after: (_, said) => expect(said).toMatch(/latchkey-0\.1\.0-linux-x64\.tar\.gz: OK/),
   },
-  "first-sign-in.md": {
+  "get-started/demo.md": {
     before: downloaded,
     after: (_, said) => expect(said).toMatch(/^ +dev +Develop against .* a demo application/m),
   },
-  "service.md": { before: () => {} },
-  "certificates.md": {
+  "install/service.md": { before: () => {} },
+  "install/certificates.md": {
     before: async ({ work }) => {
       const made = await writeCertificate(join(work, "made"), ["id.example.com"])
       renameSync(made.certFile, join(work, "fullchain.pem"))
       renameSync(made.keyFile, join(work, "privkey.pem"))
     },
   },
-  "upgrade.md": {
+  "operate/upgrade.md": {
     before: async ({ data, type }) => {
       const earlier = join(root, "test/reliability/earlier/schema-6.tar.gz")
       execFileSync("tar", ["-xzf", earlier, "-C", data])
@@ -89,23 +112,29 @@ const told: Readonly<Record<string, Told>> = {
     },
     after: (_, said) => expect(said).toContain("again as it was before"),
   },
-  "first-application.md": {
+  "get-started/first-application.md": {
     after: (_, said) => {
       expect(said).toMatch(/Nothing was changed: this is the plan/)
       expect(said).toMatch(/clientSecret {2}\S{20,}/)
     },
   },
-  "sign-up.md": { after: (_, said) => expect(said).toContain("/ui/login/register/link?link=") },
-  "passkeys.md": { after: (_, said) => expect(said).toMatch(/"code":\s*\{/) },
-  "mail.md": { after: (machine) => expect(logOf(machine)).toContain("/dev") },
-  "groups.md": { after: (_, said) => expect(said).toContain("+ ") },
-  "api-scopes.md": { after: (_, said) => expect(said).toContain("Orders API") },
-  "backup.md": { after: (machine) => inOnceMore(machine) },
-  "recover.md": { after: (_, said) => expect(said.match(/\/ui\/login\/\S+#/g)).toHaveLength(2) },
-  "watch.md": {
+  "guides/sign-up.md": {
+    after: (_, said) => expect(said).toContain("/ui/login/register/link?link="),
+  },
+  "guides/passkeys.md": { after: (_, said) => expect(said).toMatch(/"code":\s*\{/) },
+  "guides/mail.md": { after: (machine) => expect(logOf(machine)).toContain("/dev") },
+  "guides/roles.md": { after: (_, said) => expect(said).toContain("+ ") },
+  "guides/api-scopes.md": { after: (_, said) => expect(said).toContain("Orders API") },
+  "operate/backup.md": { after: (machine) => inOnceMore(machine) },
+  "operate/recover.md": {
+    after: (_, said) => expect(said.match(/\/ui\/login\/\S+#/g)).toHaveLength(2),
+  },
+  "operate/monitoring.md": {
     after: (_, said) => expect(said).toContain("latchkey_sign_in_checks_total"),
   },
-  "automation.md": { after: (_, said) => expect(said).toContain("Everything is as described.") },
+  "guides/automation.md": {
+    after: (_, said) => expect(said).toContain("Everything is as described."),
+  },
 }
 
 describe.runIf(needs("curl"))("typed as it stands:", () => {
@@ -120,7 +149,7 @@ describe.runIf(needs("curl"))("typed as it stands:", () => {
     folder.remove()
   })
 
-  const shown = docs.filter((name) =>
+  const shown = documented.filter((name) =>
     blocksOf(textOf(`docs/${name}`)).some(({ language }) => language === "sh"),
   )
 

@@ -37,7 +37,7 @@ test("has one line in the log with the address that the login page states", asyn
 })
 
 test("is found by the filter for fail2ban in the documentation", () => {
-  const page = readFileSync(join(import.meta.dirname, "../../docs/watch.md"), "utf8")
+  const page = readFileSync(join(import.meta.dirname, "../../docs/operate/monitoring.md"), "utf8")
   const [, filter = ""] = /^failregex = (.*)$/m.exec(page) ?? []
   const wanted = new RegExp(filter.replace("<ADDR>", "(?<address>[0-9a-f.:]+)"))
   // fail2ban takes the date away before it looks.

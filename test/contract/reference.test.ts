@@ -11,6 +11,8 @@ import { gauges } from "../../src/server/metrics/gauges.ts"
 import { aggregates } from "../../src/server/modules.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
+const docs = join(import.meta.dirname, "../../docs")
+
 const folder = temporaryFolder()
 await writeReference(folder.path)
 const pages = new Map(
@@ -23,6 +25,13 @@ const missing = (name: string, wanted: readonly string[]) =>
 
 test("every setting is in it, as the environment spells it", () => {
   expect(missing("configuration.md", Object.keys(keys).map(spelling.env))).toEqual([])
+})
+
+test("every setting is in the documentation, as the file and the environment spell it", () => {
+  const page = readFileSync(join(docs, "install/configuration.md"), "utf8")
+  for (const name of Object.keys(keys)) {
+    expect(page).toContain(`\`${spelling.env(name)}\``)
+  }
 })
 
 test("every operation is in it, and says what it needs", () => {
@@ -62,9 +71,8 @@ const nameIn = (section: string): string =>
 
 test("every command is in it, with its flags and what it ends with", () => {
   const page = pages.get("commands.md") ?? ""
-  // README has them one a line.
-  const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8")
-  const rows = readme.match(/^\| `latchkey .*$/gm) ?? []
+  const list = readFileSync(join(docs, "reference/command-line.md"), "utf8")
+  const rows = list.match(/^\| `latchkey .*$/gm) ?? []
   const named = rows.flatMap((row) => row.split(" | ")[0]?.match(/`[^`]+`/g) ?? [])
   const names = named.map((each) => each.slice(1, -1).replace(/^latchkey /, ""))
   const typed = names.map((name) => name.replace(/ (?:[A-Z…-].*|bash)$/, ""))

@@ -1,4 +1,4 @@
-// Everything that a row of docs/deletion.tsv names, once for each act that is tried on it.
+// Everything that rows of docs/reference/deletion.tsv name, once for each act that is tried on it.
 import { registerApplication } from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"

@@ -1,4 +1,4 @@
-// The rows of docs/deletion.tsv: whether each of them still works, or is still stored.
+// The rows of docs/reference/deletion.tsv: whether each of them still works, or is still stored.
 import * as app from "../../src/domain/app/index.ts"
 import { publicFile } from "../../src/domain/asset/index.ts"
 import { rolesHeld } from "../../src/domain/authorization/index.ts"

@@ -1,4 +1,5 @@
-// Each cell of docs/deletion.tsv: what is deactivated, locked or deleted, and what still works.
+// Each cell of docs/reference/deletion.tsv: what still works after something is deactivated, locked
+// or deleted.
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deletionPage, deletionTable } from "../../scripts/deletion.ts"
@@ -94,11 +95,11 @@ const acts: Readonly<Record<string, Act>> = {
   },
 }
 
-const tsv = readFileSync("docs/deletion.tsv", "utf8")
+const tsv = readFileSync("docs/reference/deletion.tsv", "utf8")
 const table = deletionTable(tsv)
 
 test("the page is generated from the table: run bun scripts/deletion.ts", () => {
-  expect(readFileSync("docs/deletion.md", "utf8")).toBe(deletionPage(tsv))
+  expect(readFileSync("docs/reference/deletion.md", "utf8")).toBe(deletionPage(tsv))
 })
 
 test("the table has each act and each thing that is tried", () => {
@@ -129,7 +130,7 @@ describe.each(Object.entries(acts))("%s", (name, { kind, act, undo }) => {
 
   test.each(table.rows.map(({ thing }) => thing))("%s", (thing) => {
     const outcome = table.outcome(thing, name)
-    expect(found.get(thing), `docs/deletion.tsv: ${thing}`).toBe(outcome)
+    expect(found.get(thing), `docs/reference/deletion.tsv: ${thing}`).toBe(outcome)
   })
 })
 

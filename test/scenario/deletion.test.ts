@@ -1,4 +1,5 @@
-// What docs/deletion.md says of backups: earlier ones do not change, later ones have no such data.
+// What docs/reference/deletion.md states about backups: earlier ones do not change, later ones do
+// not contain deleted data.
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"

@@ -84,6 +84,6 @@ describe.runIf(needs("postgres"))("an upgrade of a log in PostgreSQL", () => {
   test("has a documented way back", () => {
     const change = "tables, columns and functions are added in the schema `latchkey`"
     const row = `| PostgreSQL | ${change} | ${postgresWayBack}, see below |`
-    expect(readFileSync("docs/upgrade.md", "utf8")).toContain(row)
+    expect(readFileSync("docs/operate/upgrade.md", "utf8")).toContain(row)
   })
 })

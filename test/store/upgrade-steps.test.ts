@@ -16,7 +16,7 @@ import { migrations } from "../../src/store/log/schema.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"
 
-const docs = readFileSync("docs/upgrade.md", "utf8")
+const docs = readFileSync("docs/operate/upgrade.md", "utf8")
 
 let folder: ReturnType<typeof temporaryFolder>
 let file = ""

@@ -1,15 +1,44 @@
 import { spawn } from "node:child_process"
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { dirname, join } from "node:path"
 import { binary, freePort, run } from "./latchkey.ts"
+
+const docs = join(import.meta.dirname, "../../docs")
 
 /** A block of a page: what is typed, or a file with its name. */
 export type Block = { readonly language: string; readonly file: string; readonly text: string }
 
-/** The blocks of a page in Markdown, in their order: "```sh", "```yaml identity/wiki.yaml". */
+/** The pages of docs/, by their paths below it, without those that a release generates. */
+export const documented: readonly string[] = readdirSync(docs, {
+  recursive: true,
+  encoding: "utf8",
+})
+  .filter((name) => name.endsWith(".md") && !isGenerated(name))
+  .toSorted()
+
+/** Pages that `scripts/reference.ts` writes; .gitignore has them. */
+export function isGenerated(page: string): boolean {
+  return /^reference\/(?:api.*|commands|configuration|events|metrics)\.md$/.test(page)
+}
+
+/**
+ * The code blocks of a page in Markdown, in their order: "```sh", "```yaml identity/wiki.yaml".
+ * Blocks in a list are indented.
+ */
 export const blocksOf = (page: string): readonly Block[] =>
-  [...page.matchAll(/^```(\w*) ?(\S*)\n([\s\S]*?)^```$/gm)].map(
-    ([, language = "", file = "", text = ""]) => ({ language, file, text }),
+  [...page.matchAll(/^( *)```(\w*) ?(\S*)\n([\s\S]*?)^\1```$/gm)].map(
+    ([, indent = "", language = "", file = "", text = ""]) => ({
+      language,
+      file,
+      text: text.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+    }),
   )
 
 /** A machine of its own below a folder, with what the pages take for granted. */

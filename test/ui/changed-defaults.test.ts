@@ -1,4 +1,4 @@
-// Each row of docs/changed-defaults.md is a promise to who upgrades, and has a test that keeps it.
+// Each row of docs/reference/changed-defaults.md is a promise for upgrades, and has a test.
 import { existsSync, readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 
@@ -280,7 +280,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
 }
 
-const rows = readFileSync("docs/changed-defaults.md", "utf8")
+const rows = readFileSync("docs/reference/changed-defaults.md", "utf8")
   .split("\n")
   .filter((line) => line.startsWith("| ") && !line.startsWith("| setting or"))
   .map((line) => line.slice(2))

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import first from "../../ui/console/shell/texts/en.json"
 import pages from "../../ui/console/shell/texts/pages.en.json"
+import { documented } from "../support/documented.ts"
 
 const docs = join(import.meta.dirname, "../../docs")
 const said: ReadonlySet<string> = new Set(Object.values({ ...first, ...pages }))
@@ -16,8 +17,6 @@ function namesIn(page: string): readonly string[] {
     lead === undefined ? [words.replaceAll(/\s+/g, " ")] : [],
   )
 }
-
-const documented = readdirSync(docs).filter((name) => name.endsWith(".md"))
 
 test("the documentation names what is to be pressed", () => {
   expect(documented.flatMap(namesIn).length).toBeGreaterThan(20)

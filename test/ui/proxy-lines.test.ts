@@ -3,10 +3,10 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { proxyLines } from "../../ui/login/proxy-lines.ts"
 
-const page = readFileSync(join(import.meta.dirname, "../../docs/proxies.md"), "utf8")
+const page = readFileSync(join(import.meta.dirname, "../../docs/install/proxies.md"), "utf8")
 const lines = proxyLines("id.example.com", "127.0.0.1:8080")
 
-test.each(lines)("docs/proxies.md has the lines for $name of the page", ({ name, text }) => {
+test.each(lines)("the documentation has the lines for $name of the page", ({ name, text }) => {
   expect(page).toContain(`## ${name}\n`)
   expect(page).toContain(`\`\`\`${name.toLowerCase()}\n${text}\n\`\`\``)
 })

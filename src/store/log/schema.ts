@@ -65,7 +65,7 @@ type Step = string | ((database: Database) => void)
 
 /** Brings the tables of one version to the next. */
 export type Migration = {
-  /** What it changes, for `upgrade check` and docs/upgrade.md. */
+  /** What it changes, for `upgrade check` and docs/operate/upgrade.md. */
   readonly description: string
   /** The table whose rows it changes; absent where it only adds a table. */
   readonly table?: "claim" | "state"

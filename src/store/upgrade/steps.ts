@@ -13,7 +13,7 @@ export type UpgradeStep = {
   readonly unit: "rows" | "events"
 }
 
-/** How each kind of step is undone; docs/upgrade.md describes the same. */
+/** How each kind of step is undone; docs/operate/upgrade.md describes the same. */
 export const waysBack = {
   tables: "latchkey upgrade undo",
   states: "latchkey upgrade undo, or start the version before",

@@ -2,7 +2,7 @@ import type { Explain } from "./access.ts"
 import type { Clock } from "./clock.ts"
 import type { Random } from "./crypto/random.ts"
 import type { Secrets } from "./crypto/secret.ts"
-import type { Fault } from "./fault.ts"
+import { Fault } from "./fault.ts"
 import type { Ids } from "./id.ts"
 import type { Allowance } from "./limit.ts"
 import type { Outside } from "./net/outbound.ts"
@@ -229,3 +229,9 @@ export const asEach = <C extends Pick<Call, "caller" | "authors">>(cx: C): reado
 /** Whether a user is the caller, or an author of the call's request. */
 export const isAmongCallers = (cx: Pick<Call, "caller" | "authors">, userId: string): boolean =>
   asEach(cx).some(({ caller }) => caller.kind === "user" && caller.userId === userId)
+
+/** Who calls, for what is about nobody else. */
+export function callerOf({ caller }: Pick<Call, "caller">): string {
+  if (caller.kind === "user") return caller.userId
+  throw new Fault("unauthenticated", "user.nobody", "sign in to see who you are")
+}

@@ -1,5 +1,4 @@
 import { describe, expect, test, vi } from "vitest"
-import { loginNameOf } from "../../src/domain/user/field.ts"
 import { givenName } from "../../src/kernel/text/given.ts"
 import {
   canonical,
@@ -8,6 +7,7 @@ import {
   foldName,
   sigmaForms,
 } from "../../src/kernel/text/name.ts"
+import { loginNameOf } from "../../src/kernel/text/user-field.ts"
 
 test.each([
   ["Müller", "muller"],

@@ -1,7 +1,7 @@
 import { share } from "../../api/method.ts"
 import { ActivityService } from "../../gen/core/activity/v2/activity_service_pb.ts"
+import { callerOf } from "../../kernel/context.ts"
 import type { Cx } from "../../store/index.ts"
-import { callerOf } from "../user/api.ts"
 import { linkableIdps, startLinking } from "./linking.ts"
 
 /** What people link to their accounts by themselves. */

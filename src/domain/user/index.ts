@@ -16,6 +16,15 @@ export { isUnknownName, orgNamedIn } from "./unknown-name.ts"
 import { userView } from "./view.ts"
 
 export { never } from "../../kernel/crypto/signing-key.ts"
+export { isTemporaryOf, newTemporaryId, temporaryEmail } from "../../kernel/temporary-id.ts"
+export {
+  fullName,
+  isLanguage,
+  isPhone,
+  isSameEmail,
+  isSamePhone,
+} from "../../kernel/text/user-field.ts"
+export { isAcceptedEverywhere, isMailSafe } from "./accepted.ts"
 export {
   avatarAddress,
   avatarPath,
@@ -40,7 +49,6 @@ export {
   addOwnUser,
   addUser,
   createUser,
-  fullName,
   importUser,
   type NewContact,
   type NewHuman,
@@ -49,6 +57,7 @@ export {
   type NewUser,
   ownUserId,
 } from "./account/create.ts"
+export { findByLoginName, loginNamesOf, shownNames } from "./account/find-name.ts"
 export {
   acceptInvite,
   invitationOf,
@@ -56,11 +65,12 @@ export {
   invitedPassword,
   inviteUser,
 } from "./account/invite.ts"
-export { findByLoginName, loginNamesOf, nameHolder, shownNames } from "./account/login-name.ts"
+export { nameHolder } from "./account/login-name.ts"
 export { type Metadata, noteMetadata, removeMetadata, setMetadata } from "./account/metadata.ts"
 export { heldMetadata } from "./account/metadata-view.ts"
-export { standingOf, warnOfLeaving, whenOwnerless } from "./account/owner.ts"
-export { type Recovery, recoverUser, recoveryRemoves } from "./account/recovery.ts"
+export { mustOutrank } from "./account/outrank.ts"
+export { warnOfLeaving, whenOwnerless } from "./account/owner-watch.ts"
+export { type Recovery, recoverUser } from "./account/recovery.ts"
 export {
   addApproved,
   askRegistration,
@@ -80,22 +90,11 @@ export {
   type Submitted,
   submitRegistration,
 } from "./account/registration.ts"
-export {
-  isAcceptedEverywhere,
-  isEmailVerifiedFor,
-  isMailSafe,
-  sharedEmails,
-  verifiedAtHomeOnly,
-} from "./account/verified.ts"
+export { isEmailVerifiedFor, sharedEmails, verifiedAtHomeOnly } from "./account/verified.ts"
 export { type Attempts, attemptsOf, isStandIn, turnsFor } from "./credential/attempt.ts"
-export {
-  type CodeFor,
-  type CodeOf,
-  createCode,
-  linkKeyOf,
-  type NewCode,
-} from "./credential/code.ts"
+export { createCode, linkKeyOf, type NewCode } from "./credential/code.ts"
 export { type CodeCheck, checkCode } from "./credential/code-check.ts"
+export type { CodeFor, CodeOf } from "./credential/code-count.ts"
 export { countRequest } from "./credential/code-count.ts"
 export {
   type Admit,
@@ -104,9 +103,7 @@ export {
   complexityFor,
   createPassword,
   firstPasswordIn,
-  homeOf,
   importPassword,
-  mustOutrank,
   type NewPassword,
   type PasswordChange,
   type PasswordCheck,
@@ -120,7 +117,6 @@ export { proveElsewhere } from "./credential/elsewhere.ts"
 export { accountStreams } from "./credential/failure.ts"
 export {
   createMagicLink,
-  createMagicLinkFor,
   type MagicLink,
   requestMagicLink,
   tryMagicLink,
@@ -146,7 +142,6 @@ export {
   type Factor,
   factorSkipped,
   factorsSetUp,
-  hasPasskey,
   isAllowedFactor,
   keysOf,
   mayHaveCodes,
@@ -156,6 +151,7 @@ export {
 } from "./factor/ready.ts"
 export { importRecoveryCodes } from "./factor/recovery-code.ts"
 export { hasKeys, originsOf, relyingPartyOf } from "./factor/relying-party.ts"
+export { removableFactors } from "./factor/removal.ts"
 export { skipFactors } from "./factor/skip.ts"
 export {
   admitTotp,
@@ -165,9 +161,7 @@ export {
   totpSecret,
   totpUri,
 } from "./factor/totp.ts"
-export { ceremonyMs as keyChallengeMs } from "./factor/webauthn.ts"
 export { challengeKey, keyHolder, unknownKey } from "./factor/webauthn-check.ts"
-export { isLanguage, isPhone, isSameEmail, isSamePhone } from "./field.ts"
 export { credentialsOfAuthors, foreignCredentials } from "./foreign-credential.ts"
 export { type Candidate, candidatesFor } from "./link/candidate.ts"
 export {
@@ -185,6 +179,7 @@ export {
   vouchedUser,
 } from "./link/commands.ts"
 export { type IdpLink, linksOf } from "./links.ts"
+export { findMachine, findMachineByName, serviceUserKey } from "./machine/find.ts"
 export { jwtFormatFields, jwtFormatOf } from "./machine/jwt-format.ts"
 export {
   generateMachineSecret,
@@ -219,19 +214,15 @@ export {
   type UserEvent,
   user,
 } from "./model.ts"
+export { standingOf } from "./owner.ts"
 export {
   accountOf,
-  findMachine,
-  findMachineByName,
   findUser,
-  hasOwnWay,
   isSignInCurrent,
   isUserActive,
   passwordVersion,
   profile,
   profileFor,
-  readerOf,
-  serviceUserKey,
   signInVersion,
   strangersOn,
   type UserChain,
@@ -240,13 +231,8 @@ export {
   userNameOf,
   usersOf,
 } from "./query.ts"
-export {
-  isTemporary,
-  isTemporaryOf,
-  newTemporaryId,
-  temporaryEmail,
-  temporaryUsers,
-} from "./temporary.ts"
+export { ceremonyMs, hasOwnWay, hasPasskey, homeOf, readerOf } from "./read.ts"
+export { isTemporary, temporaryUsers } from "./temporary.ts"
 export type { Verifier } from "./verifier.ts"
 export { type UserRow, userKeys, users, userView } from "./view.ts"
 

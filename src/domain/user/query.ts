@@ -1,52 +1,26 @@
 import { Fault } from "../../kernel/fault.ts"
 import { canonical } from "../../kernel/text/name.ts"
 import { type Cx, cached, type Decision, statement } from "../../store/index.ts"
-import { clientClaim } from "../instance/index.ts"
 import { isOrgThere, orgStops } from "../org/index.ts"
 import { avatarAddress } from "./account/avatar.ts"
-import { findByLoginName } from "./account/login-name.ts"
+import { findByLoginName } from "./account/find-name.ts"
 import { verifiedFor } from "./account/verified.ts"
 import { nobody } from "./credential/attempt.ts"
-import { hasPasskey } from "./factor/ready.ts"
 import { factorsOf } from "./factors.ts"
 import { linksOf } from "./links.ts"
-import { type Gender, type Human, hasLeft, type Machine, type User, user } from "./model.ts"
+import { type Gender, type Human, hasLeft, user } from "./model.ts"
+import { hasPasskey, readerOf } from "./read.ts"
 import type { UserRow } from "./view.ts"
 
 const one = statement<UserRow>("SELECT * FROM users WHERE instance = $instance AND id = $id")
 const home = statement<{ org: string }>(
   "SELECT org FROM users WHERE instance = $instance AND id = $id",
 )
-const key = statement<{ publicKey: string; expires: number }>(
-  `SELECT public_key AS publicKey, expires FROM user_keys
-   WHERE instance = $instance AND user_id = $userId AND key_id = $keyId`,
-)
-
 /** One user. Refuses an id that is nobody's (any more). */
 export function findUser(cx: Cx, id: string): UserRow {
   const row = cx.store.get(cx, one, { id })
   if (row) return row
   throw new Fault("not_found", "user.missing", "there is no such user")
-}
-
-/** The service user of a name. */
-export function findMachineByName(cx: Cx, name: string): string | undefined {
-  const holder = cx.store.log.holder(cx.instance, clientClaim, name, cx.clock.now())
-  return holder?.stream === user.stream ? holder.id : undefined
-}
-
-/**
- * The service user that a client id names: its user name, or its id, which is all that the file of
- * its key tells a program. No name is another one's id.
- */
-export function findMachine(
-  cx: Cx,
-  clientId: string,
-): { readonly userId: string; readonly state: Machine } | undefined {
-  const userId = findMachineByName(cx, clientId) ?? clientId
-  const state = cx.store.state(cx, user, userId)
-  if (hasLeft(state) || state.kind !== "machine") return undefined
-  return { userId, state }
 }
 
 /**
@@ -182,12 +156,6 @@ function credentialVersion(person: Human, sessionId?: string): number | undefine
   return Math.max(first, isKept ? kept.removedIn : removedIn)
 }
 
-/** Whether somebody has what they can have signed in by, beside their mailbox. */
-export const hasOwnWay = (state: User): boolean =>
-  !hasLeft(state) &&
-  state.kind === "human" &&
-  (state.password !== null || hasPasskey(state) || linksOf(state).length > 0)
-
 /** The same outside of a step, as things stand now; 0 where there is no password. */
 export function passwordVersion(cx: Cx, id: string): number {
   const known = versions(cx)
@@ -199,20 +167,6 @@ export function passwordVersion(cx: Cx, id: string): number {
 /** Asked with every token that hangs from a user; good until anything is written. */
 const versions = cached(() => new Map<string, number>())
 const versionsMax = 10_000
-
-/** Reads outside of a step as one within it does. */
-export const readerOf = (cx: Cx): Pick<Decision, "state" | "owner"> => ({
-  state: (kind, id) => cx.store.state(cx, kind, id),
-  owner: (kind, id) => cx.store.receipt(cx, kind, id)?.owner ?? "",
-})
-
-/** The public key (PEM, SPKI) that a service user's assertions are checked with; ms UTC. */
-export const serviceUserKey = (
-  cx: Cx,
-  userId: string,
-  keyId: string,
-): { readonly publicKey: string; readonly expires: number } | undefined =>
-  cx.store.get(cx, key, { userId, keyId })
 
 /** What an access rule may hang from a user. */
 export type UserChain = { readonly instance: true; readonly org: string; readonly user: string }

@@ -1,24 +1,8 @@
-import { type Random, randomToken } from "../../kernel/crypto/random.ts"
+import { isTemporaryId, temporaryEmail, temporaryPrefix } from "../../kernel/temporary-id.ts"
 import { type Cx, statement } from "../../store/index.ts"
 import { hasLeft, user } from "./model.ts"
 
-/** What the ids begin with of users and applications that a self-check makes, and removes again. */
-const temporaryPrefix = "latchkey-doctor-"
 const end = "latchkey-doctor."
-
-export const isTemporaryId = (id: string): boolean => id.startsWith(temporaryPrefix)
-
-/** An id that nobody had before, and nobody is given later; it names the node that made it. */
-export const newTemporaryId = (random: Random, node: number): string =>
-  `${prefixOf(node)}${randomToken(random, 12)}`
-
-/** Whether a self-check of this node made a user. */
-export const isTemporaryOf = (id: string, node: number): boolean => id.startsWith(prefixOf(node))
-
-const prefixOf = (node: number): string => `${temporaryPrefix}${node}-`
-
-/** RFC 2606 §2: no mail can be sent there. */
-export const temporaryEmail = (id: string): string => `${id}@doctor.invalid`
 
 const some = statement<{ id: string }>(
   `SELECT id FROM users WHERE instance = $instance AND id >= $from AND id < $end

@@ -1,8 +1,8 @@
 import { type Cx, cached, statement } from "../../store/index.ts"
 import { orgOfProvenDomain } from "../org/index.ts"
 import { login, policyOf } from "../policy/index.ts"
-import { domainInName } from "./account/domain-in-name.ts"
-import { findByLoginName } from "./account/login-name.ts"
+import { findByLoginName } from "./account/find-name.ts"
+import { domainInName } from "./domain-in-name.ts"
 import { user } from "./model.ts"
 
 /**

@@ -1,6 +1,6 @@
 import { foldEmail } from "../../kernel/text/email.ts"
 import { fold, foldName, type Searchable, statement, view } from "../../store/index.ts"
-import { domainInName } from "./account/domain-in-name.ts"
+import { domainInName } from "./domain-in-name.ts"
 import type { AccessTokenType, Gender, Profile, UserEvent, UserStatus } from "./model.ts"
 
 /** A user as listed; times are ms UTC, flags 0 or 1. What a kind does not have is empty. */

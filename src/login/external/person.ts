@@ -15,9 +15,6 @@ import {
   candidatesFor,
   createCode,
   type External,
-  isPhone,
-  isSameEmail,
-  isSamePhone,
   letsIn,
   letsUserIn,
   linkedUser,
@@ -29,6 +26,7 @@ import {
   type Verifier,
 } from "../../domain/user/index.ts"
 import { freshSeconds } from "../../kernel/context.ts"
+import { isPhone, isSameEmail, isSamePhone } from "../../kernel/text/user-field.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
 import { newcomersHome } from "../entered/script.ts"

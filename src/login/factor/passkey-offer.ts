@@ -1,6 +1,6 @@
 import type { OfferedPasskey } from "../../../ui/login/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
-import { type Challenge, challengeKey, hasKeys, keyChallengeMs } from "../../domain/user/index.ts"
+import { type Challenge, ceremonyMs, challengeKey, hasKeys } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
 import type { BrowserContext } from "../browser-context.ts"
 import { type LoginContext, targetOf } from "../context.ts"
@@ -16,7 +16,7 @@ export function offeredPasskey(loginContext: LoginContext): Offered | undefined 
   const { cx, browserContext, waiting } = loginContext
   const { allowPasswordless } = policyOf(cx, waiting?.asked.home ?? "", login)
   if (!allowPasswordless || !hasKeys(cx)) return undefined
-  const until = `${cx.clock.now() + keyChallengeMs}`
+  const until = `${cx.clock.now() + ceremonyMs}`
   const hash = cx.secrets.hash(until, aboutOf(cx, browserContext))
   const challenge = challengeIn(hash)
   const { options } = challengeKey(cx, { userVerification, challenge })

@@ -1,6 +1,6 @@
 import { activeProvider } from "../../domain/message-provider/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
-import { askReset } from "../../domain/user/index.ts"
+import { accountOf, askReset } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"
@@ -60,7 +60,7 @@ export async function takeForgot(loginContext: LoginContext, fields: Fields): Pr
   }
   try {
     const { cx, waiting } = loginContext
-    await askReset(cx, loginName, waiting && { requestId: waiting.id })
+    await askReset(cx, accountOf(cx, loginName), waiting && { requestId: waiting.id })
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause

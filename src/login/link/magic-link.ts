@@ -2,6 +2,7 @@ import { queueMagicLink } from "../../domain/message/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
 import { deviceOf } from "../../domain/session/index.ts"
 import {
+  accountOf,
   createMagicLink,
   type MagicLink,
   requestMagicLink,
@@ -104,7 +105,7 @@ async function sendLink(loginContext: LoginContext, loginName: string): Promise<
   try {
     cx.allowance?.spend("message")
     const paced = cx.allowance?.pace()
-    const { link, code } = createMagicLink(cx, loginName)
+    const { link, code } = createMagicLink(cx, accountOf(cx, loginName))
     const { account, expires } = link
     const device = deviceOf(cx, browserContext, account)
     const note = { link, request: waiting?.id ?? "" }

@@ -20,17 +20,15 @@ import {
   firstPasswordIn,
   hasLeft,
   importTotp,
-  isTemporaryOf,
-  newTemporaryId,
   removeUser,
   skipFactors,
-  temporaryEmail,
   temporaryUsers,
   user,
 } from "../../domain/user/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault, reasonText } from "../../kernel/fault.ts"
 import { selfCheckId, selfCheckToken } from "../../kernel/net/self-check.ts"
+import { isTemporaryOf, newTemporaryId, temporaryEmail } from "../../kernel/temporary-id.ts"
 import type { Cx } from "../../store/index.ts"
 import { appOf } from "../app.ts"
 import { keepRounds } from "../background/round.ts"

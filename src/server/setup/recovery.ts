@@ -19,7 +19,7 @@ import {
   homeOf,
   linkKeyOf,
   recoverUser,
-  recoveryRemoves,
+  removableFactors,
   standingOf,
   user,
   userNameOf,
@@ -54,7 +54,7 @@ export async function recover(services: Services, request: RecoveryRequest): Pro
       addUser(tx, userId, { kind: "human", orgId, userName, profile, email: contact })
     }
     const isNewOwner = makeOwner(tx, userId, orgId)
-    const removed = keepsFactors ? [] : recoveryRemoves(tx.state(user, userId))
+    const removed = keepsFactors ? [] : removableFactors(tx.state(user, userId))
     recoverUser(tx, userId, { code, keepsFactors })
     return { isNewOwner, removed }
   })
@@ -69,7 +69,7 @@ export async function recover(services: Services, request: RecoveryRequest): Pro
 export function previewRecovery(services: Services, request: RecoveryRequest): RecoveryPreview {
   const { cx, known } = ownerIn(services, request)
   if (known === undefined) return { loginName: request.owner ?? "", removed: [] }
-  const removed = recoveryRemoves(cx.store.state(cx, user, known))
+  const removed = removableFactors(cx.store.state(cx, user, known))
   return { loginName: userNameOf(cx, known) ?? "", removed: [...removed] }
 }
 

@@ -6,13 +6,8 @@ import {
   passwordLoad,
   verifyPassword,
 } from "../../../src/domain/user/credential/password.ts"
-import {
-  addOwnUser,
-  isTemporary,
-  profile,
-  temporaryEmail,
-  user,
-} from "../../../src/domain/user/index.ts"
+import { addOwnUser, isTemporary, profile, user } from "../../../src/domain/user/index.ts"
+import { temporaryEmail } from "../../../src/kernel/temporary-id.ts"
 import { ask } from "../../support/ask.ts"
 import type { World } from "../../support/world.ts"
 import { openHousehold, human as person } from "./household.ts"

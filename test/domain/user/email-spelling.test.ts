@@ -5,13 +5,13 @@ import {
   candidatesFor,
   createUser,
   findByLoginName,
-  isSameEmail,
   registrantBy,
   removeUser,
   sharedEmails,
   updateUser,
   user,
 } from "../../../src/domain/user/index.ts"
+import { isSameEmail } from "../../../src/kernel/text/user-field.ts"
 import type { Transaction } from "../../../src/store/index.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 

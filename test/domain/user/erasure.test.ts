@@ -8,7 +8,6 @@ import {
   findByLoginName,
   generateMachineSecret,
   hasLeft,
-  never,
   removeUser,
   setMetadata,
   setPassword,
@@ -16,6 +15,7 @@ import {
   user,
   users,
 } from "../../../src/domain/user/index.ts"
+import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { search } from "../../../src/store/index.ts"
 import { ask } from "../../support/ask.ts"
 import { until } from "../../support/wait.ts"

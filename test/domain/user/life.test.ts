@@ -10,7 +10,6 @@ import {
   generateMachineSecret,
   isUserActive,
   lockUser,
-  never,
   profile,
   reactivateUser,
   removeUser,
@@ -19,6 +18,7 @@ import {
   user,
   userChain,
 } from "../../../src/domain/user/index.ts"
+import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Cx, statement } from "../../../src/store/index.ts"
 import type { World } from "../../support/world.ts"
 import { anna, human, openHousehold, robot } from "./household.ts"

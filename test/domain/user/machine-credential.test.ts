@@ -5,11 +5,11 @@ import {
   createUser,
   findMachine,
   isMachineSecret,
-  never,
   readPersonalToken,
   removeUser,
   updateUser,
 } from "../../../src/domain/user/index.ts"
+import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { ask } from "../../support/ask.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import { anna, machine, openHousehold, robot } from "./household.ts"

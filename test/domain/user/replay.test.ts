@@ -6,13 +6,13 @@ import {
   createUser,
   generateMachineSecret,
   lockUser,
-  never,
   removePersonalToken,
   removeUser,
   setPassword,
   updateUser,
   userView,
 } from "../../../src/domain/user/index.ts"
+import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { statement } from "../../../src/store/index.ts"
 import type { World } from "../../support/world.ts"
 import { anna, human, openHousehold, robot } from "./household.ts"

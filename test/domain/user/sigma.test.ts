@@ -3,13 +3,13 @@ import { holderOfEmail } from "../../../src/domain/user/account/verified.ts"
 import {
   createUser,
   findByLoginName,
-  isSameEmail,
   releaseLoginName,
   removeUser,
   sharedEmails,
   updateUser,
   user,
 } from "../../../src/domain/user/index.ts"
+import { isSameEmail } from "../../../src/kernel/text/user-field.ts"
 import type { Transaction } from "../../../src/store/index.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 

@@ -1,6 +1,9 @@
 import { simpleParser } from "mailparser"
 import { checkPlaceholders, fillIn } from "../../../src/domain/text/placeholder.ts"
 import { foreignHash } from "../../../src/domain/user/credential/foreign/list.ts"
+import { Fault } from "../../../src/kernel/fault.ts"
+import { givenId, givenName } from "../../../src/kernel/text/given.ts"
+import { fold, foldName } from "../../../src/kernel/text/name.ts"
 import {
   emailOf,
   languageOf,
@@ -8,10 +11,7 @@ import {
   optionalTextOf,
   phoneOf,
   urlTemplateOf,
-} from "../../../src/domain/user/field.ts"
-import { Fault } from "../../../src/kernel/fault.ts"
-import { givenId, givenName } from "../../../src/kernel/text/given.ts"
-import { fold, foldName } from "../../../src/kernel/text/name.ts"
+} from "../../../src/kernel/text/user-field.ts"
 import { mimeMessageOf } from "../../../src/notify/smtp.ts"
 import { userCodeOf } from "../../../src/oauth/device/user-code.ts"
 import { complaintAbout, translatorOf } from "../../../ui/kit/catalogue.ts"

@@ -1,15 +1,7 @@
+import { fullName, isPhone, isSameEmail, isSamePhone } from "../../../kernel/text/user-field.ts"
 import type { Cx } from "../../../store/index.ts"
 import { type Answered, type Identity, type Scripted, unscripted } from "../../idp/index.ts"
-import {
-  createCode,
-  fullName,
-  genders,
-  isPhone,
-  isSameEmail,
-  isSamePhone,
-  type Metadata,
-  type NewHuman,
-} from "../../user/index.ts"
+import { createCode, genders, type Metadata, type NewHuman } from "../../user/index.ts"
 import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"
 import { mayMend, shownHuman } from "./person.ts"

@@ -5,12 +5,12 @@ import {
   type ListApplicationUsesRequest,
 } from "../../../gen/core/activity/v2/activity_service_pb.ts"
 import { at, pagination } from "../../../kernel/answer.ts"
+import { callerOf } from "../../../kernel/context.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import type { Cx } from "../../../store/index.ts"
 import { app } from "../../app/index.ts"
 import { org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
-import { callerOf } from "../../user/api.ts"
 import { type Connected, connectedApps, disconnectApp } from "../connected.ts"
 import { searchUses, type UseRow, usageOf } from "../use.ts"
 

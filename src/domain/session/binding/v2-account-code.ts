@@ -1,8 +1,8 @@
 import { share } from "../../../api/method.ts"
 import { ActivityService } from "../../../gen/core/activity/v2/activity_service_pb.ts"
+import { callerOf } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { callerOf } from "../../user/api.ts"
 import { sendAccountCode, verifyAccountCode } from "../account-code.ts"
 
 /** How users show that it is they who change their account, where they can't sign in freshly. */

@@ -6,7 +6,7 @@ import {
   type Challenge,
   challengeCode,
   challengeKey,
-  createMagicLinkFor,
+  createMagicLink,
   type OtpChannel,
   requestMagicLink,
   secondFactorsOf,
@@ -83,7 +83,7 @@ const letsIn = (cx: Cx, userId: string, { channel, isReturned }: WantedCode): bo
   userId !== "" && channel === "email" && !isReturned && policyOf(cx, "", login).allowMagicLink
 
 function linkOf(cx: Cx, userId: string): Pick<NewCode, "plain" | "challenge"> {
-  const { link, code } = createMagicLinkFor(cx, userId)
+  const { link, code } = createMagicLink(cx, userId)
   return { plain: code, challenge: { kind: "magic_link", hash: link.hash, expires: link.expires } }
 }
 

@@ -1,10 +1,18 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { givenName as nameOf } from "../../../kernel/text/given.ts"
+import {
+  emailOf,
+  fullName,
+  loginNameOf,
+  optionalTextOf,
+  phoneOf,
+} from "../../../kernel/text/user-field.ts"
 import type { Decision, Draft } from "../../../store/index.ts"
 import { releaseClientId } from "../../instance/index.ts"
+import { mayVerify } from "../accepted.ts"
 import { type NewPassword, passwordSet } from "../credential/credential.ts"
+import { domainInName } from "../domain-in-name.ts"
 import { releaseKeys } from "../factor/key.ts"
-import { emailOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import { releaseLinks } from "../link/commands.ts"
 import { changedJwtFormat, checkJwtFormat, type JwtFormatInput } from "../machine/jwt-format.ts"
 import {
@@ -16,17 +24,16 @@ import {
   type UserEvent,
   user,
 } from "../model.ts"
+import { keepAnOwner } from "../owner.ts"
 import { outweighs, verifierFrom } from "../verifier.ts"
 import {
   codeAdded,
-  fullName,
   type NewContact,
   type NewProfile,
   profileOf,
   releaseClient,
   takeClient,
 } from "./create.ts"
-import { domainInName } from "./domain-in-name.ts"
 import {
   mustBeFree,
   releaseNames,
@@ -35,8 +42,6 @@ import {
   reservedWithout,
   takeName,
 } from "./login-name.ts"
-import { keepAnOwner } from "./owner.ts"
-import { mayVerify } from "./verified.ts"
 
 /** What may be changed of a person; what is left out stays as it is. An empty phone goes. */
 export type HumanChange = {

@@ -1,7 +1,8 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Step, Transaction } from "../../../store/index.ts"
+import { mayVerify } from "../accepted.ts"
 import { verifierByCode } from "../contacts.ts"
-import type { CodeOf, NewCode } from "../credential/code.ts"
+import type { NewCode } from "../credential/code.ts"
 import {
   type CodeCheck,
   checkCode,
@@ -9,12 +10,11 @@ import {
   codeWrongError,
   tryCode,
 } from "../credential/code-check.ts"
-import { countRequest } from "../credential/code-count.ts"
+import { type CodeOf, countRequest } from "../credential/code-count.ts"
 import { type Human, type User, type UserEvent, user } from "../model.ts"
 import { byUser, isProofMissing } from "../verifier.ts"
 import { existing, type UserChange, updateUser } from "./commands.ts"
 import { codeAdded } from "./create.ts"
-import { mayVerify } from "./verified.ts"
 
 /** Changes a user in a larger step; a code that comes with a new address is counted. */
 export function changeUser(tx: Transaction, id: string, change: UserChange): void {

@@ -1,5 +1,14 @@
 import { Fault } from "../../../kernel/fault.ts"
+import { isTemporaryId } from "../../../kernel/temporary-id.ts"
 import { givenName as nameOf } from "../../../kernel/text/given.ts"
+import {
+  emailOf,
+  fullName,
+  languageOf,
+  loginNameOf,
+  optionalTextOf,
+  phoneOf,
+} from "../../../kernel/text/user-field.ts"
 import type {
   ClaimChange,
   Cx,
@@ -10,10 +19,11 @@ import type {
 } from "../../../store/index.ts"
 import { clientClaim, releaseClientId, takeClientId } from "../../instance/index.ts"
 import { isThere as isOrgThere, org } from "../../org/index.ts"
+import { mayVerify } from "../accepted.ts"
 import type { FirstContacts } from "../contacts.ts"
-import type { CodeOf, NewCode } from "../credential/code.ts"
+import type { NewCode } from "../credential/code.ts"
+import type { CodeOf } from "../credential/code-count.ts"
 import { type NewPassword, passwordChanged } from "../credential/credential.ts"
-import { emailOf, languageOf, loginNameOf, optionalTextOf, phoneOf } from "../field.ts"
 import { addLink, type External } from "../link/commands.ts"
 import { checkJwtFormat } from "../machine/jwt-format.ts"
 import {
@@ -24,11 +34,9 @@ import {
   type UserEvent,
   user,
 } from "../model.ts"
-import { isTemporaryId } from "../temporary.ts"
 import { type Verifier, verifierFrom } from "../verifier.ts"
-import { mustBeFree, nameRefusal, takeName } from "./login-name.ts"
+import { mustBeFree, nameHolder, nameRefusal, takeName } from "./login-name.ts"
 import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
-import { mayVerify } from "./verified.ts"
 
 /** Names as they are given; what is left out is derived or empty. */
 export type NewProfile = {
@@ -241,10 +249,6 @@ export function profileOf(given: NewProfile): Profile {
   }
 }
 
-/** What a person is shown as who has chosen nothing else. */
-export const fullName = ({ givenName, familyName }: Pick<Profile, "givenName" | "familyName">) =>
-  `${givenName} ${familyName}`
-
 /** The event of a new code; an older one is forgotten. */
 export function codeAdded(of: CodeOf, code: NewCode): Draft<UserEvent> {
   const type = `user.human.${of}.code.added` as const
@@ -308,3 +312,23 @@ const idKeptError = () =>
 
 const idTakenError = () =>
   new Fault("already_exists", "user.id_taken", "there is or was a user with this id")
+
+/**
+ * Somebody new under a name that is free. Whoever proves an address is not kept out by an account
+ * of another organization that is named like it: their name gets a number behind it, or
+ * the user ID if others have taken these names, too.
+ */
+export function withFreeName(tx: Transaction, id: string, person: NewHuman): NewHuman {
+  const { orgId, email, userName } = person
+  if (userName !== undefined && userName !== email.value) return person
+  for (let number = 1; number <= namesMax; number++) {
+    const wanted = number === 1 ? email.value : `${email.value}-${number}`
+    const refusal = nameRefusal(tx, { id, orgId, userName: wanted })
+    if (!refusal) return { ...person, userName: wanted }
+    const holder = nameHolder(tx, wanted)
+    if (!holder || tx.owner(user, holder.id) === orgId) return person
+  }
+  return { ...person, userName: `${email.value}-${id}` }
+}
+
+const namesMax = 20

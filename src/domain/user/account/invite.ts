@@ -1,6 +1,8 @@
 import { Fault } from "../../../kernel/fault.ts"
+import { optionalTextOf } from "../../../kernel/text/user-field.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
+import { mayVerify } from "../accepted.ts"
 import { verifierByCode } from "../contacts.ts"
 import type { NewCode } from "../credential/code.ts"
 import { codeWrongError, isCode, mustBeActive, tryCode } from "../credential/code-check.ts"
@@ -11,15 +13,12 @@ import {
   passwordChanged,
   passwordFor,
 } from "../credential/credential.ts"
+import { inviteAdded } from "../credential/invite-code.ts"
 import { beginFirstKey } from "../factor/first-key.ts"
-import { keysOf } from "../factor/ready.ts"
-import { optionalTextOf } from "../field.ts"
-import { type Human, hasLeft, type InviteMail, type User, type UserEvent, user } from "../model.ts"
-import { hasOwnWay } from "../query.ts"
+import { type Human, type InviteMail, type User, type UserEvent, user } from "../model.ts"
 import { byOrganization, isProofMissing, type VerifiedBy, verifierFrom } from "../verifier.ts"
 import { personOf } from "./contact.ts"
 import type { FirstCredential } from "./registration.ts"
-import { mayVerify } from "./verified.ts"
 
 /** A code, and what it invites to; without a word, what the invitation before was to. */
 export type NewInvite = { readonly code: NewCode; readonly applicationName?: string | undefined }
@@ -69,24 +68,14 @@ export async function verifyInvite(cx: Cx, id: string, code: string): Promise<Re
   throw codeWrongError()
 }
 
-/**
- * The invitation of a person who was invited and has not chosen a password yet, for who asks for a
- * new password; in a larger step. Empty for whoever has a way to sign in.
- */
-export function renewedInvite(state: User, code: NewCode): readonly Draft<UserEvent>[] {
-  if (!isPerson(state) || !state.invite || hasOwnWay(state)) return []
-  const { invite } = state
-  const verifier = invite.verifier ?? byOrganization
-  return [inviteAdded(invite.urlTemplate === "" ? code : { ...code, verifier }, invite)]
-}
-
 /** What somebody is invited to: their organisation, and an application where one was named. */
 export function invitationOf(cx: Cx, id: string) {
   const state = cx.store.state(cx, user, id)
   const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
   const home = cx.store.state(cx, org, orgId)
   const organization = "name" in home ? home.name : ""
-  const { applicationName = "", isOfInstance = false } = (isPerson(state) && state.invite) || {}
+  const { applicationName = "", isOfInstance = false } =
+    ("kind" in state && state.kind === "human" && state.invite) || {}
   return { orgId, organization, applicationName, isOfInstance }
 }
 
@@ -98,10 +87,9 @@ export const invitedPassword = (cx: Cx, id: string, plain: string): Promise<NewP
 
 /** Begins the passkey that an invited person may choose instead; see `beginFirstKey`. */
 export function invitedKey(cx: Cx, id: string) {
-  const state = cx.store.state(cx, user, id)
-  const { userName: name, profile } = personOf(state)
+  const { userName: name, profile } = personOf(cx.store.state(cx, user, id))
   const { displayName } = profile
-  return beginFirstKey(cx, { id, name, displayName }, { known: keysOf(state) })
+  return beginFirstKey(cx, { id, name, displayName })
 }
 
 /**
@@ -121,8 +109,6 @@ export function acceptInvite(
   else tx.append(user, id, [passwordChanged(chosen.password, null, "invitation")])
 }
 
-const isPerson = (state: User): state is Human => !hasLeft(state) && state.kind === "human"
-
 /** The person who may be invited. Whoever can sign in needs no invitation, and must not get one. */
 function invitable(cx: Decision, id: string, state: User): Human {
   const person = personOf(state)
@@ -140,22 +126,6 @@ const mailOf = ({ code, applicationName }: NewInvite): InviteMail => ({
 function mailBefore({ invite }: Human): InviteMail & VerifiedBy {
   if (invite) return invite
   throw refusedError("user.not_invited", "there is no invitation to send again; create one")
-}
-
-/** The event of a new code; an older one is forgotten. */
-function inviteAdded(code: NewCode, { urlTemplate, applicationName, isOfInstance }: InviteMail) {
-  const { sealed, expires, returned, verifier } = code
-  const added: Draft<UserEvent> = {
-    type: "user.human.invite.code.added",
-    data: {
-      ...{ expires, returned, urlTemplate, applicationName },
-      ...(verifier && { verifier }),
-      ...(isOfInstance && { isOfInstance }),
-    },
-    private: { sealed },
-    erase: { types: ["user.human.invite.code.added"] },
-  }
-  return added
 }
 
 function accepted(tx: Decision, id: string, person: Human): readonly Draft<UserEvent>[] {

@@ -4,12 +4,12 @@ import { Fault } from "../../../kernel/fault.ts"
 import { foldEmail } from "../../../kernel/text/email.ts"
 import { givenName as nameOf } from "../../../kernel/text/given.ts"
 import { typedCodes } from "../../../kernel/text/typed-code.ts"
+import { emailOf, fullName } from "../../../kernel/text/user-field.ts"
 import {
   aggregate,
   type Cx,
   type Draft,
   type Event,
-  statement,
   type Transaction,
 } from "../../../store/index.ts"
 import { addOrganization } from "../../org/index.ts"
@@ -17,14 +17,10 @@ import { newCode } from "../../policy/index.ts"
 import type { NewCode } from "../credential/code.ts"
 import { firstPasswordIn, type NewPassword } from "../credential/credential.ts"
 import { beginFirstKey, type FirstKey } from "../factor/first-key.ts"
-import { emailOf } from "../field.ts"
-import { user } from "../model.ts"
 import { byUser } from "../verifier.ts"
-import { emailValues, hasEmail } from "../view.ts"
-import { addUser, fullName, type NewHuman } from "./create.ts"
+import { accountWith } from "./account-with.ts"
+import { addUser, type NewHuman, withFreeName } from "./create.ts"
 import { inviteWithin } from "./invite.ts"
-import { findByUserName, nameHolder, nameRefusal } from "./login-name.ts"
-import { holderOfEmail } from "./verified.ts"
 
 /** What somebody says of themselves who wants an account. */
 export type Registrant = {
@@ -158,27 +154,6 @@ function isOneTooMany(tx: Transaction, email: string): boolean {
 
 const aboutOf = (id: string): string => `registration/${id}`
 
-const byEmail = statement<{ id: string }>(
-  `SELECT id FROM users
-   WHERE instance = $instance AND ${hasEmail} AND email_verified = 1 AND org = $orgId
-   LIMIT 1`,
-)
-
-/**
- * The account that an address belongs to for whoever registers in an organization: in the whole
- * instance, or in that organization. Others that another organization has prepared with it keep
- * nobody from registering.
- */
-function accountWith(cx: Cx, email: string, orgId: string): string | undefined {
-  const named = findByUserName(cx, email)
-  const isHere = named !== undefined && cx.store.receipt(cx, user, named)?.owner === orgId
-  return (
-    holderOfEmail(cx, email) ??
-    (isHere ? named : undefined) ??
-    cx.store.get(cx, byEmail, { ...emailValues(email), orgId })?.id
-  )
-}
-
 /** Looks at a code that anybody may show, and leaves it good; a wrong one is counted. */
 export async function checkRegistration(cx: Cx, id: string, code: string): Promise<"ok" | "wrong"> {
   const step = await cx.store.transact(cx, (tx) => {
@@ -276,7 +251,7 @@ export function completeRegistration(
   const isFounder = organization !== ""
   if (isFounder) addOrganization(tx, orgId, { name: organization })
   const { password } = { password: undefined, ...chosen }
-  addUser(tx, id, { ...nameable(tx, id, person ?? personOf(state)), password })
+  addUser(tx, id, { ...withFreeName(tx, id, person ?? personOf(state)), password })
   if ("passkey" in chosen) chosen.passkey(tx, id)
   const types = ["registration.requested"] as const
   tx.append(registration, id, [{ type: "registration.completed", data: {}, erase: { types } }])
@@ -316,29 +291,9 @@ export function addApproved(
   const { orgId, email: value, language: preferredLanguage, givenName, familyName } = said
   const profile = { givenName, familyName, preferredLanguage }
   const email = { value, verified: false }
-  addUser(tx, id, nameable(tx, id, { kind: "human", orgId, profile, email }))
+  addUser(tx, id, withFreeName(tx, id, { kind: "human", orgId, profile, email }))
   inviteWithin(tx, id, { code })
 }
-
-/**
- * Somebody new under a name that is free. Whoever proves an address is not kept out by an account
- * of another organization that is named like it: their name gets a number behind it, or
- * the user ID if others have taken these names, too.
- */
-function nameable(tx: Transaction, id: string, person: NewHuman): NewHuman {
-  const { orgId, email, userName } = person
-  if (userName !== undefined && userName !== email.value) return person
-  for (let number = 1; number <= namesMax; number++) {
-    const wanted = number === 1 ? email.value : `${email.value}-${number}`
-    const refusal = nameRefusal(tx, { id, orgId, userName: wanted })
-    if (!refusal) return { ...person, userName: wanted }
-    const holder = nameHolder(tx, wanted)
-    if (!holder || tx.owner(user, holder.id) === orgId) return person
-  }
-  return { ...person, userName: `${email.value}-${id}` }
-}
-
-const namesMax = 20
 
 const overError = () =>
   new Fault(

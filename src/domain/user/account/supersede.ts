@@ -1,9 +1,10 @@
+import { isSameEmail } from "../../../kernel/text/user-field.ts"
 import type { Consequence, Consequences } from "../../../store/index.ts"
+import { isAcceptedEverywhere } from "../accepted.ts"
 import type { FirstContacts } from "../contacts.ts"
-import { isSameEmail } from "../field.ts"
 import { type Human, hasLeft, type User, user } from "../model.ts"
 import type { VerifiedBy } from "../verifier.ts"
-import { homeOfAddress, isAcceptedEverywhere, withEmail } from "./verified.ts"
+import { homeOfAddress, withEmail } from "./verified.ts"
 
 /**
  * Takes an address from everybody who holds it in the whole instance once a user proves that it is

@@ -1,54 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { foldEmail } from "../../../kernel/text/email.ts"
-import { type Cx, type Decision, statement } from "../../../store/index.ts"
-import { isTrustedForAddresses } from "../../idp/index.ts"
-import {
-  domainClaim,
-  hasProvenDomain,
-  isOnlyOrg,
-  isOrgThere,
-  isProvenDomain,
-  org,
-  orgOfProvenDomain,
-} from "../../org/index.ts"
+import { type Cx, statement } from "../../../store/index.ts"
+import { isOrgThere, orgOfProvenDomain } from "../../org/index.ts"
+import { isAcceptedEverywhere } from "../accepted.ts"
 import type { Email } from "../contacts.ts"
-import { isSameEmail } from "../field.ts"
+import { domainInName } from "../domain-in-name.ts"
 import { type Human, hasLeft, user } from "../model.ts"
-import type { Verifier } from "../verifier.ts"
+import { readerOf } from "../read.ts"
 import { emailValues, hasEmail } from "../view.ts"
-import { domainInName } from "./domain-in-name.ts"
-
-type Read = Pick<Decision, "state">
-
-/** An address of a user of an organization, and who verified it. */
-type Verification = {
-  readonly orgId: string
-  /** Empty for a phone number, which is in no domain. */
-  readonly email: string
-  readonly verifier?: Verifier | undefined
-}
-
-/**
- * Whether everybody accepts who verified an address, not only the applications of the user's own
- * organization: the user, somebody with a permission on the instance, a provider of the instance
- * that is trusted for addresses, or the organization that has proven the domain.
- */
-export function isAcceptedEverywhere(read: Read, { orgId, email, verifier }: Verification) {
-  if (verifier === undefined) return false
-  if (verifier.by === "user" || verifier.by === "instance") return true
-  if (verifier.by === "provider" && isTrustedForAddresses(read, verifier.idpId)) return true
-  return hasProvenDomain(read.state(org, orgId), domainInName(email))
-}
-
-/**
- * Whether an address may be stored as verified. In a domain that an organization has proven, the
- * administrators, imports and providers of another one can't verify addresses.
- */
-export function mayVerify(cx: Decision, verification: Verification): boolean {
-  if (isAcceptedEverywhere(cx, verification)) return true
-  const domain = domainInName(verification.email)
-  return cx.holder(domainClaim, domain)?.id === verification.orgId || !isProvenDomain(cx, domain)
-}
 
 /** Which of a user's addresses an organization's applications may take for verified. */
 export function verifiedFor(
@@ -60,7 +19,7 @@ export function verifiedFor(
   const { email, phone } = state
   const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
   if (orgId === audience) return { email: email.verified, phone: phone?.verified ?? false }
-  const isPhoneAccepted = isAcceptedEverywhere(readOf(cx), { ...phone, email: "", orgId })
+  const isPhoneAccepted = isAcceptedEverywhere(readerOf(cx), { ...phone, email: "", orgId })
   return {
     email: isVerifiedEverywhere(cx, { id, orgId, email }),
     phone: Boolean(phone?.verified) && isPhoneAccepted,
@@ -71,23 +30,6 @@ export function verifiedFor(
 export const isEmailVerifiedFor = (cx: Cx, id: string, orgId: string): boolean =>
   verifiedFor(cx, { id, orgId }).email
 
-/**
- * Whether an address is a user's for certain, so that a message there can contain what the account
- * has chosen: names that are sent to somebody else are a way to write to strangers.
- */
-export function isMailSafe(cx: Cx, id: string, to: string): boolean {
-  const state = cx.store.state(cx, user, id)
-  if (!isPerson(state)) return false
-  const { email, phone } = state
-  const orgId = cx.store.receipt(cx, user, id)?.owner ?? ""
-  const isAccepted = (verifier: Verifier | undefined, address: string) =>
-    isOnlyOrg(cx) || isAcceptedEverywhere(readOf(cx), { orgId, email: address, verifier })
-  return (
-    (isSameEmail(email.address, to) && email.verified && isAccepted(email.verifier, to)) ||
-    (phone?.number === to && phone.verified && isAccepted(phone.verifier, ""))
-  )
-}
-
 type Owned = { readonly id: string; readonly orgId: string; readonly email: Email }
 
 /** Whether a user's address is verified for the whole instance. */
@@ -95,7 +37,7 @@ function isVerifiedEverywhere(cx: Cx, owned: Owned): boolean {
   const { orgId, email } = owned
   if (!email.verified || email.address === "") return false
   const { address, verifier } = email
-  if (!isAcceptedEverywhere(readOf(cx), { orgId, email: address, verifier })) return false
+  if (!isAcceptedEverywhere(readerOf(cx), { orgId, email: address, verifier })) return false
   return !isProvenByOther(cx, owned)
 }
 
@@ -185,7 +127,7 @@ export function holderOfPhone(cx: Cx, number: string): string | undefined {
     const state = cx.store.state(cx, user, id)
     if (!isPerson(state) || !state.phone?.verified) return false
     const { verifier } = state.phone
-    return isAcceptedEverywhere(readOf(cx), { orgId, email: "", verifier })
+    return isAcceptedEverywhere(readerOf(cx), { orgId, email: "", verifier })
   })
   return another ? undefined : only?.id
 }
@@ -206,8 +148,6 @@ function emailNow(cx: Cx, id: string): Email | undefined {
 
 const isPerson = (state: Parameters<typeof hasLeft>[0]): state is Human =>
   !hasLeft(state) && state.kind === "human"
-
-const readOf = (cx: Cx): Read => ({ state: (kind, id) => cx.store.state(cx, kind, id) })
 
 /** Whoever has proven their own address is none of them: that is accepted everywhere. */
 const counted = statement<{ readonly id: string }>(

@@ -3,10 +3,10 @@ import { share } from "../../../api/method.ts"
 import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
 import { AuthFactorState, type WebAuthNVerification } from "../../../gen/core/user/v1/user_pb.ts"
 import { details } from "../../../kernel/answer.ts"
+import { callerOf } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Receipt } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
-import { changedPassword, homeOf, setPassword } from "../credential/credential.ts"
 import { beginKey, finishKey, removeKey } from "../factor/key.ts"
 import { createPasskeyLink } from "../factor/link.ts"
 import { addOtp, removeOtp } from "../factor/otp.ts"
@@ -14,16 +14,11 @@ import { keysOf, listedFactors, pendingKey } from "../factor/ready.ts"
 import { registerTotp, removeTotp, verifyTotp } from "../factor/totp.ts"
 import type { KeyKind } from "../factors.ts"
 import { user } from "../model.ts"
-import { callerOf } from "./v1.ts"
+import { homeOf } from "../read.ts"
 import { factorType, keyDates, labelOf, toJson } from "./v2-factor.ts"
 
 /** What callers prove themselves with. */
 export const selfFactors = share<Cx>()(AuthService, {
-  updateMyPassword: async ({ oldPassword: current, newPassword: plain }, cx) => {
-    const wanted = { plain, changeRequired: false }
-    const password = await changedPassword(cx, callerOf(cx), { wanted, proof: { current } })
-    return changed(await setPassword(cx, callerOf(cx), password))
-  },
   listMyAuthFactors: (_, cx) => ({
     result: listedFactors(me(cx)).map((each) => ({
       state: each.isReady ? AuthFactorState.READY : AuthFactorState.NOT_READY,

@@ -7,6 +7,7 @@ import {
 import type { MetadataQuery } from "../../../gen/core/metadata/v1/metadata_pb.ts"
 import { Gender as Genders } from "../../../gen/core/user/v1/user_pb.ts"
 import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
+import { callerOf } from "../../../kernel/context.ts"
 import { selected } from "../../../kernel/edit/mask.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
@@ -22,20 +23,16 @@ import {
 } from "../account/contact.ts"
 import { mustBeAllowedToRename } from "../account/login-name.ts"
 import { type MetadataRow, metadataEntries } from "../account/metadata-view.ts"
-import { type CodeOf, createCode } from "../credential/code.ts"
+import { createCode } from "../credential/code.ts"
+import type { CodeOf } from "../credential/code-count.ts"
 import { type Gender, user } from "../model.ts"
-import { findUser } from "../query.ts"
-import type { UserRow } from "../view.ts"
-import { callerOf, toHuman } from "./v1.ts"
+import { homeOf } from "../read.ts"
 
-/** What callers see and change of themselves. */
+/** What callers change of themselves, and what is noted about them. */
 export const self = share<Cx>()(AuthService, {
-  getMyProfile: (_, cx) => ({ ...standing(me(cx)), profile: toHuman(cx, me(cx)).profile }),
-  getMyEmail: (_, cx) => ({ ...standing(me(cx)), email: toHuman(cx, me(cx)).email }),
-  getMyPhone: (_, cx) => ({ ...standing(me(cx)), ...phoneOf(cx, me(cx)) }),
   updateMyProfile: (req, cx) => change(cx, { human: { profile: profileIn(req) } }),
   updateMyUserName: ({ userName }, cx) => {
-    mustBeAllowedToRename(cx, findUser(cx, callerOf(cx)).org)
+    mustBeAllowedToRename(cx, homeOf(cx, callerOf(cx)))
     return change(cx, { userName })
   },
   setMyEmail: ({ email: value }, cx) => change(cx, { human: { email: mine(cx, "email", value) } }),
@@ -58,20 +55,6 @@ export const self = share<Cx>()(AuthService, {
   },
   removeMyUser: async (_, cx) => ({ details: details(await removeUser(cx, callerOf(cx))) }),
 })
-
-/** The caller, who is a person. */
-function me(cx: Cx): UserRow {
-  const id = callerOf(cx)
-  personOf(cx.store.state(cx, user, id))
-  return findUser(cx, id)
-}
-
-const standing = (row: UserRow) => ({ details: details({ ...row, owner: row.org }) })
-
-function phoneOf(cx: Cx, row: UserRow) {
-  const { phone } = toHuman(cx, row)
-  return phone ? { phone } : {}
-}
 
 async function change(cx: Cx, wanted: UserChange) {
   const id = callerOf(cx)

@@ -9,18 +9,16 @@ import {
   UserState,
 } from "../../../gen/core/user/v1/user_pb.ts"
 import { at, details } from "../../../kernel/answer.ts"
-import { Fault } from "../../../kernel/fault.ts"
+import { callerOf } from "../../../kernel/context.ts"
 import type { Cx } from "../../../store/index.ts"
-import { avatarAddress, removeAvatar } from "../account/avatar.ts"
-import { canRename, shownNames } from "../account/login-name.ts"
+import { avatarAddress } from "../account/avatar.ts"
+import { shownNames } from "../account/find-name.ts"
+import { canRename } from "../account/login-name.ts"
 import { findUser } from "../query.ts"
 import type { UserRow } from "../view.ts"
 
 export const management = share<Cx>()(ManagementService, {
   getUserByID: (req, cx) => ({ user: toUser(cx, findUser(cx, req.id)) }),
-  removeHumanAvatar: async ({ userId }, cx) => ({
-    details: details(await removeAvatar(cx, userId)),
-  }),
 })
 
 export const auth = share<Cx>()(AuthService, {
@@ -29,12 +27,6 @@ export const auth = share<Cx>()(AuthService, {
     return { user: toUser(cx, row), canRename: canRename(cx, row.org) }
   },
 })
-
-/** Who calls, for what is about nobody else. */
-export function callerOf({ caller }: Cx): string {
-  if (caller.kind === "user") return caller.userId
-  throw new Fault("unauthenticated", "user.nobody", "sign in to see who you are")
-}
 
 export const toUser = (cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> => ({
   id: row.id,

@@ -6,14 +6,14 @@ import {
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { details } from "../../../kernel/answer.ts"
-import { isAmongCallers } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { changeUser, removePhone, requestCode, verifyContact } from "../account/contact.ts"
 import type { NewContact } from "../account/create.ts"
-import { type CodeOf, createCode, mustBeModest, returnedError } from "../credential/code.ts"
+import { mustOutrank } from "../account/outrank.ts"
+import { createCode, mustBeModest } from "../credential/code.ts"
 import { codeOf } from "../credential/code-check.ts"
-import { mustOutrank } from "../credential/credential.ts"
+import type { CodeOf } from "../credential/code-count.ts"
 import { recipientOf } from "../credential/url-template.ts"
 import { user } from "../model.ts"
 
@@ -99,7 +99,8 @@ const urlTemplateIn = ({ case: how, value }: Verification): string =>
 
 /** Nobody vouches for their own address, whatever they may do to others'. */
 export function notOneself(cx: Cx, id: string, given: NewContact): NewContact {
-  if (given.verified && isAmongCallers(cx, id)) throw returnedError()
+  // A code in one's own hands, which is refused, too, would prove as little.
+  if (given.verified) mustBeModest(cx, id, { returned: true, urlTemplate: "" })
   if (given.code) mustBeModest(cx, id, given.code)
   return given
 }

@@ -33,8 +33,7 @@ import { generateRecoveryCodes, removeRecoveryCodes } from "../factor/recovery-c
 import { skipFactors } from "../factor/skip.ts"
 import { registerTotp, removeTotp, verifyTotp } from "../factor/totp.ts"
 import { linksOf } from "../links.ts"
-import { user } from "../model.ts"
-import { userNameOf } from "../query.ts"
+import { hasLeft, user } from "../model.ts"
 
 /** What people prove themselves with beside their password. */
 export const v2factor = share<Cx>()(UserService, {
@@ -90,10 +89,11 @@ export const v2factor = share<Cx>()(UserService, {
 const changed = (receipt: Receipt) => ({ details: details(receipt) })
 
 /** What an authenticator app shows beside its codes. */
-export const labelOf = (cx: Cx, userId: string) => ({
-  issuer: new URL(requireInstance(cx).publicUrl).hostname,
-  label: userNameOf(cx, userId) ?? "",
-})
+export function labelOf(cx: Cx, userId: string) {
+  const state = cx.store.state(cx, user, userId)
+  const label = hasLeft(state) ? "" : state.userName
+  return { issuer: new URL(requireInstance(cx).publicUrl).hostname, label }
+}
 
 /** As a message of any structure; what browsers are handed has this form (WebAuthn §5.1). */
 export const toJson = (options: object): JsonObject =>

@@ -1,17 +1,15 @@
 import { share } from "../../../api/method.ts"
-import type { IDPLink } from "../../../gen/core/user/v2/user_pb.ts"
 import {
   AccessTokenType as AccessTokenTypes,
   Gender as Genders,
+  type IDPLink,
   type SetHumanEmail,
   type SetHumanPhone,
-  type SetPassword,
 } from "../../../gen/core/user/v2/user_pb.ts"
 import {
   type AddHumanUserRequest,
   type CreateUserRequest,
   type CreateUserRequest_Human,
-  type SetPasswordRequest,
   type UpdateHumanUserRequest,
   type UpdateUserRequest,
   type UpdateUserRequest_Human,
@@ -33,25 +31,23 @@ import {
   type UserChange,
   unlockUser,
 } from "../account/commands.ts"
-import { confirmEmailsOf, unconfirmedEmails } from "../account/confirm.ts"
 import { changeUser } from "../account/contact.ts"
 import { createUser, type NewContact, type NewHuman, type NewUser } from "../account/create.ts"
 import { type Metadata, noteMetadata } from "../account/metadata.ts"
-import type { CodeOf } from "../credential/code.ts"
+import { mustOutrank } from "../account/outrank.ts"
 import { codeOf } from "../credential/code-check.ts"
+import type { CodeOf } from "../credential/code-count.ts"
 import {
   changedPassword,
   firstPasswordIn,
   importPassword,
-  mustOutrank,
   type NewPassword,
-  type PasswordChange,
-  setPassword,
 } from "../credential/credential.ts"
 import { checkLink, type External } from "../link/commands.ts"
 import { jwtFormatOf } from "../machine/jwt-format.ts"
 import { type AccessTokenType, type Gender, type User, user } from "../model.ts"
 import { contact, notOneself } from "./v2-contact.ts"
+import { passwordWish } from "./v2-password.ts"
 
 /** Changing users; looking at them is in v2search.ts, their addresses are in v2contact.ts. */
 export const v2 = share<Cx>()(UserService, {
@@ -67,11 +63,6 @@ export const v2 = share<Cx>()(UserService, {
     const { receipt, codes } = await update(cx, userId, { userName, human })
     return { details: details(receipt), ...codes }
   },
-  listUnconfirmedEmails: async (req, cx) => {
-    const { users, count } = await unconfirmedEmails(cx, req)
-    return { users: [...users], count }
-  },
-  confirmEmails: ({ emails }, cx) => confirmEmailsOf(cx, emails),
   releaseLoginName: async ({ userId, loginName }, cx) => ({
     details: details(await releaseLoginName(cx, userId, loginName)),
   }),
@@ -80,9 +71,6 @@ export const v2 = share<Cx>()(UserService, {
   lockUser: async (req, cx) => ({ details: details(await lockUser(cx, req.userId)) }),
   unlockUser: async (req, cx) => ({ details: details(await unlockUser(cx, req.userId)) }),
   deleteUser: async (req, cx) => ({ details: details(await removeUser(cx, req.userId)) }),
-  setPassword: async (req, cx) => ({
-    details: details(await setPassword(cx, req.userId, await wantedPassword(cx, req))),
-  }),
 })
 
 async function create(cx: Cx, id: string, req: CreateUserRequest) {
@@ -199,34 +187,6 @@ async function humanChange(cx: Cx, id: string, requested: RequestedHuman): Promi
   }
 }
 
-function wantedPassword(cx: Cx, req: SetPasswordRequest): Promise<NewPassword> {
-  const { newPassword: value, verification, userId } = req
-  if (!value) throw passwordMissing()
-  const asked = passwordWish({ passwordType: { case: "password", value }, verification })
-  return changedPassword(cx, userId, asked)
-}
-
-function passwordWish({
-  passwordType,
-  verification,
-}: Pick<SetPassword, "passwordType" | "verification">): PasswordChange {
-  const { case: form, value } = passwordType
-  if (form === undefined) throw passwordMissing()
-  const { changeRequired } = value
-  return {
-    wanted:
-      form === "password"
-        ? { plain: value.password, changeRequired }
-        : { hash: value.hash, changeRequired },
-    proof: proofOf(verification),
-  }
-}
-
-function proofOf({ case: by, value }: SetPassword["verification"]): PasswordChange["proof"] {
-  if (by === undefined) return undefined
-  return by === "currentPassword" ? { current: value } : { code: value }
-}
-
 type Contacts = { email?: NewContact | undefined; phone?: NewContact | undefined }
 
 /** The codes that the caller asked to have returned; those that are sent stay secret. */
@@ -280,7 +240,5 @@ const accessTokenTypes: Readonly<Record<number, AccessTokenType>> = {
   [AccessTokenTypes.BEARER]: "bearer",
   [AccessTokenTypes.JWT]: "jwt",
 }
-
-const passwordMissing = () => invalidError("user.password_missing", "say the new password")
 
 const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

@@ -17,7 +17,6 @@ import {
   type Upcaster,
 } from "../../../store/index.ts"
 import { hasLeft, user } from "../model.ts"
-import { waitingMax } from "./password.ts"
 
 export type PasswordCheckEvent =
   /** The private part is null in events of earlier versions. */
@@ -142,6 +141,9 @@ const strangerTries = (store: Store, line: string): Attempts =>
 
 /** From so many failed tries on, the next ones come one by one, and slower with each further so. */
 const triesUntilSlow = 5
+
+/** How many tries, or hashes, may wait. */
+export const waitingMax = 256
 
 /** Nobody is kept longer than this, until they are told; a connection would not last. */
 const patienceMs = 15_000

@@ -4,8 +4,9 @@ import { typedCodes } from "../../../kernel/text/typed-code.ts"
 import type { Cx, Decision, Transaction } from "../../../store/index.ts"
 import { org } from "../../org/index.ts"
 import { type Code, type Human, hasLeft, type User, user } from "../model.ts"
-import { type CodeFor, codeAbout, linkKeyOf } from "./code.ts"
+import { codeAbout, linkKeyOf } from "./code.ts"
 import {
+  type CodeFor,
   countFailure,
   type GuessedCode,
   isKeyValid,

@@ -11,7 +11,24 @@ import {
 } from "../../../store/index.ts"
 import { codeStrength } from "../../policy/index.ts"
 import { hasLeft, user } from "../model.ts"
-import { type CodeFor, codeGenerators } from "./code.ts"
+
+/** What a code proves the ownership of. */
+export type CodeOf = "email" | "phone"
+
+/**
+ * What a code is for: to prove that, to come in for the first time, to choose a password, or to add
+ * a passkey.
+ */
+export type CodeFor = CodeOf | "invite" | "password" | "passkey"
+
+/** What codes are made of. */
+export const codeGenerators = {
+  email: "verify_email_code",
+  phone: "verify_phone_code",
+  invite: "init_code",
+  password: "password_reset_code",
+  passkey: "passwordless_init_code",
+} as const
 
 /** What wrong codes are counted for, apart from those of second factors. */
 type TriedFor = CodeFor | "magic_link"

@@ -1,10 +1,11 @@
 import { type Call, isAmongCallers } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { urlTemplateOf } from "../../../kernel/text/user-field.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isKnownHost, requireInstance } from "../../instance/index.ts"
 import { newCode } from "../../policy/index.ts"
-import { urlTemplateOf } from "../field.ts"
 import { byUser, type Verifier, verifierFrom } from "../verifier.ts"
+import { type CodeFor, codeGenerators } from "./code-count.ts"
 import {
   isAtInstance,
   mustLeadToTrustedPage,
@@ -24,24 +25,6 @@ export type NewCode = {
   /** Who verifies an address by it, if it is returned or its link is the caller's. */
   readonly verifier?: Verifier
 }
-
-/** What a code proves the ownership of. */
-export type CodeOf = "email" | "phone"
-
-/**
- * What a code is for: to prove that, to come in for the first time, to choose a password, or to add
- * a passkey.
- */
-export type CodeFor = CodeOf | "invite" | "password" | "passkey"
-
-/** What codes are made of. */
-export const codeGenerators = {
-  email: "verify_email_code",
-  phone: "verify_phone_code",
-  invite: "init_code",
-  password: "password_reset_code",
-  passkey: "passwordless_init_code",
-} as const
 
 type CodeWish = {
   readonly of: CodeFor
@@ -122,7 +105,7 @@ function isOwnPage(cx: Cx, urlTemplate: string): boolean {
 }
 
 /** A code in one's own hands proves nothing. */
-export const returnedError = () =>
+const returnedError = () =>
   new Fault(
     "permission_denied",
     "user.verify_own",

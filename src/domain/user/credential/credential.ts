@@ -8,6 +8,7 @@ import {
 } from "../../policy/index.ts"
 import { type Human, hasLeft, type Password, type User, type UserEvent, user } from "../model.ts"
 import type { PasswordProof } from "../origins.ts"
+import { homeOf } from "../read.ts"
 import { byUser, isProofMissing } from "../verifier.ts"
 import { readArgon2 } from "./argon2.ts"
 import {
@@ -224,21 +225,6 @@ export async function provenCode(
   throw new Fault("failed_precondition", `user.${check}`, `the user is ${check}; nobody signs in`)
 }
 
-/**
- * Who gives a user a credential, a name or an address can act as them from then on: nobody does so
- * for a user who may do more than they themself, be it elsewhere. Only for operations that do it by
- * some of their fields; of the others the book says it.
- */
-export function mustOutrank(cx: Cx, id: string): void {
-  if (cx.caller.kind === "system" || cx.outranks?.(id)) return
-  throw new Fault(
-    "permission_denied",
-    "user.outranks_you",
-    "this user has roles elsewhere that you lack, and whoever does this can act with them; " +
-      "take these roles from them first, or ask somebody who may do as much",
-  )
-}
-
 /** Gives a person a password that was prepared before; the old hash is erased. */
 export const setPassword = user.command<NewPassword>((state, password) => {
   return passwordSet(personOf(state), password)
@@ -280,9 +266,6 @@ export const replacePassword = user.command<Replacement>((state, { version, pass
 /** What the next password of a user must have. */
 export const complexityFor = (cx: Cx, id: string): PasswordComplexity =>
   policyFor(cx, { userId: id, orgId: homeOf(cx, id) }, passwordComplexity)
-
-/** The organisation of a user, whose policies count for them. */
-export const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user, id)?.owner ?? ""
 
 /** What a password must not be. */
 export const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]

@@ -1,8 +1,8 @@
 import { isOpenWindow } from "../../../kernel/clock.ts"
 import { aggregate, type Event, type Transaction } from "../../../store/index.ts"
 import { lockout, policyFor } from "../../policy/index.ts"
-import { isOnlyOwner } from "../account/owner.ts"
 import { hasLeft, user } from "../model.ts"
+import { isOnlyOwner } from "../owner.ts"
 
 export type LockoutEvent =
   | Event<"user.human.password.lockout.counted">

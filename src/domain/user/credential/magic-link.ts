@@ -3,7 +3,7 @@ import type { Cx, Decision, Transaction } from "../../../store/index.ts"
 import { login, newCode, policyFor } from "../../policy/index.ts"
 import { isUsed, usedUp } from "../factor/check-count.ts"
 import { hasLeft, user } from "../model.ts"
-import { accountOf, readerOf } from "../query.ts"
+import { readerOf } from "../read.ts"
 import { lineOf } from "./attempt.ts"
 import { isHomeActive } from "./code-check.ts"
 import {
@@ -27,12 +27,8 @@ export type MagicLink = {
 
 type NewLink = { readonly link: MagicLink; readonly code: string }
 
-/** Makes a link for whoever has a login name, and the code that its mail carries. */
-export const createMagicLink = (cx: Cx, loginName: string): NewLink =>
-  createMagicLinkFor(cx, accountOf(cx, loginName))
-
-/** The same for an account, or the stand-in of a name that is nobody's. */
-export function createMagicLinkFor(cx: Cx, account: string): NewLink {
+/** Makes a link for an account (see `accountOf`), and the code that its mail carries. */
+export function createMagicLink(cx: Cx, account: string): NewLink {
   const { plain: code, expires } = newCode(cx, "otp_email")
   const about = aboutOf(account, mailboxOf(readerOf(cx), account))
   return { link: { account, hash: cx.secrets.hash(code, about), expires }, code }

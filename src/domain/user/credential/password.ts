@@ -3,13 +3,13 @@ import { ownCores } from "../../../kernel/lane/cores.ts"
 import { type QueueLoad, queueOf } from "../../../kernel/lane/queue.ts"
 import { traced } from "../../../kernel/lane/trace.ts"
 import { normalForm } from "../../../kernel/text/name.ts"
+import { waitingMax } from "./attempt.ts"
 import { foreignHash } from "./foreign/list.ts"
 
 /** OWASP's argon2id setting: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 const bytesMax = 1024
-export const waitingMax = 256
 
 /** Those that wait for a foreign hash, which may take long, wait on one lane. */
 const foreignWaitingMax = 32

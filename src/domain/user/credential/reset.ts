@@ -2,13 +2,12 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import type { Channel } from "../../message-provider/index.ts"
 import { login, policyFor } from "../../policy/index.ts"
-import { renewedInvite } from "../account/invite.ts"
 import { type Human, hasLeft, type User, type UserEvent, user } from "../model.ts"
-import { accountOf } from "../query.ts"
 import { createCode, type NewCode } from "./code.ts"
 import { isHomeActive, mustBeActive } from "./code-check.ts"
 import { countRequest, isRequestedOften } from "./code-count.ts"
 import { historyOf, type NewPassword, passwordFor, personOf, provenCode } from "./credential.ts"
+import { renewedInvite } from "./invite-code.ts"
 
 /** A code for a new password, and how it goes to its person. */
 type Reset = {
@@ -42,17 +41,16 @@ export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Re
 }
 
 /**
- * Sends whoever has forgotten their password a link to choose another one; anybody may ask. A name
- * that is nobody's, or of who may not, makes the same work and is counted the same, so that nobody
+ * Sends whoever has forgotten their password a link to choose another one; anybody may ask. The
+ * account (see `accountOf`) of a name that is nobody's, or of who may not, makes the same work and is counted the same, so that nobody
  * learns who is here. Of an account that many were asked for the last link stays good, and no other
  * is sent while it is: a stranger who asks for it keeps nobody out of their own. Users who were
  * invited and have no password yet get the invitation again. Faults where too many were asked for
  * from one address.
  */
-export async function askReset(cx: Cx, loginName: string, within?: AskedWithin): Promise<void> {
+export async function askReset(cx: Cx, account: string, within?: AskedWithin): Promise<void> {
   cx.allowance?.spend("message")
   const paced = cx.allowance?.pace()
-  const account = accountOf(cx, loginName)
   const code = createCode(cx, account, { of: "password", returned: false })
   const inviteCode = createCode(cx, account, { of: "invite", returned: false })
   await cx.store.transact(cx, (tx) => {

@@ -1,8 +1,9 @@
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { user } from "../model.ts"
 import { verifierFrom } from "../verifier.ts"
-import { type CodeFor, codeAbout, linkKeyOf } from "./code.ts"
+import { codeAbout, linkKeyOf } from "./code.ts"
 import { codeOf } from "./code-check.ts"
+import type { CodeFor } from "./code-count.ts"
 
 /**
  * The code that a person was made last, in the plain, for the message that carries it. `key` is

@@ -3,7 +3,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isKnownHost } from "../../instance/index.ts"
 import { isOnlyOrg, orgOfProvenDomain } from "../../org/index.ts"
-import { isMailSafe } from "../account/verified.ts"
+import { isMailSafe } from "../accepted.ts"
 import { hasLeft, user } from "../model.ts"
 import { verifierFrom } from "../verifier.ts"
 

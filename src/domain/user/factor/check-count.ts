@@ -10,9 +10,9 @@ import {
   type Transaction,
 } from "../../../store/index.ts"
 import { lockout, policyFor } from "../../policy/index.ts"
-import { isOnlyOwner } from "../account/owner.ts"
 import { eraseAfter, oldestSender, withoutSender } from "../credential/attempt.ts"
 import { hasLeft, user } from "../model.ts"
+import { isOnlyOwner } from "../owner.ts"
 
 const stems = {
   totp: "user.human.mfa.otp",

@@ -15,7 +15,7 @@ export type CheckKind = (typeof checkKinds)[number]
  */
 export type Challenge =
   | { readonly kind: "code"; readonly hash: string; readonly expires: number }
-  /** A code that lets in by itself, where the policy allows that; see `createMagicLinkFor`. */
+  /** A code that lets in by itself, where the policy allows that; see `createMagicLink`. */
   | { readonly kind: "magic_link"; readonly hash: string; readonly expires: number }
   | {
       readonly kind: "key"

@@ -1,18 +1,15 @@
 import type { Cx, Transaction } from "../../../store/index.ts"
+import { user } from "../model.ts"
+import { ceremonyMs } from "../read.ts"
 import { defaultKeyName } from "./aaguid.ts"
 import type { Challenge } from "./check.ts"
 import { addKey, verifyKey, wrongError } from "./key.ts"
-import type { OwnKey } from "./ready.ts"
+import { keysOf } from "./ready.ts"
 import { relyingPartyOf } from "./relying-party.ts"
-import { ceremonyMs, creationOptions, newChallenge, readNewKey } from "./webauthn.ts"
+import { creationOptions, newChallenge, readNewKey } from "./webauthn.ts"
 
-/** A person who is not there yet; the id is the one that they will have. */
+/** A person who is not there yet, whose id is the one that they will have, or who is invited. */
 type Coming = { readonly id: string; readonly name: string; readonly displayName: string }
-
-type FirstKeyOptions = {
-  /** Keys that the person has already, which no authenticator makes twice. */
-  readonly known?: readonly OwnKey[]
-}
 
 const kind = "passkey"
 
@@ -21,12 +18,13 @@ const kind = "passkey"
  * asks keeps the challenge, which is good for ten minutes. `options` is what the browser is handed,
  * as JSON (WebAuthn §5.4).
  */
-export async function beginFirstKey(cx: Cx, coming: Coming, { known = [] }: FirstKeyOptions = {}) {
+export async function beginFirstKey(cx: Cx, coming: Coming) {
   const party = relyingPartyOf(cx)
   const challenge = newChallenge(cx)
   const options = await creationOptions(cx, {
     ...{ kind, party, partyName: party.id, challenge, user: coming },
-    known: known.filter(({ rpId }) => rpId === party.id),
+    // Of who is invited, who may have keys already: no authenticator makes one twice.
+    known: keysOf(cx.store.state(cx, user, coming.id)).filter(({ rpId }) => rpId === party.id),
   })
   const expires = cx.clock.now() + ceremonyMs
   const userVerification = "required"

@@ -1,15 +1,16 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { givenName } from "../../../kernel/text/given.ts"
+import { optionalTextOf } from "../../../kernel/text/user-field.ts"
 import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
-import { keepAnOwner } from "../account/owner.ts"
 import { factorsOf, type KeyKind } from "../factors.ts"
-import { optionalTextOf } from "../field.ts"
 import { type Human, type UserEvent, user } from "../model.ts"
+import { keepAnOwner } from "../owner.ts"
+import { ceremonyMs } from "../read.ts"
 import { defaultKeyName } from "./aaguid.ts"
 import { linkWrongError, type PasskeyLink, showsLink } from "./link.ts"
 import { keptSession, keysOf, personIn } from "./ready.ts"
 import { relyingPartyOf } from "./relying-party.ts"
-import { ceremonyMs, creationOptions, type NewKey, newChallenge, readNewKey } from "./webauthn.ts"
+import { creationOptions, type NewKey, newChallenge, readNewKey } from "./webauthn.ts"
 
 /** Keys of one person and kind. */
 const keysMax = 20

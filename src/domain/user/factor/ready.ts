@@ -3,6 +3,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Login, SecondFactor } from "../../policy/index.ts"
 import { factorsOf, type KeyKind, type ReadyKey } from "../factors.ts"
 import { type Human, hasLeft, type User } from "../model.ts"
+import { hasPasskey } from "../read.ts"
 
 /** A key of a person that counts, and its id. */
 export type OwnKey = ReadyKey & { readonly id: string }
@@ -14,9 +15,6 @@ export const keysOf = (state: User, kind?: KeyKind): readonly OwnKey[] =>
         key.state === "ready" && (kind === undefined || key.kind === kind) ? [{ ...key, id }] : [],
       )
     : []
-
-/** Whether a passkey alone lets them in. */
-export const hasPasskey = (state: User): boolean => keysOf(state, "passkey").length > 0
 
 /** The second factors that a person has set up, as policies name them; passkeys are not in it. */
 export function secondFactorsOf(state: User): readonly SecondFactor[] {

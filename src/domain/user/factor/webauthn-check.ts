@@ -1,5 +1,6 @@
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { user } from "../model.ts"
+import { ceremonyMs } from "../read.ts"
 import type { Challenge, Check, Checked, UserVerification } from "./check.ts"
 import { countRight, countWrong, isUsed, mayTryFactor } from "./check-count.ts"
 import { credentialClaim } from "./key.ts"
@@ -8,7 +9,6 @@ import { relyingPartyOf } from "./relying-party.ts"
 import {
   type Assertion,
   assertionOf,
-  ceremonyMs,
   newChallenge,
   readAssertion,
   requestOptions,

@@ -8,6 +8,7 @@ import { randomToken } from "../../../kernel/crypto/random.ts"
 import { lazily } from "../../../kernel/lazy.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { KeyKind, ReadyKey } from "../factors.ts"
+import { ceremonyMs } from "../read.ts"
 import type { UserVerification } from "./check.ts"
 import type { OwnKey } from "./ready.ts"
 import type { RelyingParty } from "./relying-party.ts"
@@ -17,9 +18,6 @@ const load = lazily(async () => {
   await import("reflect-metadata")
   return import("@simplewebauthn/server")
 })
-
-/** How long a browser waits for the key, and how long what was asked for is good. */
-export const ceremonyMs = 10 * 60_000
 
 /** A new challenge, base64url. */
 export const newChallenge = (cx: Pick<Cx, "random">): string => randomToken(cx.random)

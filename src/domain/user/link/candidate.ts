@@ -1,7 +1,7 @@
 import { type Cx, statement } from "../../../store/index.ts"
 import { idpById } from "../../idp/index.ts"
 import { isOnlyOrg } from "../../org/index.ts"
-import { findByUserName } from "../account/login-name.ts"
+import { findByUserName } from "../account/find-name.ts"
 import { holderOfEmail } from "../account/verified.ts"
 import { type Human, hasLeft, user } from "../model.ts"
 import { emailValues, hasEmail } from "../view.ts"

@@ -3,8 +3,8 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Receipt } from "../../../store/index.ts"
 import { newClientSecret } from "../../policy/index.ts"
 import { existing } from "../account/commands.ts"
-import { keepAnOwner } from "../account/owner.ts"
 import { type Machine, user } from "../model.ts"
+import { keepAnOwner } from "../owner.ts"
 
 /** Binds the hash of a secret to its service user. */
 const secretOf = (userId: string) => `machine_secret/${userId}`

@@ -1,10 +1,10 @@
 import { never } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { optionalTextOf } from "../../../kernel/text/user-field.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import { existing } from "../account/commands.ts"
-import { keepAnOwner } from "../account/owner.ts"
-import { optionalTextOf } from "../field.ts"
 import { hasLeft, type PersonalToken, type UserEvent, user } from "../model.ts"
+import { keepAnOwner } from "../owner.ts"
 
 /** So that whoever looks for lost secrets knows one when they see it. */
 const prefix = "latchkey_pat_"

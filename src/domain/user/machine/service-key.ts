@@ -2,8 +2,8 @@ import { createSigningPair, importPublicKey, never } from "../../../kernel/crypt
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt } from "../../../store/index.ts"
 import { existing } from "../account/commands.ts"
-import { keepAnOwner } from "../account/owner.ts"
 import { type UserEvent, user } from "../model.ts"
+import { keepAnOwner } from "../owner.ts"
 
 /** A key to be registered; `content` is the key file of a pair that we made, else empty. */
 export type ServiceKey = {

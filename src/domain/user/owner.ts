@@ -1,15 +1,9 @@
-import { never } from "../../../kernel/crypto/signing-key.ts"
-import type { Cx, Decision } from "../../../store/index.ts"
-import {
-  bestStanding,
-  isLastOwner,
-  keepOwner,
-  type Standing,
-  standings,
-} from "../../instance/index.ts"
-import { org } from "../../org/index.ts"
-import { hasPasskey } from "../factor/ready.ts"
-import { type Human, hasLeft, type Machine, type User, user } from "../model.ts"
+import { never } from "../../kernel/crypto/signing-key.ts"
+import type { Decision } from "../../store/index.ts"
+import { isLastOwner, keepOwner, type Standing, standings } from "../instance/index.ts"
+import { org } from "../org/index.ts"
+import { type Human, hasLeft, type Machine, type User, user } from "./model.ts"
+import { hasPasskey } from "./read.ts"
 
 /**
  * An instance is never left without an owner who can still sign in. `left` is what remains of a
@@ -31,28 +25,6 @@ export const isOnlyOwner = (cx: Decision, id: string): boolean =>
   })
 
 const isMachine = (state: User): boolean => !hasLeft(state) && state.kind === "machine"
-
-/** When nobody can administer an instance any more, in words; undefined for never. */
-export async function whenOwnerless(cx: Cx): Promise<string | undefined> {
-  const { value } = await cx.store.transact(cx, (tx) =>
-    bestStanding(tx, (userId) => standingOf(tx, userId)),
-  )
-  if (value >= standings.lasting) return undefined
-  return value === standings.none ? "now" : "when their keys, tokens and invitations expire"
-}
-
-/**
- * Warns where nobody owns the instance for good: its owners were given nothing but what expires, or
- * nothing. To take from them what lasts is refused; what an instance began with is not.
- */
-export async function warnOfLeaving(cx: Cx): Promise<void> {
-  const when = await whenOwnerless(cx)
-  if (when === undefined) return
-  cx.warn(
-    `nobody can administer instance ${cx.instance} ${when}: give one of its owners a password or ` +
-      "a secret, or a key that does not expire",
-  )
-}
 
 /** How well a user can sign in: what makes an owner count. */
 export const standingOf = (cx: Decision, id: string): Standing =>

@@ -1,6 +1,6 @@
-import { fieldError } from "../../kernel/fault.ts"
-import { foldEmail } from "../../kernel/text/email.ts"
-import { hasUnseen, normalForm } from "../../kernel/text/name.ts"
+import { fieldError } from "../fault.ts"
+import { foldEmail } from "./email.ts"
+import { hasUnseen, normalForm } from "./name.ts"
 
 /**
  * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each
@@ -23,6 +23,13 @@ export function loginNameOf(text: string): string {
   return name.replace(/ +/g, " ")
 }
 
+/** The parts of a name around its last "@"; undefined where it has no domain. */
+export function partsOf(name: string) {
+  const at = name.lastIndexOf("@")
+  if (at < 1 || at === name.length - 1) return undefined
+  return { local: name.slice(0, at), domain: name.slice(at + 1) }
+}
+
 /** A text that may be left out: trimmed, in one form, and nothing of control in it. */
 export function optionalTextOf(field: string, text: string | undefined, max = textMax): string {
   const shown = normalForm(text ?? "", "NFC").trim()
@@ -31,6 +38,15 @@ export function optionalTextOf(field: string, text: string | undefined, max = te
   }
   return shown
 }
+
+/** What a person is shown as who has chosen nothing else. */
+export const fullName = ({
+  givenName,
+  familyName,
+}: {
+  readonly givenName: string
+  readonly familyName: string
+}) => `${givenName} ${familyName}`
 
 /** An e-mail address: one local part, one domain, nothing that a mail header could trip over. */
 export function emailOf(text: string): string {

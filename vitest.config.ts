@@ -36,7 +36,7 @@ const sharedLogChecked = [
   "test/domain/user/erasure.test.ts",
   "test/domain/authorization/replay.test.ts",
   "test/oauth/dpop.test.ts",
-  "test/domain/user/tarpit.test.ts",
+  "test/domain/lockout/tarpit.test.ts",
   "test/domain/key/saml.test.ts",
   "test/domain/project/role.test.ts",
 ]
@@ -52,7 +52,7 @@ const workersChecked = [
 /** Files that replace modules themselves, or test the one that `cheap-hash.ts` replaces. */
 const mocking = [
   "test/toolchain/release.test.ts",
-  "test/domain/user/password.test.ts",
+  "test/domain/credential/password.test.ts",
   "test/boot/guard.test.ts",
   "test/oauth/hostile.test.ts",
   "test/server/host.test.ts",

@@ -22,7 +22,8 @@ import {
   type Session,
   sessionNow,
 } from "../domain/session/index.ts"
-import { findByLoginName, readerOf, user } from "../domain/user/index.ts"
+import { findByLoginName } from "../domain/user-directory/index.ts"
+import { readerOf, user } from "../domain/user-model/index.ts"
 import { isSameOrigin } from "../kernel/net/host.ts"
 import type { Cx } from "../store/index.ts"
 import { needOf } from "./factor/need.ts"

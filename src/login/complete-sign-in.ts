@@ -1,7 +1,7 @@
 import { type AuthMethod, noteScripted } from "../domain/action/index.ts"
 import { authRequest, linkSession, refundPushed } from "../domain/grant/index.ts"
 import { deviceCookie, enterBrowser, type Proof, session } from "../domain/session/index.ts"
-import { user } from "../domain/user/index.ts"
+import { user } from "../domain/user-model/index.ts"
 import type { Transaction } from "../store/index.ts"
 import { isHomeActive, presentOf, waitingRequest } from "./browser-context.ts"
 import { afterwards, type LoginContext } from "./context.ts"

@@ -1,6 +1,6 @@
+import type { Factor } from "../domain/factor/index.ts"
 import type { Requested } from "../domain/grant/index.ts"
 import type { Session } from "../domain/session/index.ts"
-import type { Factor } from "../domain/user/index.ts"
 import type { Need } from "./factor/need.ts"
 import { type Bar, missingFrom, type Requirement } from "./factor/sufficiency.ts"
 

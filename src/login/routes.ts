@@ -1,7 +1,7 @@
 import { isRefusal } from "../domain/action/index.ts"
+import { originsOf } from "../domain/factor/index.ts"
 import { isRequestOver } from "../domain/grant/index.ts"
 import { callbackPath, providerIn, tokenPath } from "../domain/idp/index.ts"
-import { originsOf } from "../domain/user/index.ts"
 import { areaOf, type Method, type Route, type Routes } from "../http/route.ts"
 import type { Exchange } from "../http/visit.ts"
 import { Fault } from "../kernel/fault.ts"

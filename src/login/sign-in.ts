@@ -1,5 +1,7 @@
+import { type Admit, passwordOf, provePassword } from "../domain/credential/index.ts"
 import { deviceOf, hindranceOf } from "../domain/session/index.ts"
-import { type Admit, accountOf, passwordOf, provePassword, user } from "../domain/user/index.ts"
+import { accountOf } from "../domain/user-directory/index.ts"
+import { user } from "../domain/user-model/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "../store/index.ts"
 import { completeSignIn } from "./complete-sign-in.ts"

@@ -4,6 +4,8 @@ import * as action from "../domain/action/index.ts"
 import * as app from "../domain/app/index.ts"
 import * as asset from "../domain/asset/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
+import * as credential from "../domain/credential/index.ts"
+import * as factor from "../domain/factor/index.ts"
 import * as feature from "../domain/feature/index.ts"
 import * as federation from "../domain/federation/index.ts"
 import * as grant from "../domain/grant/index.ts"
@@ -12,6 +14,7 @@ import * as history from "../domain/history/index.ts"
 import * as idp from "../domain/idp/index.ts"
 import * as instance from "../domain/instance/index.ts"
 import * as key from "../domain/key/index.ts"
+import * as lockout from "../domain/lockout/index.ts"
 import * as member from "../domain/member/index.ts"
 import * as message from "../domain/message/index.ts"
 import * as messageProvider from "../domain/message-provider/index.ts"
@@ -23,6 +26,8 @@ import * as project from "../domain/project/index.ts"
 import * as projectGrant from "../domain/project-grant/index.ts"
 import * as quota from "../domain/quota/index.ts"
 import * as refusal from "../domain/refusal/index.ts"
+import * as registration from "../domain/registration/index.ts"
+import * as serviceAccount from "../domain/service-account/index.ts"
 import * as session from "../domain/session/index.ts"
 import * as setup from "../domain/setup/index.ts"
 import * as signUp from "../domain/sign-up/index.ts"
@@ -30,6 +35,9 @@ import * as target from "../domain/target/index.ts"
 import * as text from "../domain/text/index.ts"
 import * as transfer from "../domain/transfer/index.ts"
 import * as user from "../domain/user/index.ts"
+import * as userDirectory from "../domain/user-directory/index.ts"
+import * as userLink from "../domain/user-link/index.ts"
+import * as userModel from "../domain/user-model/index.ts"
 import type { Outbound } from "../kernel/net/outbound.ts"
 import * as oauth from "../oauth/index.ts"
 import * as saml from "../saml/index.ts"
@@ -49,7 +57,15 @@ export const modules = [
   messageProvider.module,
   idp.module,
   org.module,
+  userModel.module,
+  lockout.module,
+  credential.module,
+  factor.module,
+  userLink.module,
   user.module,
+  userDirectory.module,
+  serviceAccount.module,
+  registration.module,
   federation.module,
   asset.module,
   message.module,
@@ -87,8 +103,9 @@ type Module = {
   /** What it answers of the book, read with the first call of an operation. */
   readonly operations?: () => Promise<{ readonly shares: readonly object[] }>
 }
-const answering = [...modules, oauth.module, saml.module] as const
-const all: readonly Module[] = answering
+const every = [...modules, oauth.module, saml.module] as const
+const all: readonly Module[] = every
+type Answering = Extract<(typeof every)[number], { readonly operations: unknown }>
 
 export const aggregates = all.flatMap((each) => each.aggregates ?? [])
 
@@ -102,8 +119,9 @@ export const reactors = (call: Calls, outbound: Outbound): readonly Reactor[] =>
  * others are answered in between.
  */
 export async function operations() {
-  const read: Awaited<ReturnType<(typeof answering)[number]["operations"]>>[] = []
-  for (const each of answering) {
+  const read: Awaited<ReturnType<Answering["operations"]>>[] = []
+  for (const each of every) {
+    if (!("operations" in each)) continue
     read.push(await each.operations())
     await nextTurn()
   }

@@ -1,8 +1,8 @@
 // A process that sets a folder up with a key file, and kills itself at a moment that it is told.
 // When it isn't, it prints the key that is registered.
 import { setUp } from "../../src/boot/setup.ts"
+import { serviceUserKey } from "../../src/domain/service-account/find.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
-import { serviceUserKey } from "../../src/domain/user/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"

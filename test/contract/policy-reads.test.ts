@@ -1,6 +1,8 @@
 // Every field of a policy is read by what people and administrators do; see also policies.test.ts.
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { firstPasswordIn, passwordFor, setPassword } from "../../src/domain/credential/commands.ts"
+import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { messageReactor } from "../../src/domain/message/reactor.ts"
 import { addProvider } from "../../src/domain/message-provider/index.ts"
 import { addDomain, createOrganization, org } from "../../src/domain/org/index.ts"
@@ -17,10 +19,8 @@ import {
   passwordComplexity,
   privacy,
 } from "../../src/domain/policy/index.ts"
-import { canRename } from "../../src/domain/user/account/login-name.ts"
-import { passwordFor } from "../../src/domain/user/credential/credential.ts"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
-import { findByLoginName, firstPasswordIn, setPassword } from "../../src/domain/user/index.ts"
+import { canRename } from "../../src/domain/user/login-name.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
 import * as pb from "../../src/gen/core/policy/v1/policy_pb.ts"
 import { accountOf } from "../../src/login/context.ts"
 import { lookOf } from "../../src/login/look/branding.ts"

@@ -1,12 +1,14 @@
 // Changes of one's own account, by a mailed code, for whoever can't sign in freshly.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
 import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { contentOf } from "../../src/domain/message/content.ts"
 import { message } from "../../src/domain/message/index.ts"
 import { deactivateProvider } from "../../src/domain/message-provider/commands.ts"
 import { providersOf } from "../../src/domain/message-provider/index.ts"
-import { createPassword, findByLoginName, setPassword, user } from "../../src/domain/user/index.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import {
   answerOf,
   apiCallerOf,

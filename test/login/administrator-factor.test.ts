@@ -3,13 +3,13 @@ import { createPrivateKey } from "node:crypto"
 import { SignJWT } from "jose"
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { importRecoveryCodes } from "../../src/domain/factor/recovery-code.ts"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import { addMember, removeMember, type Target } from "../../src/domain/member/index.ts"
 import { createOrganization } from "../../src/domain/org/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/index.ts"
 import { createGrant } from "../../src/domain/project-grant/index.ts"
-import { importRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
 import {
   answerOf,
   askToken,

@@ -2,9 +2,9 @@
 // for another page, another browser or another request.
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
 import {
   answerOf,
   authorizePath,

@@ -1,10 +1,10 @@
 // Second factors that a login page of somebody else must have checked, as ours must.
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
 import { openProvider, type Provider, password } from "../oauth/provider.ts"
 import {
   type Application,

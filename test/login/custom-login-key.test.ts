@@ -1,8 +1,8 @@
 // Passkeys and security keys on a login page of somebody else.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/index.ts"
-import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
 import { UserVerificationRequirement } from "../../src/gen/core/session/v2/challenge_pb.ts"
 import { issuer, openProvider, type Provider, password } from "../oauth/provider.ts"
 import { type Authenticator, makeKey } from "../support/authenticator.ts"

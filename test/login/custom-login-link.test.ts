@@ -2,11 +2,11 @@
 // rules, as behind the button of our own page.
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { contentOf } from "../../src/domain/message/content.ts"
 import { message } from "../../src/domain/message/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/login.ts"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
 import { lockUser } from "../../src/domain/user/index.ts"
 import { type Allowance, limitsOf } from "../../src/kernel/limit.ts"
 import { openProvider, type Provider } from "../oauth/provider.ts"

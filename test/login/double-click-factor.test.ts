@@ -1,6 +1,6 @@
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
+import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import {
   answerOf,
   authorizePath,

@@ -4,21 +4,19 @@ import { decodeJwt } from "jose"
 import { genericGrantRequest, initiateDeviceAuthorization } from "openid-client"
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { createCode } from "../../src/domain/credential/code.ts"
+import { createPassword } from "../../src/domain/credential/commands.ts"
+import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
+import { addOtp } from "../../src/domain/factor/otp.ts"
+import { generateRecoveryCodes } from "../../src/domain/factor/recovery-code.ts"
+import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { passwordAge } from "../../src/domain/policy/index.ts"
 import { type Login, login } from "../../src/domain/policy/login.ts"
-import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
-import { addOtp } from "../../src/domain/user/factor/otp.ts"
-import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
-import {
-  createCode,
-  createPassword,
-  createUser,
-  findByLoginName,
-  inviteUser,
-  profile,
-} from "../../src/domain/user/index.ts"
+import { inviteUser } from "../../src/domain/registration/invite.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { profile } from "../../src/domain/user-directory/query.ts"
 import { browserOf, issuer, openProvider, type Provider, password } from "../oauth/provider.ts"
 import { type Authenticator, makeKey } from "../support/authenticator.ts"
 import { customFace } from "../support/custom-face.ts"

@@ -6,7 +6,10 @@ import { addMember } from "../../src/domain/member/index.ts"
 import { addOrganization } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { addUser, findByLoginName, linksOf, user } from "../../src/domain/user/index.ts"
+import { addUser } from "../../src/domain/user/index.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { linksOf } from "../../src/domain/user-model/links.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import type { Fault } from "../../src/kernel/fault.ts"
 import {
   answerOf,

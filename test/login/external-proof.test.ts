@@ -1,18 +1,14 @@
 // What proves that an account is somebody's who comes from a provider: what lets them in elsewhere.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
+import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
-import {
-  createPassword,
-  deactivateUser,
-  linksOf,
-  lockUser,
-  setPassword,
-  user,
-} from "../../src/domain/user/index.ts"
+import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
+import { linksOf } from "../../src/domain/user-model/links.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import type { Allowance } from "../../src/kernel/limit.ts"
 import {
   answerOf,

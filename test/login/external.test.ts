@@ -1,5 +1,6 @@
 // Signing in with what people already have: the way there and back, in browsers without sockets.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { addOtp } from "../../src/domain/factor/otp.ts"
 import { addIdp, changeIdp, linkIdp, removeIdp } from "../../src/domain/idp/commands.ts"
 import {
   failIntent,
@@ -12,16 +13,12 @@ import { intent } from "../../src/domain/idp/intent/model.ts"
 import { createOrganization } from "../../src/domain/org/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import {
-  addOtp,
-  createUser,
-  findByLoginName,
-  linkedUser,
-  linksOf,
-  lockUser,
-  usableLinks,
-  user,
-} from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { lockUser } from "../../src/domain/user/index.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { linkedUser, usableLinks } from "../../src/domain/user-link/commands.ts"
+import { linksOf } from "../../src/domain/user-model/links.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import {
   answerOf,
   authorizePath,

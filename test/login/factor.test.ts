@@ -1,23 +1,20 @@
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { sentCode } from "../../src/domain/credential/sent-code.ts"
+import { beginKey, finishKey, removeKey } from "../../src/domain/factor/key/key.ts"
+import { createPasskeyLink } from "../../src/domain/factor/key/link.ts"
+import { relyingPartyOf } from "../../src/domain/factor/key/relying-party.ts"
+import { addOtp } from "../../src/domain/factor/otp.ts"
+import { keysOf, secondFactorsOf } from "../../src/domain/factor/ready.ts"
+import { generateRecoveryCodes } from "../../src/domain/factor/recovery-code.ts"
+import { registerTotp, removeTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { instance } from "../../src/domain/instance/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { enterBrowser, session, sessionsOf } from "../../src/domain/session/index.ts"
-import { sentCode } from "../../src/domain/user/credential/sent-code.ts"
-import { beginKey, finishKey, removeKey } from "../../src/domain/user/factor/key.ts"
-import { createPasskeyLink } from "../../src/domain/user/factor/link.ts"
-import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
-import { registerTotp, removeTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
-import {
-  addOtp,
-  deactivateUser,
-  keysOf,
-  reactivateUser,
-  relyingPartyOf,
-  secondFactorsOf,
-  user,
-} from "../../src/domain/user/index.ts"
+import { reactivateUser } from "../../src/domain/user/commands.ts"
+import { deactivateUser } from "../../src/domain/user/index.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import {
   answerOf,
   askToken,

@@ -1,21 +1,16 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { createCode } from "../../src/domain/credential/code.ts"
+import { checkPassword } from "../../src/domain/credential/commands.ts"
+import { requestReset } from "../../src/domain/credential/reset.ts"
+import { sentCode } from "../../src/domain/credential/sent-code.ts"
 import { deactivateProvider } from "../../src/domain/message-provider/commands.ts"
 import { activateProvider, providersOf } from "../../src/domain/message-provider/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { requestReset } from "../../src/domain/user/credential/reset.ts"
-import {
-  checkPassword,
-  createCode,
-  createUser,
-  deactivateUser,
-  invitationOf,
-  inviteUser,
-  lockUser,
-  passwordVersion,
-  profile,
-  sentCode,
-} from "../../src/domain/user/index.ts"
+import { invitationOf, inviteUser } from "../../src/domain/registration/invite.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
+import { passwordVersion, profile } from "../../src/domain/user-directory/query.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import {
   answerOf,

@@ -3,19 +3,15 @@
 import { createHash } from "node:crypto"
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createCode } from "../../src/domain/credential/code.ts"
+import { checkCode } from "../../src/domain/credential/code-check.ts"
+import { checkPassword, importPassword } from "../../src/domain/credential/commands.ts"
+import { factorChecks } from "../../src/domain/factor/check.ts"
+import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
+import { attemptsOf, passwordCheck } from "../../src/domain/lockout/attempt.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { passwordCheck } from "../../src/domain/user/credential/attempt.ts"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
-import {
-  addUser,
-  attemptsOf,
-  checkCode,
-  checkPassword,
-  createCode,
-  factorChecks,
-  importPassword,
-} from "../../src/domain/user/index.ts"
+import { addUser } from "../../src/domain/user/index.ts"
 import { Fault } from "../../src/kernel/fault.ts"
 import { type Allowance, limitsOf, paceMs } from "../../src/kernel/limit.ts"
 import { browserOf, openProvider, type Provider } from "../oauth/provider.ts"

@@ -1,19 +1,17 @@
 // An invitation that is accepted with a passkey, with a password, or with what the policy allows.
 import { decodeJwt } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createCode } from "../../src/domain/credential/code.ts"
+import { checkCode } from "../../src/domain/credential/code-check.ts"
+import { passwordOf } from "../../src/domain/credential/commands.ts"
+import { keysOf } from "../../src/domain/factor/ready.ts"
 import { messageReactor } from "../../src/domain/message/reactor.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import {
-  checkCode,
-  createCode,
-  createUser,
-  inviteUser,
-  keysOf,
-  passwordOf,
-  profile,
-  user,
-} from "../../src/domain/user/index.ts"
+import { inviteUser } from "../../src/domain/registration/invite.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { profile } from "../../src/domain/user-directory/query.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import { runReactors } from "../../src/store/index.ts"
 import {
   answerOf,

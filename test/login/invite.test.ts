@@ -1,15 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { createCode } from "../../src/domain/credential/code.ts"
+import { checkCode } from "../../src/domain/credential/code-check.ts"
+import { checkPassword } from "../../src/domain/credential/commands.ts"
 import { addOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
-import {
-  checkCode,
-  checkPassword,
-  createCode,
-  createUser,
-  deactivateUser,
-  inviteUser,
-  lockUser,
-  profile,
-} from "../../src/domain/user/index.ts"
+import { inviteUser } from "../../src/domain/registration/invite.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
+import { profile } from "../../src/domain/user-directory/query.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import {
   answerOf,

@@ -7,7 +7,9 @@ import { addIdp, changeIdp, linkIdp, unlinkIdp } from "../../src/domain/idp/comm
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { linksOf, lockUser, user } from "../../src/domain/user/index.ts"
+import { lockUser } from "../../src/domain/user/index.ts"
+import { linksOf } from "../../src/domain/user-model/links.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import { authorizePath, openProvider, type Provider, type Visited } from "../oauth/provider.ts"
 import {
   askedBy,

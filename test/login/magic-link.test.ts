@@ -1,20 +1,16 @@
 // A link by mail instead of a password: it lets in once, there where it was asked for.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { setPassword } from "../../src/domain/credential/commands.ts"
+import { requestMagicLink } from "../../src/domain/credential/magic-link.ts"
+import { addOtp } from "../../src/domain/factor/otp.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { contentOf } from "../../src/domain/message/content.ts"
 import { message } from "../../src/domain/message/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/login.ts"
 import { session } from "../../src/domain/session/index.ts"
-import {
-  addOtp,
-  createUser,
-  deactivateUser,
-  lockUser,
-  requestMagicLink,
-  setPassword,
-  updateUser,
-} from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { deactivateUser, lockUser, updateUser } from "../../src/domain/user/index.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import {
   answerOf,

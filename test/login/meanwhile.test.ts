@@ -4,6 +4,8 @@ import {
   deactivateApplication,
   removeApplication,
 } from "../../src/domain/app/index.ts"
+import { createCode } from "../../src/domain/credential/code.ts"
+import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
 import { denyConsent, giveConsent } from "../../src/domain/grant/index.ts"
 import {
   activateOrganization,
@@ -12,16 +14,9 @@ import {
   isOrgActive,
 } from "../../src/domain/org/index.ts"
 import { changeProject, createProject } from "../../src/domain/project/index.ts"
-import {
-  createCode,
-  createPassword,
-  createUser,
-  deactivateUser,
-  inviteUser,
-  lockUser,
-  removeUser,
-  setPassword,
-} from "../../src/domain/user/index.ts"
+import { inviteUser } from "../../src/domain/registration/invite.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
 import {
   answerOf,
   askToken,

@@ -1,10 +1,12 @@
 // People hear of a sign-in on a device that is new, where their organisation wants that.
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { createCode } from "../../src/domain/credential/code.ts"
 import { contentOf } from "../../src/domain/message/content.ts"
 import { message } from "../../src/domain/message/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { notification } from "../../src/domain/policy/index.ts"
-import { createCode, createUser, inviteUser } from "../../src/domain/user/index.ts"
+import { inviteUser } from "../../src/domain/registration/invite.ts"
+import { createUser } from "../../src/domain/user/create.ts"
 import { browserOf, openProvider, type Provider, password } from "../oauth/provider.ts"
 
 let provider: Provider

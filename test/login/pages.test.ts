@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { attemptsOf } from "../../src/domain/lockout/attempt.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { setRestrictions } from "../../src/domain/quota/index.ts"
-import { attemptsOf, lockUser } from "../../src/domain/user/index.ts"
+import { lockUser } from "../../src/domain/user/index.ts"
 import { pageLanguages } from "../../src/kernel/text/language.ts"
 import {
   answerOf,
@@ -241,7 +242,7 @@ describe("the browser's session", () => {
 
 describe("failed tries", () => {
   test("are counted per account, whatever the spelling, also for names of nobody", async () => {
-    const { accountOf } = await import("../../src/domain/user/index.ts")
+    const { accountOf } = await import("../../src/domain/user-directory/index.ts")
     for (const name of ["zoe", "ZOE", " zoe "]) {
       await browserOf(provider).signIn(path(), name, "Wrong-Horse-7")
     }

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
-import { createPasskeyLink } from "../../src/domain/user/factor/link.ts"
-import { keysOf, user } from "../../src/domain/user/index.ts"
+import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
+import { createPasskeyLink } from "../../src/domain/factor/key/link.ts"
+import { keysOf } from "../../src/domain/factor/ready.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import { browserOf, issuer, openProvider, type Provider } from "../oauth/provider.ts"
 import { makeKey } from "../support/authenticator.ts"
 

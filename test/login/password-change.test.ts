@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
-import { changePolicy } from "../../src/domain/policy/commands.ts"
-import { passwordAge } from "../../src/domain/policy/index.ts"
 import {
   checkPassword,
   createPassword,
-  deactivateUser,
   passwordOf,
-  passwordVersion,
   setPassword,
-  user,
-} from "../../src/domain/user/index.ts"
+} from "../../src/domain/credential/commands.ts"
+import { changePolicy } from "../../src/domain/policy/commands.ts"
+import { passwordAge } from "../../src/domain/policy/index.ts"
+import { deactivateUser } from "../../src/domain/user/index.ts"
+import { passwordVersion } from "../../src/domain/user-directory/query.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import {
   answerOf,
   authorizePath,

@@ -4,7 +4,9 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest
 import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
-import { findByLoginName, profile, user } from "../../src/domain/user/index.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { profile } from "../../src/domain/user-directory/query.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import type { OutboundRequest, Outside } from "../../src/kernel/net/outbound.ts"
 import {
   answerOf,

@@ -1,10 +1,10 @@
 // Who has used one of their last recovery codes is told so on the way in.
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { generateRecoveryCodes } from "../../src/domain/factor/recovery-code.ts"
+import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { generateRecoveryCodes } from "../../src/domain/user/factor/recovery-code.ts"
-import { registerTotp, verifyTotp } from "../../src/domain/user/factor/totp.ts"
 import {
   answerOf,
   authorizePath,

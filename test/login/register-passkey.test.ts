@@ -1,18 +1,16 @@
 // An account that is made with a passkey and never has a password.
 import { decodeJwt } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { passwordOf } from "../../src/domain/credential/commands.ts"
+import { keysOf } from "../../src/domain/factor/ready.ts"
 import { memberships } from "../../src/domain/member/index.ts"
 import { messageReactor } from "../../src/domain/message/reactor.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { setRestrictions } from "../../src/domain/quota/index.ts"
-import {
-  findByLoginName,
-  keysOf,
-  passwordOf,
-  registrationCode,
-  user,
-} from "../../src/domain/user/index.ts"
+import { registrationCode } from "../../src/domain/registration/registration.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import { runReactors } from "../../src/store/index.ts"
 import {
   answerOf,

@@ -6,13 +6,10 @@ import { addDomain, addOrganization, org } from "../../src/domain/org/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login, privacy } from "../../src/domain/policy/index.ts"
 import { setRestrictions } from "../../src/domain/quota/index.ts"
-import {
-  createUser,
-  findByLoginName,
-  profile,
-  registrantBy,
-  registrationCode,
-} from "../../src/domain/user/index.ts"
+import { registrantBy, registrationCode } from "../../src/domain/registration/registration.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { profile } from "../../src/domain/user-directory/query.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import { runReactors } from "../../src/store/index.ts"
 import {

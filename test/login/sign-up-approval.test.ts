@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { sentCode } from "../../src/domain/credential/sent-code.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { message } from "../../src/domain/message/index.ts"
 import { messageReactor } from "../../src/domain/message/reactor.ts"
@@ -6,16 +7,13 @@ import { addOrganization } from "../../src/domain/org/index.ts"
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { setRestrictions } from "../../src/domain/quota/index.ts"
+import { registrationCode } from "../../src/domain/registration/registration.ts"
 import { createSignUpLink } from "../../src/domain/sign-up/link.ts"
 import { signUpLink, signUpRequest } from "../../src/domain/sign-up/model.ts"
 import { approveSignUp, refuseSignUp } from "../../src/domain/sign-up/request.ts"
-import {
-  createUser,
-  findUser,
-  registrationCode,
-  sentCode,
-  user,
-} from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { findUser } from "../../src/domain/user-directory/query.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import { runReactors } from "../../src/store/index.ts"
 import { browserOf, openProvider, type Provider, type Visited } from "../oauth/provider.ts"
 

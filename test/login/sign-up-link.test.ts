@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { memberships } from "../../src/domain/member/index.ts"
 import { addOrganization, org } from "../../src/domain/org/index.ts"
+import { registrationCode } from "../../src/domain/registration/registration.ts"
 import { createSignUpLink, revokeSignUpLink } from "../../src/domain/sign-up/link.ts"
 import { signUpLink } from "../../src/domain/sign-up/model.ts"
-import { createUser, findUser, registrationCode } from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { findUser } from "../../src/domain/user-directory/query.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import { browserOf, openProvider, type Provider, type Visited } from "../oauth/provider.ts"
 

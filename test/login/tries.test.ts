@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest"
+import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
+import { attemptsOf } from "../../src/domain/lockout/attempt.ts"
 import { deviceOf } from "../../src/domain/session/index.ts"
-import {
-  accountOf,
-  attemptsOf,
-  createPassword,
-  lockUser,
-  setPassword,
-} from "../../src/domain/user/index.ts"
+import { lockUser } from "../../src/domain/user/index.ts"
+import { accountOf } from "../../src/domain/user-directory/query.ts"
 import {
   answerOf,
   authorizePath,

@@ -7,7 +7,7 @@ import { addIdp, changeIdp, idpById, linkIdp } from "../../src/domain/idp/comman
 import { type Options, type Settings, startIntent } from "../../src/domain/idp/index.ts"
 import { anchorOf } from "../../src/domain/idp/saml/known.ts"
 import { providerOf } from "../../src/domain/idp/saml/provider.ts"
-import { addLink, linkedUser } from "../../src/domain/user/index.ts"
+import { addLink, linkedUser } from "../../src/domain/user-link/commands.ts"
 import { authorizePath, openProvider, type Provider } from "../oauth/provider.ts"
 import { assertionFor, idpMetadata, responseFor, signedXml } from "../saml/identity-provider.ts"
 import { createKey } from "../saml/service-provider.ts"

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import { createOrganization, org } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
-import { createUser } from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import {
   answerOf,

@@ -1,12 +1,12 @@
 // The pages of each step say what the login texts of v1 say at their blocks.
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { type Login, login } from "../../src/domain/policy/index.ts"
 import { putText } from "../../src/domain/text/commands.ts"
 import { fieldTemplate } from "../../src/domain/text/login.ts"
-import { createPassword, setPassword } from "../../src/domain/user/index.ts"
 import {
   answerOf,
   authorizePath,

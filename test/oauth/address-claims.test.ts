@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { createOrganization } from "../../src/domain/org/index.ts"
 import { createProject } from "../../src/domain/project/index.ts"
-import { createUser } from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
 import {
   idTokenClaims,
   introspectionClaims,

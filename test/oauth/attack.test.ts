@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { changeApplication, deactivateApplication } from "../../src/domain/app/index.ts"
 import { createOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
 import { createProject, project } from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
 import {
   answerOf,
   askToken,
@@ -154,7 +154,7 @@ describe("an audience", () => {
     const cx = provider.cx()
     const machine = { kind: "machine", name: "Evil", accessTokenType: "bearer" } as const
     const orgId = provider.setup.orgId
-    const made = user.createUser(cx, web.id, { ...machine, orgId, userName: "evil" })
+    const made = createUser(cx, web.id, { ...machine, orgId, userName: "evil" })
     await expect(made).rejects.toMatchObject({ code: "already_exists" })
   })
 })

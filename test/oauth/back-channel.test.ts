@@ -2,18 +2,12 @@ import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from "
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { noticeFailures } from "../../src/domain/app/back-channel.ts"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
+import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
 import { publicKeys, verifyJwt } from "../../src/domain/key/index.ts"
 import { createOrganization, deactivateOrganization } from "../../src/domain/org/index.ts"
 import { sessionEnds } from "../../src/domain/session/index.ts"
-import {
-  createPassword,
-  deactivateUser,
-  lockUser,
-  reactivateUser,
-  removeUser,
-  setPassword,
-  unlockUser,
-} from "../../src/domain/user/index.ts"
+import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
+import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
 import { breakerOf } from "../../src/kernel/breaker.ts"
 import type { OutboundRequest } from "../../src/kernel/net/outbound.ts"
 import { backChannelLogout } from "../../src/oauth/index.ts"

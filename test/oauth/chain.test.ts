@@ -1,8 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
+import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import {
+  generateMachineSecret,
+  removeMachineSecret,
+} from "../../src/domain/service-account/machine-secret.ts"
+import {
+  createPersonalToken,
+  removePersonalToken,
+} from "../../src/domain/service-account/personal-token.ts"
+import { removeServiceKey } from "../../src/domain/service-account/service-key.ts"
+import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
+import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
 import { addRobot, asserted, basicOf } from "./clients.ts"
 import {
   answerOf,
@@ -65,17 +76,17 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
 
   type End = (cx: ReturnType<Provider["cx"]>) => Promise<unknown>
   const ends: Readonly<Record<string, End>> = {
-    "its user is deactivated": (cx) => user.deactivateUser(cx, given.userId),
-    "its user is locked": (cx) => user.lockUser(cx, given.userId),
-    "its user is removed": (cx) => user.removeUser(cx, given.userId),
+    "its user is deactivated": (cx) => deactivateUser(cx, given.userId),
+    "its user is locked": (cx) => lockUser(cx, given.userId),
+    "its user is removed": (cx) => removeUser(cx, given.userId),
     "the organisation is deactivated": (cx) => org.deactivateOrganization(cx, given.orgId),
     "the organisation is removed": (cx) => org.removeOrganization(cx, given.orgId),
     "the project is deactivated": (cx) => project.deactivateProject(cx, given.projectId),
     "the application is deactivated": (cx) => app.deactivateApplication(cx, given.client.appId),
     "the application is removed": (cx) => app.removeApplication(cx, given.client.appId),
     "the password is changed": async (cx) => {
-      const fresh = await user.createPassword("Another-Horse-8", { names: [] })
-      return user.setPassword(cx, given.userId, fresh)
+      const fresh = await createPassword("Another-Horse-8", { names: [] })
+      return setPassword(cx, given.userId, fresh)
     },
     "the person signs out": () =>
       given.browser.go(`/oidc/v1/endsession?id_token_hint=${given.idToken}`),
@@ -89,16 +100,16 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
 
   test("stays worth nothing when the person comes back with a new password", async () => {
     const next = "Another-Horse-8"
-    const fresh = await user.createPassword(next, { names: [] })
-    await user.setPassword(provider.cx(), given.userId, fresh)
+    const fresh = await createPassword(next, { names: [] })
+    await setPassword(provider.cx(), given.userId, fresh)
     const end = await given.browser.signIn(authorizePath(given.client.id), given.name, next)
     expect(answerOf(end).code).toBeDefined()
     expect(await statusOf(given.token)).toBe(401)
   })
 
   test.each([
-    ["user was locked", "userId", user.lockUser, user.unlockUser],
-    ["user was deactivated", "userId", user.deactivateUser, user.reactivateUser],
+    ["user was locked", "userId", lockUser, unlockUser],
+    ["user was deactivated", "userId", deactivateUser, reactivateUser],
     ["organisation was deactivated", "orgId", org.deactivateOrganization, org.activateOrganization],
   ] as const)("stays worth nothing when its %s and is back", async (_, what, stop, start) => {
     await stop(provider.cx(), given[what])
@@ -147,7 +158,7 @@ describe("a token of a service user hangs from what it came with:", () => {
   const robotWith = async (): Promise<Robot & { readonly personal: string }> => {
     const robot = await addRobot(provider, "jwt")
     const end = provider.clock.now() + day / 4
-    const made = await user.createPersonalToken(provider.cx(), robot.userId, end)
+    const made = await createPersonalToken(provider.cx(), robot.userId, end)
     return { ...robot, tokenId: made.id, personal: made.token }
   }
   const ways: Readonly<Record<string, () => Promise<Came>>> = {
@@ -171,45 +182,45 @@ describe("a token of a service user hangs from what it came with:", () => {
   type End = (robot: Robot) => unknown
   const ends: Readonly<Record<string, readonly [End, readonly string[]]>> = {
     "the secret is removed": [
-      ({ userId }) => user.removeMachineSecret(provider.cx(), userId),
+      ({ userId }) => removeMachineSecret(provider.cx(), userId),
       ["secret/ID"],
     ],
     "the secret is replaced": [
-      ({ userId }) => user.generateMachineSecret(provider.cx(), userId),
+      ({ userId }) => generateMachineSecret(provider.cx(), userId),
       ["secret/ID"],
     ],
     "the key is removed": [
-      ({ userId, keyId }) => user.removeServiceKey(provider.cx(), userId, keyId),
+      ({ userId, keyId }) => removeServiceKey(provider.cx(), userId, keyId),
       ["key/ID"],
     ],
     "the personal access token is removed": [
-      ({ userId, tokenId }) => user.removePersonalToken(provider.cx(), userId, tokenId),
+      ({ userId, tokenId }) => removePersonalToken(provider.cx(), userId, tokenId),
       ["pat/ID"],
     ],
     "the personal access token expires": [() => provider.clock.advance(day / 4), ["pat/ID"]],
     "half a day is over": [() => provider.clock.advance(day / 2), Object.keys(ways)],
     "the service user is locked": [
-      ({ userId }) => user.lockUser(provider.cx(), userId),
+      ({ userId }) => lockUser(provider.cx(), userId),
       Object.keys(ways),
     ],
     "the service user was locked and is back": [
       async ({ userId }) => {
-        await user.lockUser(provider.cx(), userId)
-        await user.unlockUser(provider.cx(), userId)
+        await lockUser(provider.cx(), userId)
+        await unlockUser(provider.cx(), userId)
       },
       ["secret/ID", "key/ID"],
     ],
     "the service user was deactivated and is back": [
       async ({ userId }) => {
-        await user.deactivateUser(provider.cx(), userId)
-        await user.reactivateUser(provider.cx(), userId)
+        await deactivateUser(provider.cx(), userId)
+        await reactivateUser(provider.cx(), userId)
       },
       ["secret/ID", "key/ID"],
     ],
     "another user's credentials go": [
       async () => {
         const other = await robotWith()
-        await user.removeUser(provider.cx(), other.userId)
+        await removeUser(provider.cx(), other.userId)
       },
       [],
     ],

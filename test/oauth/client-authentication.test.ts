@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
+import { reactivateUser, releaseLoginName, unlockUser } from "../../src/domain/user/commands.ts"
+import { deactivateUser, lockUser, removeUser, updateUser } from "../../src/domain/user/index.ts"
 import {
   authenticateClient,
   introspectionMethods,
@@ -120,7 +122,7 @@ describe("a service user as a client", () => {
 
   test("keeps its secret and gets a new name when it is renamed", async () => {
     const other = await addRobot(provider)
-    await user.updateUser(provider.cx(), other.userId, { userName: "renamed" })
+    await updateUser(provider.cx(), other.userId, { userName: "renamed" })
     expect(await tried({}, basicOf(other.id, other.secret))).toBe(refused)
     expect(await tried({}, basicOf("renamed", other.secret))).toContain("renamed by")
     expect(await tried({}, basicOf("Renamed", other.secret))).toBe(refused)
@@ -138,9 +140,9 @@ describe("what a service user was issued (RFC 7009 §2.1)", () => {
         headers: { authorization: `Basic ${Buffer.from(as).toString("base64")}` },
         body: new URLSearchParams({ token: String(answer.access_token) }),
       })
-    await user.updateUser(provider.cx(), first.userId, { userName: "moved" })
-    await user.releaseLoginName(provider.cx(), first.userId, first.id)
-    await user.updateUser(provider.cx(), second.userId, { userName: first.id })
+    await updateUser(provider.cx(), first.userId, { userName: "moved" })
+    await releaseLoginName(provider.cx(), first.userId, first.id)
+    await updateUser(provider.cx(), second.userId, { userName: first.id })
     expect((await revoke(basicOf(first.id, second.secret))).status).toBe(400)
     expect((await revoke(basicOf("moved", first.secret))).status).toBe(200)
     const authorization = `Bearer ${answer.access_token}`
@@ -426,8 +428,8 @@ describe("whoever is switched off is refused:", () => {
     const { userId, id, secret } = await addRobot(provider, "bearer", orgId)
     const works = () => tried({}, basicOf(id, secret))
     const switches = [
-      [() => user.deactivateUser(cx, userId), () => user.reactivateUser(cx, userId)],
-      [() => user.lockUser(cx, userId), () => user.unlockUser(cx, userId)],
+      [() => deactivateUser(cx, userId), () => reactivateUser(cx, userId)],
+      [() => lockUser(cx, userId), () => unlockUser(cx, userId)],
       [() => org.deactivateOrganization(cx, orgId), () => org.activateOrganization(cx, orgId)],
     ] as const
     for (const [off, on] of switches) {
@@ -436,9 +438,9 @@ describe("whoever is switched off is refused:", () => {
       await on()
       expect(await works()).toContain(id)
     }
-    await user.removeMachineSecret(cx, userId)
+    await removeMachineSecret(cx, userId)
     expect(await works()).toBe(refused)
-    await user.removeUser(cx, userId)
+    await removeUser(cx, userId)
     expect(await works()).toBe(refused)
   })
 })

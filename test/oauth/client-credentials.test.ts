@@ -1,7 +1,12 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import * as project from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import {
+  generateMachineSecret,
+  removeMachineSecret,
+} from "../../src/domain/service-account/machine-secret.ts"
+import { removeServiceKey } from "../../src/domain/service-account/service-key.ts"
+import { deactivateUser, removeUser, updateUser } from "../../src/domain/user/index.ts"
 import { addApi, addKeyClient, addRobot, asserted, basicOf } from "./clients.ts"
 import { askToken, issuer, openProvider, type Provider } from "./provider.ts"
 
@@ -110,10 +115,10 @@ describe("client_credentials (RFC 6749 §4.4)", () => {
 
   type End = (cx: ReturnType<Provider["cx"]>) => Promise<unknown>
   const ends: Readonly<Record<string, End>> = {
-    "its secret is removed": (cx) => user.removeMachineSecret(cx, robot.userId),
-    "its secret is replaced": (cx) => user.generateMachineSecret(cx, robot.userId),
-    "the service user is deactivated": (cx) => user.deactivateUser(cx, robot.userId),
-    "the service user is removed": (cx) => user.removeUser(cx, robot.userId),
+    "its secret is removed": (cx) => removeMachineSecret(cx, robot.userId),
+    "its secret is replaced": (cx) => generateMachineSecret(cx, robot.userId),
+    "the service user is deactivated": (cx) => deactivateUser(cx, robot.userId),
+    "the service user is removed": (cx) => removeUser(cx, robot.userId),
   }
   test.each(Object.entries(ends))("its token is worth nothing once %s", async (_, end) => {
     const token = await tokenOf("openid")
@@ -128,15 +133,15 @@ describe("client_credentials (RFC 6749 §4.4)", () => {
     const fields = await asserted(provider, robot)
     const { answer } = await askToken(provider, { grant_type, scope: "openid", ...fields })
     const token = String(answer.access_token)
-    await user.removeMachineSecret(provider.cx(), robot.userId)
+    await removeMachineSecret(provider.cx(), robot.userId)
     expect(await statusOf(token)).toBe(200)
-    await user.removeServiceKey(provider.cx(), robot.userId, robot.keyId)
+    await removeServiceKey(provider.cx(), robot.userId, robot.keyId)
     expect(await statusOf(token)).toBe(401)
   })
 
   test("a new name leaves the token as it is, and becomes the client id", async () => {
     const token = await tokenOf("openid")
-    await user.updateUser(provider.cx(), robot.userId, { userName: `new ${robot.userId}` })
+    await updateUser(provider.cx(), robot.userId, { userName: `new ${robot.userId}` })
     expect(await statusOf(token)).toBe(200)
     expect((await ask()).status).toBe(401)
     expect((await ask({}, basicOf(`new ${robot.userId}`, robot.secret))).status).toBe(200)

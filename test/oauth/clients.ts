@@ -2,7 +2,11 @@ import { createPrivateKey, type KeyObject } from "node:crypto"
 import { SignJWT } from "jose"
 import * as app from "../../src/domain/app/index.ts"
 import { takeClientId } from "../../src/domain/instance/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { addServiceKey, createServiceKey } from "../../src/domain/service-account/index.ts"
+import { generateMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import type { AccessTokenType } from "../../src/domain/user-model/index.ts"
+import { never } from "../../src/kernel/crypto/signing-key.ts"
 import type { Draft } from "../../src/store/index.ts"
 import { issuer, type NewClient, type Provider, redirectUri } from "./provider.ts"
 
@@ -18,7 +22,7 @@ export async function addKeyClient(provider: Provider): Promise<NewClient & Clie
 }
 
 /** One more key of an application, from its key file. */
-export async function addKeyTo(provider: Provider, appId: string, expires = user.never) {
+export async function addKeyTo(provider: Provider, appId: string, expires = never) {
   const { key } = await app.createAppKey(provider.cx(), appId, expires)
   const file = JSON.parse(key.content)
   return {
@@ -41,17 +45,17 @@ export async function addApi(provider: Provider, authMethod: app.ApiConfig["auth
 /** A service user with a secret and a key, whose name is no number. */
 export async function addRobot(
   provider: Provider,
-  accessTokenType: user.AccessTokenType = "bearer",
+  accessTokenType: AccessTokenType = "bearer",
   orgId = provider.setup.orgId,
 ) {
   const cx = provider.cx()
   const userId = cx.ids.next()
   const name = `robot ${userId}+%`
   const machine = { kind: "machine", name: "Robot", accessTokenType } as const
-  await user.createUser(cx, userId, { ...machine, orgId, userName: name })
-  const { secret } = await user.generateMachineSecret(cx, userId)
-  const made = await user.createServiceKey(cx, userId)
-  await user.addServiceKey(cx, userId, { ...made, expires: user.never })
+  await createUser(cx, userId, { ...machine, orgId, userName: name })
+  const { secret } = await generateMachineSecret(cx, userId)
+  const made = await createServiceKey(cx, userId)
+  await addServiceKey(cx, userId, { ...made, expires: never })
   const file = JSON.parse(made.content)
   const keyId = String(file.keyId)
   return { userId, id: name, secret, keyId, key: createPrivateKey(file.key) }

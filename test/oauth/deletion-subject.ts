@@ -1,6 +1,7 @@
 // Everything that rows of docs/reference/deletion.tsv name, once for each act that is tried on it.
 import { registerApplication } from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
+import { checkPassword } from "../../src/domain/credential/commands.ts"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
@@ -8,9 +9,11 @@ import * as org from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
+import { createPersonalToken } from "../../src/domain/service-account/personal-token.ts"
 import { createSignUpLink } from "../../src/domain/sign-up/link.ts"
 import { signUpRequest } from "../../src/domain/sign-up/model.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { setAvatar, avatarPath as userAvatarPath } from "../../src/domain/user/index.ts"
+import { addLink } from "../../src/domain/user-link/index.ts"
 import { openUpstream, upstreamIssuer } from "../support/upstream.ts"
 import { callerOf } from "../support/world.ts"
 import { addKeyTo, addRobot, asserted, basicOf } from "./clients.ts"
@@ -114,8 +117,8 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   await project.addRoles(cx, projectId, [{ key: "editor", displayName: "Editor" }])
   const userId = await provider.addPerson(name, orgId)
   const bytes = new Uint8Array([1, 2, 3])
-  await user.checkPassword({ ...cx, from: failedFrom }, userId, "wrong")
-  await user.setAvatar(cx, userId, { name: `${"a".repeat(22)}.png`, bytes })
+  await checkPassword({ ...cx, from: failedFrom }, userId, "wrong")
+  await setAvatar(cx, userId, { name: `${"a".repeat(22)}.png`, bytes })
   const given = { userId, projectId, orgId, roleKeys: ["editor"] }
   await authorization.createAuthorization(cx, cx.ids.next(), given)
   const author = by === "org" ? await provider.addPerson(`${name}-author`, orgId) : userId
@@ -130,12 +133,12 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   const applicant = { email: "a@example.com", givenName: "A", familyName: "B", language: "" }
   const waiting = { type: "sign_up_request.added", data: { orgId, expires }, private: applicant }
   await cx.store.transact(cx, (tx) => tx.append(signUpRequest, signUpId, [waiting], orgId))
-  const personal = await user.createPersonalToken(cx, robot.userId, provider.clock.now() + day)
+  const personal = await createPersonalToken(cx, robot.userId, provider.clock.now() + day)
   const keyed = await provider.addClient({ authMethod: "private_key_jwt" }, projectId)
   return {
     ...{ orgId, projectId, userId, robot, personalToken: personal.token },
     ...{ signUpUrl: signUp.url, signUpId },
-    avatarPath: user.avatarPath(cx, userId),
+    avatarPath: userAvatarPath(cx, userId),
     idpId: await addProviderOf(provider, userId, { name, ...(by === "org" && { orgId, author }) }),
     client: await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId),
     opaque: await provider.addClient({ tokenType: "bearer" }, projectId),
@@ -170,7 +173,7 @@ async function addProviderOf(provider: Provider, userId: string, given: GivenPro
   if (orgId !== undefined) await addPolicy(cx, orgId, { policy: login, say: () => ({}) })
   await linkIdp(cx, orgId, id)
   const account = { idpId: id, externalId: name, name }
-  await cx.store.transact(cx, (tx) => user.addLink(tx, userId, account))
+  await cx.store.transact(cx, (tx) => addLink(tx, userId, account))
   return id
 }
 

@@ -8,7 +8,7 @@ import * as instance from "../../src/domain/instance/index.ts"
 import { memberships } from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { users } from "../../src/domain/user-directory/view.ts"
 import { type Searchable, search } from "../../src/store/index.ts"
 import { basicOf } from "./clients.ts"
 import {
@@ -69,7 +69,7 @@ async function isListed({ subjects, subject, kind }: Case): Promise<boolean> {
   }
   switch (kind) {
     case "user":
-      return has(user.users, [subject.userId, subject.robot.userId])
+      return has(users, [subject.userId, subject.robot.userId])
     case "organization":
       return has(org.orgs, [subject.orgId])
     case "project":
@@ -79,7 +79,7 @@ async function isListed({ subjects, subject, kind }: Case): Promise<boolean> {
     case "provider":
       return idpById(cx, subject.idpId) !== undefined
     case "instance":
-      return has(user.users, [subject.userId, subject.robot.userId])
+      return has(users, [subject.userId, subject.robot.userId])
   }
 }
 

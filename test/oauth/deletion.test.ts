@@ -13,7 +13,10 @@ import * as org from "../../src/domain/org/index.ts"
 import { removeOrganizationWithAll, stopOrganization } from "../../src/domain/org-cascade/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { endSession } from "../../src/domain/session/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
+import { linksOf, user as userUser } from "../../src/domain/user-model/index.ts"
 import type { Fault } from "../../src/kernel/fault.ts"
 import { writeRefreshToken } from "../../src/oauth/token/refresh.ts"
 import {
@@ -32,7 +35,7 @@ type Do = (subjects: Subjects, subject: Subject) => Promise<unknown>
 type Act = { readonly kind: Kind; readonly act: Do; readonly undo?: Do }
 
 const each =
-  (ids: (subject: Subject) => readonly string[], command: typeof user.lockUser): Do =>
+  (ids: (subject: Subject) => readonly string[], command: typeof lockUser): Do =>
   async ({ provider }, subject) => {
     for (const id of ids(subject)) await command(provider.cx(), id)
   }
@@ -42,15 +45,15 @@ const users = ({ userId, robot }: Subject) => [userId, robot.userId]
 const acts: Readonly<Record<string, Act>> = {
   "user deactivated": {
     kind: "user",
-    act: each(users, user.deactivateUser),
-    undo: each(users, user.reactivateUser),
+    act: each(users, deactivateUser),
+    undo: each(users, reactivateUser),
   },
   "user locked": {
     kind: "user",
-    act: each(users, user.lockUser),
-    undo: each(users, user.unlockUser),
+    act: each(users, lockUser),
+    undo: each(users, unlockUser),
   },
-  "user deleted": { kind: "user", act: each(users, user.removeUser) },
+  "user deleted": { kind: "user", act: each(users, removeUser) },
   "organization deactivated": {
     kind: "organization",
     act: ({ provider }, { orgId }) => stopOrganization(provider.cx(), orgId),
@@ -146,13 +149,13 @@ describe("deleted and created again", () => {
   test("a login name inherits nothing of the user who had it", async () => {
     const { provider } = subjects
     const { orgId, projectId, userId, name } = subject
-    await user.removeUser(provider.cx(), userId)
+    await removeUser(provider.cx(), userId)
     const heir = await provider.addPerson(name, orgId)
     expect(heir).not.toBe(userId)
     const cx = provider.cx()
     expect(rolesHeld(cx, heir, projectId)).toEqual([])
     expect(memberships(cx, heir)).toEqual([])
-    expect(user.linksOf(provider.store.state(cx, user.user, heir))).toEqual([])
+    expect(linksOf(provider.store.state(cx, userUser, heir))).toEqual([])
     for (const thing of ["session", "access_token", "refresh_token", "code", "link", "file"])
       expect(await things[thing]?.({ subjects, subject, kind: "user" }), thing).toBe(false)
   })
@@ -170,7 +173,7 @@ describe("deleted and created again", () => {
     const config = { kind: "oidc", oidc: {} } as const
     const input = { name: "Heir", projectId: provider.projectId, config }
     const again = [
-      user.createUser(cx, userId, { ...machine, orgId: home }),
+      createUser(cx, userId, { ...machine, orgId: home }),
       org.createOrganization(cx, orgId, { name: "Heir" }),
       project.createProject(cx, projectId, { orgId: home, name: "Heir" }),
       app.createApplication(cx, client.appId, input),

@@ -1,10 +1,17 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
+import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import { endGrant, grant } from "../../src/domain/grant/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
+import { generateMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
+import {
+  createPersonalToken,
+  removePersonalToken,
+} from "../../src/domain/service-account/personal-token.ts"
+import { removeServiceKey } from "../../src/domain/service-account/service-key.ts"
 import { endSession } from "../../src/domain/session/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
 import { addRobot, asserted, basicOf } from "./clients.ts"
 import {
   apiCallerOf,
@@ -118,13 +125,13 @@ type End = (person: Person) => Promise<unknown>
 
 /** Whether the refresh token lives on is the last word of each row. */
 const ends: Readonly<Record<string, readonly [end: End, refresh: "lives" | "dies"]>> = {
-  "the user is deactivated": [({ userId }) => user.deactivateUser(provider.cx(), userId), "dies"],
-  "the user is locked": [({ userId }) => user.lockUser(provider.cx(), userId), "dies"],
-  "the user is deleted": [({ userId }) => user.removeUser(provider.cx(), userId), "dies"],
+  "the user is deactivated": [({ userId }) => deactivateUser(provider.cx(), userId), "dies"],
+  "the user is locked": [({ userId }) => lockUser(provider.cx(), userId), "dies"],
+  "the user is deleted": [({ userId }) => removeUser(provider.cx(), userId), "dies"],
   "the password is changed": [
     async ({ userId }) => {
-      const fresh = await user.createPassword("Another-Horse-8", { names: [] })
-      return user.setPassword(provider.cx(), userId, fresh)
+      const fresh = await createPassword("Another-Horse-8", { names: [] })
+      return setPassword(provider.cx(), userId, fresh)
     },
     "dies",
   ],
@@ -210,7 +217,7 @@ describe("what a service user came with", () => {
     const robot = await addRobot(provider, "jwt", orgId)
     const bySecret = await askToken(provider, credentials, basicOf(robot.id, robot.secret))
     const byKey = await askToken(provider, { ...credentials, ...(await asserted(provider, robot)) })
-    const made = await user.createPersonalToken(cx, robot.userId, provider.clock.now() + day)
+    const made = await createPersonalToken(cx, robot.userId, provider.clock.now() + day)
     holder = { robot, orgId, tokenId: made.id }
     tokens = {
       secret: String(bySecret.answer.access_token),
@@ -224,23 +231,23 @@ describe("what a service user came with", () => {
   const all = ["secret", "key", "personal"] as const
   const robotEnds: Readonly<Record<string, readonly [RobotEnd, readonly (typeof all)[number][]]>> =
     {
-      "it is deactivated": [({ robot }) => user.deactivateUser(provider.cx(), robot.userId), all],
-      "it is locked": [({ robot }) => user.lockUser(provider.cx(), robot.userId), all],
-      "it is deleted": [({ robot }) => user.removeUser(provider.cx(), robot.userId), all],
+      "it is deactivated": [({ robot }) => deactivateUser(provider.cx(), robot.userId), all],
+      "it is locked": [({ robot }) => lockUser(provider.cx(), robot.userId), all],
+      "it is deleted": [({ robot }) => removeUser(provider.cx(), robot.userId), all],
       "its organisation is deactivated": [
         ({ orgId }) => org.deactivateOrganization(provider.cx(), orgId),
         all,
       ],
       "its secret is replaced": [
-        ({ robot }) => user.generateMachineSecret(provider.cx(), robot.userId),
+        ({ robot }) => generateMachineSecret(provider.cx(), robot.userId),
         ["secret"],
       ],
       "its key is removed": [
-        ({ robot }) => user.removeServiceKey(provider.cx(), robot.userId, robot.keyId),
+        ({ robot }) => removeServiceKey(provider.cx(), robot.userId, robot.keyId),
         ["key"],
       ],
       "its personal token is removed": [
-        ({ robot, tokenId }) => user.removePersonalToken(provider.cx(), robot.userId, tokenId),
+        ({ robot, tokenId }) => removePersonalToken(provider.cx(), robot.userId, tokenId),
         ["personal"],
       ],
     }

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import * as instance from "../../src/domain/instance/index.ts"
 import * as member from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
+import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
 import { apiCaller } from "../../src/oauth/index.ts"
 import { addRobot, basicOf } from "./clients.ts"
 import { type Fields, openExchange, typeOf, userIdType } from "./exchange.ts"
@@ -157,7 +158,7 @@ describe("impersonation", () => {
     [
       "of somebody who is locked",
       async () => {
-        await user.lockUser(at.provider.cx(), ann)
+        await lockUser(at.provider.cx(), ann)
         return [ann, acting(actor)]
       },
     ],
@@ -243,9 +244,9 @@ describe("impersonation", () => {
     "the instance stops allowing it": () => allow(false),
     "who acts loses the permission": (cx, { userId: id }) =>
       cx.store.transact(cx, (tx) => member.removeMember(tx, { target: onInstance, userId: id })),
-    "who acts is deactivated": (cx, { userId: id }) => user.deactivateUser(cx, id),
-    "the secret of who acts is removed": (cx, { userId: id }) => user.removeMachineSecret(cx, id),
-    "the user is locked": (cx) => user.lockUser(cx, ann),
+    "who acts is deactivated": (cx, { userId: id }) => deactivateUser(cx, id),
+    "the secret of who acts is removed": (cx, { userId: id }) => removeMachineSecret(cx, id),
+    "the user is locked": (cx) => lockUser(cx, ann),
     "the user becomes an administrator": () =>
       give(ann, { level: "org", id: at.provider.setup.orgId }, "ORG_OWNER"),
   }

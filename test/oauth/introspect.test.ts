@@ -3,7 +3,10 @@ import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import {
+  createPersonalToken,
+  removePersonalToken,
+} from "../../src/domain/service-account/personal-token.ts"
 import { addKeyClient, addRobot, asserted, basicOf } from "./clients.ts"
 import {
   answerOf,
@@ -139,7 +142,7 @@ describe("introspection (RFC 7662)", () => {
   test("knows personal access tokens, which are for our own project", async () => {
     const robot = await addRobot(provider)
     const expires = provider.clock.now() + hour
-    const { token, id } = await user.createPersonalToken(provider.cx(), robot.userId, expires)
+    const { token, id } = await createPersonalToken(provider.cx(), robot.userId, expires)
     const within = await provider.addClient({}, provider.ownProjectId)
     expect(await introspect(token, within)).toMatchObject({
       active: true,
@@ -149,7 +152,7 @@ describe("introspection (RFC 7662)", () => {
     })
     const { api } = await addApi()
     expect(await introspect(token, api)).toEqual(inactive)
-    await user.removePersonalToken(provider.cx(), robot.userId, id)
+    await removePersonalToken(provider.cx(), robot.userId, id)
     expect(await introspect(token, within)).toEqual(inactive)
   })
 

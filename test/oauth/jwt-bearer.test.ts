@@ -1,7 +1,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from "node:crypto"
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import * as user from "../../src/domain/user/index.ts"
+import { removeServiceKey } from "../../src/domain/service-account/service-key.ts"
 import { apiCallerOf, askToken, issuer, openProvider, type Provider } from "./provider.ts"
 
 const grant_type = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -177,7 +177,7 @@ describe("a service user's assertion (RFC 7523)", () => {
     const none = await askToken(provider, { grant_type, assertion })
     expect(none.answer.error).toBe("invalid_request")
     const before = await ask({}, coreScope("core"))
-    await user.removeServiceKey(provider.cx(), userId, keyId)
+    await removeServiceKey(provider.cx(), userId, keyId)
     expect((await ask()).answer.error).toBe("invalid_grant")
     const token = String(before.answer.access_token)
     await expect(apiCallerOf(provider, token)).rejects.toThrow(/not valid/)

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { oidcDefaults } from "../../src/domain/app/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { removeUser } from "../../src/domain/user/index.ts"
 import {
   answered,
   type Browser,
@@ -69,8 +70,8 @@ const idTokens: readonly Row[] = [
     "§2 sub is never given to another person",
     async () => {
       const id = await provider.addPerson("gone")
-      await user.removeUser(provider.cx(), id)
-      const again = user.createUser(provider.cx(), id, {
+      await removeUser(provider.cx(), id)
+      const again = createUser(provider.cx(), id, {
         ...{ kind: "machine", name: "Heir", accessTokenType: "bearer", userName: "heir" },
         orgId: provider.setup.orgId,
       })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { setInstanceFeatures } from "../../src/domain/feature/commands.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { isUserActive } from "../../src/domain/user-directory/index.ts"
 import { answered, type Browser, metadata, type Row, signedIn } from "./must.ts"
 import {
   authorizePath,
@@ -43,13 +44,13 @@ const rows: readonly Row[] = [
       const id = cx.ids.next()
       const { orgId } = provider.setup
       // Nothing is verified and there is no password: v2 knows no initial state.
-      await user.createUser(cx, id, {
+      await createUser(cx, id, {
         ...{ kind: "human", orgId, userName: "blank" },
         profile: { givenName: "Blank", familyName: "Page" },
         email: { value: "blank@example.org", verified: false },
       })
       const { userId } = await addMachine(provider)
-      expect([id, userId].map((each) => user.isUserActive(cx, each))).toEqual([true, true])
+      expect([id, userId].map((each) => isUserActive(cx, each))).toEqual([true, true])
     },
   ],
   [

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import { createProject } from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { lockUser, removeUser } from "../../src/domain/user/index.ts"
 import {
   answered,
   type Browser,
@@ -345,14 +346,10 @@ describe("RFC 6749", () => {
 
   const ends: Readonly<Record<string, (id: string, who: Browser) => Promise<unknown>>> = {
     "signed out": (_, who) => who.go("/oidc/v1/endsession").then((asked) => who.post(asked, {})),
-    "was locked": (id) => user.lockUser(provider.cx(), id),
-    "was removed": (id) => user.removeUser(provider.cx(), id),
+    "was locked": (id) => lockUser(provider.cx(), id),
+    "was removed": (id) => removeUser(provider.cx(), id),
     "has a new password": async (id) =>
-      user.setPassword(
-        provider.cx(),
-        id,
-        await user.createPassword("Another-Horse-8", { names: [] }),
-      ),
+      setPassword(provider.cx(), id, await createPassword("Another-Horse-8", { names: [] })),
   }
   test.each(Object.entries(ends))(
     "§4.1.3 a code is worth nothing once its person %s",

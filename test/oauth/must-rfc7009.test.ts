@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deactivateApplication } from "../../src/domain/app/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { unlockUser } from "../../src/domain/user/commands.ts"
+import { lockUser } from "../../src/domain/user/index.ts"
 import { addKeyClient, asserted } from "./clients.ts"
 import {
   type Browser,
@@ -114,9 +115,9 @@ const introspecting: readonly Row[] = [
       await ira.signIn(authorizePath(web.id), "ira")
       const locked = String((await tokensOf(provider, ira, web)).access_token)
       expect(await told(locked)).toMatchObject({ active: true, sub: id })
-      await user.lockUser(provider.cx(), id)
+      await lockUser(provider.cx(), id)
       expect(await told(locked)).toEqual({ active: false })
-      await user.unlockUser(provider.cx(), id)
+      await unlockUser(provider.cx(), id)
       await ira.go("/oidc/v1/endsession").then((asked) => ira.post(asked, {}))
       expect(await told(locked)).toEqual({ active: false })
     },

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { setPassword } from "../../src/domain/credential/index.ts"
 import * as grantApi from "../../src/domain/grant/api.ts"
 import * as sessionApi from "../../src/domain/session/api.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { user } from "../../src/domain/user-model/index.ts"
 import { ask } from "../support/ask.ts"
 import {
   answerOf,
@@ -105,9 +106,9 @@ describe("callers see and end their own refresh tokens:", () => {
     await begin("pat")
     const count = async () => (await asked(pat, "listMyRefreshTokens")).result.length
     expect(await count()).toBe(1)
-    const hash = provider.store.state(provider.cx(), user.user, pat)
+    const hash = provider.store.state(provider.cx(), user, pat)
     const kept = "password" in hash ? (hash.password?.hash ?? "") : ""
-    await user.setPassword(provider.cx(), pat, { hash: kept, changeRequired: false })
+    await setPassword(provider.cx(), pat, { hash: kept, changeRequired: false })
     expect(await count()).toBe(0)
     await begin("pat")
     const [row] = (await asked(pat, "listMyRefreshTokens")).result

@@ -1,9 +1,12 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
 import * as org from "../../src/domain/org/index.ts"
-import * as userApi from "../../src/domain/user/api.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
+import { removePersonalToken } from "../../src/domain/service-account/personal-token.ts"
+import { removeServiceKey } from "../../src/domain/service-account/service-key.ts"
+import { deactivateUser, removeUser } from "../../src/domain/user/index.ts"
 import { ask } from "../support/ask.ts"
+import * as userApi from "../support/user-modules.ts"
 import { addRobot } from "./clients.ts"
 import { apiCallerOf, openProvider, type Provider } from "./provider.ts"
 
@@ -44,10 +47,10 @@ test("a personal access token calls the management interface as its user", async
 
 type End = (cx: ReturnType<Provider["cx"]>) => unknown
 const ends: Readonly<Record<string, End>> = {
-  "it is removed": (cx) => user.removePersonalToken(cx, robot.userId, made.tokenId),
+  "it is removed": (cx) => removePersonalToken(cx, robot.userId, made.tokenId),
   "it expires": () => provider.clock.advance(day),
-  "its user is deactivated": (cx) => user.deactivateUser(cx, robot.userId),
-  "its user is removed": (cx) => user.removeUser(cx, robot.userId),
+  "its user is deactivated": (cx) => deactivateUser(cx, robot.userId),
+  "its user is removed": (cx) => removeUser(cx, robot.userId),
   "the organisation is deactivated": (cx) => org.deactivateOrganization(cx, orgId),
 }
 test.each(Object.entries(ends))(
@@ -61,8 +64,8 @@ test.each(Object.entries(ends))(
 )
 
 test("a personal access token outlives the other credentials of its user", async () => {
-  await user.removeMachineSecret(provider.cx(), robot.userId)
-  await user.removeServiceKey(provider.cx(), robot.userId, robot.keyId)
+  await removeMachineSecret(provider.cx(), robot.userId)
+  await removeServiceKey(provider.cx(), robot.userId, robot.keyId)
   expect((await userinfo(made.token)).status).toBe(200)
 })
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import * as action from "../../src/domain/action/index.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
+import { createPassword } from "../../src/domain/credential/index.ts"
 import * as feature from "../../src/domain/feature/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
 import * as group from "../../src/domain/group/index.ts"
@@ -17,13 +18,14 @@ import * as policy from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import * as quota from "../../src/domain/quota/index.ts"
+import { createServiceKey } from "../../src/domain/service-account/index.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as signUp from "../../src/domain/sign-up/index.ts"
 import * as target from "../../src/domain/target/index.ts"
 import * as text from "../../src/domain/text/index.ts"
 import * as transfer from "../../src/domain/transfer/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { loginRoutes, pagesWith } from "../../src/login/index.ts"
 import { apiCaller, oauthRoutes } from "../../src/oauth/index.ts"
@@ -31,6 +33,7 @@ import { answering, onward, samlRoutes } from "../../src/saml/index.ts"
 import type { AnyAggregate, Cx } from "../../src/store/index.ts"
 import { answeringBy } from "../http/answering.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
+import * as users from "../support/user-modules.ts"
 import { continuedTo } from "../support/visitor.ts"
 import { openWorld, type World } from "../support/world.ts"
 import { keepWorld } from "../support/world-log.ts"
@@ -79,7 +82,7 @@ const aggregates: readonly AnyAggregate[] = [
   ...target.module.aggregates,
   ...text.module.aggregates,
   ...transfer.module.aggregates,
-  ...user.module.aggregates,
+  ...users.aggregates,
 ]
 const views = [
   ...action.module.views,
@@ -98,7 +101,7 @@ const views = [
   ...project.module.views,
   ...projectGrant.module.views,
   ...session.module.views,
-  ...user.module.views,
+  ...users.views,
 ]
 
 const assets = { css: "/ui/assets/kit.css", pageJs: "/ui/assets/page.js", icon: "/ui/mark.svg" }
@@ -123,7 +126,7 @@ async function prepare(instanceId: string): Promise<Prepared> {
     password,
   }
   const userId = cx.ids.next()
-  const { content, ...key } = await user.createServiceKey(cx, userId)
+  const { content, ...key } = await createServiceKey(cx, userId)
   const outcome = await setUp(cx, {
     publicUrl: issuer,
     organization: "Example",
@@ -188,13 +191,13 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const addPerson = async (userName: string, orgId = setup.orgId) => {
     const id = cx.ids.next()
     const email = `${userName}@example.org`
-    await user.createUser(cx, id, {
+    await createUser(cx, id, {
       kind: "human",
       orgId,
       userName,
       profile: { givenName: "Pat", familyName: "Person" },
       email: { value: email, verified: true },
-      password: await user.createPassword(password, { names: [userName] }),
+      password: await createPassword(password, { names: [userName] }),
     })
     return id
   }

@@ -1,10 +1,12 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
+import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import { grant } from "../../src/domain/grant/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
+import { deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
 import { askBound, newProofKey } from "./proof.ts"
 import {
   answerOf,
@@ -365,21 +367,21 @@ describe("what a refresh token hangs from", () => {
 
   const ends: Readonly<Record<string, Turn>> = {
     "its user was locked and is back": async (cx, { userId }) => {
-      await user.lockUser(cx, userId)
-      await user.unlockUser(cx, userId)
+      await lockUser(cx, userId)
+      await unlockUser(cx, userId)
     },
     "its user was deactivated and is back": async (cx, { userId }) => {
-      await user.deactivateUser(cx, userId)
-      await user.reactivateUser(cx, userId)
+      await deactivateUser(cx, userId)
+      await reactivateUser(cx, userId)
     },
     "its organisation was deactivated and is back": async (cx, { orgId }) => {
       await org.deactivateOrganization(cx, orgId)
       await org.activateOrganization(cx, orgId)
     },
-    "its user is removed": (cx, { userId }) => user.removeUser(cx, userId),
+    "its user is removed": (cx, { userId }) => removeUser(cx, userId),
     "the password is changed": async (cx, { userId }) => {
-      const fresh = await user.createPassword("Another-Horse-8", { names: [] })
-      return user.setPassword(cx, userId, fresh)
+      const fresh = await createPassword("Another-Horse-8", { names: [] })
+      return setPassword(cx, userId, fresh)
     },
   }
   test.each(Object.entries(ends))("ends once %s", async (name, end) => {

@@ -3,11 +3,13 @@ import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
 import { replaceSecret } from "../../src/domain/app/secret.ts"
+import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import { shares } from "../../src/domain/grant/api.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"
 import { activateOrganization, createOrganization } from "../../src/domain/org/index.ts"
 import { stopOrganization } from "../../src/domain/org-cascade/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
+import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
 import { ask } from "../support/ask.ts"
 import {
   answerOf,
@@ -297,8 +299,8 @@ describe("it ends for good", () => {
   })
 
   test.each([
-    ["locked", user.lockUser, user.unlockUser],
-    ["deactivated", user.deactivateUser, user.reactivateUser],
+    ["locked", lockUser, unlockUser],
+    ["deactivated", deactivateUser, reactivateUser],
   ])("when its user is %s, also once they are back", async (_, stop, back) => {
     const other = await provider.addPerson("max")
     await browser.post(await browser.signIn(path(), "max"), { answer: "allow" })
@@ -331,8 +333,8 @@ describe("it ends for good", () => {
       return true
     }
     expect([await isAskedAnew(), await isAskedAnew()]).toEqual([true, false])
-    const secret = await user.createPassword(password, { names: ["max"] })
-    await user.setPassword(provider.cx(), userId, secret)
+    const secret = await createPassword(password, { names: ["max"] })
+    await setPassword(provider.cx(), userId, secret)
     expect([await isAskedAnew(), await isAskedAnew()]).toEqual([true, false])
     await stopOrganization(provider.cx(), orgId)
     await activateOrganization(provider.cx(), orgId)

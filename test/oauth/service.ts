@@ -1,9 +1,12 @@
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { SignJWT } from "jose"
-import * as userApi from "../../src/domain/user/api.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { addServiceKey, createServiceKey } from "../../src/domain/service-account/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import type { JwtFormat } from "../../src/domain/user-model/index.ts"
+import { never } from "../../src/kernel/crypto/signing-key.ts"
 import { ask } from "../support/ask.ts"
+import * as userApi from "../support/user-modules.ts"
 import { issuer, type Provider } from "./provider.ts"
 
 export const jwtBearer = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -17,15 +20,15 @@ export type Machine = Awaited<ReturnType<typeof addMachine>>
 export async function addMachine(
   provider: Provider,
   accessTokenType: "bearer" | "jwt" = "bearer",
-  jwtFormat?: user.JwtFormat,
+  jwtFormat?: JwtFormat,
 ) {
   const cx = provider.cx()
   const userId = cx.ids.next()
   const { orgId } = provider.setup
   const machine = { kind: "machine", name: "Robot", accessTokenType, jwtFormat } as const
-  await user.createUser(cx, userId, { ...machine, orgId, userName: `robot-${userId}` })
-  const made = await user.createServiceKey(cx, userId)
-  await user.addServiceKey(cx, userId, { ...made, expires: user.never })
+  await createUser(cx, userId, { ...machine, orgId, userName: `robot-${userId}` })
+  const made = await createServiceKey(cx, userId)
+  await addServiceKey(cx, userId, { ...made, expires: never })
   const { keyId, key } = JSON.parse(made.content)
   const own = createPrivateKey(key)
 

@@ -4,10 +4,11 @@ import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { OidcConfig } from "../../src/domain/app/index.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
+import { createPassword } from "../../src/domain/credential/index.ts"
 import { setSecurity } from "../../src/domain/instance/index.ts"
 import { addRoles } from "../../src/domain/project/index.ts"
 import { startTestSignIn } from "../../src/domain/refusal/test-sign-in.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
 import { callerOf } from "../support/world.ts"
 import { basicOf } from "./clients.ts"
 import {
@@ -34,11 +35,11 @@ beforeAll(async () => {
   await provider.store.transact(provider.cx(), (tx) => addAuthorization(tx, "a1", given))
   await provider.addPerson("pat")
   const id = provider.cx().ids.next()
-  await user.createUser(provider.cx(), id, {
+  await createUser(provider.cx(), id, {
     ...{ kind: "human", orgId: provider.setup.orgId, userName: "nina" },
     profile: { givenName: "Nina", familyName: "New" },
     email: { value: "nina@example.org", verified: false },
-    password: await user.createPassword(password, { names: ["nina"] }),
+    password: await createPassword(password, { names: ["nina"] }),
   })
 })
 afterAll(() => provider.close())

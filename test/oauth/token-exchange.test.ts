@@ -1,9 +1,11 @@
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
+import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
+import { lockUser, removeUser } from "../../src/domain/user/index.ts"
 import { addRobot, basicOf } from "./clients.ts"
 import { asOf, exchangeGrant, type Fields, openExchange, typeOf } from "./exchange.ts"
 import { askBound, newProofKey } from "./proof.ts"
@@ -108,7 +110,7 @@ describe("an exchange (RFC 8693)", () => {
     const { answer } = await askToken(at.provider, asked, basicOf(robot.id, robot.secret))
     const got = await at.exchanged(String(answer.access_token))
     expect(await at.introspect(got.access_token)).toMatchObject({ active: true, sub: robot.userId })
-    await user.removeMachineSecret(at.provider.cx(), robot.userId)
+    await removeMachineSecret(at.provider.cx(), robot.userId)
     expect(await at.introspect(got.access_token)).toEqual({ active: false })
   })
 })
@@ -198,8 +200,8 @@ describe("what an exchanged token hangs from", () => {
   type Own = Awaited<ReturnType<typeof own>>
   type End = (cx: ReturnType<Provider["cx"]>, given: Own) => Promise<unknown>
   const ends: Readonly<Record<string, End>> = {
-    "its user is locked": (cx, { person }) => user.lockUser(cx, person),
-    "its user is removed": (cx, { person }) => user.removeUser(cx, person),
+    "its user is locked": (cx, { person }) => lockUser(cx, person),
+    "its user is removed": (cx, { person }) => removeUser(cx, person),
     "the organisation is inactive": (cx, { orgId }) => org.deactivateOrganization(cx, orgId),
     "the application that exchanged it is inactive": (cx, { mine }) =>
       app.deactivateApplication(cx, mine.appId),
@@ -212,8 +214,8 @@ describe("what an exchanged token hangs from", () => {
     "the person signs out": (_, { browser, idToken }) =>
       browser.go(`/oidc/v1/endsession?id_token_hint=${idToken}`),
     "the password is changed": async (cx, { person }) => {
-      const fresh = await user.createPassword("Another-Horse-8", { names: [] })
-      return user.setPassword(cx, person, fresh)
+      const fresh = await createPassword("Another-Horse-8", { names: [] })
+      return setPassword(cx, person, fresh)
     },
   }
   test.each(Object.entries(ends))("ends once %s", async (name, end) => {

@@ -1,10 +1,10 @@
 // People sign in for months, and what that leaves behind does not grow.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as grants from "../../src/domain/grant/index.ts"
+import { passwordCheck } from "../../src/domain/lockout/attempt.ts"
 import { signIn } from "../../src/domain/session/commands.ts"
 import { endSession, session } from "../../src/domain/session/index.ts"
-import { passwordCheck } from "../../src/domain/user/credential/attempt.ts"
-import { createUser } from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
 import { aggregates, views } from "../../src/server/modules.ts"
 import { human, provision } from "../domain/user/household.ts"
 import { openWorld, type World } from "../support/world.ts"

@@ -1,8 +1,8 @@
 // RequestedAuthnContext: what toolkits ask for by default, and what is enforced.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { changeApplication } from "../../src/domain/app/index.ts"
+import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
 import { setPublicUrl } from "../../src/domain/instance/index.ts"
-import { beginKey, finishKey } from "../../src/domain/user/factor/key.ts"
 import { selfOf } from "../../src/saml/path.ts"
 import { contextOf, mismatchOf } from "../../src/saml/request/context.ts"
 import { browserOf, issuer, type Provider, password } from "../oauth/provider.ts"

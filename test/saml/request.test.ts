@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createPassword } from "../../src/domain/credential/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
 import { browserOf, type Provider, password } from "../oauth/provider.ts"
 import { authnRequest, redirectPath } from "./asking.ts"
 import {
@@ -184,11 +185,11 @@ describe("who signs in", () => {
   })
 
   test("is not known by an address that nobody has verified", async () => {
-    await user.createUser(provider.cx(), provider.cx().ids.next(), {
+    await createUser(provider.cx(), provider.cx().ids.next(), {
       ...{ kind: "human", orgId: provider.setup.orgId, userName: "quinn" },
       profile: { givenName: "Quinn", familyName: "Quick" },
       email: { value: "olga@example.com", verified: false },
-      password: await user.createPassword(password, { names: ["quinn"] }),
+      password: await createPassword(password, { names: ["quinn"] }),
     })
     const browser = browserOf(provider)
     const at = await browser.signIn(asked(""), "quinn")

@@ -17,17 +17,11 @@ import {
   org,
 } from "../../src/domain/org/index.ts"
 import { createProject } from "../../src/domain/project/index.ts"
-import {
-  addOwnUser,
-  createUser,
-  deactivateUser,
-  lockUser,
-  reactivateUser,
-  removeUser,
-  standingOf,
-  unlockUser,
-  user,
-} from "../../src/domain/user/index.ts"
+import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { addOwnUser, deactivateUser, lockUser, removeUser } from "../../src/domain/user/index.ts"
+import { user } from "../../src/domain/user-model/model.ts"
+import { standingOf } from "../../src/domain/user-model/owner.ts"
 import { manualClock } from "../../src/kernel/clock.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { describingOf } from "../../src/server/operator/describing.ts"

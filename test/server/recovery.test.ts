@@ -1,21 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { RecoveryRequest } from "../../src/boot/recovery.ts"
+import { setPassword } from "../../src/domain/credential/commands.ts"
+import { resetPasswordFor } from "../../src/domain/credential/reset.ts"
+import { secondFactorsOf } from "../../src/domain/factor/ready.ts"
+import { importRecoveryCodes } from "../../src/domain/factor/recovery-code.ts"
+import { removeTotp } from "../../src/domain/factor/totp.ts"
 import { instance, ownersOf } from "../../src/domain/instance/index.ts"
 import { message } from "../../src/domain/message/model.ts"
 import { messageReactor } from "../../src/domain/message/reactor.ts"
-import { removeTotp } from "../../src/domain/user/factor/totp.ts"
-import {
-  createUser,
-  deactivateUser,
-  findByLoginName,
-  importRecoveryCodes,
-  lockUser,
-  resetPasswordFor,
-  secondFactorsOf,
-  setPassword,
-  user,
-  userNameOf,
-} from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/create.ts"
+import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
+import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { userNameOf } from "../../src/domain/user-directory/query.ts"
+import { user } from "../../src/domain/user-model/model.ts"
 import { previewRecovery, recover } from "../../src/server/setup/recovery.ts"
 import { runReactors } from "../../src/store/index.ts"
 import { houseOf, type Open, setUpData } from "../boot/backup/house.ts"

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
-import { shares } from "../../src/domain/user/api.ts"
 import { askerOf } from "../../src/store/search/thread.ts"
 import { openHousehold } from "../domain/user/household.ts"
 import { ask } from "../support/ask.ts"
+import { shares } from "../support/user-modules.ts"
 
 const noThread = () => {
   throw new Error("nothing is asked here")

@@ -90,7 +90,7 @@ export function openBothStores(options: OpenOptions, clock: Clock): Store {
 /** What the one that writes does for the domain, which tests of the store do without. */
 function domainHandlers(store: Store, clock: Clock): Handlers {
   const turns = lazily(async () => {
-    const { turnsFor } = await import("../../src/domain/user/index.ts")
+    const { turnsFor } = await import("../../src/domain/lockout/index.ts")
     return turnsFor({ store, clock })
   })
   const base = { store, clock, random: systemRandom, ids: idsOf(clock), requestId: "request" }

@@ -130,7 +130,7 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "form",
-    files: ["login/factor/setup.ts", "domain/user/factor/first-key.ts"],
+    files: ["login/factor/setup.ts", "domain/factor/key/first-key.ts"],
     input: "fields that contain JSON",
     sender: "anybody",
     bound: "forms of 64 kB and 500 parameters; 16 kB of address, cookies and credentials",
@@ -172,9 +172,9 @@ export const decoders: readonly Decoder[] = [
   {
     name: "passkeys",
     files: [
-      "domain/user/binding/v1-factor.ts",
-      "domain/user/factor/webauthn-check.ts",
-      "domain/user/factor/webauthn.ts",
+      "domain/factor/binding/v1.ts",
+      "domain/factor/key/webauthn-check.ts",
+      "domain/factor/key/webauthn.ts",
     ],
     input: "CBOR and certificates of authenticators",
     sender: "a user",
@@ -267,9 +267,9 @@ export const decoders: readonly Decoder[] = [
       "domain/session/",
       "domain/setup/create.ts",
       "domain/target/view.ts",
-      "domain/user/binding/v1-credential.ts",
-      "domain/user/binding/v2-factor.ts",
-      "domain/user/machine/personal-token.ts",
+      "domain/service-account/binding/v1.ts",
+      "domain/factor/binding/v2.ts",
+      "domain/service-account/personal-token.ts",
       "kernel/crypto/secret.ts",
       "kernel/crypto/signing-key.ts",
       "login/factor/challenge.ts",
@@ -301,7 +301,7 @@ export const decoders: readonly Decoder[] = [
     files: [
       "kernel/text/domain.ts",
       "kernel/text/name.ts",
-      "domain/user/field.ts",
+      "kernel/text/user-field.ts",
       "server/operator/doctor.ts",
       "api/input/syntax.ts",
       "api/input/rules.ts",

@@ -16,24 +16,28 @@ import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { module as refusal } from "../../src/domain/refusal/index.ts"
 import { module as session } from "../../src/domain/session/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { addUser, type NewHuman } from "../../src/domain/user/index.ts"
 import type { AccessQuestion } from "../../src/kernel/access.ts"
 import type { Call, Operate } from "../../src/kernel/context.ts"
 import { aggregates, authority, modules, views } from "../../src/server/modules.ts"
 import type { Cx, Transaction } from "../../src/store/index.ts"
 import { ask } from "./ask.ts"
+import { userModules } from "./user-modules.ts"
 import { callerOf, openWorld, type World } from "./world.ts"
 
-const sharesOf = async (chosen: readonly (typeof modules)[number][]) =>
+type Answering = Extract<(typeof modules)[number], { readonly operations: unknown }>
+const answering = modules.filter((each): each is Answering => "operations" in each)
+
+const sharesOf = async (chosen: readonly Answering[]) =>
   (await Promise.all(chosen.map(({ operations }) => operations()))).flatMap(({ shares }) => [
     ...shares,
   ])
 
 /** What is left to tests of their own. */
-const apart = new Set<(typeof modules)[number]>([
-  ...[user.module, key, session, grant, refusal, messageProvider, message, idp, federation],
+const apart = new Set<Answering>([
+  ...[...userModules, key, session, grant, refusal, messageProvider, message, idp, federation],
 ])
-const shares = await sharesOf(modules.filter((each) => !apart.has(each)))
+const shares = await sharesOf(answering.filter((each) => !apart.has(each)))
 
 /** The operations of the estate's modules, "healthz" apart: it looks at nothing. */
 export const operationNames: ReadonlySet<string> = new Set(
@@ -43,7 +47,7 @@ export const operationNames: ReadonlySet<string> = new Set(
 /** Those of users have tests of their own, and can be called here, too. */
 const callable = [
   ...shares,
-  ...(await sharesOf([user.module, session, grant, messageProvider, message, idp, federation])),
+  ...(await sharesOf([...userModules, session, grant, messageProvider, message, idp, federation])),
 ]
 
 /** Users of the estate, by the organisation that they belong to. */
@@ -135,7 +139,7 @@ function provision(tx: Transaction): void {
   const console = { appId: "console", clientId: "console-client" }
   instance.setOwnResources(tx, { orgId: "org1", projectId: "own", console })
   for (const [id, orgId] of Object.entries(homes)) {
-    user.addUser(tx, id, id === "nobody" ? person(id, orgId) : withPassword(id, orgId))
+    addUser(tx, id, id === "nobody" ? person(id, orgId) : withPassword(id, orgId))
   }
   const give = (userId: string, target: member.Target, role: string) =>
     member.addMember(tx, { userId, target, roles: [role] })
@@ -144,7 +148,7 @@ function provision(tx: Transaction): void {
   give("stranger", { level: "org", id: "org2" }, "ORG_OWNER")
 }
 
-export const person = (name: string, orgId: string): user.NewHuman => ({
+export const person = (name: string, orgId: string): NewHuman => ({
   kind: "human",
   orgId,
   userName: name,
@@ -153,7 +157,7 @@ export const person = (name: string, orgId: string): user.NewHuman => ({
 })
 
 /** A person who has chosen a password, which no test needs to know. */
-export const withPassword = (name: string, orgId: string): user.NewHuman => ({
+export const withPassword = (name: string, orgId: string): NewHuman => ({
   ...person(name, orgId),
   password: { hash: "$argon2id$", changeRequired: false },
 })

@@ -1,5 +1,7 @@
 // Our own pages, as a person without any script goes through them; keys answer what pages ask.
-import { registrationCode, sentCode } from "../../src/domain/user/index.ts"
+
+import { sentCode } from "../../src/domain/credential/sent-code.ts"
+import { registrationCode } from "../../src/domain/registration/registration.ts"
 import {
   hiddenFields,
   issuer,

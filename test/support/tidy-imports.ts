@@ -97,12 +97,12 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@elysiajs/swagger": ["src/api/openapi"],
   "@jitl/quickjs-wasmfile-release-sync": ["src/domain/action"],
   "@logtape/logtape": ["src/api", "src/boot", "src/server"],
-  "@node-rs/argon2": ["src/domain/user"],
+  "@node-rs/argon2": ["src/domain/credential"],
   "@oslojs/crypto": ["ui/console"],
-  "@simplewebauthn/server": ["src/domain/user"],
+  "@simplewebauthn/server": ["src/domain/factor"],
   "@peculiar/x509": ["src/domain/key", "src/server/edge"],
   "@xmldom/xmldom": ["src/xml"],
-  "@zxcvbn-ts/language-common": ["src/domain/user"],
+  "@zxcvbn-ts/language-common": ["src/domain/credential"],
   "@tanstack/react-query": ["ui/console"],
   "@tanstack/react-router": ["ui/console"],
   "@streamparser/json": ["src/boot"],
@@ -135,12 +135,12 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
   nodemailer: ["src/notify"],
   oauth4webapi: ["src/domain/idp", "src/server"],
   "openid-client": ["ui/console"],
-  otpauth: ["src/domain/user"],
+  otpauth: ["src/domain/factor"],
   "prom-client": ["src/server"],
   "quickjs-emscripten-core": ["src/domain/action"],
   react: ["src/login", "ui"],
   "react-dom": ["ui"],
-  "reflect-metadata": ["src/domain/key", "src/domain/user", "src/server/edge"],
+  "reflect-metadata": ["src/domain/factor", "src/domain/key", "src/server/edge"],
   rolldown: ["ui/build.ts"],
   uqr: ["ui/kit"],
   "xml-crypto": ["src/xml"],
@@ -265,7 +265,7 @@ function mayEnter(path: string, from: string, to: string): boolean {
   return mayImport[from]?.includes(to) ?? false
 }
 
-/** src/domain/user/view.ts → src/domain/user. */
+/** src/domain/user/commands.ts → src/domain/user. */
 export function roomOf(path: string): string {
   return /^(src\/domain\/[^/]+|(src|ui)\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 
-const verifier = "test/domain/user/verifier.test.ts"
+const verifier = "test/domain/user-directory/verifier.test.ts"
 const fresh = "test/login/fresh-provider.test.ts"
 const applies = "test/domain/policy/applies.test.ts"
 const providerForm = "test/ui/identity-provider-form.test.ts"
@@ -24,7 +24,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "a new instance allows recovery codes, which one from before does not",
   ],
   "New recovery codes (`GenerateRecoveryCodes`)": [
-    "test/domain/user/factor-check.test.ts",
+    "test/domain/factor/factor-check.test.ts",
     "are refused without another factor that the policy allows",
   ],
   "A login policy that requires a second factor and allows": [
@@ -83,7 +83,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "at once leads to the application both times, by one code",
   ],
   "Failed sign-ins": [
-    "test/domain/user/failed-sign-in.test.ts",
+    "test/domain/lockout/failed-sign-in.test.ts",
     "the address and browser of a wrong password are in the private part alone",
   ],
   "Types and aggregates of events": [
@@ -179,7 +179,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   ],
   "Mail to addresses": ["test/domain/message/kinds.test.ts", "go to verified addresses only"],
   "The same, to an address that": [
-    "test/domain/user/url-template.test.ts",
+    "test/domain/credential/url-template.test.ts",
     "is refused unless it leads to a known domain",
   ],
   "A code that an organization's": [verifier, "is no proof where they have its code returned"],
@@ -210,12 +210,12 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "where no mail server is active, the page says whom",
   ],
   "Sign-in by a phone number": [
-    "test/domain/user/phone-holder.test.ts",
+    "test/domain/user-directory/phone-holder.test.ts",
     "signs in whoever proved it",
   ],
   "*External sign-in*": [applies, "are those of the instance for users who outrank whoever listed"],
   "A code or link that an administrator views": [
-    "test/domain/user/viewed-code.test.ts",
+    "test/domain/credential/viewed-code.test.ts",
     "a code proves an address everywhere",
   ],
   "PKCE of applications": [
@@ -269,7 +269,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "An `id_token` of": ["test/login/external.test.ts", "a token that was issued to another client"],
   "A code that the same client": ["test/oauth/code-flow.test.ts", "that is sent twice by the same"],
   "Account changes by users": ["test/login/account-code.test.ts", "changes their account after a"],
-  "Wrong verification, invitation": ["test/domain/user/code-caller.test.ts", "keep out neither"],
+  "Wrong verification, invitation": ["test/domain/lockout/code-caller.test.ts", "keep out neither"],
   "Access rules of a protected": [
     "test/domain/app/forward-auth.test.ts",
     "a path that begins with",

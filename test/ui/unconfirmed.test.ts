@@ -1,7 +1,7 @@
 // What the console shows of a promotion that has to be confirmed.
 import { Code, ConnectError } from "@connectrpc/connect"
 import { expect, test } from "vitest"
-import { credentialKinds as serverKinds } from "../../src/domain/user/origins.ts"
+import { credentialKinds as serverKinds } from "../../src/domain/user-model/origins.ts"
 import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
 import { PreconditionFailureSchema } from "../../src/gen/google/rpc/error_details_pb.ts"
 import { credentialKinds, unconfirmedIn } from "../../ui/console/instance/unconfirmed.ts"

@@ -3,7 +3,8 @@ import { type Cx, cached, type Transaction } from "../../store/index.ts"
 import { clientClaim, requireInstance } from "../instance/index.ts"
 import { type OrgOidcSettings, org } from "../org/index.ts"
 import { isProjectActive, project, projectChain } from "../project/index.ts"
-import { nameHolder, user } from "../user/index.ts"
+import { nameHolder } from "../user/index.ts"
+import { user } from "../user-model/index.ts"
 import { type ApiApp, app, isClient, isGone, type OidcApp } from "./model.ts"
 
 /** An application as a client of the authorization server. */

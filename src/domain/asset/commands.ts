@@ -8,7 +8,8 @@ import {
   lookPaths,
   setLookFile,
 } from "../policy/index.ts"
-import { findAvatar, findUser, noPictureError, setAvatar } from "../user/index.ts"
+import { findAvatar, noPictureError, setAvatar } from "../user/index.ts"
+import { findUser } from "../user-directory/index.ts"
 import { type File, fileName } from "./file.ts"
 import { fontOf } from "./font.ts"
 import { pictureApart } from "./picture.ts"

@@ -1,6 +1,7 @@
 import type { Cx } from "../../store/index.ts"
 import { findLookFile } from "../policy/index.ts"
-import { findAvatar, user } from "../user/index.ts"
+import { findAvatar } from "../user/index.ts"
+import { user } from "../user-model/index.ts"
 import { typeOf, types } from "./file.ts"
 
 /** A file that everybody may have. */

@@ -1,7 +1,7 @@
 import { type Cx, statement } from "../../store/index.ts"
 import { isProjectThere, type Project, project, projectChain } from "../project/index.ts"
 import { grantIdOf, grantInForce, hasProject, projectGrant } from "../project-grant/index.ts"
-import { hasLeft, user } from "../user/index.ts"
+import { hasLeft, user } from "../user-model/index.ts"
 import { rolesIn } from "./commands.ts"
 import { type Authorization, authorization, isThere } from "./model.ts"
 

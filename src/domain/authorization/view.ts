@@ -1,7 +1,7 @@
 import { type Cx, type Filter, type Searchable, statement, view } from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { ProjectGrantEvent } from "../project-grant/index.ts"
-import type { UserEvent } from "../user/index.ts"
+import type { UserEvent } from "../user-model/index.ts"
 import type { AuthorizationEvent, AuthorizationStatus } from "./model.ts"
 
 /** An authorization as listed, with the names of all that it joins. Times are ms UTC. */

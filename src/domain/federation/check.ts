@@ -9,7 +9,7 @@ import {
   signInTimesOf,
   type UpstreamSession,
 } from "../idp/index.ts"
-import { linkedUserIn, vouchedUser } from "../user/index.ts"
+import { linkedUserIn, vouchedUser } from "../user-link/index.ts"
 
 /** An intent that proves who somebody is: whose it is, and what uses it up within a step. */
 export type CheckedIntent = {

@@ -1,5 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, fold } from "../../store/index.ts"
+import { proveElsewhere } from "../credential/index.ts"
 import {
   type Answered,
   answeredBy,
@@ -7,7 +8,7 @@ import {
   findInDirectory,
   isProvedByDirectory,
 } from "../idp/index.ts"
-import { linkedUser, proveElsewhere } from "../user/index.ts"
+import { linkedUser } from "../user-link/index.ts"
 
 /** What somebody types to say to a directory who they are. */
 export type Credentials = { readonly username: string; readonly password: string }

@@ -1,15 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
-import {
-  addLink,
-  checkLink,
-  type External,
-  hasPasskey,
-  linksOf,
-  passwordOf,
-  removeLink,
-  user,
-} from "../user/index.ts"
+import { passwordOf } from "../credential/index.ts"
+import { addLink, checkLink, type External, removeLink } from "../user-link/index.ts"
+import { hasPasskey, linksOf, user } from "../user-model/index.ts"
 
 /** Links an account elsewhere to a person, on the word of whoever may act for them. */
 export async function linkUser(cx: Cx, userId: string, external: External): Promise<Receipt> {

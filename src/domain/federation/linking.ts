@@ -2,7 +2,8 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { activeIdpsFor, type Found, missingError } from "../idp/index.ts"
 import { requireInstance } from "../instance/index.ts"
-import { mustHaveRoom, usableLinks, user } from "../user/index.ts"
+import { mustHaveRoom, usableLinks } from "../user-link/index.ts"
+import { user } from "../user-model/index.ts"
 
 /** The page that links an account elsewhere to who is signed in to a browser. */
 export const linkingPath = "/ui/login/externaluser/link"

@@ -6,7 +6,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { type Cx, windowOf } from "../../store/index.ts"
 import { idpById } from "../idp/index.ts"
-import { usableLinks } from "../user/index.ts"
+import { usableLinks } from "../user-link/index.ts"
 import { unlinkUser } from "./link.ts"
 
 /** What people sign in with elsewhere, as they see it themselves. */

@@ -20,7 +20,7 @@ import {
   type RequestedSignIn,
   startIntent,
 } from "../idp/index.ts"
-import { linkedUser, usableLinks } from "../user/index.ts"
+import { linkedUser, usableLinks } from "../user-link/index.ts"
 import { ownIntent } from "./check.ts"
 import { answeredByDirectory, type Credentials } from "./directory.ts"
 import { linkUser, unlinkUser } from "./link.ts"

@@ -1,5 +1,5 @@
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
-import { user } from "../user/index.ts"
+import { user } from "../user-model/index.ts"
 import { noteIssued } from "./issuance.ts"
 
 /** Somebody, and what the token hung from that spoke for them. */

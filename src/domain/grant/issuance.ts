@@ -1,6 +1,6 @@
 import { aggregate, type Draft, type Event, type Transaction } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
-import { user } from "../user/index.ts"
+import { user } from "../user-model/index.ts"
 
 /** Tokens that somebody got. */
 export type Issued = {

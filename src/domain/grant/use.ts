@@ -16,7 +16,7 @@ import {
 import { type AppEvent, app } from "../app/index.ts"
 import { instance, requireInstance } from "../instance/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
-import type { UserEvent } from "../user/index.ts"
+import type { UserEvent } from "../user-model/index.ts"
 
 const day = 86_400_000
 

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Cx, type Draft, type Event, type Transaction } from "../../store/index.ts"
-import { hasLeft, user } from "../user/index.ts"
+import { hasLeft, user } from "../user-model/index.ts"
 import { missingError } from "./commands.ts"
 import { group } from "./model.ts"
 

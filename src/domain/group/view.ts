@@ -7,7 +7,7 @@ import {
   view,
 } from "../../store/index.ts"
 import { isOrgThere, type OrgEvent } from "../org/index.ts"
-import type { UserEvent } from "../user/index.ts"
+import type { UserEvent } from "../user-model/index.ts"
 import { missingError } from "./commands.ts"
 import type { GroupUserEvent } from "./member.ts"
 import { type GroupEvent, group } from "./model.ts"

@@ -3,9 +3,10 @@ import type { Presented, StoredEvent } from "../../kernel/event/subject.ts"
 import { lateError } from "../../kernel/fault.ts"
 import type { AnyEvent, Cx, EventFilter, Recorded } from "../../store/index.ts"
 import { group } from "../group/index.ts"
+import { accountStreams } from "../lockout/index.ts"
 import { org } from "../org/index.ts"
 import { project } from "../project/index.ts"
-import { accountStreams, user } from "../user/index.ts"
+import { user } from "../user-model/index.ts"
 import type { Part } from "./query.ts"
 
 /** Which events are requested; absent is any. Names and IDs are stored or presented ones. */

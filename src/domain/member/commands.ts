@@ -5,7 +5,7 @@ import { addInstanceMember, changeInstanceMember, removeInstanceMember } from ".
 import { org } from "../org/index.ts"
 import { isProjectThere, project } from "../project/index.ts"
 import { isGrantThere, projectGrant } from "../project-grant/index.ts"
-import { hasLeft, standingOf, user } from "../user/index.ts"
+import { hasLeft, standingOf, user } from "../user-model/index.ts"
 import { customRoles, roleOf, type StateReader } from "./custom-role.ts"
 import { heldOn, lackingIn, type Reader, type RolesOn, rolesOn, roleTooHighError } from "./held.ts"
 import { type MemberEvent, member, memberId, type Target } from "./model.ts"

@@ -1,7 +1,7 @@
 import { asAuthor } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { type Cx, statement, type Transaction } from "../../store/index.ts"
-import { credentialsOfAuthors, foreignCredentials, user } from "../user/index.ts"
+import { credentialsOfAuthors, foreignCredentials, user } from "../user-model/index.ts"
 import { permissionsIn } from "./custom-role.ts"
 import { lackingOf, permissionsOn } from "./held.ts"
 import type { Target } from "./model.ts"

@@ -13,7 +13,7 @@ import type { InstanceEvent } from "../instance/index.ts"
 import type { OrgEvent } from "../org/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import { grantIdOf, type ProjectGrantEvent } from "../project-grant/index.ts"
-import type { UserEvent } from "../user/index.ts"
+import type { UserEvent } from "../user-model/index.ts"
 import { type MemberEvent, memberId, type Target } from "./model.ts"
 
 /** Roles of a user on the instance, an organisation, a project or a grant of one. */

@@ -1,6 +1,6 @@
 import { foldEmail } from "../../kernel/text/email.ts"
 import type { Transaction } from "../../store/index.ts"
-import { hasLeft, user } from "../user/index.ts"
+import { hasLeft, user } from "../user-model/index.ts"
 import { type Cause, isFull, message, messageCount } from "./model.ts"
 
 /**

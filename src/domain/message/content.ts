@@ -1,18 +1,13 @@
 import type { Call } from "../../kernel/context.ts"
 import type { Cx } from "../../store/index.ts"
+import { sentCode } from "../credential/index.ts"
 import { requireInstance } from "../instance/index.ts"
+import type { CodeFor } from "../lockout/index.ts"
 import { isOnlyOrg, temporaryLabel } from "../org/index.ts"
+import { invitationOf, registrantBy, registrationCode } from "../registration/index.ts"
 import { messageText } from "../text/index.ts"
-import {
-  type CodeFor,
-  findUser,
-  invitationOf,
-  isMailSafe,
-  registrantBy,
-  registrationCode,
-  sentCode,
-  shownNames,
-} from "../user/index.ts"
+import { findUser, shownNames } from "../user-directory/index.ts"
+import { isMailSafe } from "../user-model/index.ts"
 import type { Cause, Kind, Message } from "./model.ts"
 
 /** A message in words. Its code and link are secrets: they open what they are for. */

@@ -1,6 +1,6 @@
 import type { Transaction } from "../../store/index.ts"
+import { countRequest } from "../lockout/index.ts"
 import type { Channel } from "../message-provider/index.ts"
-import { countRequest } from "../user/index.ts"
 import { addMessage } from "./add.ts"
 import { sealedFor } from "./content.ts"
 

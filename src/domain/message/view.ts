@@ -8,7 +8,7 @@ import {
   view,
 } from "../../store/index.ts"
 import type { Channel } from "../message-provider/index.ts"
-import type { UserEvent } from "../user/index.ts"
+import type { UserEvent } from "../user-model/index.ts"
 import type { Message, MessageEvent } from "./model.ts"
 
 /** A message as it is listed; times are ms UTC. */

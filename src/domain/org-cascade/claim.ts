@@ -11,7 +11,8 @@ import {
   verifyDomain,
   yieldDomain,
 } from "../org/index.ts"
-import { claimUserName, strangersOn } from "../user/index.ts"
+import { claimUserName } from "../user/index.ts"
+import { strangersOn } from "../user-directory/index.ts"
 
 /** How many users get another name in one step. */
 const batch = 50

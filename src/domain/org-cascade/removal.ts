@@ -10,7 +10,9 @@ import { project, projectsOf } from "../project/index.ts"
 import { grantsTo, removeGrant } from "../project-grant/index.ts"
 import { dropSignUps } from "../sign-up/index.ts"
 import { dropTexts } from "../text/index.ts"
-import { removeUser, standingOf, usersOf } from "../user/index.ts"
+import { removeUser } from "../user/index.ts"
+import { usersOf } from "../user-directory/index.ts"
+import { standingOf } from "../user-model/index.ts"
 
 /** How many of each go in one step; a project takes its applications along. */
 const batch = { users: 50, grants: 50, projects: 5, actions: 50 } as const

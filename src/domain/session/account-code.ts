@@ -1,17 +1,11 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
+import { passwordOf } from "../credential/index.ts"
+import { admitMailedCode, challengeCode, secondFactorsOf } from "../factor/index.ts"
 import { isTrustedForAddresses } from "../idp/index.ts"
 import { queueOtp } from "../message/index.ts"
 import { activeProvider } from "../message-provider/index.ts"
-import {
-  admitMailedCode,
-  challengeCode,
-  hasPasskey,
-  passwordOf,
-  secondFactorsOf,
-  type User,
-  user,
-} from "../user/index.ts"
+import { hasPasskey, type User, user } from "../user-model/index.ts"
 import { cameByProviderWithoutTime } from "./freshness.ts"
 import { session } from "./model.ts"
 import { usableSession } from "./query.ts"

@@ -1,7 +1,8 @@
 import type { Cx, Transaction } from "../../store/index.ts"
+import { type Admit, passwordOf } from "../credential/index.ts"
 import { org } from "../org/index.ts"
 import { login, passwordAge, policyFor } from "../policy/index.ts"
-import { type Admit, hasPasskey, type Password, passwordOf, user } from "../user/index.ts"
+import { hasPasskey, type Password, user } from "../user-model/index.ts"
 
 /** What keeps somebody out who knows the password of an account. */
 export type Hindrance = "wrong" | "locked" | "inactive" | "change required" | "passkey required"

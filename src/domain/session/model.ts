@@ -1,6 +1,6 @@
 import { aggregate, type Event } from "../../store/index.ts"
+import type { Challenge } from "../factor/index.ts"
 import type { SignInTimes, UpstreamSession } from "../idp/index.ts"
-import type { Challenge } from "../user/index.ts"
 import { pairTimeOf } from "./freshness.ts"
 
 const hour = 3_600_000

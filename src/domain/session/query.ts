@@ -1,14 +1,9 @@
 import type { Cx, Decision } from "../../store/index.ts"
 import { vouchesFor } from "../idp/index.ts"
+import { isStandIn } from "../lockout/index.ts"
 import type { Reading } from "../policy/index.ts"
-import {
-  isSignInCurrent,
-  isStandIn,
-  readerOf,
-  signInVersion,
-  user,
-  userChain,
-} from "../user/index.ts"
+import { isSignInCurrent, signInVersion, userChain } from "../user-directory/index.ts"
+import { readerOf, user } from "../user-model/index.ts"
 import { type Session, session } from "./model.ts"
 
 /** Whether a session is still good at `now`, and that of `userId` where one is given. */

@@ -1,7 +1,7 @@
 import type { AnyEvent, Calls, Cx, Reactor, Recorded } from "../../store/index.ts"
 import { idpById, idps } from "../idp/index.ts"
 import type { OrgEvent } from "../org/index.ts"
-import { type UserEvent, user } from "../user/index.ts"
+import { type UserEvent, user } from "../user-model/index.ts"
 import { endSession } from "./commands.ts"
 import { session } from "./model.ts"
 import { isCurrent, isVouchedFor } from "./query.ts"

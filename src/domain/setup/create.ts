@@ -2,15 +2,10 @@ import { never } from "../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { normalForm } from "../../kernel/text/name.ts"
 import type { Cx } from "../../store/index.ts"
+import { createPassword } from "../credential/index.ts"
 import { domainOf } from "../instance/index.ts"
-import {
-  addPersonalToken,
-  addServiceKey,
-  createPassword,
-  createServiceKey,
-  type NewProfile,
-  warnOfLeaving,
-} from "../user/index.ts"
+import { addPersonalToken, addServiceKey, createServiceKey } from "../service-account/index.ts"
+import { type NewProfile, warnOfLeaving } from "../user/index.ts"
 import { provision } from "./provision.ts"
 import { allowRecoveryCodes } from "./recovery-codes.ts"
 

@@ -1,8 +1,10 @@
 import { never } from "../../kernel/crypto/signing-key.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
+import { createPassword } from "../credential/index.ts"
 import type { SealedPair } from "../key/index.ts"
 import { addPolicyIn, type PasswordComplexity, passwordComplexity } from "../policy/index.ts"
-import { addServiceKey, addUser, createPassword } from "../user/index.ts"
+import { addServiceKey } from "../service-account/index.ts"
+import { addUser } from "../user/index.ts"
 import { own, provision } from "./provision.ts"
 import { allowRecoveryCodes } from "./recovery-codes.ts"
 

@@ -7,18 +7,13 @@ import {
   statement,
   type Transaction,
 } from "../../store/index.ts"
+import { createCode } from "../credential/index.ts"
 import { permissionHolders } from "../member/index.ts"
 import { queueSignUpWaiting } from "../message/index.ts"
 import { org } from "../org/index.ts"
 import { login, policyOf } from "../policy/index.ts"
-import {
-  addApproved,
-  createCode,
-  hasAccount,
-  registrantBy,
-  submitRegistration,
-  user,
-} from "../user/index.ts"
+import { addApproved, hasAccount, registrantBy, submitRegistration } from "../registration/index.ts"
+import { user } from "../user-model/index.ts"
 import { redeemSignUpLink } from "./link.ts"
 import {
   type Applicant,

@@ -2,19 +2,12 @@ import { Fault } from "../../kernel/fault.ts"
 import { givenId } from "../../kernel/text/given.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { addAuthorization } from "../authorization/index.ts"
+import { importPassword } from "../credential/index.ts"
+import { importTotp } from "../factor/index.ts"
 import { enterGroup, groupNamed } from "../group/index.ts"
-import {
-  addUser,
-  checkLink,
-  deactivateUser,
-  type Gender,
-  hasLeft,
-  importPassword,
-  importTotp,
-  lockUser,
-  type NewHuman,
-  user,
-} from "../user/index.ts"
+import { addUser, deactivateUser, lockUser, type NewHuman } from "../user/index.ts"
+import { checkLink } from "../user-link/index.ts"
+import { type Gender, hasLeft, user } from "../user-model/index.ts"
 
 type Contact = { readonly value: string; readonly verified: boolean }
 

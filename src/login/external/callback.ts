@@ -14,7 +14,7 @@ import {
   tokenPath,
   tokenState,
 } from "../../domain/idp/index.ts"
-import { linkedUser } from "../../domain/user/index.ts"
+import { linkedUser } from "../../domain/user-link/index.ts"
 import { formWithin } from "../../kernel/body.ts"
 import { Fault, reasonText } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"

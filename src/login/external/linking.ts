@@ -8,7 +8,8 @@ import {
   missingError,
   startIntent,
 } from "../../domain/idp/index.ts"
-import { linkedUser, user } from "../../domain/user/index.ts"
+import { linkedUser } from "../../domain/user-link/index.ts"
+import { user } from "../../domain/user-model/index.ts"
 import { accountOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
 import { doneHref } from "../entered/done.ts"
 import { type Fields, goTo } from "../form.ts"

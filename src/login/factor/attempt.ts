@@ -1,4 +1,3 @@
-import { type Proof, usableSession } from "../../domain/session/index.ts"
 import {
   type AdmitFactor,
   type Asked,
@@ -6,8 +5,9 @@ import {
   type CheckKind,
   factorChecks,
   recoveryCodesLeft,
-  user,
-} from "../../domain/user/index.ts"
+} from "../../domain/factor/index.ts"
+import { type Proof, usableSession } from "../../domain/session/index.ts"
+import { user } from "../../domain/user-model/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { completeSignIn } from "../complete-sign-in.ts"

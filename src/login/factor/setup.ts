@@ -1,5 +1,4 @@
 import type { SetupWay } from "../../../ui/login/index.ts"
-import { instance } from "../../domain/instance/index.ts"
 import {
   addOtp,
   admitTotp,
@@ -11,7 +10,8 @@ import {
   registerTotp,
   skipFactors,
   totpUri,
-} from "../../domain/user/index.ts"
+} from "../../domain/factor/index.ts"
+import { instance } from "../../domain/instance/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import {

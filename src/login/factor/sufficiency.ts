@@ -1,5 +1,5 @@
+import type { Factor } from "../../domain/factor/index.ts"
 import { evidenceOf, type Session } from "../../domain/session/index.ts"
-import type { Factor } from "../../domain/user/index.ts"
 import { type FreshnessRequirement, freshSeconds, isFreshSignIn } from "../../kernel/context.ts"
 import { cameBy, isProved, type Need } from "./need.ts"
 

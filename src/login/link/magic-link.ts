@@ -1,13 +1,13 @@
-import { queueMagicLink } from "../../domain/message/index.ts"
-import { login, policyOf } from "../../domain/policy/index.ts"
-import { deviceOf } from "../../domain/session/index.ts"
 import {
-  accountOf,
   createMagicLink,
   type MagicLink,
   requestMagicLink,
   tryMagicLink,
-} from "../../domain/user/index.ts"
+} from "../../domain/credential/index.ts"
+import { queueMagicLink } from "../../domain/message/index.ts"
+import { login, policyOf } from "../../domain/policy/index.ts"
+import { deviceOf } from "../../domain/session/index.ts"
+import { accountOf } from "../../domain/user-directory/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { type BrowserContext, waitingRequest } from "../browser-context.ts"

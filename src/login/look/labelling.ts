@@ -1,7 +1,7 @@
 import { type AskedFor, applicationAskedFor } from "../../domain/app/index.ts"
 import type { Requested } from "../../domain/grant/index.ts"
 import { project } from "../../domain/project/index.ts"
-import { homeOf } from "../../domain/user/index.ts"
+import { homeOf } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 
 type Asked = AskedFor & Pick<Requested, "home">

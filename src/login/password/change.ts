@@ -3,7 +3,7 @@ import {
   type NewPassword,
   replacementOf,
   replacePassword,
-} from "../../domain/user/index.ts"
+} from "../../domain/credential/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { type BrowserContext, isHomeActive } from "../browser-context.ts"

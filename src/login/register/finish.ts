@@ -2,13 +2,13 @@ import type { Linked } from "../../../ui/login/index.ts"
 import { afterCreation, beforeCreation, giveGranted, shownNew } from "../../domain/action/index.ts"
 import { addFounder } from "../../domain/member/index.ts"
 import { passwordComplexity, policyOf } from "../../domain/policy/index.ts"
-import { needsApproval, redeemSignUpLink, submitSignUp } from "../../domain/sign-up/index.ts"
 import {
   checkRegistration,
   completeRegistration,
   personAsked,
   registrantBy,
-} from "../../domain/user/index.ts"
+} from "../../domain/registration/index.ts"
+import { needsApproval, redeemSignUpLink, submitSignUp } from "../../domain/sign-up/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Transaction } from "../../store/index.ts"
 import { waitingRequest } from "../browser-context.ts"

@@ -1,6 +1,7 @@
 import { type Client, findClient, isSecret } from "../../domain/app/index.ts"
 import { about, because, type Finding, type Found } from "../../domain/refusal/index.ts"
-import { type AccessTokenType, isMachineSecret } from "../../domain/user/index.ts"
+import { isMachineSecret } from "../../domain/service-account/index.ts"
+import type { AccessTokenType } from "../../domain/user-model/index.ts"
 import { isOneOf } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"

@@ -1,6 +1,7 @@
 import { appKey, type Client, findClient, isAppActive, methodOf } from "../../domain/app/index.ts"
 import { because, type Finding } from "../../domain/refusal/index.ts"
-import { findMachine, type Machine, serviceUserKey } from "../../domain/user/index.ts"
+import { findMachine, serviceUserKey } from "../../domain/service-account/index.ts"
+import type { Machine } from "../../domain/user-model/index.ts"
 import { type Cx, cached } from "../../store/index.ts"
 import { isActive } from "../token/active.ts"
 import type { Method } from "./attempt.ts"

@@ -5,7 +5,7 @@ import {
   projectOfResource,
 } from "../../domain/app/index.ts"
 import { about } from "../../domain/refusal/index.ts"
-import { isPersonalToken } from "../../domain/user/index.ts"
+import { isPersonalToken } from "../../domain/service-account/index.ts"
 import { isJwt } from "../../kernel/crypto/secret.ts"
 import type { Cx } from "../../store/index.ts"
 import { unprovenIn } from "../client/jwt.ts"

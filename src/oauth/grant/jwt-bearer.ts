@@ -1,6 +1,7 @@
 import { findClient } from "../../domain/app/index.ts"
 import type { Finding, Found } from "../../domain/refusal/index.ts"
-import { serviceUserKey, user } from "../../domain/user/index.ts"
+import { serviceUserKey } from "../../domain/service-account/index.ts"
+import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { isLive, ownNames, readAssertion, spend, verifyAssertion } from "../client/assertion.ts"
 import { claimsBeside, findingsInJwt } from "../client/jwt.ts"

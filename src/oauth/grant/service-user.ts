@@ -1,4 +1,4 @@
-import type { AccessTokenType } from "../../domain/user/index.ts"
+import type { AccessTokenType } from "../../domain/user-model/index.ts"
 import { type Cx, cached } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { type Parameters, wordsOf } from "../request.ts"

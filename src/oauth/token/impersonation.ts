@@ -1,7 +1,8 @@
 import { requireInstance } from "../../domain/instance/index.ts"
 import { memberships, permissionsOn, type Target } from "../../domain/member/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
-import { isUserActive, user } from "../../domain/user/index.ts"
+import { isUserActive } from "../../domain/user-directory/index.ts"
+import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 
 type Reader = Parameters<typeof permissionsOn>[0]

@@ -1,7 +1,7 @@
 import { findClient, orgOidcFor, type TokenConfig } from "../../domain/app/index.ts"
 import { type OidcSettings, requireInstance } from "../../domain/instance/index.ts"
 import { type AccessTokenJwtType, type Algorithm, algorithms } from "../../domain/key/index.ts"
-import { user } from "../../domain/user/index.ts"
+import { user } from "../../domain/user-model/index.ts"
 import { type Cx, cached } from "../../store/index.ts"
 
 /** How long what is issued counts, in seconds. */

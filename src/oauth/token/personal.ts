@@ -1,4 +1,4 @@
-import { readPersonalToken } from "../../domain/user/index.ts"
+import { readPersonalToken } from "../../domain/service-account/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { audienceOf } from "./scope.ts"
 import type { Statement } from "./statement.ts"

@@ -1,7 +1,7 @@
 import type { Afterwards } from "../../domain/grant/index.ts"
 import { type Found, idpById, providerIn, providerNow, samlSelf } from "../../domain/idp/index.ts"
 import { session, sessionsOf } from "../../domain/session/index.ts"
-import { linkedUser } from "../../domain/user/index.ts"
+import { linkedUser } from "../../domain/user-link/index.ts"
 import { browserContextOf, showTrouble } from "../../login/index.ts"
 import { redirect } from "../../oauth/index.ts"
 import type { Received } from "../../xml/binding.ts"

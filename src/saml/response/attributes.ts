@@ -10,7 +10,9 @@ import {
 import { rolesHeld } from "../../domain/authorization/index.ts"
 import { isActive, permissionsOn, stateReader } from "../../domain/member/index.ts"
 import { org } from "../../domain/org/index.ts"
-import { heldMetadata, shownNames, type UserInfo, user } from "../../domain/user/index.ts"
+import { heldMetadata } from "../../domain/user/index.ts"
+import { shownNames, type UserInfo } from "../../domain/user-directory/index.ts"
+import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 
 /** What an assertion says of somebody; `friendlyName` is for people who read it. */

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs"
 import { Gauge, type Registry } from "prom-client"
+import { passwordLoad } from "../../domain/credential/index.ts"
 import { instanceIds } from "../../domain/instance/index.ts"
 import { listWebKeys } from "../../domain/key/index.ts"
 import { messagesWaiting } from "../../domain/message/index.ts"
-import { passwordLoad } from "../../domain/user/index.ts"
 import type { Cx, Reactors } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"
 

@@ -11,24 +11,19 @@ import { base32 } from "../../boot/people/format/hash.ts"
 import type { Start } from "../../boot/running.ts"
 import { version } from "../../boot/version.ts"
 import { addApplication, app, newSecret, removeApplication } from "../../domain/app/index.ts"
+import { firstPasswordIn } from "../../domain/credential/index.ts"
+import { importTotp, skipFactors } from "../../domain/factor/index.ts"
 import { instanceIds, requireInstance } from "../../domain/instance/index.ts"
 import { tryActive } from "../../domain/message-provider/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
 import { endSession, sessionsOf } from "../../domain/session/index.ts"
-import {
-  addOwnUser,
-  firstPasswordIn,
-  hasLeft,
-  importTotp,
-  removeUser,
-  skipFactors,
-  temporaryUsers,
-  user,
-} from "../../domain/user/index.ts"
+import { addOwnUser, removeUser } from "../../domain/user/index.ts"
+import { temporaryUsers } from "../../domain/user-directory/index.ts"
+import { hasLeft, user } from "../../domain/user-model/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault, reasonText } from "../../kernel/fault.ts"
 import { selfCheckId, selfCheckToken } from "../../kernel/net/self-check.ts"
-import { isTemporaryOf, newTemporaryId, temporaryEmail } from "../../kernel/temporary-id.ts"
+import { isTemporaryOf, newTemporaryId, temporaryEmail } from "../../kernel/text/temporary-id.ts"
 import type { Cx } from "../../store/index.ts"
 import { appOf } from "../app.ts"
 import { keepRounds } from "../background/round.ts"

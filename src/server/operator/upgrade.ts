@@ -1,6 +1,6 @@
 import { idps, placeId } from "../../domain/idp/index.ts"
 import { isThere, org } from "../../domain/org/index.ts"
-import { hasLeft, isAcceptedEverywhere, user } from "../../domain/user/index.ts"
+import { hasLeft, isAcceptedEverywhere, user } from "../../domain/user-model/index.ts"
 import { type Decision, foldedOf, type Upgrade, upgradeOf } from "../../store/index.ts"
 import { aggregates, views } from "../modules.ts"
 

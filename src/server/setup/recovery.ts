@@ -1,4 +1,6 @@
 import type { Recovered, RecoveryPreview, RecoveryRequest } from "../../boot/recovery.ts"
+import { createCode, linkKeyOf } from "../../domain/credential/index.ts"
+import { removableFactors } from "../../domain/factor/index.ts"
 import {
   addInstanceMember,
   changeInstanceMember,
@@ -11,19 +13,9 @@ import {
 } from "../../domain/instance/index.ts"
 import { pageLink } from "../../domain/message/index.ts"
 import { firstInstance } from "../../domain/setup/index.ts"
-import {
-  addUser,
-  createCode,
-  findByLoginName,
-  hasLeft,
-  homeOf,
-  linkKeyOf,
-  recoverUser,
-  removableFactors,
-  standingOf,
-  user,
-  userNameOf,
-} from "../../domain/user/index.ts"
+import { addUser, recoverUser } from "../../domain/user/index.ts"
+import { findByLoginName, userNameOf } from "../../domain/user-directory/index.ts"
+import { hasLeft, homeOf, standingOf, user } from "../../domain/user-model/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { ServerServices } from "../services.ts"

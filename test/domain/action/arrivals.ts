@@ -1,7 +1,8 @@
 // People who come from a provider, where scripts have a say.
 import { addIdp, linkIdp } from "../../../src/domain/idp/commands.ts"
 import type { Options } from "../../../src/domain/idp/index.ts"
-import { heldMetadata, linkedUser } from "../../../src/domain/user/index.ts"
+import { heldMetadata } from "../../../src/domain/user/index.ts"
+import { linkedUser } from "../../../src/domain/user-link/commands.ts"
 import { authorizePath, browserOf, openProvider, type Visited } from "../../oauth/provider.ts"
 import { openUpstream, upstreamIssuer } from "../../support/upstream.ts"
 

@@ -11,7 +11,10 @@ import {
 import { setDefaultOrg } from "../../../src/domain/instance/commands.ts"
 import { addMember, type Target } from "../../../src/domain/member/index.ts"
 import { createOrganization } from "../../../src/domain/org/index.ts"
-import { linksOf, lockUser, profile, user } from "../../../src/domain/user/index.ts"
+import { lockUser } from "../../../src/domain/user/index.ts"
+import { profile } from "../../../src/domain/user-directory/query.ts"
+import { linksOf } from "../../../src/domain/user-model/links.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
 import { browserContextOf } from "../../../src/login/browser-context.ts"
 import { askedAt } from "../../../src/login/entered/script.ts"
 import {

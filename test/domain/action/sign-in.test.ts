@@ -1,25 +1,25 @@
 import { TOTP } from "otpauth"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { rolesHeld } from "../../../src/domain/authorization/index.ts"
+import { createCode } from "../../../src/domain/credential/code.ts"
+import {
+  checkPassword,
+  createPassword,
+  setPassword,
+} from "../../../src/domain/credential/commands.ts"
+import { beginKey, finishKey } from "../../../src/domain/factor/key/key.ts"
+import { registerTotp, verifyTotp } from "../../../src/domain/factor/totp.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { createOrganization } from "../../../src/domain/org/index.ts"
 import { changePolicy } from "../../../src/domain/policy/commands.ts"
 import { login } from "../../../src/domain/policy/index.ts"
 import { addRoles, createProject } from "../../../src/domain/project/index.ts"
 import { createGrant } from "../../../src/domain/project-grant/index.ts"
-import { beginKey, finishKey } from "../../../src/domain/user/factor/key.ts"
-import { registerTotp, verifyTotp } from "../../../src/domain/user/factor/totp.ts"
-import {
-  checkPassword,
-  createCode,
-  createPassword,
-  createUser,
-  heldMetadata,
-  inviteUser,
-  profile,
-  registrationCode,
-  setPassword,
-} from "../../../src/domain/user/index.ts"
+import { inviteUser } from "../../../src/domain/registration/invite.ts"
+import { registrationCode } from "../../../src/domain/registration/registration.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { heldMetadata } from "../../../src/domain/user/index.ts"
+import { profile } from "../../../src/domain/user-directory/query.ts"
 import {
   answerOf,
   authorizePath,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { findClient, isSecret } from "../../../src/domain/app/index.ts"
-import { createUser } from "../../../src/domain/user/index.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate

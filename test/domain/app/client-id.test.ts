@@ -5,7 +5,8 @@ import {
   findClient,
   isSecret,
 } from "../../../src/domain/app/index.ts"
-import { createUser, removeUser, updateUser } from "../../../src/domain/user/index.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { removeUser, updateUser } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { mayEnter, rolesHeld } from "../../../src/domain/authorization/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
-import { addUser, removeUser, userChain } from "../../../src/domain/user/index.ts"
+import { addUser, removeUser } from "../../../src/domain/user/index.ts"
+import { userChain } from "../../../src/domain/user-directory/query.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 
 let estate: Estate

@@ -2,9 +2,10 @@ import { expect, test } from "vitest"
 import * as authorization from "../../../src/domain/authorization/index.ts"
 import { orgView } from "../../../src/domain/org/index.ts"
 import * as project from "../../../src/domain/project/index.ts"
-import { addUser, module as people, removeUser } from "../../../src/domain/user/index.ts"
+import { addUser, removeUser } from "../../../src/domain/user/index.ts"
 import { statement } from "../../../src/store/index.ts"
 import { openEstate, person } from "../../support/estate.ts"
+import * as people from "../../support/user-modules.ts"
 import type { World } from "../../support/world.ts"
 
 const tables = ["projects", "project_roles", "authorizations"].map((name) =>

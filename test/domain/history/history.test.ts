@@ -1,7 +1,8 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
-import { lockUser, removeUser, user } from "../../../src/domain/user/index.ts"
+import { lockUser, removeUser } from "../../../src/domain/user/index.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 import { callerOf } from "../../support/world.ts"
 

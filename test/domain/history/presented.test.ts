@@ -1,7 +1,7 @@
 // Events are presented under the aggregates and types of the contract, and found by both names.
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { checkPassword } from "../../../src/domain/credential/commands.ts"
 import { storedEventsOf } from "../../../src/domain/history/index.ts"
-import { checkPassword } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 let estate: Estate

@@ -7,8 +7,9 @@ import {
   requireInstance,
 } from "../../../src/domain/instance/index.ts"
 import { allowedOf, setRestrictions } from "../../../src/domain/quota/index.ts"
+import { readPersonalToken } from "../../../src/domain/service-account/personal-token.ts"
 import { moveInstance } from "../../../src/domain/setup/index.ts"
-import { readPersonalToken, whenOwnerless } from "../../../src/domain/user/index.ts"
+import { whenOwnerless } from "../../../src/domain/user/index.ts"
 import { watchOwners } from "../../../src/server/background/owner-watch.ts"
 import { statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"

@@ -1,5 +1,9 @@
 // What is listed at a promotion though the user created it, or nobody who is signed in.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createCode } from "../../../src/domain/credential/code.ts"
+import { setPassword } from "../../../src/domain/credential/commands.ts"
+import { requestReset, resetPasswordFor } from "../../../src/domain/credential/reset.ts"
+import { firstKey } from "../../../src/domain/factor/key/first-key.ts"
 import { foldings } from "../../../src/domain/history/past.ts"
 import { addIdp, changeIdp } from "../../../src/domain/idp/commands.ts"
 import type { Said } from "../../../src/domain/idp/model.ts"
@@ -9,20 +13,13 @@ import {
   invitedKey,
   invitedPassword,
   inviteUser,
-} from "../../../src/domain/user/account/invite.ts"
-import { requestReset } from "../../../src/domain/user/credential/reset.ts"
-import { firstKey } from "../../../src/domain/user/factor/first-key.ts"
-import {
-  addLink,
-  addUser,
-  createCode,
-  createUser,
-  linksOf,
-  resetPasswordFor,
-  setPassword,
-  user,
-} from "../../../src/domain/user/index.ts"
-import type { WithOrigins } from "../../../src/domain/user/origins.ts"
+} from "../../../src/domain/registration/invite.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
+import { addLink } from "../../../src/domain/user-link/commands.ts"
+import { linksOf } from "../../../src/domain/user-model/links.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
+import type { WithOrigins } from "../../../src/domain/user-model/origins.ts"
 import type { Fault } from "../../../src/kernel/fault.ts"
 import { type Reactors, runReactors, type Transaction } from "../../../src/store/index.ts"
 import { makeKey } from "../../support/authenticator.ts"

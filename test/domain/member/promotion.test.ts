@@ -1,8 +1,9 @@
 // What others created for a user has to be confirmed before the user is permitted more.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createCode } from "../../../src/domain/credential/code.ts"
+import { setPassword } from "../../../src/domain/credential/commands.ts"
+import { requestReset, resetPasswordFor } from "../../../src/domain/credential/reset.ts"
 import { addIdp } from "../../../src/domain/idp/commands.ts"
-import { requestReset } from "../../../src/domain/user/credential/reset.ts"
-import { createCode, resetPasswordFor, setPassword } from "../../../src/domain/user/index.ts"
 import type { Fault } from "../../../src/kernel/fault.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 

@@ -1,11 +1,11 @@
-// Why rank does not count for some operations: for each reason, somebody who holds nothing but what
-// such an operation needs tries to reach an owner of the instance.
+// For each reason why rank does not count, somebody who holds just that tries to reach an owner.
 import { getOption } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { hasAfterAuthentication } from "../../../src/domain/action/index.ts"
 import { instance } from "../../../src/domain/instance/index.ts"
 import { messageText } from "../../../src/domain/text/index.ts"
-import { user, vouchedUser } from "../../../src/domain/user/index.ts"
+import { vouchedUser } from "../../../src/domain/user-link/commands.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
 import { access } from "../../../src/gen/core/options_pb.ts"
 import { operations } from "../../../src/server/modules.ts"
 import { json } from "../target/receiver.ts"

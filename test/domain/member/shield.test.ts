@@ -1,6 +1,7 @@
 // What roles elsewhere, and what belongs to the instance, do and don't keep others from.
 import { getOption } from "@bufbuild/protobuf"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { countFailedTry } from "../../../src/domain/lockout/lockout.ts"
 import { isMember } from "../../../src/domain/member/commands.ts"
 import { createRole } from "../../../src/domain/member/custom-role-commands.ts"
 import {
@@ -12,8 +13,8 @@ import {
 import { addPolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout } from "../../../src/domain/policy/index.ts"
 import { createProject } from "../../../src/domain/project/index.ts"
-import { countFailedTry } from "../../../src/domain/user/credential/lockout.ts"
-import { addUser, isUserActive } from "../../../src/domain/user/index.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
+import { isUserActive } from "../../../src/domain/user-directory/query.ts"
 import { access } from "../../../src/gen/core/options_pb.ts"
 import { operations } from "../../../src/server/modules.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"

@@ -8,13 +8,11 @@ import {
   verifyDomain,
 } from "../../../src/domain/org/index.ts"
 import { claimNames, domainClaims } from "../../../src/domain/org-cascade/index.ts"
-import {
-  addUser,
-  createUser,
-  findByLoginName,
-  findMachineByName,
-  userNameOf,
-} from "../../../src/domain/user/index.ts"
+import { findMachineByName } from "../../../src/domain/service-account/find.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
+import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { userNameOf } from "../../../src/domain/user-directory/query.ts"
 import type { Outside } from "../../../src/kernel/net/outbound.ts"
 import { runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"

@@ -4,9 +4,9 @@ import { addMember, memberView, removeMember } from "../../../src/domain/member/
 import { orgView } from "../../../src/domain/org/index.ts"
 import * as project from "../../../src/domain/project/index.ts"
 import * as grants from "../../../src/domain/project-grant/index.ts"
-import { module as people } from "../../../src/domain/user/index.ts"
 import { statement } from "../../../src/store/index.ts"
 import { openEstate } from "../../support/estate.ts"
+import * as people from "../../support/user-modules.ts"
 import type { World } from "../../support/world.ts"
 
 const tables = [

@@ -1,16 +1,13 @@
 // Sessions as whoever looks after people sees and ends them.
 import { timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createPassword, setPassword } from "../../../src/domain/credential/commands.ts"
+import { removeOtp } from "../../../src/domain/factor/otp.ts"
 import { grant, outlivesSession } from "../../../src/domain/grant/index.ts"
 import { lifetimes, session, sessionNow } from "../../../src/domain/session/index.ts"
-import { setPassword } from "../../../src/domain/user/credential/credential.ts"
-import { removeOtp } from "../../../src/domain/user/factor/otp.ts"
-import {
-  createPassword,
-  passwordVersion,
-  removeUser,
-  user,
-} from "../../../src/domain/user/index.ts"
+import { removeUser } from "../../../src/domain/user/index.ts"
+import { passwordVersion } from "../../../src/domain/user-directory/query.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 let estate: Estate

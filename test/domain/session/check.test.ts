@@ -2,21 +2,17 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { TOTP } from "otpauth"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { createPassword, setPassword } from "../../../src/domain/credential/commands.ts"
+import { addOtp } from "../../../src/domain/factor/otp.ts"
+import { generateRecoveryCodes } from "../../../src/domain/factor/recovery-code.ts"
+import { registerTotp, removeTotp, verifyTotp } from "../../../src/domain/factor/totp.ts"
+import { attemptsOf } from "../../../src/domain/lockout/attempt.ts"
 import { deactivateOrganization } from "../../../src/domain/org/commands.ts"
 import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout, login } from "../../../src/domain/policy/index.ts"
 import { lifetimes, sessionNow } from "../../../src/domain/session/index.ts"
-import { addOtp } from "../../../src/domain/user/factor/otp.ts"
-import { generateRecoveryCodes } from "../../../src/domain/user/factor/recovery-code.ts"
-import { registerTotp, removeTotp, verifyTotp } from "../../../src/domain/user/factor/totp.ts"
-import {
-  accountOf,
-  attemptsOf,
-  createPassword,
-  deactivateUser,
-  lockUser,
-  setPassword,
-} from "../../../src/domain/user/index.ts"
+import { deactivateUser, lockUser } from "../../../src/domain/user/index.ts"
+import { accountOf } from "../../../src/domain/user-directory/query.ts"
 import { limitsOf } from "../../../src/kernel/limit.ts"
 import { browserOf, openProvider, type Provider, password } from "../../oauth/provider.ts"
 import { addServiceUser, type Calling, callingAs, openLoginPage } from "../../support/login-page.ts"

@@ -1,13 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { shares } from "../../../src/domain/user/api.ts"
-import {
-  createUser,
-  findUser,
-  profile,
-  type UserChange,
-  updateUser,
-} from "../../../src/domain/user/index.ts"
+import type { UserChange } from "../../../src/domain/user/commands.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { updateUser } from "../../../src/domain/user/index.ts"
+import { findUser, profile } from "../../../src/domain/user-directory/query.ts"
 import { ask } from "../../support/ask.ts"
+import { shares } from "../../support/user-modules.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import { anna, human, openHousehold, robot } from "./household.ts"
 

@@ -1,14 +1,17 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { clientClaim } from "../../../src/domain/instance/index.ts"
-import { shares } from "../../../src/domain/user/api.ts"
 import {
   hashPassword,
   passwordLoad,
   verifyPassword,
-} from "../../../src/domain/user/credential/password.ts"
-import { addOwnUser, isTemporary, profile, user } from "../../../src/domain/user/index.ts"
-import { temporaryEmail } from "../../../src/kernel/temporary-id.ts"
+} from "../../../src/domain/credential/password.ts"
+import { clientClaim } from "../../../src/domain/instance/index.ts"
+import { addOwnUser } from "../../../src/domain/user/index.ts"
+import { profile } from "../../../src/domain/user-directory/query.ts"
+import { isTemporary } from "../../../src/domain/user-directory/temporary.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
+import { temporaryEmail } from "../../../src/kernel/text/temporary-id.ts"
 import { ask } from "../../support/ask.ts"
+import { shares } from "../../support/user-modules.ts"
 import type { World } from "../../support/world.ts"
 import { openHousehold, human as person } from "./household.ts"
 
@@ -100,7 +103,7 @@ test("a first password must follow the rules and works from then on", async () =
   const weak = make(human({ passwordType: password("password") }))
   await expect(weak).rejects.toMatchObject({ id: "user.password_too_simple" })
   const { id } = await make(human({ passwordType: password("Correct-Horse-7") }))
-  const { checkPassword } = await import("../../../src/domain/user/index.ts")
+  const { checkPassword } = await import("../../../src/domain/credential/commands.ts")
   expect(await checkPassword(world.cx(), id, "Correct-Horse-7")).toBe("ok")
 })
 

@@ -1,23 +1,18 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { shares } from "../../../src/domain/user/api.ts"
-import {
-  addServiceKey,
-  createPersonalToken,
-  createUser,
-  findByLoginName,
-  generateMachineSecret,
-  hasLeft,
-  removeUser,
-  setMetadata,
-  setPassword,
-  updateUser,
-  user,
-  users,
-} from "../../../src/domain/user/index.ts"
+import { setPassword } from "../../../src/domain/credential/commands.ts"
+import { generateMachineSecret } from "../../../src/domain/service-account/machine-secret.ts"
+import { createPersonalToken } from "../../../src/domain/service-account/personal-token.ts"
+import { addServiceKey } from "../../../src/domain/service-account/service-key.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { removeUser, setMetadata, updateUser } from "../../../src/domain/user/index.ts"
+import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { users } from "../../../src/domain/user-directory/view.ts"
+import { hasLeft, user } from "../../../src/domain/user-model/model.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { search } from "../../../src/store/index.ts"
 import { ask } from "../../support/ask.ts"
+import { shares } from "../../support/user-modules.ts"
 import { until } from "../../support/wait.ts"
 import type { World } from "../../support/world.ts"
 import { anna, openHousehold, robot } from "./household.ts"

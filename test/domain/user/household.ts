@@ -1,14 +1,11 @@
 // Decides who outranks whom, for the policies of organizations.
+import * as people from "../../support/user-modules.ts"
 import "../../../src/domain/member/index.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
 import * as orgs from "../../../src/domain/org/index.ts"
 import * as policies from "../../../src/domain/policy/index.ts"
-import {
-  createUser,
-  type NewHuman,
-  type NewMachine,
-  module as people,
-} from "../../../src/domain/user/index.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import type { NewHuman, NewMachine } from "../../../src/domain/user/index.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import { openWorld, type World } from "../../support/world.ts"
 

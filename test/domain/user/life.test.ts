@@ -1,23 +1,19 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { createPassword } from "../../../src/domain/credential/commands.ts"
 import { addInstanceMember, instance } from "../../../src/domain/instance/index.ts"
 import { deactivateOrganization } from "../../../src/domain/org/index.ts"
+import { generateMachineSecret } from "../../../src/domain/service-account/machine-secret.ts"
+import { addPersonalToken } from "../../../src/domain/service-account/personal-token.ts"
+import { reactivateUser, unlockUser } from "../../../src/domain/user/commands.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { deactivateUser, lockUser, removeUser, updateUser } from "../../../src/domain/user/index.ts"
 import {
-  addPersonalToken,
-  createPassword,
-  createUser,
-  deactivateUser,
   findUser,
-  generateMachineSecret,
   isUserActive,
-  lockUser,
   profile,
-  reactivateUser,
-  removeUser,
-  unlockUser,
-  updateUser,
-  user,
   userChain,
-} from "../../../src/domain/user/index.ts"
+} from "../../../src/domain/user-directory/query.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Cx, statement } from "../../../src/store/index.ts"
 import type { World } from "../../support/world.ts"

@@ -1,15 +1,10 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { orgView } from "../../../src/domain/org/index.ts"
-import {
-  addUser,
-  findUser,
-  heldMetadata,
-  module as people,
-  removeUser,
-  setMetadata,
-} from "../../../src/domain/user/index.ts"
+import { addUser, heldMetadata, removeUser, setMetadata } from "../../../src/domain/user/index.ts"
+import { findUser } from "../../../src/domain/user-directory/query.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import * as people from "../../support/user-modules.ts"
 import { anna, openHousehold } from "./household.ts"
 
 let estate: Estate

@@ -1,17 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { vouchDomain } from "../../../src/domain/org/domain.ts"
-import { takeName } from "../../../src/domain/user/account/login-name.ts"
-import {
-  accountOf,
-  createUser,
-  findByLoginName,
-  findMachineByName,
-  releaseLoginName,
-  removeUser,
-  updateUser,
-  user,
-  userNameOf,
-} from "../../../src/domain/user/index.ts"
+import { findMachineByName } from "../../../src/domain/service-account/find.ts"
+import { releaseLoginName } from "../../../src/domain/user/commands.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { removeUser, updateUser } from "../../../src/domain/user/index.ts"
+import { takeName } from "../../../src/domain/user/login-name.ts"
+import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { accountOf, userNameOf } from "../../../src/domain/user-directory/query.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
 import type { Cx } from "../../../src/store/index.ts"
 import type { World } from "../../support/world.ts"
 import { anna, human, machine, openHousehold, robot } from "./household.ts"

@@ -1,6 +1,6 @@
 import { simpleParser } from "mailparser"
+import { foreignHash } from "../../../src/domain/credential/foreign/list.ts"
 import { checkPlaceholders, fillIn } from "../../../src/domain/text/placeholder.ts"
-import { foreignHash } from "../../../src/domain/user/credential/foreign/list.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
 import { givenId, givenName } from "../../../src/kernel/text/given.ts"
 import { fold, foldName } from "../../../src/kernel/text/name.ts"

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, sign } from "node:crypto"
-import { assertionOf, readAssertion, readNewKey } from "../../../src/domain/user/factor/webauthn.ts"
+import { assertionOf, readAssertion, readNewKey } from "../../../src/domain/factor/key/webauthn.ts"
 import { edKey } from "../engine/keys.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 

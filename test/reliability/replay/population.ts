@@ -1,12 +1,16 @@
 import * as app from "../../../src/domain/app/index.ts"
+import { setPassword } from "../../../src/domain/credential/index.ts"
 import { instance } from "../../../src/domain/instance/index.ts"
 import * as member from "../../../src/domain/member/index.ts"
 import * as project from "../../../src/domain/project/index.ts"
+import { addServiceKey } from "../../../src/domain/service-account/index.ts"
 import { firstInstance } from "../../../src/domain/setup/index.ts"
-import * as user from "../../../src/domain/user/index.ts"
+import { createUser } from "../../../src/domain/user/create.ts"
+import { lockUser, removeUser, updateUser } from "../../../src/domain/user/index.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
 import { systemRandom } from "../../../src/kernel/crypto/random.ts"
 import type { Secrets } from "../../../src/kernel/crypto/secret.ts"
+import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { idsOf } from "../../../src/kernel/id.ts"
 import type { Cx, Store } from "../../../src/store/index.ts"
 import { nowhere } from "../../support/outside.ts"
@@ -49,7 +53,7 @@ const homeOf = (store: Store): string =>
 async function live(cx: Cx, orgId: string, count: number): Promise<void> {
   const name = `person-${count}`
   const hash = (turn: number) => `$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$${turn}${name}`
-  await user.createUser(cx, name, {
+  await createUser(cx, name, {
     kind: "human",
     orgId,
     userName: name,
@@ -58,14 +62,14 @@ async function live(cx: Cx, orgId: string, count: number): Promise<void> {
     phone: { value: `+4179${1_000_000 + count}`, verified: false },
     password: { hash: hash(0), changeRequired: false },
   })
-  await user.setPassword(cx, name, { hash: hash(1), changeRequired: true })
-  await user.updateUser(cx, name, {
+  await setPassword(cx, name, { hash: hash(1), changeRequired: true })
+  await updateUser(cx, name, {
     userName: `renamed-${count}`,
     human: { profile: { nickName: "N" }, email: { value: `${name}@new.example`, verified: true } },
   })
   await work(cx, { orgId, userId: name, count })
-  if (count % 3 === 0) await user.removeUser(cx, name)
-  else if (count % 5 === 0) await user.lockUser(cx, name)
+  if (count % 3 === 0) await removeUser(cx, name)
+  else if (count % 5 === 0) await lockUser(cx, name)
 }
 
 /** Removing a project takes its applications along; removing a service user takes their key. */
@@ -88,17 +92,17 @@ async function work(
   await cx.store.transact(cx, (tx) =>
     app.addApplication(tx, appId, { projectId, name: appId, clientId: `client-${count}`, config }),
   )
-  await user.createUser(cx, robotId, {
+  await createUser(cx, robotId, {
     kind: "machine",
     orgId,
     userName: robotId,
     name: "Robot",
     accessTokenType: "bearer",
   })
-  const key = { keyId: `key-${count}`, publicKey: "pem", expires: user.never }
-  await user.addServiceKey(cx, robotId, key)
+  const key = { keyId: `key-${count}`, publicKey: "pem", expires: never }
+  await addServiceKey(cx, robotId, key)
   if (count % 3 === 1) await app.removeProjectWithApps(cx, projectId)
-  if (count % 3 === 2) await user.removeUser(cx, robotId)
+  if (count % 3 === 2) await removeUser(cx, robotId)
 }
 
 /** What lives here seals nothing; the server's own keys stay its own. */

@@ -3,7 +3,8 @@ import { authorization, authorizationsOf } from "../../authorization/index.ts"
 import { permissionsOn, stateReader } from "../../member/index.ts"
 import { heldMetadata as heldOfOrg, org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
-import { genders, type Human, hasLeft, heldMetadata, user } from "../../user/index.ts"
+import { heldMetadata } from "../../user/index.ts"
+import { genders, type Human, hasLeft, user } from "../../user-model/index.ts"
 import type { Answers } from "../script/thread.ts"
 
 // How scripts see what there is. The names are the interface's.

@@ -1,5 +1,6 @@
 import type { Cx } from "../../../store/index.ts"
-import { type Metadata, setMetadata, user } from "../../user/index.ts"
+import { type Metadata, setMetadata } from "../../user/index.ts"
+import { user } from "../../user-model/index.ts"
 import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn } from "./effect.ts"
 import { answersAbout, mayMend, shownUser } from "./person.ts"

@@ -5,7 +5,8 @@ import { mayEnter } from "../../authorization/index.ts"
 import { vouchesFor } from "../../idp/index.ts"
 import { consentLifetimeOf, requireInstance } from "../../instance/index.ts"
 import { session, soleVoucherOf } from "../../session/index.ts"
-import { readerOf, signInVersion, user } from "../../user/index.ts"
+import { signInVersion } from "../../user-directory/index.ts"
+import { readerOf, user } from "../../user-model/index.ts"
 import type { AuthRequest, Requested } from "../request.ts"
 import {
   applicationConsents,

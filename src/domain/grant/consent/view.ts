@@ -1,6 +1,6 @@
 import { type Cx, statement, view } from "../../../store/index.ts"
 import type { AppEvent } from "../../app/index.ts"
-import type { UserEvent } from "../../user/index.ts"
+import type { UserEvent } from "../../user-model/index.ts"
 import type { ConsentEvent } from "./model.ts"
 
 const insert = statement(

@@ -10,7 +10,7 @@ import { app } from "../../app/index.ts"
 import { contextOrg, org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
-import { user } from "../../user/index.ts"
+import { user } from "../../user-model/index.ts"
 import { type Change, changesOf } from "../query.ts"
 import { sequenceOf, wordsOf } from "../words.ts"
 

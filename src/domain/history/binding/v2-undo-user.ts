@@ -3,7 +3,13 @@ import { AccessTokenType, Gender } from "../../../gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
 import type { AnyEvent, Recorded } from "../../../store/index.ts"
 import { group, groupUser } from "../../group/index.ts"
-import { type Human, type Machine, type User, type UserEvent, user } from "../../user/index.ts"
+import {
+  type Human,
+  type Machine,
+  type User,
+  type UserEvent,
+  user,
+} from "../../user-model/index.ts"
 import { type Asked, type Past, type Reason, undoing } from "../undo/way.ts"
 import { ask, back, given } from "./v2-undo-ask.ts"
 

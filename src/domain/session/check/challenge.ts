@@ -1,18 +1,17 @@
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Transaction } from "../../../store/index.ts"
-import { queueMagicLink, queueOtp } from "../../message/index.ts"
-import { login, policyOf } from "../../policy/index.ts"
+import { createMagicLink, requestMagicLink } from "../../credential/index.ts"
 import {
   type Challenge,
   challengeCode,
   challengeKey,
-  createMagicLink,
   type OtpChannel,
-  requestMagicLink,
   secondFactorsOf,
   type UserVerification,
-  user,
-} from "../../user/index.ts"
+} from "../../factor/index.ts"
+import { queueMagicLink, queueOtp } from "../../message/index.ts"
+import { login, policyOf } from "../../policy/index.ts"
+import { user } from "../../user-model/index.ts"
 import { standingOf } from "../entry.ts"
 import { type SessionEvent, session } from "../model.ts"
 

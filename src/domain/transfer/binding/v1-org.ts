@@ -14,7 +14,8 @@ import {
   setPrimaryDomain,
   vouchDomain,
 } from "../../org/index.ts"
-import { readerOf, strangersOn } from "../../user/index.ts"
+import { strangersOn } from "../../user-directory/index.ts"
+import { readerOf } from "../../user-model/index.ts"
 import { needs, one, row } from "./v1-row.ts"
 
 /** Whether an organisation is to be stopped. */

@@ -4,35 +4,28 @@ import { meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
+import { firstPasswordIn, importPassword, type NewPassword } from "../../credential/index.ts"
 import {
-  addLink,
   addOtp,
-  addServiceKey,
-  checkLink,
-  deactivateUser,
-  type External,
-  firstPasswordIn,
-  genders,
-  type Human,
-  hasLeft,
-  heldMetadata,
-  importPassword,
   importRecoveryCodes,
   importTotp,
+  secondFactorsOf,
+  totpSecret,
+} from "../../factor/index.ts"
+import { addServiceKey } from "../../service-account/index.ts"
+import {
+  deactivateUser,
+  heldMetadata,
   importUser,
   jwtFormatFields,
   jwtFormatOf,
-  linksOf,
   lockUser,
   mustOutrank,
   type NewHuman,
-  type NewPassword,
-  secondFactorsOf,
   setMetadata,
-  totpSecret,
-  type User,
-  user,
 } from "../../user/index.ts"
+import { addLink, checkLink, type External } from "../../user-link/index.ts"
+import { genders, type Human, hasLeft, linksOf, type User, user } from "../../user-model/index.ts"
 import { idsIn, machineKeysOf } from "../list.ts"
 import type { Carried } from "../model.ts"
 import { keyOf, mustNotHave, readKey } from "./v1-app.ts"

@@ -12,21 +12,14 @@ import { selected } from "../../../kernel/edit/mask.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, search, textFilter } from "../../../store/index.ts"
-import { removeAvatar } from "../account/avatar.ts"
-import { removeUser, type UserChange } from "../account/commands.ts"
-import {
-  changeUser,
-  personOf,
-  removePhone,
-  requestCode,
-  verifyContact,
-} from "../account/contact.ts"
-import { mustBeAllowedToRename } from "../account/login-name.ts"
-import { type MetadataRow, metadataEntries } from "../account/metadata-view.ts"
-import { createCode } from "../credential/code.ts"
-import type { CodeOf } from "../credential/code-count.ts"
-import { type Gender, user } from "../model.ts"
-import { homeOf } from "../read.ts"
+import { createCode } from "../../credential/index.ts"
+import type { CodeOf } from "../../lockout/index.ts"
+import { type Gender, homeOf, user } from "../../user-model/index.ts"
+import { removeAvatar } from "../avatar.ts"
+import { removeUser, type UserChange } from "../commands.ts"
+import { changeUser, personOf, removePhone, requestCode, verifyContact } from "../contact.ts"
+import { mustBeAllowedToRename } from "../login-name.ts"
+import { type MetadataRow, metadataEntries } from "../metadata-view.ts"
 
 /** What callers change of themselves, and what is noted about them. */
 export const self = share<Cx>()(AuthService, {

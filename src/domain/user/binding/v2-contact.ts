@@ -8,14 +8,12 @@ import {
 import { details } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { changeUser, removePhone, requestCode, verifyContact } from "../account/contact.ts"
-import type { NewContact } from "../account/create.ts"
-import { mustOutrank } from "../account/outrank.ts"
-import { createCode, mustBeModest } from "../credential/code.ts"
-import { codeOf } from "../credential/code-check.ts"
-import type { CodeOf } from "../credential/code-count.ts"
-import { recipientOf } from "../credential/url-template.ts"
-import { user } from "../model.ts"
+import { codeOf, createCode, mustBeModest, recipientOf } from "../../credential/index.ts"
+import type { CodeOf } from "../../lockout/index.ts"
+import { user } from "../../user-model/index.ts"
+import { changeUser, removePhone, requestCode, verifyContact } from "../contact.ts"
+import type { NewContact } from "../create.ts"
+import { mustOutrank } from "../outrank.ts"
 
 /** The addresses of people, and the codes that prove whose they are. */
 export const v2contact = share<Cx>()(UserService, {

@@ -7,8 +7,8 @@ import {
 import { at, filterMissingError, pagination } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../../store/index.ts"
-import { removeMetadata, setMetadata } from "../account/metadata.ts"
-import { type MetadataRow, metadataEntries } from "../account/metadata-view.ts"
+import { removeMetadata, setMetadata } from "../metadata.ts"
+import { type MetadataRow, metadataEntries } from "../metadata-view.ts"
 
 /** What is noted about users. */
 export const v2metadata = share<Cx>()(UserService, {

@@ -20,7 +20,18 @@ import { homeOrg } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
 import type { Cx } from "../../../store/index.ts"
+import { passwordWish } from "../../credential/api.ts"
+import {
+  changedPassword,
+  codeOf,
+  firstPasswordIn,
+  importPassword,
+  type NewPassword,
+} from "../../credential/index.ts"
+import type { CodeOf } from "../../lockout/index.ts"
 import { orgWithDomain } from "../../org/index.ts"
+import { checkLink, type External } from "../../user-link/index.ts"
+import { type AccessTokenType, type Gender, type User, user } from "../../user-model/index.ts"
 import {
   deactivateUser,
   type HumanChange,
@@ -30,24 +41,13 @@ import {
   removeUser,
   type UserChange,
   unlockUser,
-} from "../account/commands.ts"
-import { changeUser } from "../account/contact.ts"
-import { createUser, type NewContact, type NewHuman, type NewUser } from "../account/create.ts"
-import { type Metadata, noteMetadata } from "../account/metadata.ts"
-import { mustOutrank } from "../account/outrank.ts"
-import { codeOf } from "../credential/code-check.ts"
-import type { CodeOf } from "../credential/code-count.ts"
-import {
-  changedPassword,
-  firstPasswordIn,
-  importPassword,
-  type NewPassword,
-} from "../credential/credential.ts"
-import { checkLink, type External } from "../link/commands.ts"
-import { jwtFormatOf } from "../machine/jwt-format.ts"
-import { type AccessTokenType, type Gender, type User, user } from "../model.ts"
+} from "../commands.ts"
+import { changeUser } from "../contact.ts"
+import { createUser, type NewContact, type NewHuman, type NewUser } from "../create.ts"
+import { jwtFormatOf } from "../jwt-format.ts"
+import { type Metadata, noteMetadata } from "../metadata.ts"
+import { mustOutrank } from "../outrank.ts"
 import { contact, notOneself } from "./v2-contact.ts"
-import { passwordWish } from "./v2-password.ts"
 
 /** Changing users; looking at them is in v2search.ts, their addresses are in v2contact.ts. */
 export const v2 = share<Cx>()(UserService, {

@@ -6,7 +6,7 @@ import {
 } from "../../../domain/action/index.ts"
 import { type ApiApp, listScopes, type OidcApp } from "../../../domain/app/index.ts"
 import type { Claims } from "../../../domain/key/index.ts"
-import { user } from "../../../domain/user/index.ts"
+import { user } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { OAuthError } from "../../error.ts"

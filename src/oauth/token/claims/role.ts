@@ -8,7 +8,7 @@ import {
   type Project,
   project,
 } from "../../../domain/project/index.ts"
-import { findMachineByName } from "../../../domain/user/index.ts"
+import { findMachineByName } from "../../../domain/service-account/index.ts"
 import { type Cx, cached } from "../../../store/index.ts"
 import { namedBy, reserved } from "../scope.ts"
 

@@ -1,0 +1,34 @@
+import { share } from "../../../api/method.ts"
+import { NotificationType } from "../../../gen/core/user/v2/user_pb.ts"
+import {
+  type PasswordResetRequest,
+  UserService,
+} from "../../../gen/core/user/v2/user_service_pb.ts"
+import { details, meaning } from "../../../kernel/answer.ts"
+import type { Cx } from "../../../store/index.ts"
+import type { Channel } from "../../message-provider/index.ts"
+import { createCode, mustBeModest } from "../code.ts"
+import { requestReset } from "../reset.ts"
+import { recipientOf } from "../url-template.ts"
+
+/** How people who have forgotten their password get another one. */
+export const v2reset = share<Cx>()(UserService, { passwordReset: reset })
+
+/** Without a word the code is sent by mail. Who has it can act as the person, wherever it goes. */
+async function reset({ userId, medium }: PasswordResetRequest, cx: Cx) {
+  const returned = medium.case === "returnCode"
+  const { urlTemplate = "", notificationType = NotificationType.Unspecified } =
+    medium.case === "sendLink" ? medium.value : {}
+  const channel = meaning(channels, notificationType)
+  const recipient = recipientOf(cx, userId, channel)
+  const code = createCode(cx, userId, { of: "password", returned, urlTemplate, recipient })
+  mustBeModest(cx, userId, code)
+  const receipt = await requestReset(cx, userId, { code, channel })
+  return { details: details(receipt), ...(returned ? { verificationCode: code.plain } : {}) }
+}
+
+const channels: Readonly<Record<number, Channel>> = {
+  [NotificationType.Unspecified]: "email",
+  [NotificationType.Email]: "email",
+  [NotificationType.SMS]: "sms",
+}

@@ -1,0 +1,6 @@
+import { managementCredentials } from "./binding/v1.ts"
+import { v2key } from "./binding/v2-key.ts"
+import { v2token } from "./binding/v2-token.ts"
+
+/** The operations that this module answers. */
+export const shares = [v2key, v2token, managementCredentials] as const

@@ -1,0 +1,75 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { share } from "../../../api/method.ts"
+import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
+import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
+import {
+  AccessTokenType,
+  Gender,
+  type UserSchema,
+  UserState,
+} from "../../../gen/core/user/v1/user_pb.ts"
+import { at, details } from "../../../kernel/answer.ts"
+import { callerOf } from "../../../kernel/context.ts"
+import type { Cx } from "../../../store/index.ts"
+import { avatarAddress, canRename } from "../../user/index.ts"
+import { shownNames } from "../find-name.ts"
+import { findUser } from "../query.ts"
+import type { UserRow } from "../view.ts"
+
+export const management = share<Cx>()(ManagementService, {
+  getUserByID: (req, cx) => ({ user: toUser(cx, findUser(cx, req.id)) }),
+})
+
+export const auth = share<Cx>()(AuthService, {
+  getMyUser: (_, cx) => {
+    const row = findUser(cx, callerOf(cx))
+    return { user: toUser(cx, row), canRename: canRename(cx, row.org) }
+  },
+})
+
+export const toUser = (cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> => ({
+  id: row.id,
+  details: details({ ...row, owner: row.org }),
+  state: states[row.status],
+  userName: row.user_name,
+  ...shownNames(cx, row),
+  type:
+    row.kind === "human"
+      ? { case: "human", value: toHuman(cx, row) }
+      : { case: "machine", value: toMachine(row) },
+})
+
+export const toHuman = (cx: Cx, row: UserRow) => ({
+  profile: {
+    firstName: row.given_name,
+    lastName: row.family_name,
+    nickName: row.nick_name,
+    displayName: row.display_name,
+    preferredLanguage: row.preferred_language,
+    gender: genders[row.gender],
+    avatarUrl: avatarAddress(cx, row.id),
+  },
+  email: { email: row.email, isEmailVerified: row.email_verified === 1 },
+  ...(row.phone ? { phone: { phone: row.phone, isPhoneVerified: row.phone_verified === 1 } } : {}),
+  ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
+})
+
+const toMachine = (row: UserRow) => ({
+  name: row.display_name,
+  description: row.description,
+  hasSecret: row.has_secret === 1,
+  accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
+})
+
+const states = {
+  active: UserState.ACTIVE,
+  inactive: UserState.INACTIVE,
+  locked: UserState.LOCKED,
+} as const
+
+const genders = {
+  unspecified: Gender.UNSPECIFIED,
+  female: Gender.FEMALE,
+  male: Gender.MALE,
+  diverse: Gender.DIVERSE,
+} as const

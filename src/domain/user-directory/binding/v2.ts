@@ -1,0 +1,239 @@
+import type { MessageInitShape } from "@bufbuild/protobuf"
+import { share } from "../../../api/method.ts"
+import { ByteFilterMethod } from "../../../gen/core/filter/v2/filter_pb.ts"
+import { TextQueryMethod } from "../../../gen/core/object/v2/object_pb.ts"
+import {
+  AccessTokenType,
+  Gender,
+  type SearchQuery,
+  Type,
+  UserFieldName,
+  type UserSchema,
+  UserState,
+} from "../../../gen/core/user/v2/user_pb.ts"
+import { UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
+import { at, details, meaning } from "../../../kernel/answer.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import { type Found, pageOf } from "../../../kernel/page.ts"
+import { foldEmail } from "../../../kernel/text/email.ts"
+import { fold } from "../../../kernel/text/name.ts"
+import { type Cx, type Filter, search, type TextMethod, textFilter } from "../../../store/index.ts"
+import { avatarAddress, hasMetadata, jwtFormatFields } from "../../user/index.ts"
+import { type Machine, user } from "../../user-model/index.ts"
+import { loginNameFilter, shownNames } from "../find-name.ts"
+import { findUser } from "../query.ts"
+import { type UserRow, users } from "../view.ts"
+
+/** Looking at users. */
+export const v2search = share<Cx>()(UserService, {
+  getUserByID: ({ userId }, cx) => ({
+    ...shown(cx, findUser(cx, userId)),
+    outranksYou: cx.outranks?.(userId, "home") === false,
+    outranksYouElsewhere: cx.outranks?.(userId) === false,
+  }),
+  listUsers: async (req, cx) => ({
+    sortingColumn: req.sortingColumn,
+    ...listed(
+      cx,
+      await search(cx, users, {
+        page: pageOf(req.query),
+        sort: meaning(columns, req.sortingColumn),
+        filters: conditions(req.queries),
+      }),
+    ),
+  }),
+})
+
+const shown = (cx: Cx, row: UserRow) => ({
+  details: details(standing(row)),
+  user: toUser(cx, row),
+})
+
+const listed = (cx: Cx, found: Found<UserRow>) => ({
+  result: found.rows.map((row) => toUser(cx, row)),
+  details: {
+    totalResult: BigInt(found.total),
+    processedSequence: BigInt(cx.store.log.durable()),
+    timestamp: at(cx.clock.now()),
+  },
+})
+
+const standing = ({ org, ...row }: UserRow) => ({ ...row, owner: org })
+
+function toUser(cx: Cx, row: UserRow): MessageInitShape<typeof UserSchema> {
+  const shared = {
+    userId: row.id,
+    state: states[row.status],
+    username: row.user_name,
+    ...shownNames(cx, row),
+  }
+  return {
+    ...shared,
+    details: details(standing(row)),
+    type:
+      row.kind === "human"
+        ? { case: "human", value: { ...shared, ...toHuman(cx, row) } }
+        : { case: "machine", value: toMachine(cx, row) },
+  }
+}
+
+const toHuman = (cx: Cx, row: UserRow) => ({
+  profile: {
+    givenName: row.given_name,
+    familyName: row.family_name,
+    nickName: row.nick_name,
+    displayName: row.display_name,
+    preferredLanguage: row.preferred_language,
+    gender: genders[row.gender],
+    avatarUrl: avatarAddress(cx, row.id),
+  },
+  email: { email: row.email, isVerified: row.email_verified === 1 },
+  ...(row.phone ? { phone: { phone: row.phone, isVerified: row.phone_verified === 1 } } : {}),
+  passwordChangeRequired: row.change_required === 1,
+  ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
+})
+
+const toMachine = (cx: Cx, row: UserRow) => ({
+  name: row.display_name,
+  description: row.description,
+  hasSecret: row.has_secret === 1,
+  accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
+  ...jwtFormatFields(machineOf(cx, row.id) ?? {}),
+})
+
+function machineOf(cx: Cx, id: string): Machine | undefined {
+  const state = cx.store.state(cx, user, id)
+  return "kind" in state && state.kind === "machine" ? state : undefined
+}
+
+const conditionsMax = 200
+
+/** The filters of a list of queries; nested ones count as well, so that no request grows a tree. */
+function conditions(queries: readonly SearchQuery[]): readonly Filter[] {
+  let left = conditionsMax
+  const each = (query: SearchQuery): Filter => {
+    left--
+    if (left >= 0) return distantCondition(query) ?? condition(query, each)
+    throw invalidError("user.too_many_queries", `at most ${conditionsMax} queries can be combined`)
+  }
+  return queries.map(each)
+}
+
+function condition({ query }: SearchQuery, each: (query: SearchQuery) => Filter): Filter {
+  switch (query.case) {
+    case "userNameQuery":
+      return text("user_name", query.value.userName, query.value.method)
+    case "firstNameQuery":
+      return text("given_name", query.value.firstName, query.value.method)
+    case "lastNameQuery":
+      return text("family_name", query.value.lastName, query.value.method)
+    case "nickNameQuery":
+      return text("nick_name", query.value.nickName, query.value.method)
+    case "displayNameQuery":
+      return text("display_name", query.value.displayName, query.value.method)
+    case "emailQuery":
+      return text("email", query.value.emailAddress, query.value.method)
+    case "phoneQuery":
+      return like("phone", query.value.number, meaning(methods, query.value.method).how)
+    case "stateQuery":
+      return { oneOf: "status", values: statusesOf(query.value.state) }
+    case "typeQuery":
+      return { oneOf: "kind", values: meaning(kinds, query.value.type) }
+    case "inUserIdsQuery":
+      return { oneOf: "id", values: query.value.userIds }
+    case "inUserEmailsQuery":
+      return {
+        oneOf: "email_folded",
+        values: query.value.userEmails.map((email) => fold(foldEmail(email))),
+      }
+    case "organizationIdQuery":
+      return { equals: "org", value: query.value.organizationId }
+    case "orQuery":
+      return { any: query.value.queries.map(each) }
+    case "andQuery":
+      return { all: query.value.queries.map(each) }
+    case "notQuery":
+      return { not: each(query.value.query ?? nothing()) }
+    default:
+      return nothing()
+  }
+}
+
+/** What does not stand in the rows of users themselves; undefined for any other query. */
+function distantCondition({ query }: SearchQuery): Filter | undefined {
+  if (query.case === "loginNameQuery") {
+    return loginNameFilter(query.value.loginName, meaning(methods, query.value.method).how)
+  }
+  if (query.case === "metadataKeyFilter") {
+    return hasMetadata(textFilter("meta_key", query.value.key, query.value.method))
+  }
+  if (query.case !== "metadataValueFilter") return undefined
+  const { value, method } = query.value
+  const isSame: Filter = { equals: "value", value }
+  return hasMetadata(method === ByteFilterMethod.EQUALS ? isSame : { not: isSame })
+}
+
+function nothing(): never {
+  throw invalidError("user.query_empty", "a query is empty; say what it looks for")
+}
+
+function text(column: string, value: string, method: number): Filter {
+  const { how, folded } = meaning(methods, method)
+  if (!folded) return like(column, value, how)
+  return like(`${column}_folded`, column === "email" ? foldEmail(value) : value, how)
+}
+
+const like = (column: string, value: string, method: TextMethod): Filter => ({
+  text: column,
+  method,
+  value,
+})
+
+const methods: Readonly<Record<number, { how: TextMethod; folded: boolean }>> = {
+  [TextQueryMethod.EQUALS]: { how: "equals", folded: false },
+  [TextQueryMethod.EQUALS_IGNORE_CASE]: { how: "equals", folded: true },
+  [TextQueryMethod.STARTS_WITH]: { how: "starts_with", folded: false },
+  [TextQueryMethod.STARTS_WITH_IGNORE_CASE]: { how: "starts_with", folded: true },
+  [TextQueryMethod.CONTAINS]: { how: "contains", folded: false },
+  [TextQueryMethod.CONTAINS_IGNORE_CASE]: { how: "contains", folded: true },
+  [TextQueryMethod.ENDS_WITH]: { how: "ends_with", folded: false },
+  [TextQueryMethod.ENDS_WITH_IGNORE_CASE]: { how: "ends_with", folded: true },
+}
+
+const columns: Readonly<Record<number, string>> = {
+  [UserFieldName.UNSPECIFIED]: "created",
+  [UserFieldName.USER_NAME]: "user_name_folded",
+  [UserFieldName.FIRST_NAME]: "given_name_folded",
+  [UserFieldName.LAST_NAME]: "family_name_folded",
+  [UserFieldName.NICK_NAME]: "nick_name_folded",
+  [UserFieldName.DISPLAY_NAME]: "display_name_folded",
+  [UserFieldName.EMAIL]: "email_folded",
+  [UserFieldName.STATE]: "status",
+  [UserFieldName.TYPE]: "kind",
+  [UserFieldName.CREATION_DATE]: "created",
+}
+
+const states = {
+  active: UserState.ACTIVE,
+  inactive: UserState.INACTIVE,
+  locked: UserState.LOCKED,
+} as const
+
+/** States that no listed user is in find nobody. */
+const statusesOf = (state: UserState): readonly string[] =>
+  Object.entries(states).flatMap(([status, value]) => (value === state ? [status] : []))
+
+const kinds: Readonly<Record<number, readonly string[]>> = {
+  [Type.UNSPECIFIED]: ["human", "machine"],
+  [Type.HUMAN]: ["human"],
+  [Type.MACHINE]: ["machine"],
+}
+
+const genders = {
+  unspecified: Gender.UNSPECIFIED,
+  female: Gender.FEMALE,
+  male: Gender.MALE,
+  diverse: Gender.DIVERSE,
+} as const
+
+const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

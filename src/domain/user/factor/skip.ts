@@ -1,8 +1,0 @@
-import { user } from "../model.ts"
-import { personIn } from "./ready.ts"
-
-/** Notes that a person has put off to set up a second factor. */
-export const skipFactors = user.command((state) => {
-  personIn(state)
-  return [{ type: "user.human.mfa.init.skipped", data: {} }]
-})

@@ -1,0 +1,54 @@
+// Who sees where failed sign-ins came from: the user, and who may also read sessions.
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { checkPassword } from "../../../src/domain/credential/commands.ts"
+import { openStage, type Stage } from "../target/stage.ts"
+
+const members = "internal_permission.v2.InternalPermissionService"
+const address = "203.0.113.7"
+const userAgent = "Mozilla/5.0 Firefox/140.0"
+
+let stage: Stage
+let person: string
+beforeAll(async () => {
+  stage = await openStage()
+  person = await newPerson("ada")
+  await checkPassword({ ...stage.house.within(), from: { address, userAgent } }, person, "wrong")
+})
+afterAll(() => stage.close())
+
+async function newPerson(username: string): Promise<string> {
+  const { id } = await stage.make("user/CreateUser", {
+    ...{ organizationId: stage.house.orgId, username },
+    human: {
+      profile: { givenName: "Ada", familyName: "Lovelace" },
+      email: { email: `${username}@example.com`, isVerified: true },
+    },
+  })
+  return id
+}
+
+const listedBy = async (userId: string) => {
+  const how = { as: `${userId} ${stage.house.orgId}` }
+  const list = "activity.v2.ActivityService/ListFailedSignIns"
+  return (await stage.make(list, { userId: person }, how)).failedSignIns
+}
+
+async function administrator(username: string, role: string): Promise<string> {
+  const [userId, { orgId }] = [await newPerson(username), stage.house]
+  const resource = { organizationId: orgId }
+  await stage.make(`${members}/CreateAdministrator`, { userId, resource, roles: [role] })
+  return userId
+}
+
+test("a role that may read users but no sessions sees neither address nor browser", async () => {
+  const [failed, ...others] = await listedBy(await administrator("vera", "ORG_OWNER_VIEWER"))
+  expect(others).toEqual([])
+  expect(failed).toMatchObject({ check: "FAILED_CHECK_PASSWORD" })
+  expect(failed.address || failed.userAgent).toBeFalsy()
+})
+
+test("a role that may read sessions sees both, and so does the user", async () => {
+  const manager = await administrator("mia", "ORG_USER_MANAGER")
+  expect(await listedBy(manager)).toMatchObject([{ address, userAgent }])
+  expect(await listedBy(person)).toMatchObject([{ address, userAgent }])
+})

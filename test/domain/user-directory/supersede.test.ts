@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { profileFor } from "../../../src/domain/user-directory/query.ts"
+import { type Estate, openEstate } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+const email = "ceo@corp.test"
+
+/** Creates a user whose code is returned; answers what proves the address of that user. */
+async function proof(username: string): Promise<{ id: string; prove: () => Promise<unknown> }> {
+  const profile = { givenName: "C", familyName: "Eo" }
+  const userType = { case: "human", value: { profile, email: { email } } }
+  const input = { username, organizationId: "org2", userType }
+  const { id }: { id: string } = await estate.as("stranger", "createUser", input)
+  const events = await estate.store.log.read(0, 500)
+  const { sealed } = Object(
+    events.find((event) => event.id === id && event.type === "user.human.email.code.added")
+      ?.private,
+  )
+  const verificationCode = estate.secrets.open("seal", sealed, `user/${id}/email_code`)
+  const caller = { kind: "user", userId: id, orgId: "org2", clientId: "console-client" } as const
+  const request = { userId: id, verificationCode }
+  return { id, prove: () => estate.as("nobody", "verifyEmail", request, { cx: { caller } }) }
+}
+
+const isVerified = ({ id }: { readonly id: string }) =>
+  profileFor(estate.cx(), id, ["org2"])?.emailVerified
+
+test("of two who prove an address at the same moment it is verified for one", async () => {
+  const both = [await proof("one"), await proof("other")]
+  await Promise.all(both.map(({ prove }) => prove()))
+  const verified = both.filter(isVerified)
+  expect(verified).toHaveLength(1)
+  expect(findByLoginName(estate.cx(), email)).toBe(verified[0]?.id)
+})
+
+test("whoever loses an address is not told by whom it was proven", async () => {
+  const first = await proof("one")
+  await first.prove()
+  const second = await proof("other")
+  await second.prove()
+  const changes = (await estate.store.log.read(0, 500)).filter(
+    ({ type }) => type === "user.human.email.changed",
+  )
+  expect(changes).toMatchObject([
+    { id: first.id, owner: "org2", editor: { user: "email-supersessions", client: "" } },
+  ])
+})

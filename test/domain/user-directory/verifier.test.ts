@@ -1,0 +1,488 @@
+// Who verified an address, and for whom it counts.
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { addIdp } from "../../../src/domain/idp/commands.ts"
+import type { Options } from "../../../src/domain/idp/index.ts"
+import { addDomain, org } from "../../../src/domain/org/index.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
+import { confirmEmails } from "../../../src/domain/user-directory/confirm.ts"
+import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { profileFor } from "../../../src/domain/user-directory/query.ts"
+import { sharedEmails, verifiedAtHomeOnly } from "../../../src/domain/user-directory/verified.ts"
+import { type UserEvent, user } from "../../../src/domain/user-model/model.ts"
+import type { Draft } from "../../../src/store/index.ts"
+import { type Estate, openEstate, person } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+})
+afterEach(() => estate.close())
+
+const providerOptions: Options = {
+  ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true },
+  ...{ isAutoUpdate: true, autoLinking: "email" },
+}
+const email = "ceo@corp.test"
+const phone = "+41791234567"
+const isVerified = { isVerified: true }
+const vouched = { verification: { case: "isVerified", value: true } }
+
+/** A person as an administrator creates them, with an address that is called verified. */
+const human = (given: object = {}) => ({
+  userType: {
+    case: "human",
+    value: {
+      profile: { givenName: "C", familyName: "Eo" },
+      email: { email, ...vouched },
+      phone: { phone, ...vouched },
+      ...given,
+    },
+  },
+})
+const create = (
+  who: Parameters<Estate["as"]>[0],
+  organizationId: string,
+  given: object = {},
+): Promise<{ id: string }> =>
+  estate.as(who, "createUser", { organizationId, username: "prepared", ...human(given) })
+
+const told = (id: string, orgId: string) => {
+  const known = profileFor(estate.cx(), id, [orgId])
+  return { email: known?.emailVerified, phone: known?.phoneVerified }
+}
+const both = { email: true, phone: true }
+const neither = { email: false, phone: false }
+
+type CodeFor = "email" | "phone" | "invite" | "password"
+
+/** The code that was sent last. */
+async function sentCode(id: string, of: CodeFor): Promise<string> {
+  const events = await estate.store.log.read(0, 500)
+  const last = events.filter(
+    ({ type, id: at }) => at === id && type === `user.human.${of}.code.added`,
+  )
+  const { sealed } = Object(last.at(-1)?.private)
+  return estate.secrets.open("seal", sealed, `user/${id}/${of}_code`) ?? ""
+}
+
+async function prove(id: string): Promise<void> {
+  const cx = {
+    caller: { kind: "user", userId: id, orgId: "any", clientId: "console-client" },
+  } as const
+  await estate.as("nobody", "resendEmailCode", { userId: id }, { cx })
+  const verificationCode = await sentCode(id, "email")
+  await estate.as("nobody", "verifyEmail", { userId: id, verificationCode }, { cx })
+}
+
+const proveDomain = async (orgId: string, domain: string) => {
+  await addDomain(estate.cx(), orgId, { domain, isUsed: () => false })
+  await estate.step((tx) =>
+    tx.append(org, orgId, [
+      {
+        type: "org.domain.verification.added",
+        data: { domain, validationType: "dns" },
+        private: { validationCode: "token" },
+      },
+      { type: "org.domain.verified", data: { domain } },
+    ]),
+  )
+}
+
+describe("an address that an administrator calls verified", () => {
+  test("is verified for the applications of their organization alone", async () => {
+    const { id } = await create("stranger", "org2")
+    expect(told(id, "org2")).toEqual(both)
+    expect(told(id, "org1")).toEqual(neither)
+    expect(told(id, "")).toEqual(neither)
+  })
+
+  test("is verified for all where their permission is on the instance", async () => {
+    const { id } = await create("owner", "org2")
+    expect(told(id, "org1")).toEqual(both)
+  })
+
+  test("is verified for all once its user has proven it", async () => {
+    const { id } = await create("stranger", "org2")
+    await prove(id)
+    expect(told(id, "org1")).toEqual({ email: true, phone: false })
+  })
+
+  test("is no proof where they have its code returned to themself", async () => {
+    const returnCode = { verification: { case: "returnCode", value: {} } }
+    const { id, emailCode } = await estate.as("stranger", "createUser", {
+      organizationId: "org2",
+      ...human({ email: { email, ...returnCode }, phone: undefined }),
+    })
+    await estate.as("stranger", "verifyEmail", { userId: id, verificationCode: emailCode })
+    expect(told(id, "org2").email).toBe(true)
+    expect(told(id, "org1").email).toBe(false)
+  })
+
+  const foreign = "https://evil.test/?u={{.UserID}}&c={{.Code}}"
+  const redirecting = "https://id.example.com/oauth/v2/authorize?prompt=none&state={{.Code}}"
+  const leaving = "https://id.example.com/ui/{{.Nothing}}../oidc/v1/end_session?state={{.Code}}"
+  const own = "https://id.example.com/ui/v2/login/verify?u={{.UserID}}&c={{.Code}}"
+
+  test.each([
+    ["stranger", foreign, false],
+    ["stranger", redirecting, false],
+    ["stranger", "https://id.example.com:8443/ui/{{.Code}}", false],
+    ["stranger", own, true],
+    ["stranger", "https://id.example.com/ui/verify/{{.Code}}", true],
+    ["stranger", leaving, false],
+    ["owner", foreign, true],
+  ] as const)("is no proof if the code is in a link of theirs: %s, %s", async (who, link, is) => {
+    await proveDomain("org2", "evil.test")
+    // The administrator may send links to all hosts of a domain that the organization has proven.
+    await proveDomain("org2", "example.com")
+    const verification = { case: "sendCode", value: { urlTemplate: link } }
+    const { id } = await create(who, "org2", { email: { email, verification }, phone: undefined })
+    const verificationCode = await sentCode(id, "email")
+    await estate.as("stranger", "verifyEmail", { userId: id, verificationCode })
+    expect(told(id, "org2").email).toBe(true)
+    expect(told(id, "org1").email).toBe(is)
+  })
+
+  test.each([
+    ["", true],
+    [foreign, false],
+    [own, true],
+  ])("is no proof if an invitation has a link of theirs: %j", async (urlTemplate, is) => {
+    await proveDomain("org2", "evil.test")
+    for (const isRenewed of [false, true]) {
+      const verification = { case: "sendCode", value: { urlTemplate } }
+      const userName = { username: `invited-${isRenewed}` }
+      const input = { organizationId: "org2", ...userName, ...human({ phone: undefined }) }
+      const { id: userId } = await estate.as("stranger", "createUser", input)
+      await estate.as("stranger", "createInviteCode", { userId, verification })
+      if (isRenewed) await estate.as("stranger", "resendInviteCode", { userId })
+      const verificationCode = await sentCode(userId, "invite")
+      await estate.as("stranger", "verifyInviteCode", { userId, verificationCode })
+      expect(told(userId, "org1").email, `${isRenewed}`).toBe(is)
+      await estate.as("stranger", "deleteUser", { userId })
+    }
+  })
+
+  test.each([
+    ["", true],
+    [foreign, false],
+    [own, true],
+  ])("is no proof if a password reset has a link of theirs: %j", async (urlTemplate, is) => {
+    await proveDomain("org2", "evil.test")
+    const { id: userId } = await create("stranger", "org2", { phone: undefined })
+    const medium = { case: "sendLink", value: { urlTemplate } }
+    await estate.as("stranger", "passwordReset", { userId, medium })
+    const value = await sentCode(userId, "password")
+    await estate.as("stranger", "setPassword", {
+      userId,
+      newPassword: { password: "Correct-horse-7-battery" },
+      verification: { case: "verificationCode", value },
+    })
+    expect(told(userId, "org2").email).toBe(true)
+    expect(told(userId, "org1").email).toBe(is)
+  })
+
+  test("is verified for all where their organization has proven its domain", async () => {
+    await proveDomain("org2", "corp.test")
+    const { id } = await create("stranger", "org2")
+    expect(told(id, "org1")).toEqual({ email: true, phone: false })
+  })
+
+  test("is stored as not verified in a domain that another organization has proven", async () => {
+    await proveDomain("org1", "corp.test")
+    const { id } = await create("stranger", "org2")
+    expect(told(id, "org2").email).toBe(false)
+    await estate.as("stranger", "setEmail", { userId: id, email, ...vouched })
+    expect(told(id, "org2").email).toBe(false)
+    await prove(id)
+    expect(told(id, "org1").email).toBe(true)
+  })
+
+  test("is not verified by a domain that nobody has proven", async () => {
+    const said = { orgId: "org2", validateOrgDomains: false }
+    await estate.as("owner", "addCustomDomainPolicy", said)
+    await addDomain(estate.cx(), "org2", { domain: "corp.test", isUsed: () => false })
+    const { id } = await create("stranger", "org2")
+    expect(told(id, "org1").email).toBe(false)
+  })
+})
+
+describe("a provider", () => {
+  const add = (place: string | undefined, isTrustedForAddresses: boolean) =>
+    addIdp(estate.cx(), place, {
+      name: "Acme",
+      settings: { kind: "github", clientId: "client", scopes: [] },
+      options: { ...providerOptions, isTrustedForAddresses },
+      secret: "s3cret",
+    })
+  const comeFrom = (idpId: string) =>
+    estate.step((tx) => {
+      const address = { value: email, verified: true, verifier: { by: "provider", idpId } } as const
+      addUser(tx, "come", { ...person("come", "org2"), email: address })
+    })
+
+  test.each([
+    [true, true],
+    [false, false],
+  ])("of the instance verifies for all where it is trusted for that: %s", async (isTrusted, is) => {
+    const { id } = await add(undefined, isTrusted)
+    await comeFrom(id)
+    expect(told("come", "org1").email).toBe(is)
+    expect(told("come", "org2").email).toBe(true)
+  })
+
+  test("of an organization can't be trusted by it", async () => {
+    await expect(add("org2", true)).rejects.toMatchObject({ id: "idp.trust_of_org" })
+  })
+})
+
+describe("what was verified before that was stored", () => {
+  const added = (emailVerified: boolean): Draft<UserEvent> => ({
+    type: "user.human.added",
+    data: { emailVerified, phoneVerified: false },
+    private: {
+      ...{ userName: "old", loginNames: ["old"], email, phone: "" },
+      profile: {
+        ...{ givenName: "O", familyName: "Ld", nickName: "", displayName: "O Ld" },
+        ...{ preferredLanguage: "", gender: "unspecified" },
+      },
+    },
+  })
+  const code = (returned: boolean, urlTemplate = ""): Draft<UserEvent> => ({
+    type: "user.human.email.code.added",
+    data: { expires: 1, returned, urlTemplate },
+    private: { sealed: "s" },
+    erase: { types: ["user.human.email.code.added"] },
+  })
+  const used: Draft<UserEvent> = {
+    type: "user.human.email.verified",
+    data: {},
+    erase: { types: ["user.human.email.code.added"] },
+  }
+  const said: Draft<UserEvent> = { type: "user.human.email.verified", data: {} }
+  const link: Draft<UserEvent> = {
+    type: "user.human.externalidp.added",
+    data: { linkId: "l", idpId: "acme", authority: "a", isFirst: true },
+    private: { externalId: "e", name: "e" },
+  }
+  const nobody = { kind: "anonymous" } as const
+  const admin = { kind: "user", userId: "stranger", orgId: "org2", clientId: "c" } as const
+
+  test.each([
+    ["a code that was sent", admin, [added(false), code(false), used], "user"],
+    ["a code that was returned", admin, [added(false), code(true), used], "organization"],
+    [
+      "a code in a link of the caller",
+      admin,
+      [added(false), code(false, "https://evil.test"), used],
+      "organization",
+    ],
+    ["an administrator's word", admin, [added(false), said], "organization"],
+    ["an administrator who created the user", admin, [added(true)], "organization"],
+    ["the server itself", undefined, [added(true)], "instance"],
+    ["a registration", nobody, [added(true)], "user"],
+    ["a provider that the user came from", nobody, [added(true), link], "provider"],
+  ] as const)("is derived from its events: %s", async (_, caller, drafts, by) => {
+    await estate.step((tx) => tx.append(user, "old", drafts, "org2"), { ...(caller && { caller }) })
+    const state = estate.cx().store.state(estate.cx(), user, "old")
+    expect(state).toMatchObject({ email: { verified: true, verifier: { by } } })
+    expect(told("old", "org2").email).toBe(true)
+    expect(told("old", "org1").email).toBe(by === "user" || by === "instance")
+    expect((await atHomeOnly()).includes("old")).toBe(!told("old", "org1").email)
+    // Whoever signs in by it today, and is the only one, still can.
+    expect(findByLoginName(estate.cx(), email)).toBe("old")
+  })
+})
+
+const atHomeOnly = () => Array.fromAsync(verifiedAtHomeOnly(estate.cx()))
+
+test("those that only their organization has verified are confirmed all at once", async () => {
+  const { id } = await create("stranger", "org2")
+  const cx = estate.cx()
+  expect(await atHomeOnly()).toEqual([id])
+  expect(await confirmEmails(cx, { orgId: "org1", isTrial: false })).toMatchObject({ confirmed: 0 })
+  expect(await confirmEmails(cx, { isTrial: true })).toMatchObject({ confirmed: 1 })
+  expect(told(id, "org1").email).toBe(false)
+  expect(await confirmEmails(cx, { orgId: "org2", isTrial: false })).toMatchObject({ confirmed: 1 })
+  expect(told(id, "org1").email).toBe(true)
+  expect(await atHomeOnly()).toEqual([])
+})
+
+test("those who have proven their address are not looked at to find them", async () => {
+  const { id } = await create("stranger", "org2")
+  const proven = await estate.as("manager", "createUser", {
+    ...{ username: "proven", organizationId: "org1" },
+    ...human({ email: { email: "proven@example.com", ...vouched }, phone: undefined }),
+  })
+  await prove(proven.id)
+  const cx = estate.cx()
+  const read = vi.spyOn(cx.store, "state")
+  expect(await Array.fromAsync(verifiedAtHomeOnly(cx))).toEqual([id])
+  const ids = read.mock.calls.map(([, , each]) => each)
+  read.mockRestore()
+  expect(ids).toContain(id)
+  expect(ids).not.toContain(proven.id)
+})
+
+test("those who share their address with others are not confirmed", async () => {
+  const owner = await create("manager", "org1", { phone: undefined })
+  const impostor = { username: "impostor", organizationId: "org2", ...human() }
+  const { id } = await estate.as("stranger", "createUser", impostor)
+  const all = { isTrial: false }
+  expect(await confirmEmails(estate.cx(), all)).toEqual({ confirmed: 0, userIds: [], skipped: 2 })
+  expect(told(id, "org1").email).toBe(false)
+  await estate.as("stranger", "deleteUser", { userId: id })
+  const userIds = [owner.id]
+  expect(await confirmEmails(estate.cx(), all)).toEqual({ confirmed: 1, userIds, skipped: 0 })
+})
+
+test("users who have the same verified address are listed", async () => {
+  const { id } = await create("stranger", "org2")
+  const other = { username: "other", organizationId: "org1", ...human() }
+  const made = await estate.as("manager", "createUser", other)
+  expect(sharedEmails(estate.cx(), 5).map((ids) => new Set(ids))).toEqual([new Set([id, made.id])])
+})
+
+describe("an address in the whole instance", () => {
+  test("belongs to who proved it last, who has then taken it from others", async () => {
+    const first = await create("stranger", "org2")
+    await prove(first.id)
+    const other = { username: "other", organizationId: "org1", ...human() }
+    const { id } = await estate.as("manager", "createUser", other)
+    expect(findByLoginName(estate.cx(), email)).toBe(first.id)
+    expect(told(id, "org2").email).toBe(false)
+    await prove(id)
+    expect(findByLoginName(estate.cx(), email)).toBe(id)
+    expect(told(first.id, "org1").email).toBe(false)
+    expect(told(first.id, "org2").email).toBe(false)
+    expect(findByLoginName(estate.cx(), "prepared")).toBe(first.id)
+    await expect(
+      (async () => estate.as("stranger", "passwordReset", { userId: first.id }))(),
+    ).rejects.toMatchObject({ id: "user.email_missing" })
+    await prove(first.id)
+    expect(findByLoginName(estate.cx(), email)).toBe(first.id)
+  })
+
+  test("is free again once its user has another one, or is gone", async () => {
+    const { id } = await create("stranger", "org2")
+    await prove(id)
+    const other = { username: "other", organizationId: "org1", ...human() }
+    const made = await estate.as("manager", "createUser", other)
+    expect(findByLoginName(estate.cx(), email)).toBe(id)
+    await estate.as("stranger", "deleteUser", { userId: id })
+    expect(findByLoginName(estate.cx(), email)).toBe(made.id)
+  })
+
+  test("is found before a user who is only named like it", async () => {
+    const named = { username: email, organizationId: "org2" }
+    const impostor = await estate.as("stranger", "createUser", {
+      ...named,
+      ...human({ email: { email: "other@corp.test", ...vouched } }),
+    })
+    const other = { username: "ceo", organizationId: "org1", ...human() }
+    const { id } = await estate.as("manager", "createUser", other)
+    await prove(id)
+    expect(findByLoginName(estate.cx(), email)).toBe(id)
+    expect(findByLoginName(estate.cx(), `${email}@globex.id.example.com`)).toBe(impostor.id)
+  })
+
+  test("stays with the people of the organization that has proven its domain", async () => {
+    await proveDomain("org1", "corp.test")
+    const other = { username: "ceo", organizationId: "org1", ...human() }
+    const ceo = await estate.as("manager", "createUser", other)
+    const { id } = await create("stranger", "org2")
+    await prove(id)
+    expect(findByLoginName(estate.cx(), email)).toBe(ceo.id)
+    expect(told(ceo.id, "org2").email).toBe(true)
+  })
+})
+
+test("a link to a provider of the instance requires a permission on the instance", async () => {
+  const { id: idpId } = await addIdp(estate.cx(), undefined, {
+    name: "Acme",
+    settings: { kind: "github", clientId: "client", scopes: [] },
+    options: providerOptions,
+    secret: "s3cret",
+  })
+  const { id } = await create("stranger", "org2")
+  const idpLink = { idpId, userId: "12345", userName: "ceo" }
+  await expect(
+    (async () => estate.as("stranger", "addIDPLink", { userId: id, idpLink }))(),
+  ).rejects.toMatchObject({ id: "user.idp_link_unproven" })
+  await expect(
+    create("stranger", "org2", { idpLinks: [idpLink], email: { email, ...isVerified } }),
+  ).rejects.toMatchObject({ id: "user.idp_link_unproven" })
+  await estate.as("owner", "addIDPLink", { userId: id, idpLink })
+})
+
+describe("an instance administrator", () => {
+  const list = (who: Parameters<Estate["as"]>[0], request: object = {}) =>
+    estate.as(who, "listUnconfirmedEmails", request)
+  /** What is refused at once is refused as a promise, too. */
+  const act = async (call: () => Promise<unknown>) => call()
+  const confirm = (who: Parameters<Estate["as"]>[0], ...userIds: string[]) =>
+    estate.as(who, "confirmEmails", { emails: userIds.map((userId) => ({ userId, email })) })
+
+  test("lists and confirms addresses that only an organization has verified", async () => {
+    const { id } = await create("stranger", "org2")
+    const { users, count } = await list("owner", { limit: 100 })
+    const other = users.filter(({ userId }: { userId: string }) => userId !== id)
+    expect(users.find(({ userId }: { userId: string }) => userId === id)).toMatchObject({
+      ...{ organizationId: "org2", loginName: "prepared", email, isShared: false },
+    })
+    expect(count).toBe(other.length + 1)
+    expect(await confirm("owner", id, "absent")).toMatchObject({
+      ...{ confirmedUserIds: [id], skippedUserIds: ["absent"] },
+    })
+    expect(told(id, "org1")).toMatchObject({ email: true })
+    expect((await list("owner")).count).toBe(other.length)
+    expect(await confirm("owner", id)).toMatchObject({ confirmedUserIds: [] })
+  })
+
+  test("confirms only the address that was listed, not one that came since", async () => {
+    const { id } = await create("stranger", "org2")
+    const { users } = await list("owner")
+    expect(users.map((one: { email: string }) => one.email)).toContain(email)
+    await estate.as("stranger", "setEmail", {
+      ...{ userId: id, email: "boss@corp.test" },
+      verification: vouched.verification,
+    })
+    expect(await confirm("owner", id)).toMatchObject({ confirmedUserIds: [], skippedUserIds: [id] })
+    expect(told(id, "org1")).toMatchObject({ email: false })
+  })
+
+  test("lists users page by page", async () => {
+    await create("stranger", "org2")
+    const given = { email: { email: "second@corp.test", ...vouched } }
+    await estate.as("stranger", "createUser", {
+      ...{ organizationId: "org2", username: "second", ...human(given) },
+    })
+    const all = (await list("owner")).users.map(({ userId }: { userId: string }) => userId)
+    const { users, count } = await list("owner", { limit: 1, afterUserId: all[0] })
+    expect(users).toMatchObject([{ userId: all[1] }])
+    expect(count).toBe(all.length - 1)
+  })
+
+  test("does not confirm an address that several users have", async () => {
+    const { id } = await create("stranger", "org2")
+    const again = { organizationId: "org1", username: "other", ...human() }
+    const { id: other } = await estate.as("manager", "createUser", again)
+    const { users } = await list("owner")
+    const shared = users.filter(({ isShared }: { isShared: boolean }) => isShared)
+    expect(shared.map(({ userId }: { userId: string }) => userId).toSorted()).toEqual(
+      [id, other].toSorted(),
+    )
+    expect(await confirm("owner", id, other)).toMatchObject({ confirmedUserIds: [] })
+  })
+
+  test.each([
+    ["manager", "not_found"],
+    ["stranger", "not_found"],
+    ["nobody", "permission_denied"],
+  ] as const)("is no %s", async (who, code) => {
+    const { id } = await create("stranger", "org2")
+    const denied = { code }
+    await expect(act(() => list(who))).rejects.toMatchObject(denied)
+    await expect(act(() => confirm(who, id))).rejects.toMatchObject(denied)
+  })
+})

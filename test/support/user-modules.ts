@@ -1,0 +1,33 @@
+import { module as credential } from "../../src/domain/credential/index.ts"
+import { module as factor } from "../../src/domain/factor/index.ts"
+import { module as lockout } from "../../src/domain/lockout/index.ts"
+import { module as registration } from "../../src/domain/registration/index.ts"
+import { module as serviceAccount } from "../../src/domain/service-account/index.ts"
+import { module as user } from "../../src/domain/user/index.ts"
+import { module as userDirectory } from "../../src/domain/user-directory/index.ts"
+
+/** The modules that divide users among them, those without operations apart. */
+export const userModules = [
+  lockout,
+  credential,
+  factor,
+  user,
+  userDirectory,
+  serviceAccount,
+  registration,
+] as const
+
+/** The streams of users. */
+export const aggregates = [
+  ...userDirectory.aggregates,
+  ...lockout.aggregates,
+  ...registration.aggregates,
+] as const
+
+/** The read models of users. */
+export const views = [...userDirectory.views, ...user.views, ...lockout.views] as const
+
+const read = await Promise.all(userModules.map(({ operations }) => operations()))
+
+/** The operations about users. */
+export const shares = read.flatMap((each) => [...each.shares])

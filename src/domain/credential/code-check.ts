@@ -11,11 +11,11 @@ import {
   mayTryCode,
 } from "../lockout/index.ts"
 import { org } from "../org/index.ts"
-import { type Code, type Human, hasLeft, type User, user } from "../user-model/index.ts"
+import { type Human, hasLeft, type User, user } from "../user-model/index.ts"
 import { codeAbout, linkKeyOf } from "./code.ts"
 
 /** The code that a person was made last for a purpose; null where there is none. */
-export function codeOf(state: User, of: CodeFor): Code | null {
+export function codeOf(state: User, of: CodeFor): Human["emailCode"] {
   if (hasLeft(state) || state.kind !== "human") return null
   const { emailCode, phoneCode, invite, passwordCode, factors } = state
   const proving = { email: emailCode, phone: phoneCode }

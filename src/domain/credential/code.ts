@@ -4,6 +4,7 @@ import { urlTemplateOf } from "../../kernel/text/user-field.ts"
 import type { Cx } from "../../store/index.ts"
 import { isKnownHost, requireInstance } from "../instance/index.ts"
 import { type CodeFor, codeGenerators } from "../lockout/index.ts"
+import type { Channel } from "../message-provider/index.ts"
 import { newCode } from "../policy/index.ts"
 import { byUser, type Verifier, verifierFrom } from "../user-model/index.ts"
 import {
@@ -30,20 +31,22 @@ type CodeWish = {
   readonly of: CodeFor
   readonly returned: boolean
   readonly urlTemplate?: string
-  /** Whom it is sent to; absent for the email address that the user has. */
-  readonly recipient?: Recipient | undefined
+  /** Where it is sent; the email address that the user has where nothing else is named. */
+  readonly recipient?: Partial<Recipient> & { readonly channel?: Channel }
 }
 
 /** Makes a code of what the instance makes those of its kind of, and as long as it says good. */
 export function createCode(
   cx: Cx,
   userId: string,
-  { of, returned, urlTemplate = "", recipient }: CodeWish,
+  { of, returned, urlTemplate = "", recipient = {} }: CodeWish,
 ): NewCode {
   const { plain, expires } = newCode(cx, codeGenerators[of])
   const template = urlTemplateOf(urlTemplate)
   if (template !== "") {
-    const { orgId, address } = recipient ?? recipientOf(cx, userId)
+    const stored = recipientOf(cx, userId, recipient.channel)
+    const { orgId = stored.orgId } = recipient
+    const address = recipient.address || stored.address
     mustLeadToTrustedPage(cx, userId, { orgId, address, urlTemplate: template })
   }
   const isUserProof = !returned && (template === "" || isOwnPage(cx, template))

@@ -24,7 +24,6 @@ import {
   homeOf,
   isProofMissing,
   type Password,
-  type PasswordProof,
   type User,
   type UserEvent,
   user,
@@ -76,6 +75,10 @@ export const passwordFor = (cx: Cx, id: string, plain: string, requested: Wish) 
     ...requested,
     ...{ complexity: complexityFor(cx, id), line: queueOf(cx, homeOf(cx, id)) },
   })
+
+/** The same for somebody who has not had one yet. */
+export const firstPasswordFor = (cx: Cx, id: string, person: Human, plain: string) =>
+  passwordFor(cx, id, plain, { names: namesOf(person) })
 
 /** The same for a user who is about to be created in an organization, and has no role yet. */
 export const firstPasswordIn = (cx: Cx, orgId: string, plain: string, requested: Wish) =>
@@ -277,7 +280,7 @@ export const complexityFor = (cx: Cx, id: string): PasswordComplexity =>
   policyFor(cx, { userId: id, orgId: homeOf(cx, id) }, passwordComplexity)
 
 /** What a password must not be. */
-export const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
+const namesOf = ({ loginNames, email }: Human) => [...loginNames, email.address]
 
 /** What the next password of a person must not be. */
 export const historyOf = (person: Human): Pick<Wish, "names" | "known"> => ({
@@ -327,7 +330,7 @@ export function passwordSet(state: Human, password: NewPassword): readonly Draft
 export function passwordChanged(
   password: NewPassword,
   before: Password | null,
-  proof?: PasswordProof,
+  proof?: Extract<UserEvent, { readonly type: "user.human.password.changed" }>["data"]["proof"],
 ) {
   const { hash, changeRequired, keep = 0 } = password
   const earlier = hashesOf(before).slice(0, keep)

@@ -13,12 +13,11 @@ export {
   changedPassword,
   complexityFor,
   createPassword,
+  firstPasswordFor,
   firstPasswordIn,
   importPassword,
   type NewPassword,
-  namesOf,
   passwordChanged,
-  passwordFor,
   passwordOf,
   passwordSet,
   provePassword,
@@ -32,7 +31,6 @@ export { createMagicLink, type MagicLink, requestMagicLink, tryMagicLink } from 
 export { passwordLoad, warmPasswords } from "./password.ts"
 export { addReset, askReset, resetPasswordFor } from "./reset.ts"
 export { noteViewed, sentCode } from "./sent-code.ts"
-export { recipientOf } from "./url-template.ts"
 
 /** What this module is to the whole. */
 export const module = { operations: () => import("./api.ts") } as const

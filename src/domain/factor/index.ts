@@ -1,5 +1,5 @@
 export { type CheckKind, factorChecks } from "./check.ts"
-export { beginFirstKey, type FirstKey, firstKey } from "./key/first-key.ts"
+export { beginFirstKey, firstKey } from "./key/first-key.ts"
 export { beginKey, finishedKey, releaseKeys } from "./key/key.ts"
 export { hasKeys, originsOf } from "./key/relying-party.ts"
 export { challengeKey, keyHolder, unknownKey } from "./key/webauthn-check.ts"

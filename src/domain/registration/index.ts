@@ -1,12 +1,17 @@
 import { registration, registrationCount } from "./registration.ts"
 
-export { acceptInvite, invitationOf, invitedKey, invitedPassword } from "./invite.ts"
+export {
+  acceptInvite,
+  type FirstCredential,
+  invitationOf,
+  invitedKey,
+  invitedPassword,
+} from "./invite.ts"
 export {
   addApproved,
   askRegistration,
   checkRegistration,
   completeRegistration,
-  type FirstCredential,
   hasAccount,
   personAsked,
   registrantBy,

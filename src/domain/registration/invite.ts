@@ -3,17 +3,16 @@ import { optionalTextOf } from "../../kernel/text/user-field.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import {
   codeWrongError,
+  firstPasswordFor,
   inviteAdded,
   isCode,
   mustBeActive,
   type NewCode,
   type NewPassword,
-  namesOf,
   passwordChanged,
-  passwordFor,
   tryCode,
 } from "../credential/index.ts"
-import { beginFirstKey } from "../factor/index.ts"
+import { beginFirstKey, type firstKey } from "../factor/index.ts"
 import { countRequest } from "../lockout/index.ts"
 import { org } from "../org/index.ts"
 import { personOf } from "../user/index.ts"
@@ -26,11 +25,9 @@ import {
   type User,
   type UserEvent,
   user,
-  type VerifiedBy,
   verifierByCode,
   verifierFrom,
 } from "../user-model/index.ts"
-import type { FirstCredential } from "./registration.ts"
 
 /** A code, and what it invites to; without a word, what the invitation before was to. */
 export type NewInvite = { readonly code: NewCode; readonly applicationName?: string | undefined }
@@ -93,9 +90,7 @@ export function invitationOf(cx: Cx, id: string) {
 
 /** Prepares the password that an invited person has chosen. */
 export const invitedPassword = (cx: Cx, id: string, plain: string): Promise<NewPassword> =>
-  passwordFor(cx, id, plain, {
-    names: namesOf(personOf(cx.store.state(cx, user, id))),
-  })
+  firstPasswordFor(cx, id, personOf(cx.store.state(cx, user, id)), plain)
 
 /** Begins the passkey that an invited person may choose instead; see `beginFirstKey`. */
 export function invitedKey(cx: Cx, id: string) {
@@ -103,6 +98,11 @@ export function invitedKey(cx: Cx, id: string) {
   const { displayName } = profile
   return beginFirstKey(cx, { id, name, displayName })
 }
+
+/** What somebody begins with who makes an account, or is invited to one. */
+export type FirstCredential =
+  | { readonly password: NewPassword }
+  | { readonly passkey: Awaited<ReturnType<typeof firstKey>> }
 
 /**
  * Gives an invited person their first password or passkey, and uses the code up, in a larger step.
@@ -135,7 +135,7 @@ const mailOf = ({ code, applicationName }: NewInvite): InviteMail => ({
   applicationName: optionalTextOf("application_name", applicationName),
 })
 
-function mailBefore({ invite }: Human): InviteMail & VerifiedBy {
+function mailBefore({ invite }: Human): NonNullable<Human["invite"]> {
   if (invite) return invite
   throw refusedError("user.not_invited", "there is no invitation to send again; create one")
 }

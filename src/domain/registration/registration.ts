@@ -7,13 +7,13 @@ import { typedCodes } from "../../kernel/text/typed-code.ts"
 import { emailOf, fullName } from "../../kernel/text/user-field.ts"
 import { aggregate, type Cx, type Draft, type Event, type Transaction } from "../../store/index.ts"
 import { firstPasswordIn, type NewCode, type NewPassword } from "../credential/index.ts"
-import { beginFirstKey, type FirstKey } from "../factor/index.ts"
+import { beginFirstKey } from "../factor/index.ts"
 import { addOrganization } from "../org/index.ts"
 import { newCode } from "../policy/index.ts"
 import { addUser, type NewHuman, withFreeName } from "../user/index.ts"
 import { accountWith } from "../user-directory/index.ts"
 import { byUser } from "../user-model/index.ts"
-import { inviteWithin } from "./invite.ts"
+import { type FirstCredential, inviteWithin } from "./invite.ts"
 
 /** What somebody says of themselves who wants an account. */
 export type Registrant = {
@@ -194,9 +194,6 @@ export function registrationKey(cx: Cx, id: string) {
   if (state.status !== "open") throw overError()
   return beginFirstKey(cx, { id, name: state.email, displayName: fullName(state) })
 }
-
-/** What somebody begins with who makes an account. */
-export type FirstCredential = { readonly password: NewPassword } | { readonly passkey: FirstKey }
 
 export type Completing = {
   readonly code: string

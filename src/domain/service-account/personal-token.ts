@@ -3,13 +3,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { optionalTextOf } from "../../kernel/text/user-field.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { existing } from "../user/index.ts"
-import {
-  hasLeft,
-  keepAnOwner,
-  type PersonalToken,
-  type UserEvent,
-  user,
-} from "../user-model/index.ts"
+import { hasLeft, keepAnOwner, type Machine, type UserEvent, user } from "../user-model/index.ts"
 
 /** So that whoever looks for lost secrets knows one when they see it. */
 const prefix = "latchkey_pat_"
@@ -90,12 +84,10 @@ export async function removePersonalToken(
   return step.value ? step.receipt(user, userId) : undefined
 }
 
+type PersonalToken = Machine["personalTokens"][string]
+
 /** A personal access token that was made here and not removed; times are ms UTC. */
-export type KnownToken = PersonalToken & {
-  readonly id: string
-  readonly userId: string
-  readonly created: number
-}
+export type KnownToken = PersonalToken & { readonly id: string; readonly userId: string }
 
 /** Reads such a token; undefined for anything else. Whether it has expired is not looked at. */
 export function readPersonalToken(cx: Cx, token: string): KnownToken | undefined {

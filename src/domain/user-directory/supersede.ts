@@ -1,13 +1,12 @@
 import { isSameEmail } from "../../kernel/text/user-field.ts"
 import type { Consequence, Consequences } from "../../store/index.ts"
 import {
-  type FirstContacts,
   type Human,
   hasLeft,
   isAcceptedEverywhere,
   type User,
+  type UserEvent,
   user,
-  type VerifiedBy,
 } from "../user-model/index.ts"
 import { homeOfAddress, withEmail } from "./verified.ts"
 
@@ -41,9 +40,11 @@ function supersede({ cx, tx }: Step, { id, owner }: NewEvent): void {
 type Step = Parameters<NonNullable<ReturnType<Consequence>>>[0]
 type NewEvent = Parameters<Consequence>[0]
 
+type DataOf<Type extends UserEvent["type"]> = Extract<UserEvent, { readonly type: Type }>["data"]
+type ProofData = DataOf<"user.human.added"> & DataOf<"user.human.email.verified">
+
 const ofProof: Consequence = (event) => {
-  const { emailVerifier, verifier = emailVerifier }: Partial<FirstContacts & VerifiedBy> =
-    event.data
+  const { emailVerifier, verifier = emailVerifier }: Partial<ProofData> = event.data
   return verifier?.by === "user" ? (step) => supersede(step, event) : undefined
 }
 

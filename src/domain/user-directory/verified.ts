@@ -4,7 +4,6 @@ import { type Cx, statement } from "../../store/index.ts"
 import { isOrgThere, orgOfProvenDomain } from "../org/index.ts"
 import {
   domainInName,
-  type Email,
   type Human,
   hasLeft,
   isAcceptedEverywhere,
@@ -34,7 +33,7 @@ export function verifiedFor(
 export const isEmailVerifiedFor = (cx: Cx, id: string, orgId: string): boolean =>
   verifiedFor(cx, { id, orgId }).email
 
-type Owned = { readonly id: string; readonly orgId: string; readonly email: Email }
+type Owned = { readonly id: string; readonly orgId: string; readonly email: Human["email"] }
 
 /** Whether a user's address is verified for the whole instance. */
 function isVerifiedEverywhere(cx: Cx, owned: Owned): boolean {
@@ -145,7 +144,7 @@ const sameRows = statement<{ readonly id: string }>(
 export const withEmail = (cx: Cx, address: string): readonly string[] =>
   cx.store.all(cx, sameRows, { ...emailValues(address), limit: rowsMax }).map(({ id }) => id)
 
-function emailNow(cx: Cx, id: string): Email | undefined {
+function emailNow(cx: Cx, id: string): Human["email"] | undefined {
   const state = cx.store.state(cx, user, id)
   return isPerson(state) ? state.email : undefined
 }

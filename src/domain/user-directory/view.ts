@@ -4,16 +4,16 @@ import {
   type AccessTokenType,
   domainInName,
   type Gender,
+  type Human,
   type Profile,
   type UserEvent,
-  type UserStatus,
 } from "../user-model/index.ts"
 
 /** A user as listed; times are ms UTC, flags 0 or 1. What a kind does not have is empty. */
 export type UserRow = {
   readonly id: string
   readonly org: string
-  readonly status: UserStatus
+  readonly status: Human["status"]
   readonly kind: "human" | "machine"
   readonly user_name: string
   readonly given_name: string

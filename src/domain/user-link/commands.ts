@@ -12,7 +12,6 @@ import {
 import {
   type Human,
   hasLeft,
-  type IdpLink,
   linksOf,
   type User,
   type UserEvent,
@@ -30,6 +29,8 @@ export type External = {
 
 const claim = "idp_link"
 const linksMax = 20
+
+type IdpLink = ReturnType<typeof linksOf>[number]
 
 type Account = Pick<External, "idpId" | "externalId">
 

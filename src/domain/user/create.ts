@@ -17,7 +17,6 @@ import { isThere as isOrgThere, org } from "../org/index.ts"
 import { addLink, type External } from "../user-link/index.ts"
 import {
   type AccessTokenType,
-  type FirstContacts,
   type Gender,
   type JwtFormat,
   mayVerify,
@@ -158,6 +157,8 @@ export async function createUser(
 
 const givenUserName = (id: string, input: NewUser): string =>
   input.userName ?? (input.kind === "human" ? input.email.value : id)
+
+type FirstContacts = Extract<UserEvent, { readonly type: "user.human.added" }>["data"]
 
 /** Which addresses of a new person are verified, by whom; only who may verify one does. */
 function verification(tx: Decision, { email, phone, orgId }: NewHuman): FirstContacts {

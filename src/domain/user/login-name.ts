@@ -5,7 +5,7 @@ import { partsOf } from "../../kernel/text/user-field.ts"
 import type { ClaimChange, Cx, Decision } from "../../store/index.ts"
 import { domainClaim, domainOf, heldDomains, isProvenDomain, org } from "../org/index.ts"
 import { domainPolicy, policyOf } from "../policy/index.ts"
-import { type LoginNames, user } from "../user-model/index.ts"
+import { type Human, user } from "../user-model/index.ts"
 
 /** User names are unique within an instance, whatever the spelling. */
 export const loginClaim = "login_name"
@@ -53,7 +53,10 @@ function holderIn(cx: Decision, claim: string, name: string) {
 export const isSameName = (one: string, other: string): boolean =>
   loginNameKeys(one)[0] === loginNameKeys(other)[0]
 
-type Rename = { readonly id: string; readonly before: LoginNames; readonly userName: string }
+/** The name that a user signs in with, and those that they left by a rename. */
+type Names = Pick<Human, "userName" | "reservedNames">
+
+type Rename = { readonly id: string; readonly before: Names; readonly userName: string }
 
 /**
  * The names that are reserved for a user after a rename, and the claims to change: the name that

@@ -9,7 +9,6 @@ import type { Cx } from "../../../store/index.ts"
 import type { Channel } from "../../message-provider/index.ts"
 import { createCode, mustBeModest } from "../code.ts"
 import { requestReset } from "../reset.ts"
-import { recipientOf } from "../url-template.ts"
 
 /** How people who have forgotten their password get another one. */
 export const v2reset = share<Cx>()(UserService, { passwordReset: reset })
@@ -20,8 +19,12 @@ async function reset({ userId, medium }: PasswordResetRequest, cx: Cx) {
   const { urlTemplate = "", notificationType = NotificationType.Unspecified } =
     medium.case === "sendLink" ? medium.value : {}
   const channel = meaning(channels, notificationType)
-  const recipient = recipientOf(cx, userId, channel)
-  const code = createCode(cx, userId, { of: "password", returned, urlTemplate, recipient })
+  const code = createCode(cx, userId, {
+    of: "password",
+    returned,
+    urlTemplate,
+    recipient: { channel },
+  })
   mustBeModest(cx, userId, code)
   const receipt = await requestReset(cx, userId, { code, channel })
   return { details: details(receipt), ...(returned ? { verificationCode: code.plain } : {}) }

@@ -32,7 +32,7 @@ export async function beginFirstKey(cx: Cx, coming: Coming) {
 }
 
 /** Gives a person who was added in this very step their passkey. */
-export type FirstKey = (tx: Transaction, userId: string) => void
+type FirstKey = (tx: Transaction, userId: string) => void
 
 /**
  * Reads what the browser has answered, `given` as JSON. Refuses what is wrong or too late with

@@ -8,7 +8,7 @@ import {
 import { details } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
-import { codeOf, createCode, mustBeModest, recipientOf } from "../../credential/index.ts"
+import { codeOf, createCode, mustBeModest } from "../../credential/index.ts"
 import type { CodeOf } from "../../lockout/index.ts"
 import { user } from "../../user-model/index.ts"
 import { changeUser, removePhone, requestCode, verifyContact } from "../contact.ts"
@@ -82,12 +82,12 @@ type Contact = {
 
 /** Without a word a code is sent. */
 export function contact(cx: Cx, id: string, asked: Contact): NewContact {
-  const { of, value, verification } = asked
+  const { of, value, verification, orgId } = asked
   if (verification.case === "isVerified") return { value, verified: verification.value }
   const returned = verification.case === "returnCode"
   const urlTemplate = urlTemplateIn(verification)
-  const { orgId, address } = recipientOf(cx, id, of === "phone" ? "sms" : "email")
-  const recipient = { orgId: asked.orgId ?? orgId, address: value || address }
+  const channel = of === "phone" ? "sms" : "email"
+  const recipient = { channel, address: value, ...(orgId !== undefined && { orgId }) } as const
   const code = createCode(cx, id, { of, returned, urlTemplate, recipient })
   return { value, verified: false, code }
 }

@@ -6,10 +6,10 @@ import type { Aggregate, AnyAggregate, Deciding, Step, Transaction } from "./agg
 import type { AnyEvent, Receipt } from "./event.ts"
 import { type EventQuery, eventsOf } from "./log/events.ts"
 import type { Log, LogEvent, NewEvent, Pace } from "./log/log.ts"
-import { rehearsalOf } from "./rehearsal.ts"
 import { type Horizon, numberAt } from "./retention/horizon.ts"
 import type { Read, Reader, Reading } from "./search/reader.ts"
 import { refuseStale, refuseUnwritten } from "./state/expected.ts"
+import { rehearsalOf } from "./state/rehearsal.ts"
 import type { StateRow, States } from "./state/state.ts"
 import {
   appendOf,

@@ -1,6 +1,6 @@
-import type { AnyAggregate } from "./aggregate.ts"
-import type { Append, Appended, ClaimRequest, Log, NewEvent } from "./log/log.ts"
-import type { StateRow, States } from "./state/state.ts"
+import type { AnyAggregate } from "../aggregate.ts"
+import type { Append, Appended, ClaimRequest, Log, NewEvent } from "../log/log.ts"
+import type { StateRow, States } from "./state.ts"
 
 /** What of a store a rehearsal has its own of. */
 type Parts = { readonly log: Log; readonly states: States }

@@ -48,6 +48,18 @@ export { inSnapshot, newestSchema, type Snapshot, snapshotSize, takeSnapshot } f
 export { type Calls, type Consequence, type Consequences, type Cx, Store } from "./store.ts"
 export type { Node } from "./store-parts.ts"
 export {
+  blob,
+  bool,
+  coded,
+  integer,
+  json,
+  nullable,
+  type RowOf,
+  table,
+  text,
+  words,
+} from "./table.ts"
+export {
   dropBefore,
   goBack,
   keptDays,

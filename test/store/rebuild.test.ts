@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
 import { cached, statement, view } from "../../src/store/index.ts"
-import type { Table } from "../../src/store/view/view.ts"
+import type { TableLayout } from "../../src/store/view/view.ts"
 import { pause } from "../support/wait.ts"
 import { openWorld } from "../support/world.ts"
 import {
@@ -60,7 +60,7 @@ const tablesOf = (database: Database) =>
     .map((row) => row.name)
 
 /** The view of accounts with another table, and reducers and columns that fit it. */
-function changed(table: Table, insert: string, on = {}): View {
+function changed(table: TableLayout, insert: string, on = {}): View {
   const opened = statement(insert)
   return view<AccountEvent>({
     name: "account",

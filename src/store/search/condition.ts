@@ -58,6 +58,8 @@ export type Searchable = Table & {
   readonly key: string
   /** The column that sorts where the caller doesn't say. */
   readonly sort: string
+  /** Turns stored values of a row into those of its type; not set where they are the same. */
+  decode?<Read>(row: Read): Read
 }
 
 export type Joined = {

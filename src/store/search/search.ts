@@ -87,7 +87,7 @@ export async function search<Row>(
   counted.keep(total)
   if (answer.seen !== undefined) all?.keep(answer.seen)
   places.keep({ offset, limit, after, rows }, sortsOf(what, order))
-  return { total, rows, limit }
+  return { total, rows: what.decode ? rows.map(what.decode) : rows, limit }
 }
 
 /** Totals that hold until an event changes what they count. */

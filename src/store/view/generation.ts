@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite"
 import { headOf } from "../log/row.ts"
-import { createTable, type Table, type View } from "./view.ts"
+import { createTable, type TableLayout, type View } from "./view.ts"
 
 /** Where the rows of a view lie: its declared tables, numbered by generation. */
 export type TableGeneration = { readonly view: View; readonly generation: number }
@@ -134,7 +134,7 @@ const onlyAdds = (old: Tables, now: Tables): boolean =>
   })
 
 /** The parts of a table's declaration that stand between commas. */
-const definitionsOf = (table: Table): readonly string[] =>
+const definitionsOf = (table: TableLayout): readonly string[] =>
   table.columns.split(/,(?![^(]*\))/).map((definition) => definition.trim())
 
 function widen(database: Database, placed: TableGeneration): TableGeneration {

@@ -25,22 +25,26 @@ export function handleOf(database: Database, generations: readonly TableGenerati
   )
   const tables = new RegExp(`(?<![.$\\w])(${[...names.keys()].join("|") || "(?!)"})(?!\\w)`, "g")
   // Weak: a search that nobody asks any more must not keep its prepared statement.
-  const cache = new WeakMap<Statement, Prepared<unknown, [Record<string, Value>]>>()
+  const cache = new WeakMap<Statement, Prepared<unknown, [Record<string, Value>] | Value[]>>()
   const sql = (query: Statement) => query.sql.replace(tables, (name) => names.get(name) ?? name)
   const prepared = (query: Statement) => {
     let found = cache.get(query)
     if (!found) {
-      found = database.prepare<unknown, [Record<string, Value>]>(sql(query))
+      found = database.prepare<unknown, [Record<string, Value>] | Value[]>(sql(query))
       cache.set(query, found)
     }
     return found
   }
   // Reason for the cast: a statement's Row type is its declaration's word about its columns.
-  const get = <Row>(query: Statement<Row>, fixed: Values, values?: Values) =>
-    (prepared(query).get(bound(query, fixed, values)) ?? undefined) as Row | undefined
+  const get = <Row>(query: Statement<Row>, fixed: Values, values?: Values) => {
+    const row = (prepared(query).get(bound(query, fixed, values)) ?? undefined) as Row | undefined
+    return row && query.decode ? query.decode(row) : row
+  }
   // Reason for the cast: the same.
-  const all = <Row>(query: Statement<Row>, fixed: Values, values?: Values) =>
-    prepared(query).all(bound(query, fixed, values)) as readonly Row[]
+  const all = <Row>(query: Statement<Row>, fixed: Values, values?: Values) => {
+    const rows = prepared(query).all(bound(query, fixed, values)) as readonly Row[]
+    return query.decode ? rows.map(query.decode) : rows
+  }
   return {
     get,
     all,
@@ -51,7 +55,19 @@ export function handleOf(database: Database, generations: readonly TableGenerati
         run: (query, values) => void prepared(query).run(bound(query, at, values)),
         get: (query, values) => get(query, at, values),
         all: (query, values) => all(query, at, values),
+        write: (query, values) => void prepared(query).run(...placed(query, instance, values)),
       }
     },
   }
+}
+
+/** SQLite numbers parameters in the order in which a statement first names them. */
+function placed(
+  { parameters, sql }: Statement,
+  instance: string,
+  values: readonly Value[],
+): Value[] {
+  if (values.length !== parameters.length - 1) throw new Error(`not the values that it has: ${sql}`)
+  let next = 0
+  return parameters.map((name) => (name === "instance" ? instance : (values[next++] ?? null)))
 }

@@ -138,7 +138,8 @@ function copyOf(
     drop: (streams) =>
       database.transaction(() => {
         for (const last of streams) {
-          for (const { view, target } of built) view.dropped[last.stream]?.(target.writer(last))
+          for (const { view, target } of built)
+            view.dropped[last.stream]?.(target.writer(last), last)
         }
       })(),
     close: () => database.close(),

@@ -12,6 +12,8 @@ export type Statement<Row = unknown> = {
   readonly parameters: readonly string[]
   /** Carries the type of its rows; never set. */
   readonly row?: Row
+  /** Turns stored values of a row into those of its type; not set where they are the same. */
+  decode?<Read>(row: Read): Read
 }
 
 export type Value = string | number | bigint | boolean | null | Uint8Array

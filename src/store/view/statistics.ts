@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite"
 import { physical, type TableGeneration } from "./generation.ts"
-import type { Table } from "./view.ts"
+import type { TableLayout } from "./view.ts"
 
 type Row = { readonly tbl: string; readonly idx: string; readonly stat: string }
 
@@ -47,7 +47,7 @@ function rowsOf({ view, generation }: TableGeneration): readonly Row[] {
   })
 }
 
-const indexesOf = ({ indexes = {}, unique = {} }: Table) => [
+const indexesOf = ({ indexes = {}, unique = {} }: TableLayout) => [
   ...Object.entries(indexes).map(([name, columns]) => [name, columns, false] as const),
   ...Object.entries(unique).map(([name, columns]) => [name, columns, true] as const),
 ]

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto"
 import type { AnyEvent, Recorded } from "../event.ts"
 import type { Statement, Value, Values } from "./statement.ts"
+import { storedHash } from "./stored-hash.ts"
 
 /**
  * Writes of a reducer. Beside its own parameters each statement may use those of the event:
@@ -10,9 +11,15 @@ export type ViewWriter = {
   readonly run: (statement: Statement, values?: Values) => void
   readonly get: <Row>(statement: Statement<Row>, values?: Values) => Row | undefined
   readonly all: <Row>(statement: Statement<Row>, values?: Values) => readonly Row[]
+  /**
+   * Runs a statement with the values of its parameters in their order, without `$instance`; those
+   * of the event are none of them.
+   */
+  readonly write: (statement: Statement, values: readonly Value[]) => void
 }
 
-export type Table = {
+/** How a table lies in the database. A view's hash is made of it, and so are the folders' copies. */
+export type TableLayout = {
   /** Column definitions and constraints; `instance TEXT NOT NULL` is put before them. */
   readonly columns: string
   /** Columns of the primary key after `instance`. */
@@ -30,16 +37,24 @@ export type Table = {
   readonly unique?: Readonly<Record<string, string>>
 }
 
+/** What a view needs to know of its tables; `store/table.ts` declares them. */
+export type DeclaredTable = {
+  readonly name: string
+  readonly layout: TableLayout
+  /**
+   * Columns with texts that people look for anywhere in them: where such a table is long it gets an
+   * index of these. Its rows have one column as key, the id of the stream whose events alone change
+   * them.
+   */
+  readonly texts: readonly string[]
+}
+
 export type ViewSpec<E extends AnyEvent> = {
   readonly name: string
   /** Raised when reducers change in a way that the tables don't show; the view is then rebuilt. */
   readonly revision?: number
-  readonly tables: Readonly<Record<string, Table>>
-  /**
-   * By a table, its columns with texts that people look for anywhere in them: where such a table is
-   * long it gets an index of these. Its rows have one column as key, the id of the stream whose
-   * events alone change them.
-   */
+  readonly tables: readonly DeclaredTable[] | Readonly<Record<string, TableLayout>>
+  /** By a table, see `DeclaredTable`. */
   readonly texts?: Readonly<Record<string, readonly string[]>>
   /** One pure reducer for each event type this view cares about; runs in the append transaction. */
   readonly on: {
@@ -53,35 +68,51 @@ export type ViewSpec<E extends AnyEvent> = {
    * is. Needed where `on` has events of streams that are not kept forever, or a view made anew
    * would not be the one that was there.
    */
-  readonly dropped?: Readonly<Record<string, (db: ViewWriter) => void>>
+  readonly dropped?: Dropping
 }
+
+/** Each gets the id of the stream. */
+type Dropping = Readonly<Record<string, (db: ViewWriter, stream: { readonly id: string }) => void>>
 
 export type View = {
   readonly name: string
-  readonly tables: Readonly<Record<string, Table>>
+  readonly tables: Readonly<Record<string, TableLayout>>
+  /** By a table, its columns with texts; only tables that have some. */
   readonly texts: Readonly<Record<string, readonly string[]>>
   readonly hash: string
   readonly reducers: ReadonlyMap<string, Reducer>
-  readonly dropped: Readonly<Record<string, (db: ViewWriter) => void>>
+  readonly dropped: Dropping
 }
 export type Reducer = (db: ViewWriter, event: Recorded<AnyEvent>) => void
 
 /** Declares a read model: its tables and, beside them, how events change them. */
 export function view<E extends AnyEvent>(spec: ViewSpec<E>): View {
-  const shape = JSON.stringify([spec.revision ?? 1, spec.tables, Object.keys(spec.on).sort()])
+  const declared = tablesOf(spec)
+  const tables = Object.fromEntries(declared.map(({ name, layout }) => [name, layout]))
+  const shape = JSON.stringify([spec.revision ?? 1, tables, Object.keys(spec.on).sort()])
+  const withTexts = declared.filter(({ texts }) => texts.length > 0)
   return {
     name: spec.name,
-    tables: spec.tables,
-    texts: spec.texts ?? {},
-    hash: hash("sha256", shape, "hex"),
+    tables,
+    texts: Object.fromEntries(withTexts.map(({ name, texts }) => [name, texts])),
+    hash: storedHash(hash("sha256", shape, "hex")),
     // The map forgets which payload belongs to which type; the store calls by type only.
     reducers: new Map(Object.entries(spec.on) as [string, Reducer][]),
     dropped: spec.dropped ?? {},
   }
 }
 
+function tablesOf<E extends AnyEvent>({ tables, texts }: ViewSpec<E>): readonly DeclaredTable[] {
+  if (!("length" in tables)) {
+    return Object.entries(tables).map(([name, layout]) => ({
+      ...{ name, layout, texts: texts?.[name] ?? [] },
+    }))
+  }
+  return Object.values(tables)
+}
+
 /** DDL of one table under its physical name. */
-export function createTable(physical: string, table: Table): readonly string[] {
+export function createTable(physical: string, table: TableLayout): readonly string[] {
   const index =
     (unique: string) =>
     ([name, columns]: [string, string]) =>
@@ -96,7 +127,7 @@ export function createTable(physical: string, table: Table): readonly string[] {
 }
 
 /** Which rows an index has, as SQL after its columns; empty where it has all. */
-export function without({ indexes = {}, dominant = {} }: Table, index: string): string {
+export function without({ indexes = {}, dominant = {} }: TableLayout, index: string): string {
   const value = dominant[index]
   if (value === undefined) return ""
   const [column = ""] = (indexes[index] ?? "").split(",")

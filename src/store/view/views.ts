@@ -93,7 +93,7 @@ export function viewsOf(parts: ViewsParts): Views {
     },
     drop: (last) => {
       const writer = serving.current().writer(last)
-      for (const view of views) view.dropped[last.stream]?.(writer)
+      for (const view of views) view.dropped[last.stream]?.(writer, last)
     },
     rebuilding: rebuilds.running,
     again: (name) => {

@@ -53,7 +53,7 @@ export async function rotateSamlKeys(cx: Cx): Promise<void> {
 
 /** The pair that signs: the newest whose time has come. */
 function signing(rows: readonly KeyPairRow[], now: number): KeyPairRow {
-  const ready = rows.filter(({ signsFrom }) => signsFrom <= now)
+  const ready = rows.filter(({ signs_from }) => signs_from <= now)
   const row = ready.at(-1) ?? rows[0]
   if (!row) throw new Error("there is no key pair to sign with")
   return row
@@ -72,7 +72,7 @@ async function known(cx: Cx): Promise<SamlKeys> {
   const before = opened.get(row.id)
   if (before) return before
   const key = await privateKeyOf(openedOf(cx, row.sealed, `key_pair/${row.id}`))
-  const names = openedOf(cx, row.sealedNames, namesAbout(cx))
+  const names = openedOf(cx, row.sealed_names, namesAbout(cx))
   const keys: SamlKeys = {
     certificate: row.certificate,
     certificates: rows.map(({ certificate }) => certificate),
@@ -101,7 +101,7 @@ async function addPair(cx: Cx, before: KeyPairRow | undefined): Promise<void> {
   // An hour for clocks that are wrong.
   const made = await createCertified(cx.random, { name: host, from: now - day / 24, to: expires })
   const id = cx.ids.next()
-  const names = before ? openedOf(cx, before.sealedNames, namesAbout(cx)) : randomToken(cx.random)
+  const names = before ? openedOf(cx, before.sealed_names, namesAbout(cx)) : randomToken(cx.random)
   const added: Draft<KeyPairEvent> = {
     type: "key_pair.added",
     data: {

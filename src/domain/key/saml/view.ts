@@ -1,53 +1,43 @@
-import { type Cx, statement, view } from "../../../store/index.ts"
+import { type Cx, integer, type RowOf, table, text, view } from "../../../store/index.ts"
 import type { KeyPairEvent } from "./model.ts"
 
-/** A key pair that is not removed. Times are ms UTC. */
-export type KeyPairRow = {
-  readonly id: string
-  readonly certificate: string
-  readonly sealed: string
-  readonly sealedNames: string
-  readonly created: number
-  readonly signsFrom: number
-  readonly expires: number
-}
-
-const insert = statement(
-  `INSERT INTO key_pairs (instance, id, certificate, sealed, sealed_names, created, signs_from,
-     expires)
-   VALUES ($instance, $id, $certificate, $sealed, $sealedNames, $time, $signsFrom, $expires)`,
+const keyPairs = table(
+  "key_pairs",
+  {
+    id: text(),
+    certificate: text(),
+    sealed: text(),
+    sealed_names: text(),
+    created: integer(),
+    signs_from: integer(),
+    expires: integer(),
+  },
+  { key: ["id"] },
 )
-const remove = statement("DELETE FROM key_pairs WHERE instance = $instance AND id = $id")
+
+/** A key pair that is not removed. Times are ms UTC. */
+export type KeyPairRow = RowOf<typeof keyPairs>
 
 export const keyPairView = view<KeyPairEvent>({
   name: "key_pair",
-  tables: {
-    key_pairs: {
-      columns: `id TEXT NOT NULL, certificate TEXT NOT NULL, sealed TEXT NOT NULL,
-        sealed_names TEXT NOT NULL, created INTEGER NOT NULL, signs_from INTEGER NOT NULL,
-        expires INTEGER NOT NULL`,
-      key: "id",
-    },
-  },
+  tables: [keyPairs],
   on: {
-    "key_pair.added": (db, { data, private: secret }) =>
-      db.run(insert, {
+    "key_pair.added": (db, { id, data, private: secret, time }) =>
+      keyPairs.insert(db, {
+        id,
         certificate: data.certificate,
-        signsFrom: data.signsFrom,
-        expires: data.expires,
         // Erased only together with the pair, whose row then goes as well.
         sealed: secret?.sealed ?? "",
-        sealedNames: secret?.sealedNames ?? "",
+        sealed_names: secret?.sealedNames ?? "",
+        created: time,
+        signs_from: data.signsFrom,
+        expires: data.expires,
       }),
-    "key_pair.removed": (db) => db.run(remove),
+    "key_pair.removed": (db, { id }) => keyPairs.remove(db, { id }),
   },
 })
 
-const list = statement<KeyPairRow>(
-  `SELECT id, certificate, sealed, sealed_names AS sealedNames, created, signs_from AS signsFrom,
-     expires
-   FROM key_pairs WHERE instance = $instance ORDER BY created, id`,
-)
+const list = keyPairs.select("*", "ORDER BY created, id")
 
 /** All that are not removed, oldest first. */
 export const listKeyPairs = (cx: Cx): readonly KeyPairRow[] => cx.store.all(cx, list)

@@ -68,8 +68,8 @@ function filterOf({ filter }: DomainSearchFilter): Filter {
 const toDomain = (row: DomainRow) => ({
   organizationId: row.org,
   domain: row.domain,
-  isVerified: row.verified === 1,
-  isPrimary: row.is_primary === 1,
+  isVerified: row.verified,
+  isPrimary: row.is_primary,
   validationType: validations[row.validation],
 })
 

@@ -1,73 +1,83 @@
-import { type Cx, foldName, type Searchable, statement, view } from "../../store/index.ts"
+import {
+  type ChangesOf,
+  type Cx,
+  type Envelope,
+  foldName,
+  integer,
+  type RowOf,
+  table,
+  text,
+  type ViewWriter,
+  view,
+} from "../../store/index.ts"
 import type { ActionEvent, ActionStatus } from "./model.ts"
 
-/** A script as it is listed, without its text; times are ms UTC. */
-export type ActionRow = {
-  readonly id: string
-  readonly org: string
-  readonly name: string
-  readonly state: ActionStatus
-  readonly created: number
-  readonly changed: number
-  readonly version: number
-}
+const actionTable = table(
+  "actions",
+  {
+    id: text(),
+    org: text(),
+    name: text(),
+    name_folded: text(),
+    state: text<ActionStatus>(),
+    created: integer(),
+    changed: integer(),
+    version: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      org: ["org", "created"],
+      name: ["name_folded", "name"],
+      state: ["state", "created"],
+      created: ["created"],
+    },
+  },
+)
 
-const insert = statement(
-  `INSERT INTO actions (instance, id, org, name, name_folded, state, created, changed, version)
-   VALUES ($instance, $id, $owner, $name, $folded, 'active', $time, $time, $version)`,
-)
-const change = statement(
-  `UPDATE actions SET name = coalesce($name, name), name_folded = coalesce($folded, name_folded),
-     changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
-)
-const turn = statement(
-  `UPDATE actions SET state = $state, changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
-)
-const remove = statement("DELETE FROM actions WHERE instance = $instance AND id = $id")
+/** A script as it is listed, without its text; times are ms UTC. */
+export type ActionRow = RowOf<typeof actionTable>
+
+const change = (
+  db: ViewWriter,
+  { id, time, version }: Envelope,
+  changes: ChangesOf<typeof actionTable>,
+) => actionTable.update(db, { id }, { ...changes, changed: time, version })
 
 export const actionView = view<ActionEvent>({
   name: "action",
-  tables: {
-    actions: {
-      columns: `id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,
-        state TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL,
-        version INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        org: "org, created",
-        name: "name_folded, name",
-        state: "state, created",
-        created: "created",
-      },
-    },
-  },
+  tables: [actionTable],
   on: {
-    "action.added": (db, { data: { name } }) => db.run(insert, { name, folded: foldName(name) }),
-    "action.changed": (db, { data: { name } }) =>
-      db.run(change, {
-        name: name ?? null,
-        folded: name === undefined ? null : foldName(name),
+    "action.added": (db, { id, owner, data: { name }, time, version }) =>
+      actionTable.insert(db, {
+        id,
+        org: owner,
+        name,
+        name_folded: foldName(name),
+        state: "active",
+        created: time,
+        changed: time,
+        version,
       }),
-    "action.deactivated": (db) => db.run(turn, { state: "inactive" }),
-    "action.reactivated": (db) => db.run(turn, { state: "active" }),
-    "action.removed": (db) => db.run(remove),
+    "action.changed": (db, event) => {
+      const { name } = event.data
+      change(db, event, { name, name_folded: name && foldName(name) })
+    },
+    "action.deactivated": (db, event) => change(db, event, { state: "inactive" }),
+    "action.reactivated": (db, event) => change(db, event, { state: "active" }),
+    "action.removed": (db, { id }) => actionTable.remove(db, { id }),
   },
 })
 
-export const actions: Searchable = {
-  table: "actions",
+export const actions = actionTable.searchable({
   columns: ["id", "org", "name", "name_folded", "state", "created"],
   names: ["name"],
   owner: { org: "org" },
   key: "id",
   sort: "created",
-}
+})
 
-const inOrg = statement<{ id: string }>(
-  "SELECT id FROM actions WHERE instance = $instance AND org = $orgId ORDER BY id LIMIT $limit",
-)
+const inOrg = actionTable.select(["id"], "AND org = $orgId ORDER BY id LIMIT $limit")
 
 /** Some of the scripts of an organisation. */
 export const actionsOf = (cx: Cx, orgId: string, limit: number): readonly string[] =>

@@ -1,9 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import {
+  type ChangesOf,
   type Cx,
+  type Envelope,
   foldName,
-  type Searchable,
+  integer,
+  type RowOf,
   statement,
+  table,
+  text,
   type ViewWriter,
   view,
 } from "../../store/index.ts"
@@ -18,176 +23,185 @@ import {
   type OidcApp,
 } from "./model.ts"
 
-/** What an application is found by; the rest is read from its state. Times are ms UTC. */
-export type AppRow = {
-  readonly id: string
-  readonly project: string
-  readonly name: string
-  readonly state: AppStatus
-  readonly kind: "oidc" | "api" | "saml"
-  readonly client_id: string
-  readonly entity_id: string
-  /** When somebody last signed in to one that registered itself, to the day; 0 for others. */
-  readonly used: number
-  readonly created: number
-  readonly changed: number
-}
+const appTable = table(
+  "apps",
+  {
+    id: text(),
+    org: text(),
+    project: text(),
+    name: text(),
+    name_folded: text(),
+    state: text<AppStatus>(),
+    /** Empty until it is configured. */
+    kind: text<"oidc" | "api" | "saml" | "">(),
+    client_id: text(),
+    entity_id: text(),
+    /** When somebody last signed in to one that registered itself, to the day; 0 for others. */
+    used: integer(),
+    created: integer(),
+    changed: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      org: ["org", "created"],
+      project: ["project", "created"],
+      name: ["name_folded"],
+      client: ["client_id"],
+      entity: ["entity_id"],
+      used: ["used"],
+      created: ["created"],
+    },
+  },
+)
 
-const insert = statement(
-  `INSERT INTO apps (instance, id, org, project, name, name_folded, state, kind, client_id,
-     entity_id, used, created, changed)
-   VALUES ($instance, $id, $owner, $project, $name, $folded, 'active', '', '', '', 0, $time,
-     $time)`,
+/** What an application is found by; the rest is read from its state. Times are ms UTC. */
+export type AppRow = RowOf<typeof appTable>
+
+const keyTable = table(
+  "app_keys",
+  {
+    id: text(),
+    app: text(),
+    project: text(),
+    org: text(),
+    public_key: text(),
+    expires: integer(),
+    created: integer(),
+    version: integer(),
+  },
+  { key: ["app", "id"], indexes: { id: ["id"], project: ["project"] } },
 )
-const configure = statement(
-  `UPDATE apps SET kind = $kind, client_id = $clientId, changed = $time
-   WHERE instance = $instance AND id = $id`,
-)
-const identify = statement(
-  `UPDATE apps SET kind = 'saml', entity_id = coalesce($entityId, entity_id), changed = $time
-   WHERE instance = $instance AND id = $id`,
-)
-const rename = statement(
-  `UPDATE apps SET name = $name, name_folded = $folded, changed = $time
-   WHERE instance = $instance AND id = $id`,
-)
-const turn = statement(
-  `UPDATE apps SET state = $state, changed = $time
-   WHERE instance = $instance AND id = $id`,
-)
-const touch = statement("UPDATE apps SET changed = $time WHERE instance = $instance AND id = $id")
-const register = statement("UPDATE apps SET used = $time WHERE instance = $instance AND id = $id")
+
+/** A key of an application as listed; times are ms UTC. */
+export type AppKeyRow = RowOf<typeof keyTable>
+
+const change = (db: ViewWriter, { id, time }: Envelope, changes: ChangesOf<typeof appTable>) =>
+  appTable.update(db, { id }, { ...changes, changed: time })
+
+const touch = (db: ViewWriter, event: Envelope) => change(db, event, {})
+
 const use = statement(
   `UPDATE apps SET used = max($time, created + 1) WHERE instance = $instance AND id = $id`,
 )
-const remove = statement("DELETE FROM apps WHERE instance = $instance AND id = $id")
-const removeAll = statement("DELETE FROM apps WHERE instance = $instance AND project = $id")
 
-const addKey = statement(
-  `INSERT INTO app_keys (instance, id, app, project, org, public_key, expires, created, version)
-   SELECT $instance, $keyId, id, project, $owner, $publicKey, $expires, $time, $version FROM apps
-   WHERE instance = $instance AND id = $id`,
-)
-const removeKey = statement(
-  "DELETE FROM app_keys WHERE instance = $instance AND app = $id AND id = $keyId",
-)
-const removeKeys = statement("DELETE FROM app_keys WHERE instance = $instance AND app = $id")
-const removeAllKeys = statement("DELETE FROM app_keys WHERE instance = $instance AND project = $id")
+const projectOf = appTable.select(["project"], "AND id = $id")
 
 type KeyData = { readonly keyId: string; readonly publicKey: string; readonly expires: number }
 
-function keyAdded(db: ViewWriter, { data }: { readonly data: KeyData }): void {
-  db.run(addKey, data)
-  db.run(touch)
+function keyAdded(db: ViewWriter, event: Envelope & { readonly data: KeyData }): void {
+  const { id, owner, data, time, version } = event
+  const app = db.get(projectOf)
+  if (app) {
+    keyTable.insert(db, {
+      id: data.keyId,
+      app: id,
+      project: app.project,
+      org: owner,
+      public_key: data.publicKey,
+      expires: data.expires,
+      created: time,
+      version,
+    })
+  }
+  touch(db, event)
 }
 
-function keyRemoved(db: ViewWriter, { data }: { readonly data: Pick<KeyData, "keyId"> }): void {
-  db.run(removeKey, data)
-  db.run(touch)
+function keyRemoved(
+  db: ViewWriter,
+  event: Envelope & { readonly data: Pick<KeyData, "keyId"> },
+): void {
+  keyTable.remove(db, { app: event.id, id: event.data.keyId })
+  touch(db, event)
 }
 
 export const appView = view<AppEvent | ProjectEvent>({
   name: "app",
   revision: 3,
-  tables: {
-    apps: {
-      columns: `id TEXT NOT NULL, org TEXT NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL,
-        name_folded TEXT NOT NULL, state TEXT NOT NULL, kind TEXT NOT NULL,
-        client_id TEXT NOT NULL, entity_id TEXT NOT NULL, used INTEGER NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        org: "org, created",
-        project: "project, created",
-        name: "name_folded",
-        client: "client_id",
-        entity: "entity_id",
-        used: "used",
-        created: "created",
-      },
-    },
-    app_keys: {
-      columns: `id TEXT NOT NULL, app TEXT NOT NULL, project TEXT NOT NULL, org TEXT NOT NULL,
-        public_key TEXT NOT NULL, expires INTEGER NOT NULL, created INTEGER NOT NULL,
-        version INTEGER NOT NULL`,
-      key: "app, id",
-      indexes: { id: "id", project: "project" },
-    },
-  },
+  tables: [appTable, keyTable],
   on: {
-    "project.application.added": (db, { data: { projectId, name } }) =>
-      db.run(insert, { project: projectId, name, folded: foldName(name) }),
-    "project.application.changed": (db, { data: { name } }) =>
-      db.run(rename, { name, folded: foldName(name) }),
-    "project.application.deactivated": (db) => db.run(turn, { state: "inactive" }),
-    "project.application.reactivated": (db) => db.run(turn, { state: "active" }),
-    "project.application.removed": (db) => {
-      db.run(remove)
-      db.run(removeKeys)
+    "project.application.added": (db, { id, owner, data: { projectId, name }, time }) =>
+      appTable.insert(db, {
+        id,
+        org: owner,
+        project: projectId,
+        name,
+        name_folded: foldName(name),
+        state: "active",
+        kind: "",
+        client_id: "",
+        entity_id: "",
+        used: 0,
+        created: time,
+        changed: time,
+      }),
+    "project.application.changed": (db, event) =>
+      change(db, event, { name: event.data.name, name_folded: foldName(event.data.name) }),
+    "project.application.deactivated": (db, event) => change(db, event, { state: "inactive" }),
+    "project.application.reactivated": (db, event) => change(db, event, { state: "active" }),
+    "project.application.removed": (db, { id }) => {
+      appTable.remove(db, { id })
+      keyTable.remove(db, { app: id })
     },
-    "project.application.registered": (db) => db.run(register),
-    "project.application.registration.changed": (db) => db.run(touch),
+    "project.application.registered": (db, { id, time }) =>
+      appTable.update(db, { id }, { used: time }),
+    "project.application.registration.changed": touch,
     "project.application.used": (db) => db.run(use),
-    "project.application.config.oidc.added": (db, { data }) =>
-      db.run(configure, { kind: "oidc", clientId: data.clientId }),
-    "project.application.config.oidc.changed": (db) => db.run(touch),
-    "project.application.config.oidc.secret.changed": (db) => db.run(touch),
-    "project.application.config.oidc.secret.removed": (db) => db.run(touch),
+    "project.application.config.oidc.added": (db, event) =>
+      change(db, event, { kind: "oidc", client_id: event.data.clientId }),
+    "project.application.config.oidc.changed": touch,
+    "project.application.config.oidc.secret.changed": touch,
+    "project.application.config.oidc.secret.removed": touch,
     "project.application.oidc.key.added": keyAdded,
     "project.application.oidc.key.removed": keyRemoved,
-    "project.application.config.api.added": (db, { data }) =>
-      db.run(configure, { kind: "api", clientId: data.clientId }),
-    "project.application.config.api.changed": (db) => db.run(touch),
-    "project.application.config.api.secret.changed": (db) => db.run(touch),
-    "project.application.config.api.secret.removed": (db) => db.run(touch),
+    "project.application.config.api.added": (db, event) =>
+      change(db, event, { kind: "api", client_id: event.data.clientId }),
+    "project.application.config.api.changed": touch,
+    "project.application.config.api.secret.changed": touch,
+    "project.application.config.api.secret.removed": touch,
     "project.application.api.key.added": keyAdded,
     "project.application.api.key.removed": keyRemoved,
-    "project.application.config.saml.added": (db, { data: { entityId } }) =>
-      db.run(identify, { entityId }),
-    "project.application.config.saml.changed": (db, { data: { entityId = null } }) =>
-      db.run(identify, { entityId }),
-    "project.removed": (db) => {
-      db.run(removeAll)
-      db.run(removeAllKeys)
+    "project.application.config.saml.added": (db, event) =>
+      change(db, event, { kind: "saml", entity_id: event.data.entityId }),
+    "project.application.config.saml.changed": (db, event) =>
+      change(db, event, { kind: "saml", entity_id: event.data.entityId }),
+    "project.removed": (db, { id: project }) => {
+      appTable.remove(db, { project })
+      keyTable.remove(db, { project })
     },
   },
 })
 
-export const apps: Searchable = {
-  table: "apps",
+export const apps = appTable.searchable({
   columns: [
-    ...["org", "project", "name", "name_folded", "state", "kind", "client_id", "entity_id"],
-    ...["created", "changed"],
+    "org",
+    "project",
+    "name",
+    "name_folded",
+    "state",
+    "kind",
+    "client_id",
+    "entity_id",
+    "created",
+    "changed",
   ],
   names: ["name"],
   owner: { org: "org", project: "project" },
   key: "id",
   sort: "created",
-}
+})
 
-/** A key of an application as listed; times are ms UTC. */
-export type AppKeyRow = {
-  readonly id: string
-  readonly app: string
-  readonly project: string
-  readonly org: string
-  readonly expires: number
-  readonly created: number
-  readonly version: number
-}
-
-export const appKeys: Searchable = {
-  table: "app_keys",
+export const appKeys = keyTable.searchable({
   columns: ["app", "project", "org", "expires", "created"],
   owner: { org: "org", project: "project" },
   key: "id",
   sort: "created",
-}
+})
 
 export const missingKeyError = (): Fault =>
   new Fault("not_found", "app_key.missing", "there is no such key")
 
-const one = statement<AppRow>("SELECT * FROM apps WHERE instance = $instance AND id = $appId")
+const one = appTable.select("*", "AND id = $appId")
 
 /** One application as it is listed; faults where there is none. */
 export function findApp(cx: Cx, id: string): AppRow {
@@ -216,19 +230,15 @@ export function mustBeClient(state: App): asserts state is OidcApp | ApiApp {
   )
 }
 
-const ofProject = statement<{ id: string }>(
-  `SELECT id FROM apps WHERE instance = $instance AND project = $projectId
-   ORDER BY created LIMIT $limit`,
-)
+const ofProject = appTable.select(["id"], "AND project = $projectId ORDER BY created LIMIT $limit")
 
 /** Ids of the oldest applications of a project. */
 export const appIdsOf = (cx: Cx, projectId: string, limit: number): readonly string[] =>
   cx.store.all(cx, ofProject, { projectId, limit }).map(({ id }) => id)
 
-const activeApis = statement<{ id: string }>(
-  `SELECT id FROM apps
-   WHERE instance = $instance AND project = $projectId AND kind = 'api' AND state = 'active'
-   ORDER BY created LIMIT $limit`,
+const activeApis = appTable.select(
+  ["id"],
+  "AND project = $projectId AND kind = 'api' AND state = 'active' ORDER BY created LIMIT $limit",
 )
 
 /** Ids of the oldest active APIs of a project. */
@@ -244,17 +254,14 @@ const living = statement<{ count: number }>(
 /** How many applications there are that registered themselves. */
 export const countRegistered = (cx: Cx): number => cx.store.get(cx, living)?.count ?? 0
 
-const neverUsed = statement<{ id: string }>(
-  `SELECT id FROM apps WHERE instance = $instance AND used > 0 AND used <= created
-   ORDER BY used LIMIT 1`,
-)
+const neverUsed = appTable.select(["id"], "AND used > 0 AND used <= created ORDER BY used LIMIT 1")
 
 /** Id of the oldest that nobody has ever signed in to; undefined where there is none. */
 export const oldestUnused = (cx: Cx): string | undefined => cx.store.get(cx, neverUsed)?.id
 
-const unused = statement<{ id: string }>(
-  `SELECT id FROM apps WHERE instance = $instance AND used > 0 AND used <= $before
-   ORDER BY used LIMIT $limit`,
+const unused = appTable.select(
+  ["id"],
+  "AND used > 0 AND used <= $before ORDER BY used LIMIT $limit",
 )
 
 /** Ids of those that nobody has signed in to since `before`, ms UTC. */

@@ -95,6 +95,7 @@ const toApplication = (cx: Cx, row: AppRow): MessageInitShape<typeof Application
 })
 
 const types = {
+  "": ApplicationType.UNSPECIFIED,
   oidc: ApplicationType.OIDC,
   api: ApplicationType.API,
   saml: ApplicationType.SAML,

@@ -2,8 +2,11 @@ import {
   type Cx,
   type Filter,
   foldName,
-  type Searchable,
+  integer,
+  type RowOf,
   statement,
+  table,
+  text,
   view,
 } from "../../store/index.ts"
 import { isOrgThere, type OrgEvent } from "../org/index.ts"
@@ -12,102 +15,85 @@ import { missingError } from "./commands.ts"
 import type { GroupUserEvent } from "./member.ts"
 import { type GroupEvent, group } from "./model.ts"
 
-/** A group as it is listed; times are ms UTC. */
-export type GroupRow = {
-  readonly id: string
-  readonly org: string
-  readonly name: string
-  readonly description: string
-  readonly created: number
-  readonly changed: number
-}
+const groupTable = table(
+  "groups",
+  {
+    id: text(),
+    org: text(),
+    name: text(),
+    name_folded: text(),
+    description: text(),
+    created: integer(),
+    changed: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: { org: ["org", "created"], name: ["name_folded"], created: ["created"] },
+  },
+)
 
-const insert = statement(
-  `INSERT INTO groups (instance, id, org, name, name_folded, description, created, changed)
-   VALUES ($instance, $id, $owner, $name, $folded, $description, $time, $time)`,
-)
-const change = statement(
-  `UPDATE groups SET name = coalesce($name, name), name_folded = coalesce($folded, name_folded),
-     description = coalesce($description, description), changed = $time
-   WHERE instance = $instance AND id = $id`,
-)
-const remove = statement("DELETE FROM groups WHERE instance = $instance AND id = $id")
-const removeAll = statement("DELETE FROM groups WHERE instance = $instance AND org = $id")
+/** A group as it is listed; times are ms UTC. */
+export type GroupRow = RowOf<typeof groupTable>
 
 export const groupView = view<GroupEvent | OrgEvent>({
   name: "group",
   revision: 2,
-  tables: {
-    groups: {
-      columns: `id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL,
-        name_folded TEXT NOT NULL, description TEXT NOT NULL, created INTEGER NOT NULL,
-        changed INTEGER NOT NULL`,
-      key: "id",
-      indexes: { org: "org, created", name: "name_folded", created: "created" },
-    },
-  },
+  tables: [groupTable],
   on: {
-    "group.added": (db, { data: { name, description } }) =>
-      db.run(insert, { name, folded: foldName(name), description }),
-    "group.changed": (db, { data: { name, description } }) =>
-      db.run(change, {
-        name: name ?? null,
-        folded: name === undefined ? null : foldName(name),
-        description: description ?? null,
+    "group.added": (db, { id, owner, data: { name, description }, time }) =>
+      groupTable.insert(db, {
+        id,
+        org: owner,
+        name,
+        name_folded: foldName(name),
+        description,
+        created: time,
+        changed: time,
       }),
-    "group.removed": (db) => db.run(remove),
-    "org.removed": (db) => db.run(removeAll),
+    "group.changed": (db, { id, data: { name, description }, time }) => {
+      const name_folded = name && foldName(name)
+      groupTable.update(db, { id }, { name, name_folded, description, changed: time })
+    },
+    "group.removed": (db, { id }) => groupTable.remove(db, { id }),
+    "org.removed": (db, { id: org }) => groupTable.remove(db, { org }),
   },
 })
 
+const userTable = table(
+  "group_users",
+  { id: text(), group_id: text(), user_id: text(), org: text(), created: integer() },
+  {
+    key: ["id"],
+    indexes: {
+      group: ["group_id", "created"],
+      user: ["user_id"],
+      org: ["org", "created"],
+      created: ["created"],
+    },
+  },
+)
+
 /** Somebody in a group as they are listed; `created` is since when, ms UTC. */
-export type GroupUserRow = {
-  readonly id: string
-  readonly group_id: string
-  readonly user_id: string
+export type GroupUserRow = RowOf<typeof userTable> & {
   readonly display_name: string
   readonly user_name: string
   readonly user_org: string
-  readonly created: number
 }
-
-const enter = statement(
-  `INSERT INTO group_users (instance, id, group_id, user_id, org, created)
-   VALUES ($instance, $id, $groupId, $userId, $owner, $time)`,
-)
-const leave = statement("DELETE FROM group_users WHERE instance = $instance AND id = $id")
-const leaveGroup = statement(
-  "DELETE FROM group_users WHERE instance = $instance AND group_id = $id",
-)
-const leaveAll = statement("DELETE FROM group_users WHERE instance = $instance AND user_id = $id")
-const leaveOrg = statement("DELETE FROM group_users WHERE instance = $instance AND org = $id")
 
 export const groupUserView = view<GroupUserEvent | GroupEvent | UserEvent | OrgEvent>({
   name: "group_user",
-  tables: {
-    group_users: {
-      columns: `id TEXT NOT NULL, group_id TEXT NOT NULL, user_id TEXT NOT NULL,
-        org TEXT NOT NULL, created INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        group: "group_id, created",
-        user: "user_id",
-        org: "org, created",
-        created: "created",
-      },
-    },
-  },
+  tables: [userTable],
   on: {
-    "group.user.added": (db, { data: { groupId, userId } }) => db.run(enter, { groupId, userId }),
-    "group.user.removed": (db) => db.run(leave),
-    "group.removed": (db) => db.run(leaveGroup),
-    "user.removed": (db) => db.run(leaveAll),
-    "org.removed": (db) => db.run(leaveOrg),
+    "group.user.added": (db, { id, owner, data: { groupId, userId }, time }) =>
+      userTable.insert(db, { id, group_id: groupId, user_id: userId, org: owner, created: time }),
+    "group.user.removed": (db, { id }) => userTable.remove(db, { id }),
+    "group.removed": (db, { id }) => userTable.remove(db, { group_id: id }),
+    "user.removed": (db, { id }) => userTable.remove(db, { user_id: id }),
+    "org.removed": (db, { id: org }) => userTable.remove(db, { org }),
   },
 })
 
-export const groupUsers: Searchable = {
-  table: "group_users",
+export const groupUsers = userTable.searchable({
   columns: ["org", "group_id", "user_id", "created"],
   joined: {
     select: `u.user_name, u.user_name_folded, u.display_name, u.display_name_folded,
@@ -119,7 +105,7 @@ export const groupUsers: Searchable = {
   owner: { org: "org" },
   key: "id",
   sort: "created",
-}
+})
 
 /** Groups that a user is in. */
 export const hasUser = (userId: string): Filter => ({
@@ -131,16 +117,15 @@ export const hasUser = (userId: string): Filter => ({
   where: { equals: "user_id", value: userId },
 })
 
-export const groups: Searchable = {
-  table: "groups",
+export const groups = groupTable.searchable({
   columns: ["org", "name", "name_folded", "created", "changed"],
   names: ["name"],
   owner: { org: "org" },
   key: "id",
   sort: "created",
-}
+})
 
-const one = statement<GroupRow>("SELECT * FROM groups WHERE instance = $instance AND id = $groupId")
+const one = groupTable.select("*", "AND id = $groupId")
 
 /** One group as it is shown; faults where there is none. */
 export function findGroup(cx: Cx, id: string): GroupRow {

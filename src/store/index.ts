@@ -17,6 +17,7 @@ export type {
   ClaimChange,
   Draft,
   Editor,
+  Envelope,
   Erasure,
   Event,
   Receipt,
@@ -50,6 +51,7 @@ export type { Node } from "./store-parts.ts"
 export {
   blob,
   bool,
+  type ChangesOf,
   coded,
   integer,
   json,

@@ -55,8 +55,10 @@ type Row<C> = {
 /** The row of a table, without its instance. */
 export type RowOf<T extends { readonly columns: Columns }> = Row<T["columns"]>
 
-/** New values by column; undefined leaves the column as it is. */
 type Changes<C> = { readonly [Key in keyof C]?: Row<C>[Key] | undefined }
+
+/** New values of columns of a table; undefined leaves the column as it is. */
+export type ChangesOf<T extends { readonly columns: Columns }> = Changes<T["columns"]>
 
 type TableOptions<C> = {
   /** Columns of the primary key, which begins with `instance`. */

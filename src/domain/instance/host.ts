@@ -3,72 +3,56 @@ import type { Found, Page } from "../../kernel/page.ts"
 import {
   type Cx,
   fold,
+  integer,
   type Store,
-  statement,
   systemStatement,
+  table,
+  text,
   view,
   windowOf,
 } from "../../store/index.ts"
 import { type InstanceEvent, instance } from "./model.ts"
 
+const hostTable = table("instance_hosts", { id: text(), host: text() }, { key: ["id"] })
+
 /** Which instance an address belongs to; how requests find their tenant. */
 export const instanceHostView = view<InstanceEvent>({
   name: "instance_host",
-  tables: {
-    instance_hosts: {
-      columns: "id TEXT NOT NULL, host TEXT NOT NULL",
-      key: "id",
-    },
-  },
+  tables: [hostTable],
   on: {
-    "instance.public.url.set": (db, { data }) => db.run(setHost, { host: new URL(data.url).host }),
-    "instance.removed": (db) => db.run(noHost),
+    "instance.public.url.set": (db, { id, data: { url } }) =>
+      hostTable.upsert(db, { id, host: new URL(url).host }, ["host"]),
+    "instance.removed": (db) => hostTable.remove(db, {}),
   },
 })
+
+const domainTable = table("instance_domains", { domain: text() }, { key: ["domain"] })
+const removedTable = table("removed_instances", { position: integer() }, { key: ["position"] })
+const nameTable = table(
+  "instances",
+  { name_folded: text(), created: integer() },
+  { key: ["created"] },
+)
 
 /** The names of instances beside those of their public addresses, and what lists tell of them. */
 export const instanceView = view<InstanceEvent>({
   name: "instance",
   revision: 2,
-  tables: {
-    instance_domains: { columns: "domain TEXT NOT NULL", key: "domain" },
-    removed_instances: { columns: "position INTEGER NOT NULL", key: "position" },
-    instances: { columns: "name_folded TEXT NOT NULL, created INTEGER NOT NULL", key: "created" },
-  },
+  tables: [domainTable, removedTable, nameTable],
   on: {
-    "instance.added": (db, { data }) => db.run(addName, { name: fold(data.name) }),
-    "instance.changed": (db, { data }) => db.run(setName, { name: fold(data.name) }),
-    "instance.domain.added": (db, { data }) => db.run(addDomainRow, data),
-    "instance.domain.removed": (db, { data }) => db.run(removeDomainRow, data),
-    "instance.removed": (db) => {
-      db.run(noDomains)
-      db.run(noName)
-      db.run(noteRemoved)
+    "instance.added": (db, { data: { name }, time }) =>
+      nameTable.insert(db, { name_folded: fold(name), created: time }),
+    "instance.changed": (db, { data: { name } }) =>
+      nameTable.update(db, {}, { name_folded: fold(name) }),
+    "instance.domain.added": (db, { data: { domain } }) => domainTable.insert(db, { domain }),
+    "instance.domain.removed": (db, { data: { domain } }) => domainTable.remove(db, { domain }),
+    "instance.removed": (db, { position }) => {
+      domainTable.remove(db, {})
+      nameTable.remove(db, {})
+      removedTable.insert(db, { position })
     },
   },
 })
-
-const setHost = statement(
-  `INSERT INTO instance_hosts (instance, id, host) VALUES ($instance, $id, $host)
-   ON CONFLICT DO UPDATE SET host = excluded.host`,
-)
-
-const noHost = statement("DELETE FROM instance_hosts WHERE instance = $instance")
-const addName = statement(
-  "INSERT INTO instances (instance, name_folded, created) VALUES ($instance, $name, $time)",
-)
-const setName = statement("UPDATE instances SET name_folded = $name WHERE instance = $instance")
-const noName = statement("DELETE FROM instances WHERE instance = $instance")
-const addDomainRow = statement(
-  "INSERT INTO instance_domains (instance, domain) VALUES ($instance, $domain)",
-)
-const removeDomainRow = statement(
-  "DELETE FROM instance_domains WHERE instance = $instance AND domain = $domain",
-)
-const noteRemoved = statement(
-  "INSERT INTO removed_instances (instance, position) VALUES ($instance, $position)",
-)
-const noDomains = statement("DELETE FROM instance_domains WHERE instance = $instance")
 
 const byDomain = systemStatement<{ instance: string }>(
   "SELECT instance FROM instance_domains WHERE domain = $name",

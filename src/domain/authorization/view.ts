@@ -1,99 +1,108 @@
-import { type Cx, type Filter, type Searchable, statement, view } from "../../store/index.ts"
+import {
+  type ChangesOf,
+  type Cx,
+  type Envelope,
+  type Filter,
+  integer,
+  json,
+  type RowOf,
+  statement,
+  table,
+  text,
+  type ViewWriter,
+  view,
+} from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { ProjectGrantEvent } from "../project-grant/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
 import type { AuthorizationEvent, AuthorizationStatus } from "./model.ts"
 
+const authorizationTable = table(
+  "authorizations",
+  {
+    id: text(),
+    org: text(),
+    project: text(),
+    project_org: text(),
+    user_id: text(),
+    /** Empty where the organization owns the project. */
+    grant_id: text(),
+    role_keys: json<readonly string[]>(),
+    roles_version: integer(),
+    grant_version: integer(),
+    state: text<AuthorizationStatus>(),
+    created: integer(),
+    changed: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      org: ["org", "created"],
+      project_org: ["project_org", "created"],
+      project: ["project", "created"],
+      user: ["user_id", "project"],
+      grant: ["grant_id", "created"],
+      // With the state, which is then counted without a look at the rows.
+      created: ["created", "id", "state"],
+      changed: ["changed"],
+    },
+  },
+)
+
 /** An authorization as listed, with the names of all that it joins. Times are ms UTC. */
-export type AuthorizationRow = {
-  readonly id: string
-  readonly org: string
+export type AuthorizationRow = RowOf<typeof authorizationTable> & {
   readonly org_name: string
-  readonly project: string
   readonly project_name: string
-  readonly project_org: string
-  readonly user_id: string
   readonly login_name: string
   readonly display_name: string
   readonly user_org: string
-  readonly state: AuthorizationStatus
-  readonly created: number
-  readonly changed: number
 }
 
-const insert = statement(
-  `INSERT INTO authorizations (instance, id, org, project, project_org, user_id, grant_id,
-     role_keys, roles_version, grant_version, state, created, changed)
-   VALUES ($instance, $id, $owner, $projectId, coalesce($projectOrgId, $owner), $userId, $grantId,
-     $roleKeys, $rolesVersion, $grantVersion, 'active', $time, $time)`,
-)
-const change = statement(
-  `UPDATE authorizations SET role_keys = $roleKeys, roles_version = $rolesVersion,
-     grant_version = $grantVersion, changed = $time
-   WHERE instance = $instance AND id = $id`,
-)
-const turn = statement(
-  `UPDATE authorizations SET state = $state, changed = $time
-   WHERE instance = $instance AND id = $id`,
-)
-const remove = statement("DELETE FROM authorizations WHERE instance = $instance AND id = $id")
-const removeUser = statement(
-  "DELETE FROM authorizations WHERE instance = $instance AND user_id = $id",
-)
-const removeProject = statement(
-  "DELETE FROM authorizations WHERE instance = $instance AND project = $id",
-)
-const removeGrant = statement(
-  "DELETE FROM authorizations WHERE instance = $instance AND grant_id = $id",
-)
+const change = (
+  db: ViewWriter,
+  { id, time }: Envelope,
+  changes: ChangesOf<typeof authorizationTable>,
+) => authorizationTable.update(db, { id }, { ...changes, changed: time })
 
 export const authorizationView = view<
   AuthorizationEvent | ProjectEvent | ProjectGrantEvent | UserEvent
 >({
   name: "authorization",
-  tables: {
-    authorizations: {
-      columns: `id TEXT NOT NULL, org TEXT NOT NULL, project TEXT NOT NULL,
-        project_org TEXT NOT NULL, user_id TEXT NOT NULL, grant_id TEXT NOT NULL,
-        role_keys TEXT NOT NULL, roles_version INTEGER NOT NULL, grant_version INTEGER NOT NULL,
-        state TEXT NOT NULL, created INTEGER NOT NULL, changed INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        org: "org, created",
-        project_org: "project_org, created",
-        project: "project, created",
-        user: "user_id, project",
-        grant: "grant_id, created",
-        // With the state, which is then counted without a look at the rows.
-        created: "created, id, state",
-        changed: "changed",
-      },
-    },
-  },
+  tables: [authorizationTable],
   on: {
-    "user.grant.added": (db, { data: { projectOrgId = null, ...data } }) =>
-      db.run(insert, { ...data, projectOrgId, ...rolesOf(data) }),
-    "user.grant.changed": (db, { data }) => db.run(change, rolesOf(data)),
-    "user.grant.deactivated": (db) => db.run(turn, { state: "inactive" }),
-    "user.grant.reactivated": (db) => db.run(turn, { state: "active" }),
-    "user.grant.removed": (db) => db.run(remove),
-    "user.removed": (db) => db.run(removeUser),
-    "project.removed": (db) => db.run(removeProject),
-    "project.grant.removed": (db) => db.run(removeGrant),
+    "user.grant.added": (db, { id, owner, data, time }) =>
+      authorizationTable.insert(db, {
+        id,
+        org: owner,
+        project: data.projectId,
+        project_org: data.projectOrgId ?? owner,
+        user_id: data.userId,
+        grant_id: data.grantId,
+        ...rolesOf(data),
+        state: "active",
+        created: time,
+        changed: time,
+      }),
+    "user.grant.changed": (db, event) => change(db, event, rolesOf(event.data)),
+    "user.grant.deactivated": (db, event) => change(db, event, { state: "inactive" }),
+    "user.grant.reactivated": (db, event) => change(db, event, { state: "active" }),
+    "user.grant.removed": (db, { id }) => authorizationTable.remove(db, { id }),
+    "user.removed": (db, { id }) => authorizationTable.remove(db, { user_id: id }),
+    "project.removed": (db, { id: project }) => authorizationTable.remove(db, { project }),
+    "project.grant.removed": (db, { id }) => authorizationTable.remove(db, { grant_id: id }),
   },
 })
 
-const rolesOf = ({ roleKeys, rolesVersion, grantVersion = 0 }: Given) => ({
-  roleKeys: JSON.stringify(roleKeys),
-  rolesVersion,
-  grantVersion,
-})
+type ChangedEvent = Extract<AuthorizationEvent, { type: "user.grant.changed" }>
 
-type Given = Extract<AuthorizationEvent, { type: "user.grant.changed" }>["data"]
+const rolesOf = ({ roleKeys, rolesVersion, grantVersion = 0 }: ChangedEvent["data"]) => ({
+  role_keys: roleKeys,
+  roles_version: rolesVersion,
+  grant_version: grantVersion,
+})
 
 /** Names stand where they belong, so a list joins what it shows. */
-export const authorizations: Searchable = {
-  table: "authorizations",
+export const authorizations = authorizationTable.searchable({
   columns: ["org", "project", "user_id", "grant_id", "state", "created", "changed"],
   joined: {
     select: `u.user_name AS login_name, u.user_name_folded AS login_name_folded,
@@ -104,19 +113,28 @@ export const authorizations: Searchable = {
       JOIN projects p ON p.instance = t.instance AND p.id = t.project
       LEFT JOIN orgs o ON o.instance = t.instance AND o.id = t.org`,
     columns: [
-      ...["user_org", "login_name", "login_name_folded", "display_name", "display_name_folded"],
-      ...["listed_name_folded", "project_name", "project_name_folded"],
+      "user_org",
+      "login_name",
+      "login_name_folded",
+      "display_name",
+      "display_name_folded",
+      "listed_name_folded",
+      "project_name",
+      "project_name_folded",
     ],
   },
   names: ["display_name", "listed_name", "project_name"],
   also: { display_name_folded: "listed_name_folded" },
   owner: {
-    ...{ org: "org", otherOrg: "project_org" },
-    ...{ project: "project", grant: "grant_id", self: "user_id" },
+    org: "org",
+    otherOrg: "project_org",
+    project: "project",
+    grant: "grant_id",
+    self: "user_id",
   },
   key: "id",
   sort: "created",
-}
+})
 
 /** Of the roles that were given those that project and grant still have; see the model. */
 const rolesThere = `authorizations a JOIN json_each(a.role_keys) k

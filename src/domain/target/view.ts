@@ -1,4 +1,16 @@
-import { type Cx, cached, statement, systemStatement, view } from "../../store/index.ts"
+import {
+  type Cx,
+  cached,
+  type Envelope,
+  integer,
+  json,
+  type RowOf,
+  systemStatement,
+  table,
+  text,
+  type ViewWriter,
+  view,
+} from "../../store/index.ts"
 import {
   type Entry,
   type ExecutionEvent,
@@ -8,62 +20,56 @@ import {
   target,
 } from "./model.ts"
 
+const targetTable = table("targets", { id: text() }, { key: ["id"] })
+
+const executionTable = table(
+  "executions",
+  {
+    id: text(),
+    entries: json<readonly Entry[]>(),
+    created: integer(),
+    changed: integer(),
+    version: integer(),
+  },
+  { key: ["id"] },
+)
+
 /** An execution as it stands; times are ms UTC. */
-export type ExecutionRow = {
-  readonly id: string
+export type ExecutionRow = Omit<RowOf<typeof executionTable>, "entries"> & {
   readonly targets: readonly Entry[]
-  readonly created: number
-  readonly changed: number
-  readonly version: number
 }
 
-const addTarget = statement("INSERT INTO targets (instance, id) VALUES ($instance, $id)")
-const removeTarget = statement("DELETE FROM targets WHERE instance = $instance AND id = $id")
-const set = statement(
-  `INSERT INTO executions (instance, id, entries, created, changed, version)
-   VALUES ($instance, $id, $entries, $time, $time, $version)
-   ON CONFLICT DO UPDATE SET entries = excluded.entries, changed = excluded.changed,
-     version = excluded.version`,
-)
+const set = (db: ViewWriter, { id, time, version }: Envelope, entries: readonly Entry[]) =>
+  executionTable.upsert(db, { id, entries, created: time, changed: time, version }, [
+    "entries",
+    "changed",
+    "version",
+  ])
 
 /** Few enough to be searched without an index. */
 export const targetView = view<TargetEvent | ExecutionEvent>({
   name: "target",
-  tables: {
-    targets: { columns: "id TEXT NOT NULL", key: "id" },
-    executions: {
-      columns: `id TEXT NOT NULL, entries TEXT NOT NULL, created INTEGER NOT NULL,
-        changed INTEGER NOT NULL, version INTEGER NOT NULL`,
-      key: "id",
-    },
-  },
+  tables: [targetTable, executionTable],
   on: {
-    "target.added": (db) => db.run(addTarget),
-    "target.removed": (db) => db.run(removeTarget),
-    "execution.set": (db, { data: { targets } }) =>
-      db.run(set, { entries: JSON.stringify(targets) }),
-    "execution.removed": (db) => db.run(set, { entries: "[]" }),
+    "target.added": (db, { id }) => targetTable.insert(db, { id }),
+    "target.removed": (db, { id }) => targetTable.remove(db, { id }),
+    "execution.set": (db, event) => set(db, event, event.data.targets),
+    "execution.removed": (db, event) => set(db, event, []),
   },
 })
 
-const allTargets = statement<{ id: string }>("SELECT id FROM targets WHERE instance = $instance")
+const allTargets = targetTable.select(["id"])
 
 /** The targets of the instance. */
 export const targetIds = (cx: Cx): readonly string[] =>
   cx.store.all(cx, allTargets).map(({ id }) => id)
 
-type Stored = Omit<ExecutionRow, "targets"> & { readonly entries: string }
-
-const allExecutions = statement<Stored>(
-  "SELECT id, entries, created, changed, version FROM executions WHERE instance = $instance",
-)
+const allExecutions = executionTable.select("*")
 
 /** Every execution, also those that call nothing (any more). */
 export const executionRows: (cx: Cx) => readonly ExecutionRow[] = cached(
   (cx) =>
-    cx.store
-      .all(cx, allExecutions)
-      .map(({ entries, ...row }) => ({ ...row, targets: JSON.parse(entries) })),
+    cx.store.all(cx, allExecutions).map(({ entries: targets, ...row }) => ({ ...row, targets })),
   [execution.stream],
 )
 

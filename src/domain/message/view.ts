@@ -1,9 +1,13 @@
 import {
   type Cx,
-  type Searchable,
+  type Envelope,
+  integer,
+  type RowOf,
   type Store,
   statement,
   systemStatement,
+  table,
+  text,
   type ViewWriter,
   view,
 } from "../../store/index.ts"
@@ -11,105 +15,104 @@ import type { Channel } from "../message-provider/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
 import type { Message, MessageEvent } from "./model.ts"
 
+const messageTable = table(
+  "messages",
+  {
+    id: text(),
+    user_id: text(),
+    org: text(),
+    kind: text<Message["kind"]>(),
+    channel: text<Message["channel"]>(),
+    status: text<Exclude<Message["status"], "absent">>(),
+    error: text(),
+    created: integer(),
+    changed: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      user: ["user_id", "created"],
+      org: ["org", "created"],
+      status: ["status", "created"],
+      created: ["created"],
+    },
+  },
+)
+
 /** A message as it is listed; times are ms UTC. */
-export type MessageRow = {
-  readonly id: string
-  readonly user_id: string
-  readonly org: string
-  readonly kind: Message["kind"]
-  readonly channel: Message["channel"]
-  readonly status: Exclude<Message["status"], "absent">
-  readonly error: string
-  readonly created: number
-  readonly changed: number
+export type MessageRow = RowOf<typeof messageTable>
+
+const dueTable = table(
+  "messages_due",
+  { id: text(), due: integer() },
+  { key: ["id"], indexes: { due: ["due"] } },
+)
+
+const change = (
+  db: ViewWriter,
+  { id, time }: Envelope,
+  changes: Pick<MessageRow, "status" | "error">,
+) => messageTable.update(db, { id }, { ...changes, changed: time })
+
+function settle(db: ViewWriter, event: Envelope, changes: Pick<MessageRow, "status" | "error">) {
+  change(db, event, changes)
+  dueTable.remove(db, { id: event.id })
 }
 
-const insert = statement(
-  `INSERT INTO messages (instance, id, user_id, org, kind, channel, status, error, created, changed)
-   VALUES ($instance, $id, $userId, $owner, $kind, $channel, 'queued', '', $time, $time)`,
-)
-const set = statement(
-  `UPDATE messages SET status = $status, error = $error, changed = $time
-   WHERE instance = $instance AND id = $id`,
-)
-const remove = statement("DELETE FROM messages WHERE instance = $instance AND id = $id")
-const setDue = statement(
-  `INSERT INTO messages_due (instance, id, due) VALUES ($instance, $id, $due)
-   ON CONFLICT DO UPDATE SET due = excluded.due`,
-)
-const removeDue = statement("DELETE FROM messages_due WHERE instance = $instance AND id = $id")
-
-function removeBoth(db: ViewWriter): void {
-  db.run(remove)
-  db.run(removeDue)
+function remove(db: ViewWriter, { id }: Pick<Envelope, "id">): void {
+  messageTable.remove(db, { id })
+  dueTable.remove(db, { id })
 }
 
 /** What was written to whom, and what became of it. */
 export const messageView = view<MessageEvent | UserEvent>({
   name: "message",
-  tables: {
-    messages_due: {
-      columns: "id TEXT NOT NULL, due INTEGER NOT NULL",
-      key: "id",
-      indexes: { due: "due" },
-    },
-    messages: {
-      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL, kind TEXT NOT NULL,
-        channel TEXT NOT NULL, status TEXT NOT NULL, error TEXT NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        user: "user_id, created",
-        org: "org, created",
-        status: "status, created",
-        created: "created",
-      },
-    },
-  },
+  tables: [dueTable, messageTable],
   on: {
-    "message.added": (db, { data: { userId, kind, channel } }) =>
-      db.run(insert, { userId, kind, channel }),
-    "message.delayed": (db, { data: { error, due } }) => {
-      db.run(set, { status: "queued", error })
-      if (due !== undefined) db.run(setDue, { due })
+    "message.added": (db, { id, owner, data, time }) =>
+      messageTable.insert(db, {
+        id,
+        user_id: data.userId,
+        org: owner,
+        kind: data.kind,
+        channel: data.channel,
+        status: "queued",
+        error: "",
+        created: time,
+        changed: time,
+      }),
+    "message.delayed": (db, event) => {
+      const { error, due } = event.data
+      change(db, event, { status: "queued", error })
+      if (due !== undefined) dueTable.upsert(db, { id: event.id, due }, ["due"])
     },
-    "message.sent": (db) => {
-      db.run(set, { status: "sent", error: "" })
-      db.run(removeDue)
+    "message.sent": (db, event) => settle(db, event, { status: "sent", error: "" }),
+    "message.failed": (db, event) => {
+      const { isObsolete, error } = event.data
+      settle(db, event, { status: isObsolete ? "obsolete" : "failed", error })
     },
-    "message.failed": (db, { data }) => {
-      db.run(set, { status: data.isObsolete ? "obsolete" : "failed", error: data.error })
-      db.run(removeDue)
-    },
-    "message.requeued": (db) => {
-      db.run(set, { status: "queued", error: "" })
-      db.run(removeDue)
-    },
-    "message.erased": removeBoth,
+    "message.requeued": (db, event) => settle(db, event, { status: "queued", error: "" }),
+    "message.erased": remove,
   },
-  dropped: { message: removeBoth },
+  dropped: { message: remove },
 })
 
-export const messages: Searchable = {
-  table: "messages",
+export const messages = messageTable.searchable({
   columns: ["user_id", "org", "status", "created"],
   owner: { org: "org" },
   key: "id",
   sort: "created",
-}
+})
 
-const ofUser = statement<{ id: string }>(
-  "SELECT id FROM messages WHERE instance = $instance AND user_id = $userId ORDER BY id",
-)
+const ofUser = messageTable.select(["id"], "AND user_id = $userId ORDER BY id")
 
 /** All messages to a person that are still kept. */
 export const messagesTo = (cx: Cx, userId: string): readonly string[] =>
   cx.store.all(cx, ofUser, { userId }).map(({ id }) => id)
 
-const waiting = statement<{ id: string }>(
-  `SELECT id FROM messages
-   WHERE instance = $instance AND status = 'queued' AND channel = $channel AND id > $after
-   ORDER BY id LIMIT 100`,
+const waiting = messageTable.select(
+  ["id"],
+  "AND status = 'queued' AND channel = $channel AND id > $after ORDER BY id LIMIT 100",
 )
 
 /** The first of the messages that are yet to go out by a channel, of those after one. */

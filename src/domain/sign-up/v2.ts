@@ -59,13 +59,13 @@ const toLink = (row: SignUpLinkRow, now: number) => ({
   uses: row.uses,
   ...(row.last_used > 0 && { lastUseDate: at(row.last_used) }),
   expirationDate: at(row.expires),
-  allowedDomains: row.domains.split(" ").filter((domain) => domain !== ""),
+  allowedDomains: [...row.domains],
   creationDate: at(row.created),
-  requireApproval: row.approval === 1,
+  requireApproval: row.approval,
 })
 
 function stateOf({ revoked, uses, use_limit, expires }: SignUpLinkRow, now: number) {
-  if (revoked === 1) return SignUpLinkState.REVOKED
+  if (revoked) return SignUpLinkState.REVOKED
   if (uses >= use_limit) return SignUpLinkState.USED_UP
   return now < expires ? SignUpLinkState.ACTIVE : SignUpLinkState.EXPIRED
 }

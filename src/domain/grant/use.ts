@@ -6,12 +6,16 @@ import {
   type Cx,
   type Draft,
   type Event,
+  integer,
   ofInstance,
-  type Searchable,
+  type RowOf,
   search,
   statement,
   type Transaction,
+  table,
+  text,
   view,
+  words,
 } from "../../store/index.ts"
 import { type AppEvent, app } from "../app/index.ts"
 import { instance, requireInstance } from "../instance/index.ts"
@@ -127,9 +131,41 @@ const lastProfile = statement<{ time: number | null }>(
 const lastSignIn = statement<{ time: number | null }>(
   "SELECT max(signed_in) AS time FROM app_uses WHERE instance = $instance AND app = $appId",
 )
-const latestDropped = statement<{ dropped: string }>(
-  `SELECT dropped FROM app_uses WHERE instance = $instance AND app = $appId AND signed_in > $since
-   ORDER BY signed_in DESC LIMIT 100`,
+
+const useTable = table(
+  "app_uses",
+  {
+    id: text(),
+    user_id: text(),
+    app: text(),
+    project: text(),
+    org: text(),
+    last: integer(),
+    /** When a sign-in last requested the profile; 0 for never. */
+    profile: integer(),
+    claims_read: integer(),
+    signed_in: integer(),
+    /** Scopes that the last sign-in requested and that were not granted. */
+    dropped: words(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      user: ["user_id"],
+      app: ["app", "last"],
+      project: ["project", "last"],
+      org: ["org", "last"],
+      last: ["last"],
+      profile: ["app", "profile"],
+      claims_read: ["app", "claims_read"],
+      signed_in: ["app", "signed_in"],
+    },
+  },
+)
+
+const latestDropped = useTable.select(
+  ["dropped"],
+  "AND app = $appId AND signed_in > $since ORDER BY signed_in DESC LIMIT 100",
 )
 
 /** What the latest sign-ins show of an application. */
@@ -141,73 +177,48 @@ export function usageOf(cx: Cx, appId: string) {
   const rows = cx.store.all(cx, latestDropped, { appId, since })
   return {
     /** Scopes that it requested and that were not granted. */
-    dropped: [...new Set(rows.flatMap(({ dropped }) => dropped.split(" ").filter(Boolean)))],
+    dropped: [...new Set(rows.flatMap(({ dropped }) => dropped))],
     /** Whether it requests the profile and reads it at most in the ID token. */
     isProfileUnread: profile > 0 && profile > read + 2 * week,
   }
 }
 
-export type UseRow = {
-  readonly app: string
-  readonly app_name: string
-  readonly user_id: string
-  readonly last: number
-}
+export type UseRow = RowOf<typeof useTable> & { readonly app_name: string }
 
-const used = statement(
-  `INSERT INTO app_uses (instance, id, user_id, app, project, org, last, profile, claims_read,
-     signed_in, dropped)
-   VALUES ($instance, $id, $userId, $appId, $projectId, $owner, $time, $profile, $claimsRead,
-     $signedIn, coalesce($dropped, ''))
-   ON CONFLICT DO UPDATE SET last = excluded.last, profile = max(profile, excluded.profile),
-     claims_read = max(claims_read, excluded.claims_read),
-     signed_in = max(signed_in, excluded.signed_in), dropped = coalesce($dropped, dropped)`,
-)
-const remove = statement("DELETE FROM app_uses WHERE instance = $instance AND id = $id")
-const removeApp = statement("DELETE FROM app_uses WHERE instance = $instance AND app = $id")
-const removeProject = statement("DELETE FROM app_uses WHERE instance = $instance AND project = $id")
-const removeUser = statement("DELETE FROM app_uses WHERE instance = $instance AND user_id = $id")
+const before = useTable.select(["profile", "claims_read", "signed_in", "dropped"], "AND id = $id")
 
 export const applicationUseView = view<UseEvent | AppEvent | ProjectEvent | UserEvent>({
   name: "app_use",
   revision: 2,
-  tables: {
-    app_uses: {
-      columns: `id TEXT NOT NULL, user_id TEXT NOT NULL, app TEXT NOT NULL,
-        project TEXT NOT NULL, org TEXT NOT NULL, last INTEGER NOT NULL,
-        profile INTEGER NOT NULL, claims_read INTEGER NOT NULL,
-        signed_in INTEGER NOT NULL, dropped TEXT NOT NULL`,
-      key: "id",
-      indexes: {
-        user: "user_id",
-        app: "app, last",
-        project: "project, last",
-        org: "org, last",
-        last: "last",
-        profile: "app, profile",
-        claims_read: "app, claims_read",
-        signed_in: "app, signed_in",
-      },
-    },
-  },
+  tables: [useTable],
   on: {
-    "application.used": (db, { data: { userId, appId, projectId, signIn, claimsRead }, time }) =>
-      db.run(used, {
-        ...{ userId, appId, projectId },
-        profile: signIn?.profile ? time : 0,
-        claimsRead: claimsRead ? time : 0,
-        signedIn: signIn ? time : 0,
-        dropped: signIn?.dropped.join(" ") ?? null,
-      }),
-    "project.application.removed": (db) => db.run(removeApp),
-    "project.removed": (db) => db.run(removeProject),
-    "user.removed": (db) => db.run(removeUser),
+    "application.used": (db, { id, owner, data, time }) => {
+      const { userId, appId, projectId, signIn, claimsRead } = data
+      const used = db.get(before)
+      const latest = (earlier: number | undefined, isNow: boolean | undefined) =>
+        Math.max(earlier ?? 0, isNow ? time : 0)
+      const row = {
+        id,
+        user_id: userId,
+        app: appId,
+        project: projectId,
+        org: owner,
+        last: time,
+        profile: latest(used?.profile, signIn?.profile),
+        claims_read: latest(used?.claims_read, claimsRead),
+        signed_in: latest(used?.signed_in, signIn !== undefined),
+        dropped: signIn?.dropped ?? used?.dropped ?? [],
+      }
+      useTable.upsert(db, row, ["last", "profile", "claims_read", "signed_in", "dropped"])
+    },
+    "project.application.removed": (db, { id: app }) => useTable.remove(db, { app }),
+    "project.removed": (db, { id: project }) => useTable.remove(db, { project }),
+    "user.removed": (db, { id }) => useTable.remove(db, { user_id: id }),
   },
-  dropped: { app_use: (db) => db.run(remove) },
+  dropped: { app_use: (db, { id }) => useTable.remove(db, { id }) },
 })
 
-const applicationUses: Searchable = {
-  table: "app_uses",
+const applicationUses = useTable.searchable({
   columns: ["user_id", "app", "project", "org", "last"],
   joined: {
     select: "a.name AS app_name",
@@ -217,7 +228,7 @@ const applicationUses: Searchable = {
   owner: { org: "org", project: "project" },
   key: "id",
   sort: "last",
-}
+})
 
 type Wanted = {
   readonly page: Page

@@ -29,7 +29,14 @@ export {
 } from "./model.ts"
 export { addRoles, changeRole, type NewRole, removeRole } from "./role.ts"
 export { findRole, projectRoleView, type RoleRow, searchRoles } from "./role-view.ts"
-export { findProject, type ProjectRow, projects, projectsOf, projectView } from "./view.ts"
+export {
+  findProject,
+  type ProjectRow,
+  projects,
+  projectsOf,
+  projectTable,
+  projectView,
+} from "./view.ts"
 
 /** What the access to a project hangs from; undefined where there is none. */
 export function projectChain(cx: Cx, id: string) {

@@ -5,75 +5,73 @@ import {
   type Filter,
   fold,
   foldName,
-  type Searchable,
+  integer,
+  type RowOf,
   search,
-  statement,
+  table,
+  text,
   view,
 } from "../../store/index.ts"
 import type { ProjectEvent } from "./model.ts"
 
-/** A role of a project as it is listed; times are ms UTC. */
-export type RoleRow = {
-  readonly project: string
-  readonly org: string
-  readonly role_key: string
-  readonly display_name: string
-  readonly role_group: string
-  /** The version of the project that added it; see the project's state. */
-  readonly since: number
-  readonly created: number
-  readonly changed: number
-  readonly version: number
-}
+const roleTable = table(
+  "project_roles",
+  {
+    project: text(),
+    org: text(),
+    role_key: text(),
+    role_key_folded: text(),
+    display_name: text(),
+    display_name_folded: text(),
+    role_group: text(),
+    /** The version of the project that added it; see the project's state. */
+    since: integer(),
+    created: integer(),
+    changed: integer(),
+    version: integer(),
+  },
+  { key: ["project", "role_key"] },
+)
 
-const insert = statement(
-  `INSERT INTO project_roles (instance, project, org, role_key, role_key_folded, display_name,
-     display_name_folded, role_group, since, created, changed, version)
-   VALUES ($instance, $id, $owner, $key, $keyFolded, $displayName, $nameFolded, $group,
-     $version, $time, $time, $version)`,
-)
-const change = statement(
-  `UPDATE project_roles SET display_name = $displayName, display_name_folded = $nameFolded,
-     role_group = $group, changed = $time, version = $version
-   WHERE instance = $instance AND project = $id AND role_key = $key`,
-)
-const remove = statement(
-  "DELETE FROM project_roles WHERE instance = $instance AND project = $id AND role_key = $key",
-)
-const removeAll = statement(
-  "DELETE FROM project_roles WHERE instance = $instance AND project = $id",
-)
+/** A role of a project as it is listed; times are ms UTC. */
+export type RoleRow = RowOf<typeof roleTable>
 
 export const projectRoleView = view<ProjectEvent>({
   name: "project_role",
   revision: 3,
-  tables: {
-    project_roles: {
-      columns: `project TEXT NOT NULL, org TEXT NOT NULL, role_key TEXT NOT NULL,
-        role_key_folded TEXT NOT NULL, display_name TEXT NOT NULL,
-        display_name_folded TEXT NOT NULL, role_group TEXT NOT NULL, since INTEGER NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
-      key: "project, role_key",
-    },
-  },
+  tables: [roleTable],
   on: {
-    "project.role.added": (db, { data }) =>
-      db.run(insert, {
-        ...data,
-        keyFolded: fold(data.key),
-        nameFolded: foldName(data.displayName),
+    "project.role.added": (db, { id, owner, data, time, version }) =>
+      roleTable.insert(db, {
+        project: id,
+        org: owner,
+        role_key: data.key,
+        role_key_folded: fold(data.key),
+        display_name: data.displayName,
+        display_name_folded: foldName(data.displayName),
+        role_group: data.group,
+        since: version,
+        created: time,
+        changed: time,
+        version,
       }),
-    "project.role.changed": (db, { data }) =>
-      db.run(change, { ...data, nameFolded: foldName(data.displayName) }),
-    "project.role.removed": (db, { data }) => db.run(remove, { key: data.key }),
-    "project.removed": (db) => db.run(removeAll),
+    "project.role.changed": (db, { id: project, data, time, version }) => {
+      const changes = {
+        display_name: data.displayName,
+        display_name_folded: foldName(data.displayName),
+        role_group: data.group,
+        changed: time,
+        version,
+      }
+      roleTable.update(db, { project, role_key: data.key }, changes)
+    },
+    "project.role.removed": (db, { id: project, data }) =>
+      roleTable.remove(db, { project, role_key: data.key }),
+    "project.removed": (db, { id: project }) => roleTable.remove(db, { project }),
   },
 })
 
-const one = statement<RoleRow>(
-  `SELECT * FROM project_roles
-   WHERE instance = $instance AND project = $projectId AND role_key = $key`,
-)
+const one = roleTable.select("*", "AND project = $projectId AND role_key = $key")
 
 /** One role; faults where the project has none with this key. */
 export function findRole(cx: Cx, projectId: string, key: string): RoleRow {
@@ -83,17 +81,20 @@ export function findRole(cx: Cx, projectId: string, key: string): RoleRow {
 }
 
 /** Keys are unique within a project, and every search is of one. */
-const roles: Searchable = {
-  table: "project_roles",
+const roles = roleTable.searchable({
   columns: [
-    ...["project", "role_key_folded", "display_name", "display_name_folded"],
-    ...["created", "changed"],
+    "project",
+    "role_key_folded",
+    "display_name",
+    "display_name_folded",
+    "created",
+    "changed",
   ],
   names: ["display_name"],
   owner: {},
   key: "role_key",
   sort: "created",
-}
+})
 
 /** The roles of one project; the access rule has let the caller in to all of them. */
 export const searchRoles = (

@@ -81,9 +81,9 @@ const toProject = (row: ProjectRow) => ({
   details: details({ ...row, owner: row.org }),
   name: row.name,
   state: row.state === "active" ? ProjectState.ACTIVE : ProjectState.INACTIVE,
-  projectRoleAssertion: row.role_assertion === 1,
-  projectRoleCheck: row.role_check === 1,
-  hasProjectCheck: row.has_project_check === 1,
+  projectRoleAssertion: row.role_assertion,
+  projectRoleCheck: row.role_check,
+  hasProjectCheck: row.has_project_check,
   privateLabelingSetting: labelingNumbers[row.private_labeling],
 })
 

@@ -53,9 +53,9 @@ export const toProject = (row: Omit<ProjectRow, "version">) => ({
   changeDate: at(row.changed),
   name: row.name,
   state: row.state === "active" ? ProjectState.ACTIVE : ProjectState.INACTIVE,
-  projectRoleAssertion: row.role_assertion === 1,
-  authorizationRequired: row.role_check === 1,
-  projectAccessRequired: row.has_project_check === 1,
+  projectRoleAssertion: row.role_assertion,
+  authorizationRequired: row.role_check,
+  projectAccessRequired: row.has_project_check,
   privateLabelingSetting: labelingNumbers[row.private_labeling],
   groupsClaim: groupsNumbers[row.groups_claim],
 })

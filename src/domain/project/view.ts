@@ -1,99 +1,105 @@
 import { Fault } from "../../kernel/fault.ts"
-import { type Cx, foldName, type Searchable, statement, view } from "../../store/index.ts"
+import {
+  bool,
+  type ChangesOf,
+  type Cx,
+  type Envelope,
+  foldName,
+  integer,
+  type RowOf,
+  table,
+  text,
+  type ViewWriter,
+  view,
+} from "../../store/index.ts"
 import type { GroupsClaim, PrivateLabeling, ProjectEvent, ProjectStatus } from "./model.ts"
 
-/** A project as it is listed; flags are 0 or 1, times ms UTC. */
-export type ProjectRow = {
-  readonly id: string
-  readonly org: string
-  readonly name: string
-  readonly state: ProjectStatus
-  readonly role_assertion: number
-  readonly role_check: number
-  readonly has_project_check: number
-  readonly private_labeling: PrivateLabeling
-  readonly groups_claim: GroupsClaim
-  readonly created: number
-  readonly changed: number
-  readonly version: number
-}
+export const projectTable = table(
+  "projects",
+  {
+    id: text(),
+    org: text(),
+    name: text(),
+    name_folded: text(),
+    state: text<ProjectStatus>(),
+    role_assertion: bool(),
+    role_check: bool(),
+    has_project_check: bool(),
+    private_labeling: text<PrivateLabeling>(),
+    groups_claim: text<GroupsClaim>(),
+    created: integer(),
+    changed: integer(),
+    version: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: { org: ["org", "created"], name: ["name_folded"], created: ["created"] },
+    texts: ["name", "name_folded"],
+  },
+)
 
-const insert = statement(
-  `INSERT INTO projects (instance, id, org, name, name_folded, state, role_assertion, role_check,
-     has_project_check, private_labeling, groups_claim, created, changed, version)
-   VALUES ($instance, $id, $owner, $name, $folded, 'active', $roleAssertion, $roleCheck,
-     $hasProjectCheck, $privateLabeling, coalesce($groupsClaim, 'off'), $time, $time, $version)`,
-)
-const change = statement(
-  `UPDATE projects SET name = coalesce($name, name), name_folded = coalesce($folded, name_folded),
-     role_assertion = coalesce($roleAssertion, role_assertion),
-     role_check = coalesce($roleCheck, role_check),
-     has_project_check = coalesce($hasProjectCheck, has_project_check),
-     private_labeling = coalesce($privateLabeling, private_labeling),
-     groups_claim = coalesce($groupsClaim, groups_claim),
-     changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
-)
-const turn = statement(
-  `UPDATE projects SET state = $state, changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
-)
-const remove = statement("DELETE FROM projects WHERE instance = $instance AND id = $id")
-const touch = statement(
-  `UPDATE projects SET changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
-)
+/** A project as it is listed; times are ms UTC. */
+export type ProjectRow = RowOf<typeof projectTable>
+
+const change = (
+  db: ViewWriter,
+  { id, time, version }: Envelope,
+  changes: ChangesOf<typeof projectTable>,
+) => projectTable.update(db, { id }, { ...changes, changed: time, version })
+
+const touch = (db: ViewWriter, event: Envelope) => change(db, event, {})
 
 export const projectView = view<ProjectEvent>({
   name: "project",
   revision: 2,
-  texts: { projects: ["name", "name_folded"] },
-  tables: {
-    projects: {
-      columns: `id TEXT NOT NULL, org TEXT NOT NULL, name TEXT NOT NULL,
-        name_folded TEXT NOT NULL, state TEXT NOT NULL, role_assertion INTEGER NOT NULL,
-        role_check INTEGER NOT NULL, has_project_check INTEGER NOT NULL,
-        private_labeling TEXT NOT NULL, groups_claim TEXT NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL,
-        version INTEGER NOT NULL`,
-      key: "id",
-      indexes: { org: "org, created", name: "name_folded", created: "created" },
-    },
-  },
+  tables: [projectTable],
   on: {
-    "project.added": (db, { data }) => db.run(insert, valuesOf(data)),
-    "project.changed": (db, { data }) => db.run(change, valuesOf(data)),
-    "project.deactivated": (db) => db.run(turn, { state: "inactive" }),
-    "project.reactivated": (db) => db.run(turn, { state: "active" }),
-    "project.role.added": (db) => db.run(touch),
-    "project.role.changed": (db) => db.run(touch),
-    "project.role.removed": (db) => db.run(touch),
-    "project.removed": (db) => db.run(remove),
+    "project.added": (db, { id, owner, data, time, version }) =>
+      projectTable.insert(db, {
+        id,
+        org: owner,
+        name: data.name,
+        name_folded: foldName(data.name),
+        state: "active",
+        role_assertion: data.projectRoleAssertion,
+        role_check: data.projectRoleCheck,
+        has_project_check: data.hasProjectCheck,
+        private_labeling: data.privateLabelingSetting,
+        groups_claim: data.groupsClaim ?? "off",
+        created: time,
+        changed: time,
+        version,
+      }),
+    "project.changed": (db, event) => {
+      const { data } = event
+      change(db, event, {
+        name: data.name,
+        name_folded: data.name && foldName(data.name),
+        role_assertion: data.projectRoleAssertion,
+        role_check: data.projectRoleCheck,
+        has_project_check: data.hasProjectCheck,
+        private_labeling: data.privateLabelingSetting,
+        groups_claim: data.groupsClaim,
+      })
+    },
+    "project.deactivated": (db, event) => change(db, event, { state: "inactive" }),
+    "project.reactivated": (db, event) => change(db, event, { state: "active" }),
+    "project.role.added": touch,
+    "project.role.changed": touch,
+    "project.role.removed": touch,
+    "project.removed": (db, { id }) => projectTable.remove(db, { id }),
   },
 })
 
-const valuesOf = (data: Extract<ProjectEvent, { type: "project.changed" }>["data"]) => ({
-  name: data.name ?? null,
-  folded: data.name === undefined ? null : foldName(data.name),
-  roleAssertion: data.projectRoleAssertion ?? null,
-  roleCheck: data.projectRoleCheck ?? null,
-  hasProjectCheck: data.hasProjectCheck ?? null,
-  privateLabeling: data.privateLabelingSetting ?? null,
-  groupsClaim: data.groupsClaim ?? null,
-})
-
-export const projects: Searchable = {
-  table: "projects",
+export const projects = projectTable.searchable({
   columns: ["org", "name", "name_folded", "state", "created", "changed"],
   names: ["name"],
   owner: { org: "org", project: "id" },
   key: "id",
   sort: "created",
-}
+})
 
-const one = statement<ProjectRow>(
-  "SELECT * FROM projects WHERE instance = $instance AND id = $projectId",
-)
+const one = projectTable.select("*", "AND id = $projectId")
 
 /** One project as it is shown; faults where there is none. */
 export function findProject(cx: Cx, id: string): ProjectRow {
@@ -102,9 +108,7 @@ export function findProject(cx: Cx, id: string): ProjectRow {
   return row
 }
 
-const inOrg = statement<{ id: string }>(
-  "SELECT id FROM projects WHERE instance = $instance AND org = $orgId ORDER BY id LIMIT $limit",
-)
+const inOrg = projectTable.select(["id"], "AND org = $orgId ORDER BY id LIMIT $limit")
 
 /** Some of the projects of an organisation. */
 export const projectsOf = (cx: Cx, orgId: string, limit: number): readonly string[] =>

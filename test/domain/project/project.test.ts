@@ -45,8 +45,8 @@ test("only the fields that are given change", async () => {
   await estate.as("manager", "updateProject", { projectId: "p1", projectRoleAssertion: false })
   expect(findProject(estate.cx(), "p1")).toMatchObject({
     name: "Project p1",
-    role_assertion: 0,
-    role_check: 1,
+    role_assertion: false,
+    role_check: true,
   })
 })
 

@@ -1,84 +1,100 @@
-import { type Searchable, statement, view } from "../../store/index.ts"
-import type { ProjectEvent, ProjectRow } from "../project/index.ts"
+import {
+  type Envelope,
+  integer,
+  type RowOf,
+  table,
+  text,
+  type ViewWriter,
+  view,
+} from "../../store/index.ts"
+import { type ProjectEvent, type ProjectRow, projectTable } from "../project/index.ts"
 import type { ProjectGrantEvent, ProjectGrantStatus } from "./model.ts"
+
+const holdingTable = table(
+  "project_holdings",
+  {
+    id: text(),
+    project: text(),
+    own_project: text(),
+    /** Empty where the holder owns the project. */
+    grant_id: text(),
+    grant_state: text<ProjectGrantStatus>(),
+    /** The organisation that has the project. */
+    holder: text(),
+    created: integer(),
+    changed: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      project: ["project"],
+      own: ["own_project"],
+      grant: ["grant_id"],
+      holder: ["holder", "created"],
+      created: ["created"],
+      changed: ["changed"],
+    },
+  },
+)
 
 /**
  * A project as one organisation has it: owned, or granted. `created` and `changed` are those of the
  * grant where there is one, so that a list in the order of time only grows at its end.
  */
-export type HoldingRow = Omit<ProjectRow, "version"> & {
-  readonly project: string
-  /** The organisation that has the project. */
-  readonly holder: string
-  readonly holder_name: string
-  /** Empty where the holder owns the project. */
-  readonly grant_id: string
-  readonly grant_state: ProjectGrantStatus
-}
+export type HoldingRow = RowOf<typeof holdingTable> &
+  Omit<ProjectRow, "version"> & { readonly holder_name: string }
 
-const own = statement(
-  `INSERT INTO project_holdings (instance, id, project, own_project, grant_id, grant_state, holder,
-     created, changed)
-   VALUES ($instance, 'own/' || $id, $id, $id, '', 'active', $owner, $time, $time)`,
-)
-const touch = statement(
-  `UPDATE project_holdings SET changed = $time WHERE instance = $instance AND id = 'own/' || $id`,
-)
-const removeProject = statement(
-  "DELETE FROM project_holdings WHERE instance = $instance AND project = $id",
-)
-const grant = statement(
-  `INSERT INTO project_holdings (instance, id, project, own_project, grant_id, grant_state, holder,
-     created, changed)
-   VALUES ($instance, 'via/' || $id, $projectId, '', $id, 'active', $grantedOrgId, $time, $time)`,
-)
-const change = statement(
-  `UPDATE project_holdings SET grant_state = coalesce($state, grant_state), changed = $time
-   WHERE instance = $instance AND id = 'via/' || $id`,
-)
-const remove = statement(
-  "DELETE FROM project_holdings WHERE instance = $instance AND id = 'via/' || $id",
-)
+const ownId = (projectId: string) => `own/${projectId}`
+const grantedId = (grantId: string) => `via/${grantId}`
+
+const touch = (db: ViewWriter, { id, time }: Envelope) =>
+  holdingTable.update(db, { id: ownId(id) }, { changed: time })
+
+const change = (db: ViewWriter, { id, time }: Envelope, state?: ProjectGrantStatus) =>
+  holdingTable.update(db, { id: grantedId(id) }, { grant_state: state, changed: time })
 
 export const holdingView = view<ProjectGrantEvent | ProjectEvent>({
   name: "project_holding",
-  tables: {
-    project_holdings: {
-      columns: `id TEXT NOT NULL, project TEXT NOT NULL, own_project TEXT NOT NULL,
-        grant_id TEXT NOT NULL, grant_state TEXT NOT NULL, holder TEXT NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        project: "project",
-        own: "own_project",
-        grant: "grant_id",
-        holder: "holder, created",
-        created: "created",
-        changed: "changed",
-      },
-    },
-  },
+  tables: [holdingTable],
   on: {
-    "project.added": (db) => db.run(own),
-    "project.changed": (db) => db.run(touch),
-    "project.deactivated": (db) => db.run(touch),
-    "project.reactivated": (db) => db.run(touch),
-    "project.role.added": (db) => db.run(touch),
-    "project.role.changed": (db) => db.run(touch),
-    "project.role.removed": (db) => db.run(touch),
-    "project.removed": (db) => db.run(removeProject),
-    "project.grant.added": (db, { data: { projectId, grantedOrgId } }) =>
-      db.run(grant, { projectId, grantedOrgId }),
-    "project.grant.changed": (db) => db.run(change, { state: null }),
-    "project.grant.deactivated": (db) => db.run(change, { state: "inactive" }),
-    "project.grant.reactivated": (db) => db.run(change, { state: "active" }),
-    "project.grant.removed": (db) => db.run(remove),
+    "project.added": (db, { id, owner, time }) =>
+      holdingTable.insert(db, {
+        id: ownId(id),
+        project: id,
+        own_project: id,
+        grant_id: "",
+        grant_state: "active",
+        holder: owner,
+        created: time,
+        changed: time,
+      }),
+    "project.changed": touch,
+    "project.deactivated": touch,
+    "project.reactivated": touch,
+    "project.role.added": touch,
+    "project.role.changed": touch,
+    "project.role.removed": touch,
+    "project.removed": (db, { id: project }) => holdingTable.remove(db, { project }),
+    "project.grant.added": (db, { id, data: { projectId, grantedOrgId }, time }) =>
+      holdingTable.insert(db, {
+        id: grantedId(id),
+        project: projectId,
+        own_project: "",
+        grant_id: id,
+        grant_state: "active",
+        holder: grantedOrgId,
+        created: time,
+        changed: time,
+      }),
+    "project.grant.changed": (db, event) => change(db, event),
+    "project.grant.deactivated": (db, event) => change(db, event, "inactive"),
+    "project.grant.reactivated": (db, event) => change(db, event, "active"),
+    "project.grant.removed": (db, { id }) => holdingTable.remove(db, { id: grantedId(id) }),
   },
 })
 
 /** What a project is stands with it, so a list joins what it shows. */
-export const holdings: Searchable = {
-  table: "project_holdings",
+export const holdings = holdingTable.searchable({
   columns: ["project", "holder", "grant_id", "created", "changed"],
   joined: {
     select: `coalesce(o.name, '') AS holder_name, p.org, p.name, p.name_folded, p.state,
@@ -91,4 +107,5 @@ export const holdings: Searchable = {
   owner: { org: "holder", project: "own_project", grant: "grant_id" },
   key: "id",
   sort: "created",
-}
+  decode: projectTable.decode,
+})

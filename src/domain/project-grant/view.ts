@@ -1,56 +1,68 @@
 import {
+  type ChangesOf,
   type Cx,
+  type Envelope,
   type Filter,
-  type Searchable,
+  integer,
+  type RowOf,
   search,
   statement,
+  table,
+  text,
   type ViewWriter,
   view,
 } from "../../store/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import type { ProjectGrantEvent, ProjectGrantStatus } from "./model.ts"
 
+const grantTable = table(
+  "project_grants",
+  {
+    id: text(),
+    project: text(),
+    /** The organisation that gives it. */
+    org: text(),
+    granted_org: text(),
+    state: text<ProjectGrantStatus>(),
+    roles_version: integer(),
+    created: integer(),
+    changed: integer(),
+    version: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      project: ["project", "created"],
+      org: ["org", "created"],
+      granted: ["granted_org", "created"],
+      created: ["created"],
+      changed: ["changed"],
+    },
+  },
+)
+
 /** A grant as it is listed, with the names of all that it joins. Times are ms UTC. */
-export type GrantRow = {
-  readonly id: string
-  readonly project: string
+export type GrantRow = RowOf<typeof grantTable> & {
   readonly project_name: string
-  /** The organisation that gives it. */
-  readonly org: string
   readonly org_name: string
-  readonly granted_org: string
   readonly granted_org_name: string
-  readonly state: ProjectGrantStatus
-  readonly created: number
-  readonly changed: number
-  readonly version: number
 }
 
-const insert = statement(
-  `INSERT INTO project_grants (instance, id, project, org, granted_org, state, roles_version,
-     created, changed, version)
-   VALUES ($instance, $id, $projectId, $owner, $grantedOrgId, 'active', $rolesVersion,
-     $time, $time, $version)`,
+const roleTable = table(
+  "project_grant_roles",
+  { grant_id: text(), role_key: text(), since: integer() },
+  { key: ["grant_id", "role_key"] },
 )
-const change = statement(
-  `UPDATE project_grants SET roles_version = $rolesVersion, changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
-)
-const turn = statement(
-  `UPDATE project_grants SET state = $state, changed = $time, version = $version
-   WHERE instance = $instance AND id = $id`,
-)
-const remove = statement("DELETE FROM project_grants WHERE instance = $instance AND id = $id")
-const removeAll = statement(
-  "DELETE FROM project_grants WHERE instance = $instance AND project = $id",
-)
+
+const change = (
+  db: ViewWriter,
+  { id, time, version }: Envelope,
+  changes: ChangesOf<typeof grantTable>,
+) => grantTable.update(db, { id }, { ...changes, changed: time, version })
+
 const keepRoles = statement(
   `DELETE FROM project_grant_roles WHERE instance = $instance AND grant_id = $id
      AND role_key NOT IN (SELECT value FROM json_each($keys))`,
-)
-const addRole = statement(
-  `INSERT INTO project_grant_roles (instance, grant_id, role_key, since)
-   VALUES ($instance, $id, $key, $version) ON CONFLICT DO NOTHING`,
 )
 const removeAllRoles = statement(
   `DELETE FROM project_grant_roles WHERE instance = $instance AND grant_id IN
@@ -58,57 +70,52 @@ const removeAllRoles = statement(
 )
 
 /** Roles that stay are the ones that they were; see the model. */
-function setRoles(db: ViewWriter, roleKeys: readonly string[]): void {
+function setRoles(db: ViewWriter, { id, version }: Envelope, roleKeys: readonly string[]): void {
   db.run(keepRoles, { keys: JSON.stringify(roleKeys) })
-  for (const key of roleKeys) db.run(addRole, { key })
+  for (const key of roleKeys) {
+    roleTable.insertIfAbsent(db, { grant_id: id, role_key: key, since: version })
+  }
 }
 
 export const projectGrantView = view<ProjectGrantEvent | ProjectEvent>({
   name: "project_grant",
-  tables: {
-    project_grants: {
-      columns: `id TEXT NOT NULL, project TEXT NOT NULL, org TEXT NOT NULL,
-        granted_org TEXT NOT NULL, state TEXT NOT NULL, roles_version INTEGER NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL, version INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        project: "project, created",
-        org: "org, created",
-        granted: "granted_org, created",
-        created: "created",
-        changed: "changed",
-      },
-    },
-    project_grant_roles: {
-      columns: "grant_id TEXT NOT NULL, role_key TEXT NOT NULL, since INTEGER NOT NULL",
-      key: "grant_id, role_key",
-    },
-  },
+  tables: [grantTable, roleTable],
   on: {
-    "project.grant.added": (db, { data: { roleKeys, ...data } }) => {
-      db.run(insert, data)
-      setRoles(db, roleKeys)
+    "project.grant.added": (db, event) => {
+      const { id, owner, data, time, version } = event
+      grantTable.insert(db, {
+        id,
+        project: data.projectId,
+        org: owner,
+        granted_org: data.grantedOrgId,
+        state: "active",
+        roles_version: data.rolesVersion,
+        created: time,
+        changed: time,
+        version,
+      })
+      setRoles(db, event, data.roleKeys)
     },
-    "project.grant.changed": (db, { data: { roleKeys, rolesVersion } }) => {
-      db.run(change, { rolesVersion })
-      setRoles(db, roleKeys)
+    "project.grant.changed": (db, event) => {
+      const { roleKeys, rolesVersion } = event.data
+      change(db, event, { roles_version: rolesVersion })
+      setRoles(db, event, roleKeys)
     },
-    "project.grant.deactivated": (db) => db.run(turn, { state: "inactive" }),
-    "project.grant.reactivated": (db) => db.run(turn, { state: "active" }),
-    "project.grant.removed": (db) => {
-      db.run(keepRoles, { keys: "[]" })
-      db.run(remove)
+    "project.grant.deactivated": (db, event) => change(db, event, { state: "inactive" }),
+    "project.grant.reactivated": (db, event) => change(db, event, { state: "active" }),
+    "project.grant.removed": (db, { id }) => {
+      roleTable.remove(db, { grant_id: id })
+      grantTable.remove(db, { id })
     },
-    "project.removed": (db) => {
+    "project.removed": (db, { id: project }) => {
       db.run(removeAllRoles)
-      db.run(removeAll)
+      grantTable.remove(db, { project })
     },
   },
 })
 
 /** Names stand where they belong, so a list joins what it shows. */
-export const projectGrants: Searchable = {
-  table: "project_grants",
+export const projectGrants = grantTable.searchable({
   columns: ["project", "org", "granted_org", "created", "changed"],
   joined: {
     select: `p.name AS project_name, p.name_folded AS project_name_folded,
@@ -122,7 +129,7 @@ export const projectGrants: Searchable = {
   owner: { org: "org", otherOrg: "granted_org", project: "project", grant: "id" },
   key: "id",
   sort: "created",
-}
+})
 
 /** Of the roles that were granted those that the project still has; see the model. */
 const withRole = {
@@ -149,10 +156,7 @@ export async function grantRow(cx: Cx, grantId: string): Promise<GrantRow | unde
   return rows[0]
 }
 
-const toOrg = statement<{ id: string }>(
-  `SELECT id FROM project_grants WHERE instance = $instance AND granted_org = $orgId
-   ORDER BY id LIMIT $limit`,
-)
+const toOrg = grantTable.select(["id"], "AND granted_org = $orgId ORDER BY id LIMIT $limit")
 
 /** Some of the grants that an organisation has. */
 export const grantsTo = (cx: Cx, orgId: string, limit: number): readonly string[] =>

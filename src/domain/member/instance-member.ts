@@ -1,12 +1,12 @@
 import type { Found, Page } from "../../kernel/page.ts"
 import { type Cx, type Filter, type Searchable, search } from "../../store/index.ts"
+import { type AdministratorRow, administratorTable } from "./view.ts"
 
 /** An administrator of an instance, with what lists show of them. Times are ms UTC. */
-export type InstanceMemberRow = {
-  readonly user_id: string
-  readonly roles: string
-  readonly created: number
-  readonly changed: number
+export type InstanceMemberRow = Pick<
+  AdministratorRow,
+  "user_id" | "roles" | "created" | "changed"
+> & {
   readonly user_name: string
   readonly email: string
   readonly given_name: string
@@ -26,6 +26,7 @@ const members: Searchable = {
     ...["created", "changed", "user_org", "email", "email_folded"],
     ...["given_name", "given_name_folded", "family_name", "family_name_folded"],
   ],
+  decode: administratorTable.decode,
   names: ["given_name", "family_name"],
   owner: {},
   key: "user_id",

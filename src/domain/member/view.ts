@@ -3,10 +3,17 @@ import type { Found, Page } from "../../kernel/page.ts"
 import {
   type Cx,
   cachedBy,
+  coded,
+  type Envelope,
   type Filter,
+  integer,
+  type RowOf,
   type Searchable,
   search,
   statement,
+  table,
+  text,
+  type ViewWriter,
   view,
 } from "../../store/index.ts"
 import type { InstanceEvent } from "../instance/index.ts"
@@ -23,111 +30,106 @@ export type Membership = {
   readonly roles: readonly string[]
 }
 
+/** Written "|A|B|", so that one of them can be searched. */
+const rolesText = (roles: readonly string[]) => `|${roles.join("|")}|`
+
+export const rolesIn = (written: string): readonly string[] => written.split("|").filter(Boolean)
+
+export const administratorTable = table(
+  "administrators",
+  {
+    id: text(),
+    level: text<Membership["level"]>(),
+    target: text(),
+    /** The project, or that of the grant; empty elsewhere. */
+    project: text(),
+    user_id: text(),
+    /** The organisation that the thing is or belongs to; a grant to the one that has it. */
+    org: text(),
+    roles: coded(rolesText, rolesIn),
+    created: integer(),
+    changed: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      user: ["user_id"],
+      target: ["target"],
+      project: ["project"],
+      org: ["org", "created"],
+      created: ["created"],
+    },
+  },
+)
+
 /** An administrator as listed, with the names of the user and of the thing. Times are ms UTC. */
-export type AdministratorRow = {
-  readonly level: Membership["level"]
-  readonly target: string
-  readonly user_id: string
-  readonly roles: string
-  readonly created: number
-  readonly changed: number
+export type AdministratorRow = RowOf<typeof administratorTable> & {
   readonly login_name: string
   readonly display_name: string
   readonly user_org: string
-  /** The organisation that the thing is or belongs to; a grant to the one that has it. */
-  readonly org: string
   readonly org_name: string | null
-  /** The project, or that of the grant; empty elsewhere. */
-  readonly project: string
   readonly project_name: string | null
   readonly project_org: string | null
 }
 
-const insert = statement(
-  `INSERT INTO administrators (instance, id, level, target, project, user_id, org, roles, created,
-     changed)
-   VALUES ($instance, $key, $level, $target, $project, $userId, $owner, $roles, $time, $time)`,
-)
-const change = statement(
-  `UPDATE administrators SET roles = $roles, changed = $time
-   WHERE instance = $instance AND id = $key`,
-)
-const remove = statement("DELETE FROM administrators WHERE instance = $instance AND id = $key")
-const removeUser = statement(
-  "DELETE FROM administrators WHERE instance = $instance AND user_id = $id",
-)
-const removeOrg = statement(
-  "DELETE FROM administrators WHERE instance = $instance AND level = 'org' AND target = $id",
-)
-const removeProject = statement(
-  "DELETE FROM administrators WHERE instance = $instance AND project = $id",
-)
-const removeGrant = statement(
-  `DELETE FROM administrators
-   WHERE instance = $instance AND level = 'grant' AND target = $id`,
-)
+type Added = Pick<AdministratorRow, "id" | "level" | "target" | "user_id" | "roles">
 
-/** Administrators of every level; `roles` reads "|A|B|", so that one of them can be searched. */
+const add = (db: ViewWriter, { owner, time }: Envelope, row: Added, project = "") =>
+  administratorTable.insert(db, { ...row, project, org: owner, created: time, changed: time })
+
+const change = (
+  db: ViewWriter,
+  { id, data, time }: Envelope & { readonly data: { readonly roles: readonly string[] } },
+) => administratorTable.update(db, { id }, { roles: data.roles, changed: time })
+
+const remove = (db: ViewWriter, { id }: Envelope) => administratorTable.remove(db, { id })
+
+/** Administrators of every level. */
 export const memberView = view<
   InstanceEvent | OrgEvent | MemberEvent | UserEvent | ProjectEvent | ProjectGrantEvent
 >({
   name: "member",
-  tables: {
-    administrators: {
-      columns: `id TEXT NOT NULL, level TEXT NOT NULL, target TEXT NOT NULL,
-        project TEXT NOT NULL, user_id TEXT NOT NULL, org TEXT NOT NULL, roles TEXT NOT NULL,
-        created INTEGER NOT NULL, changed INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        ...{ user: "user_id", target: "target", project: "project", org: "org, created" },
-        created: "created",
-      },
-    },
-  },
+  tables: [administratorTable],
   on: {
-    "instance.member.added": (db, { instance, data: { userId, roles } }) =>
-      db.run(insert, {
-        ...{ key: instanceKey(userId), level: "instance", target: instance, project: "" },
-        ...{ userId, roles: rolesText(roles) },
-      }),
-    "instance.member.changed": (db, { data: { userId, roles } }) =>
-      db.run(change, { key: instanceKey(userId), roles: rolesText(roles) }),
+    "instance.member.added": (db, event) => {
+      const { userId, roles } = event.data
+      const target = event.instance
+      const id = instanceKey(userId)
+      add(db, event, { id, level: "instance", target, user_id: userId, roles })
+    },
+    "instance.member.changed": (db, { data: { userId, roles }, time }) =>
+      administratorTable.update(db, { id: instanceKey(userId) }, { roles, changed: time }),
     "instance.member.removed": (db, { data: { userId } }) =>
-      db.run(remove, { key: instanceKey(userId) }),
-    "org.member.added": (db, { id, data: { orgId, userId, roles } }) =>
-      db.run(insert, {
-        ...{ key: id, level: "org", target: orgId, project: "" },
-        ...{ userId, roles: rolesText(roles) },
-      }),
-    "org.member.changed": (db, { id, data: { roles } }) =>
-      db.run(change, { key: id, roles: rolesText(roles) }),
-    "org.member.removed": (db, { id }) => db.run(remove, { key: id }),
-    "project.member.added": (db, { id, data: { projectId, userId, roles } }) =>
-      db.run(insert, {
-        ...{ key: id, level: "project", target: projectId, project: projectId },
-        ...{ userId, roles: rolesText(roles) },
-      }),
-    "project.member.changed": (db, { id, data: { roles } }) =>
-      db.run(change, { key: id, roles: rolesText(roles) }),
-    "project.member.removed": (db, { id }) => db.run(remove, { key: id }),
-    "project.grant.member.added": (db, { id, data: { projectId, grantId, userId, roles } }) =>
-      db.run(insert, {
-        ...{ key: id, level: "grant", target: grantId, project: projectId },
-        ...{ userId, roles: rolesText(roles) },
-      }),
-    "project.grant.member.changed": (db, { id, data: { roles } }) =>
-      db.run(change, { key: id, roles: rolesText(roles) }),
-    "project.grant.member.removed": (db, { id }) => db.run(remove, { key: id }),
-    "org.removed": (db) => db.run(removeOrg),
-    "user.removed": (db) => db.run(removeUser),
-    "project.removed": (db) => db.run(removeProject),
-    "project.grant.removed": (db) => db.run(removeGrant),
+      administratorTable.remove(db, { id: instanceKey(userId) }),
+    "org.member.added": (db, event) => {
+      const { orgId, userId, roles } = event.data
+      add(db, event, { id: event.id, level: "org", target: orgId, user_id: userId, roles })
+    },
+    "org.member.changed": change,
+    "org.member.removed": remove,
+    "project.member.added": (db, event) => {
+      const { projectId, userId, roles } = event.data
+      const row = { id: event.id, target: projectId, user_id: userId, roles }
+      add(db, event, { ...row, level: "project" }, projectId)
+    },
+    "project.member.changed": change,
+    "project.member.removed": remove,
+    "project.grant.member.added": (db, event) => {
+      const { projectId, grantId, userId, roles } = event.data
+      const row = { id: event.id, target: grantId, user_id: userId, roles }
+      add(db, event, { ...row, level: "grant" }, projectId)
+    },
+    "project.grant.member.changed": change,
+    "project.grant.member.removed": remove,
+    "org.removed": (db, { id }) => administratorTable.remove(db, { level: "org", target: id }),
+    "user.removed": (db, { id }) => administratorTable.remove(db, { user_id: id }),
+    "project.removed": (db, { id: project }) => administratorTable.remove(db, { project }),
+    "project.grant.removed": (db, { id }) =>
+      administratorTable.remove(db, { level: "grant", target: id }),
   },
 })
 
-const stand = statement<{ changed: number }>(
-  "SELECT changed FROM administrators WHERE instance = $instance AND id = $key",
-)
+const stand = administratorTable.select(["changed"], "AND id = $key")
 
 /** When the roles of an administrator last changed, ms UTC; undefined where there is none. */
 export const memberChanged = (cx: Cx, target: Target, userId: string): number | undefined =>
@@ -138,34 +140,27 @@ const keyOf = (target: Target, userId: string) =>
 
 const instanceKey = (userId: string) => `instance//${encodeURIComponent(userId)}`
 
-const rolesText = (roles: readonly string[]) => `|${roles.join("|")}|`
-
-export const rolesIn = (text: string): readonly string[] => text.split("|").filter(Boolean)
-
-const mine = statement<{ level: Membership["level"]; id: string; roles: string }>(
-  `SELECT level, target AS id, roles FROM administrators
-   WHERE instance = $instance AND user_id = $userId`,
-)
+const mine = administratorTable.select(["level", "target", "roles"], "AND user_id = $userId")
 
 /** What a user is an administrator of; every call to the API asks. */
 export const memberships = cachedBy(
   (cx, userId): readonly Membership[] =>
     cx.store
       .all(cx, mine, { userId })
-      .map(({ level, id, roles }) => ({ level, id, roles: rolesIn(roles) })),
+      .map(({ level, target: id, roles }) => ({ level, id, roles })),
   memberView,
 )
 
-const ofTarget = statement<{ user_id: string; roles: string }>(
-  `SELECT user_id, roles FROM administrators
-   WHERE instance = $instance AND level = $level AND target = $target ORDER BY created LIMIT 1000`,
+const ofTarget = administratorTable.select(
+  ["user_id", "roles"],
+  "AND level = $level AND target = $target ORDER BY created LIMIT 1000",
 )
 
 /** The users who hold a role on something, and their roles there; the earliest first. */
 export const administratorsOn = (cx: Cx, { level, id }: Pick<Membership, "level" | "id">) =>
   cx.store
     .all(cx, ofTarget, { level, target: id })
-    .map(({ user_id, roles }) => ({ userId: user_id, roles: rolesIn(roles) }))
+    .map(({ user_id, roles }) => ({ userId: user_id, roles }))
 
 /** Whether a user has a manager role, at whatever level. */
 export const isManager = (cx: Cx, userId: string): boolean => memberships(cx, userId).length > 0
@@ -194,6 +189,7 @@ const administrators: Searchable = {
     ...["login_name", "login_name_folded", "display_name", "display_name_folded"],
     "listed_name_folded",
   ],
+  decode: administratorTable.decode,
   names: ["display_name", "listed_name"],
   also: { display_name_folded: "listed_name_folded" },
   owner: {},

@@ -17,7 +17,6 @@ import {
   type AdministratorRow,
   type Membership,
   memberships,
-  rolesIn,
   searchAdministrators,
 } from "../view.ts"
 
@@ -86,7 +85,7 @@ const on = (level: Membership["level"], id: string): Filter => ({
 const toMembership = (cx: Cx, row: AdministratorRow) => ({
   userId: row.user_id,
   details: details({ ...row, version: versionOf(cx, row), owner: row.org }),
-  roles: [...rolesIn(row.roles)],
+  roles: [...row.roles],
   displayName: (row.level === "org" ? row.org_name : row.project_name) ?? "",
   type: typeOf(row),
 })

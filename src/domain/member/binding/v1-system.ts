@@ -16,7 +16,6 @@ import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
 import { avatarAddress } from "../../user/index.ts"
 import { shownNames } from "../../user-directory/index.ts"
 import { type InstanceMemberRow, searchInstanceMembers } from "../instance-member.ts"
-import { rolesIn } from "../view.ts"
 
 export const system = share<Cx>()(SystemService, {
   listIAMMembers: (req, cx) => list(cx, req),
@@ -68,7 +67,7 @@ const toMember = (cx: Cx, row: InstanceMemberRow): MessageInitShape<typeof Membe
     changeDate: at(row.changed),
     resourceOwner: cx.instance,
   },
-  roles: [...rolesIn(row.roles)],
+  roles: [...row.roles],
   preferredLoginName: shownNames(cx, { user_name: row.user_name, org: row.user_org })
     .preferredLoginName,
   email: row.email,

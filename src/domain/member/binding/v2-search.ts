@@ -20,7 +20,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
 import type { Target } from "../model.ts"
-import { type AdministratorRow, grantTarget, rolesIn, searchAdministrators } from "../view.ts"
+import { type AdministratorRow, grantTarget, searchAdministrators } from "../view.ts"
 
 export const v2search = share<Cx>()(InternalPermissionService, {
   listAdministrators: (req, cx) => list(cx, req),
@@ -129,7 +129,7 @@ const toAdministrator = (row: AdministratorRow): MessageInitShape<typeof Adminis
     organizationId: row.user_org,
   },
   resource: resourceOf(row),
-  roles: [...rolesIn(row.roles)],
+  roles: [...row.roles],
 })
 
 function resourceOf(

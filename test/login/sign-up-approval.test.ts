@@ -83,7 +83,7 @@ describe("a sign-up that an administrator must approve", () => {
     const { id } = await signUp()
     await approveSignUp(provider.cx(), id)
     expect(findUser(provider.cx(), id)).toMatchObject({
-      ...{ email: given.email, email_verified: 0, org: provider.setup.orgId },
+      ...{ email: given.email, email_verified: false, org: provider.setup.orgId },
       ...{ user_name: given.email, given_name: "Rita" },
     })
     expect(stateOf(id)).toMatchObject({ status: "approved", applicant: undefined })
@@ -92,7 +92,7 @@ describe("a sign-up that an administrator must approve", () => {
     const opened = await browser.go(`/ui/login/verify?userId=${id}&organization=o&invite=true`)
     const choice = await browser.post(opened, { code: plain })
     await browser.post(choice, own)
-    expect(findUser(provider.cx(), id).email_verified).toBe(1)
+    expect(findUser(provider.cx(), id).email_verified).toBe(true)
     const again = await browserOf(provider).signIn("/ui/login/loginname", given.email, own.password)
     expect(again.path).toBe("/ui/login/signedin")
   })

@@ -64,7 +64,7 @@ describe("whoever has a sign-up link", () => {
     const end = await browser.post(choice, own)
     expect(end.path).toBe("/ui/login/signedin")
     expect(usesOf(link)).toBe(1)
-    expect(found(idIn(sent))).toMatchObject({ org: "course", email_verified: 1 })
+    expect(found(idIn(sent))).toMatchObject({ org: "course", email_verified: true })
     expect(memberships(provider.cx(), idIn(sent))).toEqual([])
   })
 

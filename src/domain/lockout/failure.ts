@@ -1,10 +1,17 @@
 import type { Found, Page } from "../../kernel/page.ts"
 import {
+  bool,
   type Consequences,
   type Cx,
   type Draft,
+  type Envelope,
   type Erasure,
+  integer,
+  nullable,
+  type RowOf,
   statement,
+  table,
+  text,
   type ViewWriter,
   view,
   windowOf,
@@ -22,101 +29,91 @@ import { codeCountId, codeCounts } from "./code-count.ts"
 /** What was wrong in a sign-in that failed. */
 export type FailedCheck = "password" | CountedKind
 
-/** A check that failed; `time` is ms UTC. */
-export type FailedSignIn = {
-  readonly line: string
-  readonly version: number
-  readonly time: number
-  /**
-   * Whether it came from a device that the person has signed in from; null for second factors and
-   * passwords of directories, where nobody knows.
-   */
-  readonly known: number | null
-  readonly failed: FailedCheck
-  /** Empty where nothing is known. */
-  readonly address: string
-  readonly user_agent: string
-}
-
 /** Of each place that tries come from, the latest; whoever guesses on makes no more rows. */
 const kept = 50
 
-/** `has_sender` stays once it is set: the event may have a row no more, and still a sender. */
-const insert = statement(
-  `INSERT INTO failed_sign_ins
-     (instance, stream, line, version, user_id, known, failed, has_sender, address, user_agent,
-      time)
-   VALUES
-     ($instance, $stream, $id, $version, $userId, $known, $failed,
-      $hasSender OR EXISTS (
-        SELECT 1 FROM failed_sign_ins
-        WHERE instance = $instance AND stream = $stream AND line = $id AND has_sender = 1
-      ),
-      $address, $userAgent, $time)`,
+const failedTable = table(
+  "failed_sign_ins",
+  {
+    stream: text(),
+    line: text(),
+    version: integer(),
+    user_id: text(),
+    /**
+     * Whether it came from a device that the person has signed in from; null for second factors and
+     * passwords of directories, where nobody knows.
+     */
+    known: nullable(bool()),
+    failed: text<FailedCheck>(),
+    /** Stays once it is set: the event may have a row no more, and still a sender. */
+    has_sender: bool(),
+    /** Empty where nothing is known. */
+    address: text(),
+    user_agent: text(),
+    /** ms UTC. */
+    time: integer(),
+  },
+  { key: ["stream", "line", "version"], indexes: { user: ["user_id"] } },
+)
+
+const withSender = failedTable.select(
+  ["version"],
+  "AND stream = $stream AND line = $id AND has_sender = 1 LIMIT 1",
 )
 const forgetOld = statement(
   `DELETE FROM failed_sign_ins
    WHERE instance = $instance AND stream = $stream AND line = $id
      AND version <= $version - ${kept}`,
 )
-const eraseSenders = statement(
-  `UPDATE failed_sign_ins SET has_sender = 0, address = '', user_agent = ''
-   WHERE instance = $instance AND stream = $stream AND line = $id`,
-)
-const removeLine = statement(
-  "DELETE FROM failed_sign_ins WHERE instance = $instance AND stream = $stream AND line = $id",
-)
-const removeUser = statement(
-  "DELETE FROM failed_sign_ins WHERE instance = $instance AND user_id = $id",
-)
+
+const eraseSenders = (db: ViewWriter, stream: string, line: string) =>
+  failedTable.update(db, { stream, line }, { has_sender: false, address: "", user_agent: "" })
 
 type Failed = Extract<PasswordCheckEvent | FactorCheckEvent, { readonly type: `${string}.failed` }>
 
 type Erasing = { readonly erase?: Erasure | null | undefined }
-type FailedRow = Failed & Erasing & { readonly id: string }
+type FailedEvent = Failed & Erasing & Envelope
 
-const passwordFailed = (db: ViewWriter, { id, private: sender, erase }: FailedRow) => {
-  const { userId, isKnown } = accountIn(id)
+const passwordFailed = (db: ViewWriter, event: FailedEvent) => {
+  const { userId, isKnown } = accountIn(event.id)
   if (userId === undefined) return
-  add(db, passwordCheck.stream, { userId, known: isKnown, failed: "password", sender, erase })
+  add(db, event, {
+    stream: passwordCheck.stream,
+    user_id: userId,
+    known: isKnown,
+    failed: "password",
+  })
 }
 
-const factorFailed =
-  (failed: CountedKind) =>
-  (db: ViewWriter, { id, private: sender, erase }: FailedRow) =>
-    add(db, factorCount.stream, { userId: id, known: null, failed, sender, erase })
+const factorFailed = (failed: CountedKind) => (db: ViewWriter, event: FailedEvent) =>
+  add(db, event, { stream: factorCount.stream, user_id: event.id, known: null, failed })
 
-const factorSucceeded = (db: ViewWriter, { erase }: Erasing & { readonly id: string }) => {
-  if (erase) db.run(eraseSenders, { stream: factorCount.stream })
+const factorSucceeded = (db: ViewWriter, { id, erase }: Erasing & { readonly id: string }) => {
+  if (erase) eraseSenders(db, factorCount.stream, id)
 }
 
-type NewRow = Erasing & {
-  readonly userId: string
-  readonly known: boolean | null
-  readonly failed: FailedCheck
-  readonly sender: Failed["private"]
-}
+type NewRow = Pick<RowOf<typeof failedTable>, "stream" | "user_id" | "known" | "failed">
 
-function add(db: ViewWriter, stream: string, { sender, erase, ...row }: NewRow): void {
-  const { address = "", userAgent = "" } = sender ?? {}
-  if (erase) db.run(eraseSenders, { stream })
-  db.run(insert, { ...row, stream, hasSender: sender !== null, address, userAgent })
+function add(db: ViewWriter, event: FailedEvent, row: NewRow): void {
+  const { id: line, version, time, private: sender, erase } = event
+  const { stream } = row
+  if (erase) eraseSenders(db, stream, line)
+  failedTable.insert(db, {
+    ...row,
+    line,
+    version,
+    has_sender: sender !== null || db.get(withSender, { stream }) !== undefined,
+    address: sender?.address ?? "",
+    user_agent: sender?.userAgent ?? "",
+    time,
+  })
   db.run(forgetOld, { stream })
 }
 
 /** Who failed to sign in to which account; names that are nobody's are not in it. */
 export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | UserEvent>({
   name: "failed_sign_in",
-  tables: {
-    failed_sign_ins: {
-      columns: `stream TEXT NOT NULL, line TEXT NOT NULL, version INTEGER NOT NULL,
-        user_id TEXT NOT NULL, known INTEGER, failed TEXT NOT NULL,
-        has_sender INTEGER NOT NULL, address TEXT NOT NULL, user_agent TEXT NOT NULL,
-        time INTEGER NOT NULL`,
-      key: "stream, line, version",
-      indexes: { user: "user_id" },
-    },
-  },
+  tables: [failedTable],
   on: {
     "user.human.password.check.failed": passwordFailed,
     "user.human.mfa.otp.check.failed": factorFailed("totp"),
@@ -131,20 +128,25 @@ export const failedSignInView = view<PasswordCheckEvent | FactorCheckEvent | Use
     "user.human.mfa.recoverycode.check.succeeded": factorSucceeded,
     "user.human.mfa.u2f.token.check.succeeded": factorSucceeded,
     "user.human.passwordless.token.check.succeeded": factorSucceeded,
-    "user.removed": (db) => db.run(removeUser),
+    "user.removed": (db, { id }) => failedTable.remove(db, { user_id: id }),
   },
   dropped: {
-    password_check: (db) => db.run(removeLine, { stream: passwordCheck.stream }),
-    factor_check: (db) => db.run(removeLine, { stream: factorCount.stream }),
+    password_check: (db, { id: line }) =>
+      failedTable.remove(db, { stream: passwordCheck.stream, line }),
+    factor_check: (db, { id: line }) =>
+      failedTable.remove(db, { stream: factorCount.stream, line }),
   },
 })
 
-const ofUser = statement<FailedSignIn>(
-  `SELECT line, version, time, known, failed, address, user_agent FROM failed_sign_ins
-   WHERE instance = $instance AND user_id = $userId
+const ofUser = failedTable.select(
+  ["line", "version", "time", "known", "failed", "address", "user_agent"],
+  `AND user_id = $userId
      AND time > CASE failed WHEN 'password' THEN $passwordsSince ELSE $factorsSince END
    ORDER BY time DESC LIMIT 1000`,
 )
+
+/** A check that failed. */
+export type FailedSignIn = NonNullable<typeof ofUser.row>
 
 /** The failed sign-ins of a person; streams that are still written to have also older ones. */
 export function failedSignIns(cx: Cx, userId: string, page: Page): Found<FailedSignIn> {

@@ -14,7 +14,7 @@ export const v2failure = share<Cx>()(ActivityService, {
     const isShown = showsSender(cx, req.userId)
     const shown = found.rows.map(({ time, known, failed, address, user_agent }) => ({
       ...{ creationDate: at(time), check: checks[failed] },
-      ...(known !== null && { knownDevice: known === 1 }),
+      ...(known !== null && { knownDevice: known }),
       ...(isShown && { address, userAgent: user_agent }),
     }))
     return { pagination: pagination(found), failedSignIns: shown }

@@ -96,9 +96,9 @@ function worded(cx: Cx, message: Message, { plain: code, key = "" }: SentCode): 
     UserName: row.user_name,
     PreferredLoginName: preferredLoginName,
     LastEmail: row.email,
-    VerifiedEmail: row.email_verified === 1 ? row.email : "",
+    VerifiedEmail: row.email_verified ? row.email : "",
     LastPhone: row.phone,
-    VerifiedPhone: row.phone_verified === 1 ? row.phone : "",
+    VerifiedPhone: row.phone_verified ? row.phone : "",
   }
   const { org: orgId, display_name: displayName } = row
   // An unverified address may be a stranger's: an organization can't write to it in our name.
@@ -159,7 +159,7 @@ function rowOf(cx: Cx, message: Message) {
 
 const addressOnly = (to: string) => ({
   ...{ display_name: to, given_name: to, family_name: "", nick_name: "", user_name: to },
-  ...{ email: to, email_verified: 0, phone: "", phone_verified: 0 },
+  ...{ email: to, email_verified: false, phone: "", phone_verified: false },
 })
 
 type LinkValues = Readonly<

@@ -16,9 +16,9 @@ import {
 } from "../user-model/index.ts"
 import { findByLoginName } from "./find-name.ts"
 import { verifiedFor } from "./verified.ts"
-import type { UserRow } from "./view.ts"
+import { type UserRow, userTable } from "./view.ts"
 
-const one = statement<UserRow>("SELECT * FROM users WHERE instance = $instance AND id = $id")
+const one = userTable.select("*", "AND id = $id")
 const home = statement<{ org: string }>(
   "SELECT org FROM users WHERE instance = $instance AND id = $id",
 )

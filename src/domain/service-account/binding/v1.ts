@@ -114,7 +114,7 @@ const toToken = (row: UserTokenRow): MessageInitShape<typeof PersonalAccessToken
   id: row.id,
   details: details({ ...row, owner: row.org }),
   expirationDate: at(row.expires),
-  scopes: JSON.parse(row.scopes),
+  scopes: [...row.scopes],
 })
 
 const removed = (receipt: Receipt | undefined) => ({ details: details(receipt ?? missing()) })

@@ -25,9 +25,9 @@ const isWithin = ({ scope }: Cx, { org }: UserRow): boolean =>
 const recognisable = (row: UserRow): UserRow => ({
   ...row,
   email: "",
-  email_verified: 0,
+  email_verified: false,
   phone: "",
-  phone_verified: 0,
+  phone_verified: false,
   preferred_language: "",
   gender: "unspecified",
   password_changed: 0,

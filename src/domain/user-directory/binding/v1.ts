@@ -49,15 +49,15 @@ export const toHuman = (cx: Cx, row: UserRow) => ({
     gender: genders[row.gender],
     avatarUrl: avatarAddress(cx, row.id),
   },
-  email: { email: row.email, isEmailVerified: row.email_verified === 1 },
-  ...(row.phone ? { phone: { phone: row.phone, isPhoneVerified: row.phone_verified === 1 } } : {}),
+  email: { email: row.email, isEmailVerified: row.email_verified },
+  ...(row.phone ? { phone: { phone: row.phone, isPhoneVerified: row.phone_verified } } : {}),
   ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
 })
 
 const toMachine = (row: UserRow) => ({
   name: row.display_name,
   description: row.description,
-  hasSecret: row.has_secret === 1,
+  hasSecret: row.has_secret,
   accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
 })
 

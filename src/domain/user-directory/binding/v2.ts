@@ -87,16 +87,16 @@ const toHuman = (cx: Cx, row: UserRow) => ({
     gender: genders[row.gender],
     avatarUrl: avatarAddress(cx, row.id),
   },
-  email: { email: row.email, isVerified: row.email_verified === 1 },
-  ...(row.phone ? { phone: { phone: row.phone, isVerified: row.phone_verified === 1 } } : {}),
-  passwordChangeRequired: row.change_required === 1,
+  email: { email: row.email, isVerified: row.email_verified },
+  ...(row.phone ? { phone: { phone: row.phone, isVerified: row.phone_verified } } : {}),
+  passwordChangeRequired: row.change_required,
   ...(row.password_changed ? { passwordChanged: at(row.password_changed) } : {}),
 })
 
 const toMachine = (cx: Cx, row: UserRow) => ({
   name: row.display_name,
   description: row.description,
-  hasSecret: row.has_secret === 1,
+  hasSecret: row.has_secret,
   accessTokenType: row.token_type === "jwt" ? AccessTokenType.JWT : AccessTokenType.BEARER,
   ...jwtFormatFields(machineOf(cx, row.id) ?? {}),
 })

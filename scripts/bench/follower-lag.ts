@@ -2,7 +2,7 @@
 // 1,000 times a second; the other one says how late it had that, by the clock they share.
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { statement, view } from "../../src/store/index.ts"
+import { integer, table, text, view } from "../../src/store/index.ts"
 import { type AccountEvent, account, openAccount } from "../../test/store/account.ts"
 import { openTestNode } from "../../test/store/node.ts"
 import { temporaryFolder } from "../../test/support/latchkey.ts"
@@ -11,16 +11,16 @@ import { openWorld } from "../../test/support/world.ts"
 const [part = "", url = "", seconds = "8"] = process.argv.slice(2)
 const perSecond = 1000
 const lags: number[] = []
-const insert = statement("INSERT INTO seen (instance, id, at) VALUES ($instance, $id, $at)")
+const seenTable = table("seen", { id: text(), at: integer() }, { key: ["id"] })
 
 const seen = view<AccountEvent>({
   name: "seen",
-  tables: { seen: { columns: "id TEXT NOT NULL, at INTEGER NOT NULL", key: "id" } },
+  tables: [seenTable],
   on: {
-    "account.opened": (db, { data }) => {
+    "account.opened": (db, { id, data }) => {
       const now = performance.timeOrigin + performance.now()
       if (part === "follow") lags.push(now - Number(data.name))
-      db.run(insert, { at: Math.round(now) })
+      seenTable.insert(db, { id, at: Math.round(now) })
     },
   },
 })

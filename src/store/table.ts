@@ -55,6 +55,9 @@ type Row<C> = {
 /** The row of a table, without its instance. */
 export type RowOf<T extends { readonly columns: Columns }> = Row<T["columns"]>
 
+/** In SQL nothing equals NULL. */
+type Condition<C> = { readonly [Key in keyof C]?: NonNullable<Row<C>[Key]> }
+
 type Changes<C> = { readonly [Key in keyof C]?: Row<C>[Key] | undefined }
 
 /** New values of columns of a table; undefined leaves the column as it is. */
@@ -74,8 +77,8 @@ type TableOptions<C> = {
 }
 
 /**
- * Every row belongs to the instance of the event or call. Conditions are columns with the value that
- * they must equal; an empty condition is true for all rows of the instance.
+ * Every row belongs to the instance of the event or call. Conditions are columns with the value
+ * that they must equal; an empty condition is true for all rows of the instance.
  */
 export type Table<C extends Columns> = {
   readonly name: string
@@ -87,8 +90,8 @@ export type Table<C extends Columns> = {
   readonly insertIfAbsent: (db: ViewWriter, row: Row<C>) => void
   /** Where there is a row with the same key, only the given columns of it change. */
   readonly upsert: (db: ViewWriter, row: Row<C>, update: readonly Name<C>[]) => void
-  readonly update: (db: ViewWriter, where: Partial<Row<C>>, changes: Changes<C>) => void
-  readonly remove: (db: ViewWriter, where: Partial<Row<C>>) => void
+  readonly update: (db: ViewWriter, where: Condition<C>, changes: Changes<C>) => void
+  readonly remove: (db: ViewWriter, where: Condition<C>) => void
   /** Reads columns; `rest` continues after `WHERE instance = $instance`. */
   readonly select: <Key extends Name<C>>(
     columns: readonly Key[] | "*",
@@ -117,8 +120,9 @@ export function table<C extends Columns>(
   const sql = statementsOf(name, all)
   const stored = encoderOf(name, columns)
   const rowOf = (row: object) => {
-    const excess = Object.keys(row).length > all.length
-    return stored(row, excess ? Object.keys(row) : all)
+    const names = Object.keys(row)
+    // Where there are more than the table has, one of them is unknown and refused.
+    return stored(row, names.length > all.length ? names : all)
   }
   const decode = decoderOf(columns)
   const decoding = decode && { decode }

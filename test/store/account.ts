@@ -5,10 +5,14 @@ import {
   type AnyAggregate,
   aggregate,
   type Event,
+  integer,
+  nullable,
   type OpenOptions,
   openStore,
+  type RowOf,
   type Store,
-  statement,
+  table,
+  text,
   type View,
   view,
 } from "../../src/store/index.ts"
@@ -101,41 +105,29 @@ export const keepFile = account.command<string>((_, text) => [
   },
 ])
 
-const insert = statement(
-  `INSERT INTO accounts (instance, id, name, email, changed)
-   VALUES ($instance, $id, $name, $email, $time)`,
+const accountTable = table(
+  "accounts",
+  { id: text(), name: text(), email: nullable(text()), changed: integer() },
+  { key: ["id"], indexes: { by_name: ["name"] } },
 )
-const rename = statement(
-  "UPDATE accounts SET name = $name, changed = $time WHERE instance = $instance AND id = $id",
-)
-const move = statement(
-  "UPDATE accounts SET email = $email, changed = $time WHERE instance = $instance AND id = $id",
-)
-const remove = statement("DELETE FROM accounts WHERE instance = $instance AND id = $id")
 
-export type AccountRow = { readonly id: string; readonly name: string; readonly email: string }
+export type AccountRow = Omit<RowOf<typeof accountTable>, "changed">
 
 export const accounts = view<AccountEvent>({
   name: "account",
-  tables: {
-    accounts: {
-      columns: "id TEXT NOT NULL, name TEXT NOT NULL, email TEXT, changed INTEGER NOT NULL",
-      key: "id",
-      indexes: { by_name: "name" },
-    },
-  },
+  tables: [accountTable],
   on: {
-    "account.opened": (db, { data, private: secret }) =>
-      db.run(insert, { name: data.name, email: secret?.email ?? null }),
-    "account.renamed": (db, { data }) => db.run(rename, { name: data.name }),
-    "account.moved": (db, event) => db.run(move, { email: event.private?.email ?? null }),
-    "account.erased": (db) => db.run(remove),
+    "account.opened": (db, { id, data: { name }, private: secret, time }) =>
+      accountTable.insert(db, { id, name, email: secret?.email ?? null, changed: time }),
+    "account.renamed": (db, { id, data: { name }, time }) =>
+      accountTable.update(db, { id }, { name, changed: time }),
+    "account.moved": (db, { id, private: secret, time }) =>
+      accountTable.update(db, { id }, { email: secret?.email ?? null, changed: time }),
+    "account.erased": (db, { id }) => accountTable.remove(db, { id }),
   },
 })
 
-export const allAccounts = statement<AccountRow>(
-  "SELECT id, name, email FROM accounts WHERE instance = $instance ORDER BY id",
-)
+export const allAccounts = accountTable.select(["id", "name", "email"], "ORDER BY id")
 
 export const modules = { aggregates: [account], views: [accounts] } as const
 

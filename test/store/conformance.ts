@@ -1,6 +1,14 @@
 // What every implementation of the log must do. A second one runs this suite as it stands.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { aggregate, type Event, type Recorded, statement, view } from "../../src/store/index.ts"
+import {
+  aggregate,
+  type Event,
+  integer,
+  type Recorded,
+  statement,
+  table,
+  view,
+} from "../../src/store/index.ts"
 import type { Append, ClaimRequest, Log, NewEvent } from "../../src/store/log/log.ts"
 import type { Store } from "../../src/store/store.ts"
 
@@ -8,7 +16,7 @@ type NoteEvent = Event<"note.added" | "note.changed" | "note.erased">
 type ViewSpec = Parameters<typeof view<NoteEvent>>[0]
 type Reduce = NonNullable<ViewSpec["on"]["note.added"]>
 
-const insert = statement("INSERT INTO applied (instance, position) VALUES ($instance, $position)")
+const appliedTable = table("applied", { position: integer() }, { key: ["position"] })
 const positions = statement<{ readonly position: number }>(
   "SELECT position FROM applied WHERE instance = $instance ORDER BY position",
 )
@@ -21,13 +29,13 @@ export function noteModules(refuses: (id: string) => boolean) {
     initial: null,
     evolve: { "note.added": nothing, "note.changed": nothing, "note.erased": nothing },
   })
-  const each: Reduce = (db, { id }: Recorded<NoteEvent>) => {
+  const each: Reduce = (db, { id, position }: Recorded<NoteEvent>) => {
     if (refuses(id)) throw new Error(`${id} is refused`)
-    db.run(insert)
+    appliedTable.insert(db, { position })
   }
   const applied = view<NoteEvent>({
     name: "applied",
-    tables: { applied: { columns: "position INTEGER NOT NULL", key: "position" } },
+    tables: [appliedTable],
     on: { "note.added": each, "note.changed": each, "note.erased": each },
   })
   return { aggregates: [note], views: [applied] }

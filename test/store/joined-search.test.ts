@@ -6,9 +6,12 @@ import {
   type Event,
   type Filter,
   fold,
+  integer,
   type Searchable,
   search,
   statement,
+  table,
+  text,
   view,
 } from "../../src/store/index.ts"
 import { type Dice, dice } from "../support/dice.ts"
@@ -36,26 +39,26 @@ const setLoan = statement(
    VALUES ($instance, $id, $person, $state, $created)
    ON CONFLICT DO UPDATE SET person = excluded.person, state = excluded.state`,
 )
-const loanView = view<LoanEvent>({
-  name: "loan",
-  tables: {
-    people: {
-      columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,
-        org TEXT NOT NULL, created INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        created: "created, id, org, name",
-        name: "name_folded, name",
-        org: "org, created",
-      },
-    },
-    loans: {
-      columns:
-        "id TEXT NOT NULL, person TEXT NOT NULL, state TEXT NOT NULL, created INTEGER NOT NULL",
-      key: "id",
-      indexes: { created: "created, id, state", person: "person" },
+const peopleTable = table(
+  "people",
+  { id: text(), name: text(), name_folded: text(), org: text(), created: integer() },
+  {
+    key: ["id"],
+    indexes: {
+      created: ["created", "id", "org", "name"],
+      name: ["name_folded", "name"],
+      org: ["org", "created"],
     },
   },
+)
+const loanTable = table(
+  "loans",
+  { id: text(), person: text(), state: text(), created: integer() },
+  { key: ["id"], indexes: { created: ["created", "id", "state"], person: ["person"] } },
+)
+const loanView = view<LoanEvent>({
+  name: "loan",
+  tables: [peopleTable, loanTable],
   on: {
     "person.set": (db, { data }) => db.run(setPerson, { ...data, folded: fold(data.name) }),
     "loan.set": (db, { data }) => db.run(setLoan, data),

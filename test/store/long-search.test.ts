@@ -7,10 +7,13 @@ import {
   type Filter,
   fold,
   foldName,
+  integer,
   type Searchable,
   search,
   statement,
   type TextMethod,
+  table,
+  text,
   view,
 } from "../../src/store/index.ts"
 import { headOf } from "../../src/store/search/prefix.ts"
@@ -46,24 +49,37 @@ const set = statement(
 )
 const remove = statement("DELETE FROM things WHERE instance = $instance AND id = $id")
 const texts = ["name", "name_folded", "mail", "mail_folded", "nick", "nick_folded"] as const
+const thingTable = table(
+  "things",
+  {
+    id: text(),
+    name: text(),
+    name_folded: text(),
+    mail: text(),
+    mail_folded: text(),
+    nick: text(),
+    nick_folded: text(),
+    state: text(),
+    org: text(),
+    rank: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      rank: ["rank", "id", "org", "state", "name", "mail", "nick_folded", "nick"],
+      name: ["name_folded", "name", "mail_folded"],
+      mail: ["mail_folded", "mail"],
+      state: ["state", "rank"],
+      org: ["org", "rank"],
+      nick: ["nick_folded", "nick", "rank"],
+    },
+    dominant: { state: "active", nick: "" },
+    texts,
+  },
+)
 const things = view<ThingEvent>({
   name: "thing",
-  texts: { things: texts },
-  tables: {
-    things: {
-      columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL,
-        mail TEXT NOT NULL, mail_folded TEXT NOT NULL, nick TEXT NOT NULL,
-        nick_folded TEXT NOT NULL, state TEXT NOT NULL, org TEXT NOT NULL, rank INTEGER NOT NULL`,
-      key: "id",
-      indexes: {
-        rank: "rank, id, org, state, name, mail, nick_folded, nick",
-        ...{ name: "name_folded, name, mail_folded" },
-        mail: "mail_folded, mail",
-        ...{ state: "state, rank", org: "org, rank", nick: "nick_folded, nick, rank" },
-      },
-      dominant: { state: "active", nick: "" },
-    },
-  },
+  tables: [thingTable],
   on: {
     "thing.set": (db, { data }) => {
       const [nameFolded, mailFolded] = [foldName(data.name), fold(data.mail)]

@@ -395,7 +395,7 @@ describe("a mistake in what is declared is told at once:", () => {
     const { file, remove } = temporaryFile()
     const careless = view<VisitEvent>({
       name: "careless",
-      tables: {},
+      tables: [],
       on: { "visit.begun": () => undefined },
     })
     expect(() => openFile(file, { ...visitRooms, views: [careless] })).toThrow(

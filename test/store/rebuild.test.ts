@@ -2,7 +2,7 @@
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { Store, View } from "../../src/store/index.ts"
-import { cached, statement, view } from "../../src/store/index.ts"
+import { cached, statement, table, text, view } from "../../src/store/index.ts"
 import type { TableLayout } from "../../src/store/view/view.ts"
 import { pause } from "../support/wait.ts"
 import { openWorld } from "../support/world.ts"
@@ -60,11 +60,11 @@ const tablesOf = (database: Database) =>
     .map((row) => row.name)
 
 /** The view of accounts with another table, and reducers and columns that fit it. */
-function changed(table: TableLayout, insert: string, on = {}): View {
+function changed(layout: TableLayout, insert: string, on = {}): View {
   const opened = statement(insert)
   return view<AccountEvent>({
     name: "account",
-    tables: { accounts: table },
+    tables: [{ name: "accounts", layout, texts: [] }],
     on: {
       "account.opened": (db, { data, private: secret }) =>
         db.run(opened, { name: data.name, email: secret?.email ?? "" }),
@@ -236,7 +236,7 @@ describe("a changed view", () => {
 test("one view that can't be made anew leaves the others alone", async () => {
   const broken = view<AccountEvent>({
     name: "broken",
-    tables: { broken_accounts: { columns: "id TEXT NOT NULL", key: "id" } },
+    tables: [table("broken_accounts", { id: text() }, { key: ["id"] })],
     on: {
       "account.renamed": () => {
         throw new Error("a bug")

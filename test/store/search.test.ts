@@ -5,9 +5,13 @@ import {
   type Event,
   type Filter,
   fold,
+  integer,
+  nullable,
   type Searchable,
   search,
   statement,
+  table,
+  text,
   view,
 } from "../../src/store/index.ts"
 import { openWorld, type World } from "../support/world.ts"
@@ -26,13 +30,20 @@ const insert = statement(
 )
 const bookView = view<BookEvent>({
   name: "book",
-  tables: {
-    books: {
-      columns: `id TEXT NOT NULL, name TEXT NOT NULL, name_folded TEXT NOT NULL, note TEXT,
-        org TEXT NOT NULL, rank INTEGER NOT NULL`,
-      key: "id",
-    },
-  },
+  tables: [
+    table(
+      "books",
+      {
+        id: text(),
+        name: text(),
+        name_folded: text(),
+        note: nullable(text()),
+        org: text(),
+        rank: integer(),
+      },
+      { key: ["id"] },
+    ),
+  ],
   on: { "book.added": (db, { data }) => db.run(insert, { ...data }) },
 })
 const searchable: Searchable = {

@@ -117,7 +117,7 @@ describe("a planted violation stops the start:", () => {
   test("a reducer for an event that there is not does not compile", () => {
     view<E>({
       name: "pot",
-      tables: {},
+      tables: [],
       // @ts-expect-error: there is no such event.
       on: { "pot.filed": () => undefined },
     })

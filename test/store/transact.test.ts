@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { idsOf } from "../../src/kernel/id.ts"
-import { aggregate, type Event, statement, view } from "../../src/store/index.ts"
+import { aggregate, type Event, table, text, view } from "../../src/store/index.ts"
 import type { Log } from "../../src/store/log/log.ts"
 import { pause } from "../support/wait.ts"
 import { openWorld, type World } from "../support/world.ts"
@@ -277,11 +277,11 @@ describe("what throws inside a step undoes all of it", () => {
         "pot.broken": evolves ? (state) => state : fail,
       },
     })
-  const insert = statement("INSERT INTO pots (instance, id) VALUES ($instance, $id)")
+  const potTable = table("pots", { id: text() }, { key: ["id"] })
   const pots = view<PotEvent>({
     name: "pot",
-    tables: { pots: { columns: "id TEXT NOT NULL", key: "id" } },
-    on: { "pot.filled": (db) => db.run(insert), "pot.broken": fail },
+    tables: [potTable],
+    on: { "pot.filled": (db, { id }) => potTable.insert(db, { id }), "pot.broken": fail },
   })
 
   for (const [where, evolves] of [

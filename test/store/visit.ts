@@ -2,9 +2,14 @@
 import {
   aggregate,
   type Cx,
+  type Envelope,
   type Event,
+  integer,
   type Receipt,
   statement,
+  table,
+  text,
+  type ViewWriter,
   view,
 } from "../../src/store/index.ts"
 
@@ -60,34 +65,32 @@ export const end = visit.command((state) =>
 )
 export const write = entry.command<string>((_, name) => [{ type: "entry.written", data: { name } }])
 
-const insert = statement(
-  `INSERT INTO visits (instance, id, name, owner, version)
-   VALUES ($instance, $id, $name, $owner, $version)`,
+const visitTable = table(
+  "visits",
+  { id: text(), name: text(), owner: text(), version: integer() },
+  { key: ["id"] },
 )
-const note = statement(
-  "UPDATE visits SET version = $version WHERE instance = $instance AND id = $id",
-)
-const remove = statement("DELETE FROM visits WHERE instance = $instance AND id = $id")
-const record = statement("INSERT INTO entries (instance, id, name) VALUES ($instance, $id, $name)")
-const forget = statement("DELETE FROM entries WHERE instance = $instance AND id = $id")
+const entryTable = table("entries", { id: text(), name: text() }, { key: ["id"] })
+
+const note = (db: ViewWriter, { id, version }: Pick<Envelope, "id" | "version">) =>
+  visitTable.update(db, { id }, { version })
 
 export const visits = view<VisitEvent | EntryEvent>({
   name: "visit",
-  tables: {
-    visits: {
-      columns: `id TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL,
-        version INTEGER NOT NULL`,
-      key: "id",
-    },
-    entries: { columns: "id TEXT NOT NULL, name TEXT NOT NULL", key: "id" },
-  },
+  tables: [visitTable, entryTable],
   on: {
-    "visit.begun": (db, { data, version }) => db.run(version === 1 ? insert : note, data),
-    "visit.prolonged": (db) => db.run(note),
-    "visit.ended": (db) => db.run(note),
-    "entry.written": (db, { data }) => db.run(record, data),
+    "visit.begun": (db, { id, data: { name }, owner, version }) => {
+      if (version === 1) visitTable.insert(db, { id, name, owner, version })
+      else note(db, { id, version })
+    },
+    "visit.prolonged": note,
+    "visit.ended": note,
+    "entry.written": (db, { id, data: { name } }) => entryTable.insert(db, { id, name }),
   },
-  dropped: { visit: (db) => db.run(remove), entry: (db) => db.run(forget) },
+  dropped: {
+    visit: (db, { id }) => visitTable.remove(db, { id }),
+    entry: (db, { id }) => entryTable.remove(db, { id }),
+  },
 })
 
 const allVisits = statement("SELECT * FROM visits WHERE instance = $instance ORDER BY id")

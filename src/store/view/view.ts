@@ -18,7 +18,7 @@ export type ViewWriter = {
   readonly write: (statement: Statement, values: readonly Value[]) => void
 }
 
-/** How a table lies in the database. A view's hash is made of it, and so are the folders' copies. */
+/** How a table lies in the database. The hash of its view is computed from it. */
 export type TableLayout = {
   /** Column definitions and constraints; `instance TEXT NOT NULL` is put before them. */
   readonly columns: string
@@ -53,9 +53,7 @@ export type ViewSpec<E extends AnyEvent> = {
   readonly name: string
   /** Raised when reducers change in a way that the tables don't show; the view is then rebuilt. */
   readonly revision?: number
-  readonly tables: readonly DeclaredTable[] | Readonly<Record<string, TableLayout>>
-  /** By a table, see `DeclaredTable`. */
-  readonly texts?: Readonly<Record<string, readonly string[]>>
+  readonly tables: readonly DeclaredTable[]
   /** One pure reducer for each event type this view cares about; runs in the append transaction. */
   readonly on: {
     readonly [Type in E["type"]]?: (
@@ -87,10 +85,9 @@ export type Reducer = (db: ViewWriter, event: Recorded<AnyEvent>) => void
 
 /** Declares a read model: its tables and, beside them, how events change them. */
 export function view<E extends AnyEvent>(spec: ViewSpec<E>): View {
-  const declared = tablesOf(spec)
-  const tables = Object.fromEntries(declared.map(({ name, layout }) => [name, layout]))
+  const tables = Object.fromEntries(spec.tables.map(({ name, layout }) => [name, layout]))
   const shape = JSON.stringify([spec.revision ?? 1, tables, Object.keys(spec.on).sort()])
-  const withTexts = declared.filter(({ texts }) => texts.length > 0)
+  const withTexts = spec.tables.filter(({ texts }) => texts.length > 0)
   return {
     name: spec.name,
     tables,
@@ -100,15 +97,6 @@ export function view<E extends AnyEvent>(spec: ViewSpec<E>): View {
     reducers: new Map(Object.entries(spec.on) as [string, Reducer][]),
     dropped: spec.dropped ?? {},
   }
-}
-
-function tablesOf<E extends AnyEvent>({ tables, texts }: ViewSpec<E>): readonly DeclaredTable[] {
-  if (!("length" in tables)) {
-    return Object.entries(tables).map(([name, layout]) => ({
-      ...{ name, layout, texts: texts?.[name] ?? [] },
-    }))
-  }
-  return Object.values(tables)
 }
 
 /** DDL of one table under its physical name. */

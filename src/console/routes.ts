@@ -14,7 +14,7 @@ const scope = "openid profile email urn:core:iam:org:project:id:core:aud"
 export function consoleRoutes(entry: typeof uiEntry, upstream: string) {
   let html: string | undefined
   const document = async (): Promise<string> => {
-    const { consoleDocument } = await import("../../ui/console/shell/document.tsx")
+    const { consoleDocument } = await import("../../ui/console/app/document.tsx")
     html ??= `<!doctype html>${consoleDocument(entry)}`
     return html
   }

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import type { Browser, Page, Request } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { instancePlaces } from "../../ui/console/shell/place.ts"
+import { instancePlaces } from "../../ui/console/app/destinations.ts"
 import { renderPage } from "../../ui/login/index.ts"
 import { openService, type Service } from "../acceptance/service.ts"
 import { flawsOf } from "../support/axe.ts"
@@ -108,7 +108,7 @@ describe.runIf(needs("chromium"))("every page", () => {
   })
 
   test("stands in the list of those that are looked at here", () => {
-    const router = readFileSync("ui/console/shell/router.tsx", "utf8")
+    const router = readFileSync("ui/console/app/router.tsx", "utf8")
     const routes = [...router.matchAll(/^ *(?:path: |page\(\s*)"(\/[^"]+)"/gm)].map(([, path]) =>
       path?.replace(/\$\w+/g, "$"),
     )

@@ -256,7 +256,8 @@ function refusal(path: string, target: string): string | undefined {
 function groundOf(path: string, target: string): string | undefined {
   const [, family = ""] = /^ui\/console\/(\w+)\//.exec(path) ?? []
   const [, ground] = /^(ui\/console\/(?:form|list|shell)|ui\/kit)\/[\w-]+\.tsx?$/.exec(target) ?? []
-  if (!ground || family === "" || ["form", "list", "shell"].includes(family)) return undefined
+  if (!ground || family === "" || ["app", "form", "list", "shell"].includes(family))
+    return undefined
   return posix.basename(target) === "index.ts" ? undefined : ground
 }
 

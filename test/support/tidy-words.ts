@@ -171,7 +171,7 @@ export const waivers: Rule = (source) => {
 }
 
 /** The two ways to send fields in the console: to change something, and to look something up. */
-const formFiles = ["ui/console/form/form.tsx", "ui/console/form/ask.tsx"]
+const formFiles = ["ui/console/form/form.tsx", "ui/console/form/search-form.tsx"]
 
 /** In the console there is one way to make a form, so that what holds for one holds for all. */
 export const forms: Rule = (source) => {

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest"
 import { prefixes, reserved } from "../../src/oauth/token/scope.ts"
-import { rightsOf } from "../../ui/console/account/applications.tsx"
+import { rightsOf } from "../../ui/console/account/connected-applications.tsx"
 import { learn } from "../../ui/console/shell/text.ts"
 import texts from "../../ui/console/shell/texts/pages.en.json"
 

@@ -6,10 +6,10 @@ import {
   AzureADTenantType,
   ProviderSchema,
 } from "../../src/gen/core/idp/v1/idp_pb.ts"
-import { fieldOf } from "../../ui/console/idp/field.ts"
-import { kindNames } from "../../ui/console/idp/kind.ts"
-import { creationWarningOf } from "../../ui/console/idp/reach.ts"
-import { requestOf, type Values, valuesOf } from "../../ui/console/idp/value.ts"
+import { creationWarningOf } from "../../ui/console/idp/creation-warning.ts"
+import { fieldOf } from "../../ui/console/idp/form-fields.ts"
+import { requestOf, type Values, valuesOf } from "../../ui/console/idp/form-values.ts"
+import { kindNames } from "../../ui/console/idp/provider-kind.ts"
 
 const fresh = valuesOf(undefined)
 

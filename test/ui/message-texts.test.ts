@@ -3,9 +3,16 @@ import { describe, expect, it } from "vitest"
 import { allMessageKinds, messageFields } from "../../src/domain/text/kind.ts"
 import de from "../../ui/console/shell/texts/pages.de.json"
 import en from "../../ui/console/shell/texts/pages.en.json"
-import { flat, roleOf, screensOf } from "../../ui/console/text/key.ts"
-import { fields, filled, kindNames, kinds, samples, strayIn } from "../../ui/console/text/kind.ts"
-import { methods } from "../../ui/console/text/method.ts"
+import {
+  fields,
+  filled,
+  kindNames,
+  kinds,
+  samples,
+  strayIn,
+} from "../../ui/console/text/message-kind.ts"
+import { methods } from "../../ui/console/text/message-operations.ts"
+import { flat, roleOf, screensOf } from "../../ui/console/text/text-key.ts"
 import signIn from "../../ui/login/texts/en.json"
 
 describe.each(["instance", "organization"] as const)("the operations of the %s", (place) => {

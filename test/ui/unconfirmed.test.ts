@@ -4,7 +4,10 @@ import { expect, test } from "vitest"
 import { credentialKinds as serverKinds } from "../../src/domain/user-model/origins.ts"
 import { ErrorDetailSchema } from "../../src/gen/core/v1/error_pb.ts"
 import { PreconditionFailureSchema } from "../../src/gen/google/rpc/error_details_pb.ts"
-import { credentialKinds, unconfirmedIn } from "../../ui/console/instance/unconfirmed.ts"
+import {
+  credentialKinds,
+  unconfirmedIn,
+} from "../../ui/console/administrator/unconfirmed-credentials.ts"
 import { refusalOf } from "../../ui/console/shell/refusal.ts"
 
 const refused = (id: string, subjects: readonly string[]) => {

@@ -2,7 +2,7 @@ import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Button } from "../../kit/index.ts"
 import { formId, formOf, useOpen } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
-import { isOfBrowser, madeKey } from "./make-key.ts"
+import { isOfBrowser, madeKey } from "./create-key.ts"
 
 type KeyKind = "passkey" | "u2f"
 

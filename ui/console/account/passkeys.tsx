@@ -6,8 +6,8 @@ import { formId, formOf, useOpen } from "../form/index.ts"
 import { LinkBox } from "../list/index.ts"
 import { call, Refused, Section, t, useAction, useRead } from "../shell/index.ts"
 import { AddKey } from "./add-key.tsx"
+import { hasKeys } from "./create-key.ts"
 import { KeyList } from "./key-list.tsx"
-import { hasKeys } from "./make-key.ts"
 
 type PasskeysProps = { readonly userId: string; readonly isAllowed: boolean }
 

@@ -4,7 +4,7 @@ import { EditSection, formOf, verbatim } from "../form/index.ts"
 import { call, languageName, Page, t, unless, ValueList } from "../shell/index.ts"
 import { shownLoginNames } from "../user/login-names.ts"
 import { Email, Phone } from "./contact.tsx"
-import { languageOptions } from "./language.ts"
+import { languageOptions } from "./language-options.ts"
 import { type Me, useMe } from "./me.ts"
 import { Picture } from "./picture.tsx"
 

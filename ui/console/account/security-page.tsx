@@ -5,12 +5,12 @@ import {
   UserService,
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Page, t, useRead } from "../shell/index.ts"
-import { Factors } from "./factors.tsx"
-import { LinkedAccounts } from "./linked.tsx"
+import { LinkedAccounts } from "./linked-accounts.tsx"
 import { useMe } from "./me.ts"
 import { Passkeys } from "./passkeys.tsx"
 import { Password } from "./password.tsx"
 import { RecoveryCodes } from "./recovery-codes.tsx"
+import { Factors } from "./second-factors.tsx"
 
 /** By what one signs in: the password, passkeys, second factors, and what helps without them. */
 export function SecurityPage() {

@@ -7,7 +7,7 @@ import { Badge } from "../../kit/index.ts"
 import { ConfirmButton } from "../form/index.ts"
 import { FailedSignIns, placeOf, SignInPlace, Time } from "../list/index.ts"
 import { call, Page, Part, Section, t, useRead, useSession } from "../shell/index.ts"
-import { Applications } from "./applications.tsx"
+import { Applications } from "./connected-applications.tsx"
 import { useMe } from "./me.ts"
 
 /** Where one is signed in, which applications may act for one, and which sign-ins failed. */

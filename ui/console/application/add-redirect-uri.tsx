@@ -4,9 +4,9 @@ import { judge, malformationOf, uriLengthMax } from "../../../src/kernel/net/red
 import { Alert, Button } from "../../kit/index.ts"
 import { formOf } from "../form/index.ts"
 import { call, t, useMay, useRead } from "../shell/index.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
-import { JudgedRedirects, wantsPrivateHttp } from "./judged.tsx"
 import { appTypeOf } from "./protocol.ts"
+import { changeOidc, type OidcPart } from "./update-application.ts"
+import { JudgedRedirects, wantsPrivateHttp } from "./uri-verdicts.tsx"
 
 const { getApplication } = ApplicationService.method
 

@@ -3,7 +3,7 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { EditSection, formOf } from "../form/index.ts"
 import { Facts, t } from "../shell/index.ts"
 import { changeApi } from "./api.tsx"
-import type { ApiPart } from "./change.ts"
+import type { ApiPart } from "./update-application.ts"
 
 /** What clients can request of an API beside the standard scopes, as users read it. */
 export function ApiScopes({ application, api }: ApiPart) {

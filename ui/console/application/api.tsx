@@ -9,7 +9,7 @@ import {
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { EditSection, formOf, lineList, linesOf } from "../form/index.ts"
 import { call, t, ValueList } from "../shell/index.ts"
-import type { ApiPart } from "./change.ts"
+import type { ApiPart } from "./update-application.ts"
 
 const { updateApplication } = ApplicationService.method
 

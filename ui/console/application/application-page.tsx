@@ -9,18 +9,18 @@ import { call, copied, FactsSection, Page, Part, t, useBelongsTo, useRead } from
 import { ApiProof, ApiResources, methodOf } from "./api.tsx"
 import { ApiScopes } from "./api-scopes.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
-import type { ApplicationPart } from "./change.ts"
+import { Problems } from "./compliance-problems.tsx"
 import { Flows } from "./flows.tsx"
 import { Keys } from "./keys.tsx"
-import { Problems } from "./problems.tsx"
 import { authOf } from "./protocol.ts"
 import { ProxyRules } from "./proxy-rules.tsx"
-import { RefusedRequests } from "./refused.tsx"
+import { WaysBack } from "./redirect-uris.tsx"
+import { RefusedRequests } from "./refused-requests.tsx"
 import { type Made, Secrets } from "./secrets.tsx"
 import { SignOut } from "./sign-out.tsx"
 import { Tokens } from "./tokens.tsx"
-import { UsageAdvice, UsedThisWeek } from "./used.tsx"
-import { WaysBack } from "./ways-back.tsx"
+import type { ApplicationPart } from "./update-application.ts"
+import { UsageAdvice, UsedThisWeek } from "./usage.tsx"
 
 // What stands further down, or is seldom opened, is loaded once the page stands.
 const Connect = lazyRouteComponent(() => import("./connect.tsx"), "Connect")

@@ -3,13 +3,13 @@ import { useState } from "react"
 import { Disclosure } from "../../kit/index.ts"
 import { copied, Facts, Section, t, upstreamOfServer, ValueList } from "../shell/index.ts"
 import { methodOf } from "./api.tsx"
-import type { ApplicationPart } from "./change.ts"
 import { appTypeOf, authOf, grantsOf, scopeOf } from "./protocol.ts"
 import { isForProxies } from "./proxy-snippets.ts"
 import { SamlConnection } from "./saml-connection.tsx"
 import { Snippets } from "./snippet-list.tsx"
 import { type EndpointName, endpointNames, type Registered, snippetsOf } from "./snippets.ts"
 import { TestSignIn } from "./test-sign-in.tsx"
+import type { ApplicationPart } from "./update-application.ts"
 
 type ConnectProps = ApplicationPart & {
   /** While it is shown, this once. */

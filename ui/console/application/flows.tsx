@@ -3,7 +3,6 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { Alert, Checks, Disclosure } from "../../kit/index.ts"
 import { type Controls, EditSection, formOf } from "../form/index.ts"
 import { type FactsProps, t, ValueList } from "../shell/index.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
 import {
   type AuthName,
   authMethods,
@@ -26,6 +25,7 @@ import {
   ruleNames,
   rulesOf,
 } from "./protocol.ts"
+import { changeOidc, type OidcPart } from "./update-application.ts"
 
 /** How people get in, and how the application proves who it is. */
 export function Flows(part: OidcPart) {

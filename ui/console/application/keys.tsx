@@ -1,7 +1,7 @@
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Credentials } from "../list/index.ts"
 import { call } from "../shell/index.ts"
-import type { ApplicationPart } from "./change.ts"
+import type { ApplicationPart } from "./update-application.ts"
 
 const { listApplicationKeys, createApplicationKey, deleteApplicationKey } =
   ApplicationService.method

@@ -24,9 +24,9 @@ import {
   useRead,
 } from "../shell/index.ts"
 import { kindOf } from "./application-list.tsx"
-import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./judged.tsx"
 import { groupsClaims, pkceRules } from "./protocol.ts"
 import { isForProxies } from "./proxy-snippets.ts"
+import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./uri-verdicts.tsx"
 
 const kinds = ["web", "user_agent", "native", "api", "saml"] as const
 type Kind = (typeof kinds)[number]

@@ -6,8 +6,8 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { SelectField } from "../../kit/index.ts"
 import { EditSection, formOf } from "../form/index.ts"
 import { Facts, t } from "../shell/index.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
 import { proxiedHost } from "./proxy-snippets.ts"
+import { changeOidc, type OidcPart } from "./update-application.ts"
 
 /** Who is let through where a proxy asks about each request. */
 export function ProxyRules(part: OidcPart) {

@@ -9,8 +9,8 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { Button } from "../../kit/index.ts"
 import { EditSection, formOf, namesIn } from "../form/index.ts"
 import { call, Facts, t } from "../shell/index.ts"
-import type { ApplicationPart } from "./change.ts"
-import { type RequestedAttribute, requestedAttributes } from "./saml-requested.ts"
+import { type RequestedAttribute, requestedAttributes } from "./saml-requested-attributes.ts"
+import type { ApplicationPart } from "./update-application.ts"
 
 type SamlPart = ApplicationPart & { readonly saml: SAMLConfiguration }
 

@@ -1,10 +1,10 @@
 import type { SAMLConfiguration } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ButtonLink } from "../../kit/index.ts"
 import { Copyable, Facts, Section, t } from "../shell/index.ts"
-import type { ApplicationPart } from "./change.ts"
 import { samlSnippets } from "./saml-snippets.ts"
 import { Snippets } from "./snippet-list.tsx"
 import { TestSignIn } from "./test-sign-in.tsx"
+import type { ApplicationPart } from "./update-application.ts"
 
 const metadataNs = "urn:oasis:names:tc:SAML:2.0:metadata"
 

@@ -5,7 +5,7 @@ import { type Column, Table } from "../../kit/index.ts"
 import { ConfirmButton, DialogButton, formOf } from "../form/index.ts"
 import { actionColumn, OnceBox, Time } from "../list/index.ts"
 import { call, Section, t, useReadIfAllowed } from "../shell/index.ts"
-import type { ApplicationPart } from "./change.ts"
+import type { ApplicationPart } from "./update-application.ts"
 
 const { listClientSecrets, generateClientSecret, removeClientSecret } = ApplicationService.method
 

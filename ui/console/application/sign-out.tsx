@@ -7,7 +7,7 @@ import { Check } from "../../kit/index.ts"
 import { EditSection, formOf } from "../form/index.ts"
 import { Time } from "../list/index.ts"
 import { call, Facts, Part, refusedHere, t, useReadIfAllowed } from "../shell/index.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
+import { changeOidc, type OidcPart } from "./update-application.ts"
 
 const { getBackChannelLogoutStatus, updateApplication } = ApplicationService.method
 

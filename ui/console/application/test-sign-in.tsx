@@ -2,8 +2,8 @@ import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_s
 import { Check, TextField } from "../../kit/index.ts"
 import { Fields, useForm } from "../form/index.ts"
 import { call, Section, t, useMay } from "../shell/index.ts"
-import type { ApplicationPart } from "./change.ts"
 import { scopeOf } from "./protocol.ts"
+import type { ApplicationPart } from "./update-application.ts"
 
 type TestProps = ApplicationPart & {
   /** The address that begins it, and what it calls the application. */

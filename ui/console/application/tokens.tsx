@@ -18,8 +18,8 @@ import {
   lifetimesOf,
 } from "../instance/token-settings.ts"
 import { Facts, t } from "../shell/index.ts"
-import { changeOidc, type OidcPart } from "./change.ts"
 import { groupsClaims, groupsNames, groupsOf, tokenNames, tokenOf, tokenTypes } from "./protocol.ts"
+import { changeOidc, type OidcPart } from "./update-application.ts"
 
 /** What the application's tokens look like and how long they last. */
 export function Tokens(part: OidcPart) {

@@ -4,8 +4,8 @@ import { Button, SelectField, TextField } from "../../kit/index.ts"
 import { Ask, verbatim } from "../form/index.ts"
 import type { ListState } from "../list/index.ts"
 import { language, t, useRead } from "../shell/index.ts"
-import { PickField } from "./pick-field.tsx"
-import { ResourcePicker, UserPicker } from "./pickers.tsx"
+import { PickField } from "./picker-field.tsx"
+import { ResourcePicker, UserPicker } from "./resource-pickers.tsx"
 
 const parts = ["kind", "type", "id", "editor", "since", "until"] as const
 const typesId = "event-types"

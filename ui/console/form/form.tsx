@@ -11,8 +11,8 @@ import {
   t,
 } from "../shell/index.ts"
 import { ConflictBox, ConflictPlaces } from "./conflict.tsx"
-import { formId, useOpen } from "./open.ts"
 import type { Form } from "./use-form.ts"
+import { formId, useOpen } from "./use-open.ts"
 
 type FieldsProps<Values extends object> = {
   readonly form: Form<Values>

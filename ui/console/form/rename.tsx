@@ -1,8 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf"
 import { Button } from "../../kit/index.ts"
 import { May, type Needs, t } from "../shell/index.ts"
-import { formOf } from "./made.tsx"
-import { formId, useOpen } from "./open.ts"
+import { formOf } from "./form-of.tsx"
+import { formId, useOpen } from "./use-open.ts"
 
 type RenameProps = Needs & {
   readonly name: string

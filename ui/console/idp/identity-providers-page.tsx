@@ -30,9 +30,9 @@ import {
   useOrganizations,
   useReadIfAllowed,
 } from "../shell/index.ts"
-import { IdpForm, nameOfKind } from "./form.tsx"
-import { kindNameOf, type Place } from "./kind.ts"
-import { TestIdp, TestResult } from "./test.tsx"
+import { IdpForm, nameOfKind } from "./idp-form.tsx"
+import { kindNameOf, type Place } from "./provider-kind.ts"
+import { TestIdp, TestResult } from "./provider-test.tsx"
 
 const admin = AdminService.method
 const management = ManagementService.method

@@ -3,7 +3,7 @@ import type { OIDCSettings } from "../../../src/gen/core/settings/v1/settings_pb
 import { Disclosure } from "../../kit/index.ts"
 import { durationText, EditSection, formOf } from "../form/index.ts"
 import { t } from "../shell/index.ts"
-import { changeOidcSettings, type OidcSettingsPart } from "./oidc.ts"
+import { changeOidcSettings, type OidcSettingsPart } from "./oidc-settings.ts"
 import {
   algorithms,
   durationsOf,

@@ -4,7 +4,7 @@ import {
 } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { EditSection, formOf } from "../form/index.ts"
 import { call, languageName, t } from "../shell/index.ts"
-import { changeOf, languages } from "./restriction.ts"
+import { changeOf, languages } from "./restriction-change.ts"
 
 type RestrictionsProps = { readonly restrictions: GetRestrictionsResponse }
 

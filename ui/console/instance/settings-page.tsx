@@ -4,19 +4,19 @@ import { Histories } from "../list/index.ts"
 import { policies } from "../policy/policies.ts"
 import { PolicySection } from "../policy/policy-section.tsx"
 import { Page, Part, t, useReadIfAllowed } from "../shell/index.ts"
-import { Generators } from "./generators.tsx"
 import { Lifetimes } from "./lifetimes.tsx"
-import { useOidcSettings } from "./oidc.ts"
+import { useOidcSettings } from "./oidc-settings.ts"
+import { OidcSwitches } from "./oidc-switches.tsx"
 import { Restrictions } from "./restrictions.tsx"
-import { OidcSwitches } from "./switches.tsx"
+import { Generators } from "./secret-generators.tsx"
 
 /** Loaded beside the rest: it asks for projects, which not everybody here may see. */
 const Registration = lazy(async () => ({
-  default: (await import("./registration.tsx")).Registration,
+  default: (await import("./client-registration.tsx")).Registration,
 }))
 
 /** Loaded beside the rest: it has descriptors of its own. */
-const Security = lazy(async () => ({ default: (await import("./security.tsx")).Security }))
+const Security = lazy(async () => ({ default: (await import("./security-settings.tsx")).Security }))
 
 /** Loaded beside the rest: it asks for users, whom not everybody here may see. */
 const UnconfirmedEmails = lazy(async () => ({

@@ -6,7 +6,7 @@ import { Badge, type Column, Table } from "../../kit/index.ts"
 import { ActionButton, ConfirmButton, DialogButton, formOf } from "../form/index.ts"
 import { actionColumn, HistoryButton, streamOf, Time } from "../list/index.ts"
 import { call, Page, t, useRead, useReadIfAllowed } from "../shell/index.ts"
-import { Rotation } from "./rotation.tsx"
+import { Rotation } from "./key-rotation.tsx"
 import { type KindName, kindNames, kindOf, kinds, stateOf, turnOf } from "./web-key.ts"
 
 const { listWebKeys, createWebKey, activateWebKey, deleteWebKey } = WebKeyService.method

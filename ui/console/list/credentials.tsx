@@ -12,7 +12,7 @@ import { ConfirmButton, DialogButton, formOf } from "../form/index.ts"
 import { Part, Section, t, useRead } from "../shell/index.ts"
 import { Clip } from "./badges.tsx"
 import { actionColumn } from "./listing.tsx"
-import { OnceBox } from "./once-box.tsx"
+import { OnceBox } from "./one-time-secret.tsx"
 import { Time } from "./time.tsx"
 
 /** What is listed of a key or token; what it is was shown once. */

@@ -6,7 +6,7 @@ import {
 import { Badge } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
 import { found, SectionList } from "./listing.tsx"
-import { BrowserPlace } from "./place.tsx"
+import { BrowserPlace } from "./sign-in-origin.tsx"
 import { Time } from "./time.tsx"
 
 type Row = FailedSignIn & { readonly at: number }

@@ -9,10 +9,10 @@ import {
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button, type Column, Table } from "../../kit/index.ts"
 import { isHidden, Refused, refusalOf, Section, t, transport } from "../shell/index.ts"
+import { SinceButton } from "./changes-since.tsx"
 import { Differences } from "./differences.tsx"
 import { Editor } from "./editor.tsx"
 import { actionColumn } from "./listing.tsx"
-import { SinceButton } from "./since.tsx"
 import { Time } from "./time.tsx"
 import { UndoButton } from "./undo.tsx"
 

@@ -10,7 +10,7 @@ import { Badge } from "../../kit/index.ts"
 import { ActionButton } from "../form/index.ts"
 import { actionColumn, Clip, found, type ListColumn, Listing, Time } from "../list/index.ts"
 import { call, has, Link, t, tell } from "../shell/index.ts"
-import { View } from "./view.tsx"
+import { View } from "./view-message.tsx"
 
 const { listMessages, sendMessageAgain } = MessageService.method
 

@@ -11,7 +11,7 @@ import { Badge, Button } from "../../kit/index.ts"
 import { ActionButton, formOf, verbatim } from "../form/index.ts"
 import { Collection, found, pageOf } from "../list/index.ts"
 import { call, May, t } from "../shell/index.ts"
-import { Proof } from "./proof.tsx"
+import { Proof } from "./domain-validation.tsx"
 
 const { listOrganizationDomains, addOrganizationDomain } = OrganizationService.method
 const { verifyOrganizationDomain, deleteOrganizationDomain } = OrganizationService.method

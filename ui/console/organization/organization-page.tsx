@@ -2,8 +2,8 @@ import { useParams } from "@tanstack/react-router"
 import { type Organization, OrganizationState } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Alert, Button } from "../../kit/index.ts"
+import { Administrators } from "../administrator/administrators.tsx"
 import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
-import { Administrators } from "../instance/administrators.tsx"
 import { History, Metadata, StateBadge, Time } from "../list/index.ts"
 import {
   call,

@@ -14,7 +14,7 @@ import {
   unsaid,
 } from "../../kit/index.ts"
 import { language, t } from "../shell/index.ts"
-import { useLook, useLookFile } from "./look.ts"
+import { useLook, useLookFile } from "./branding-files.ts"
 import type { Place, Values } from "./policy.ts"
 
 type PreviewProps = { readonly values: Values; readonly place: Place }

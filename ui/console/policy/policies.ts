@@ -3,7 +3,7 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { delivered, unsaid } from "../../kit/index.ts"
-import { login } from "./login.ts"
+import { login } from "./login-policy.ts"
 import { check, headed, hinted, named, type Policy } from "./policy.ts"
 
 /** Loaded beside the rest: files have descriptors of their own. */
@@ -13,7 +13,9 @@ const BrandingPreview = lazy(async () => ({
 const ShorterPasswords = lazy(async () => ({
   default: (await import("./shorter-passwords.tsx")).ShorterPasswords,
 }))
-const LookFiles = lazy(async () => ({ default: (await import("./look-files.tsx")).LookFiles }))
+const LookFiles = lazy(async () => ({
+  default: (await import("./branding-file-list.tsx")).LookFiles,
+}))
 
 const admin = AdminService.method
 const management = ManagementService.method

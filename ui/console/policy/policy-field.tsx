@@ -1,8 +1,8 @@
 import { Check, Checks, Field as KitField, SelectField, TextField } from "../../kit/index.ts"
 import { amountIn, DurationField } from "../form/index.ts"
 import { t } from "../shell/index.ts"
+import { chosenIn } from "./field-values.ts"
 import type { Field, Value } from "./policy.ts"
-import { chosenIn } from "./value.ts"
 
 type FieldProps = {
   readonly field: Field

@@ -1,9 +1,9 @@
 import { ConfirmButton, Contested, EditSection, formOf } from "../form/index.ts"
 import { Facts, Part, t, tell } from "../shell/index.ts"
+import { resetPolicy, type Standing, savePolicy, usePolicy } from "./effective-policy.ts"
+import { useWords, valueIn } from "./field-values.ts"
 import type { Field, Place, Policy, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
-import { resetPolicy, type Standing, savePolicy, usePolicy } from "./standing.ts"
-import { useWords, valueIn } from "./value.ts"
 
 type PolicyProps = { readonly policy: Policy; readonly place: Place }
 

@@ -1,9 +1,9 @@
 import { Alert } from "../../kit/index.ts"
 import { ActionButton } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
-import { login } from "./login.ts"
+import { at, usePolicy } from "./effective-policy.ts"
+import { login } from "./login-policy.ts"
 import type { MoreProps } from "./policy.ts"
-import { at, usePolicy } from "./standing.ts"
 
 /** The least length of a password alone, and beside another factor (NIST SP 800-63B-4 §3.1.1.1). */
 const [alone, besideFactor] = [15, 8]

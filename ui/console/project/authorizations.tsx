@@ -15,7 +15,7 @@ import {
   StateBadge,
 } from "../list/index.ts"
 import { call, Link, t } from "../shell/index.ts"
-import { PersonPicker } from "../user/person-picker.tsx"
+import { PersonPicker } from "../user/user-picker.tsx"
 import { RoleChecks } from "./role-checks.tsx"
 
 /** A project, and the organisation whose people are given roles on it. */

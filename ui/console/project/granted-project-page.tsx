@@ -5,7 +5,7 @@ import {
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Alert, Badge } from "../../kit/index.ts"
-import { Administrators } from "../instance/administrators.tsx"
+import { Administrators } from "../administrator/administrators.tsx"
 import { Badges, StateBadge, Time } from "../list/index.ts"
 import {
   copied,

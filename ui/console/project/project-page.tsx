@@ -26,7 +26,7 @@ import { Rules } from "./rules.tsx"
 
 // What stands further down is loaded once the page stands.
 const Administrators = lazyRouteComponent(
-  () => import("../instance/administrators.tsx"),
+  () => import("../administrator/administrators.tsx"),
   "Administrators",
 )
 const Grants = lazyRouteComponent(() => import("./grants.tsx"), "Grants")

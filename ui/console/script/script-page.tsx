@@ -21,7 +21,7 @@ import { call, Page, Section, t, unless, useBelongsTo, useMay, useRead } from ".
 import { MomentField, type MomentProps } from "./moment-field.tsx"
 import { Runs } from "./runs.tsx"
 import { isActive } from "./script.ts"
-import { Trial } from "./trial.tsx"
+import { Trial } from "./try-script.tsx"
 
 const { getAction, updateAction, deleteAction } = ManagementService.method
 const { deactivateAction, reactivateAction } = ManagementService.method

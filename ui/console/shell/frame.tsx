@@ -9,14 +9,14 @@ import {
   useState,
 } from "react"
 import { Button, Modal, Skeleton } from "../../kit/index.ts"
-import { Icon } from "./icon.tsx"
+import { Icon } from "../app/icon.tsx"
+import { Navigation, useIsAccount } from "../app/navigation.tsx"
 import { Link, type LinkOptions } from "./link.tsx"
-import { Navigation, useIsAccount } from "./navigation.tsx"
 import { type Scope, ScopeContext } from "./scope.ts"
 import { t } from "./text.ts"
 
 /** It knows every kind of thing, and is loaded with its first use. */
-const Palette = lazy(async () => ({ default: (await import("./palette.tsx")).Palette }))
+const Palette = lazy(async () => ({ default: (await import("../app/palette.tsx")).Palette }))
 
 export type Crumb = { readonly label: string; readonly link: LinkOptions }
 

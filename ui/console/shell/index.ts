@@ -1,4 +1,3 @@
-export { agoOf } from "./ago.ts"
 export {
   type Action,
   call,
@@ -10,6 +9,7 @@ export {
   useRested,
   within,
 } from "./call.ts"
+export { readPlain } from "./call-json.ts"
 export { serverNow } from "./clock.ts"
 export {
   Copyable,
@@ -21,7 +21,6 @@ export {
   ValueList,
 } from "./detail.tsx"
 export { type Crumb, Page } from "./frame.tsx"
-export { usePermissions } from "./held.ts"
 export { Link, LinkButton, type LinkOptions } from "./link.tsx"
 export { Led, May, type Needs } from "./may.tsx"
 export { tell } from "./notice.tsx"
@@ -34,8 +33,7 @@ export {
   useSeesInstance,
 } from "./organization.tsx"
 export { Part } from "./part.tsx"
-export { useMay } from "./permission.ts"
-export { readPlain } from "./plain.ts"
+export { usePermissions } from "./permissions.ts"
 export { useShown } from "./position.ts"
 export {
   type Changed,
@@ -50,9 +48,11 @@ export {
   undecided,
   unless,
 } from "./refusal.ts"
-export { Refused } from "./refused.tsx"
-export { saveFile } from "./save.ts"
+export { Refused } from "./refusal-alert.tsx"
+export { wordsAtField, wordsOf } from "./refusal-text.ts"
+export { agoOf } from "./relative-time.ts"
+export { saveFile } from "./save-file.ts"
 export { signedOut, signIn, upstreamOfServer, useSession } from "./session.ts"
 export { has, language, languageName, type TextKey, t } from "./text.ts"
 export { transport } from "./transport.ts"
-export { wordsAtField, wordsOf } from "./words.ts"
+export { useMay } from "./use-may.ts"

@@ -2,8 +2,8 @@ import { useState } from "react"
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { Alert, Button, TextField } from "../../kit/index.ts"
 import { call, useAction } from "./call.ts"
+import { wordsOf } from "./refusal-text.ts"
 import { t } from "./text.ts"
-import { wordsOf } from "./words.ts"
 
 const { sendAccountCode, verifyAccountCode } = ActivityService.method
 

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf"
 import { type ReactNode, Suspense } from "react"
 import { Link, type LinkOptions } from "./link.tsx"
-import { useMay } from "./permission.ts"
+import { useMay } from "./use-may.ts"
 
 /** The operation that a control calls; "own" is what everybody may do to themself. */
 export type Needs = { readonly needs: DescMethod | "own" }

@@ -1,7 +1,7 @@
 import { useEffect, useSyncExternalStore } from "react"
 import { Button } from "../../kit/index.ts"
 import { type Action, useAction } from "./call.ts"
-import { Refused } from "./refused.tsx"
+import { Refused } from "./refusal-alert.tsx"
 import { t } from "./text.ts"
 
 /** What has just been done, and what takes it back. */

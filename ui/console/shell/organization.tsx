@@ -1,8 +1,8 @@
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { useLocation, useNavigate, useSearch } from "@tanstack/react-router"
 import { useEffect } from "react"
-import { usePermissions } from "./held.ts"
-import { readPlain } from "./plain.ts"
+import { readPlain } from "./call-json.ts"
+import { usePermissions } from "./permissions.ts"
 
 export type Organization = { readonly id: string; readonly name: string }
 

@@ -1,7 +1,7 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect"
 import { createConnectTransport } from "@connectrpc/connect-web"
+import { lost } from "./connection.ts"
 import { noting } from "./position.ts"
-import { lost } from "./reach.ts"
 import { isTooOld, refusalOf } from "./refusal.ts"
 import { accessToken, renewedFresh, tokenAfter } from "./session.ts"
 import { language } from "./text.ts"

@@ -1,6 +1,6 @@
 import { lazy, useState } from "react"
 import { Part, useSeesInstance } from "../shell/index.ts"
-import { isAway, putAway } from "./away.ts"
+import { isAway, putAway } from "./dismissed.ts"
 
 const Checklist = lazy(async () => ({ default: (await import("./checklist.tsx")).Checklist }))
 

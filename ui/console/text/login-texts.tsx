@@ -4,10 +4,10 @@ import { TextArea } from "../../kit/index.ts"
 import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/index.ts"
 import { HistoryButton } from "../list/index.ts"
 import { has, t, tell } from "../shell/index.ts"
-import { type Role, roleOf, screenOf, type Texts } from "./key.ts"
-import { restoreLoginTexts, saveLoginTexts, useLoginTexts } from "./login.ts"
-import { type Place, textHistory } from "./message.ts"
+import { restoreLoginTexts, saveLoginTexts, useLoginTexts } from "./login-translation.ts"
+import { type Place, textHistory } from "./message-text.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
+import { type Role, roleOf, screenOf, type Texts } from "./text-key.ts"
 
 type LoginProps = { readonly screen: string; readonly place: Place; readonly language: string }
 

@@ -2,7 +2,15 @@ import { TextArea, TextField } from "../../kit/index.ts"
 import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/index.ts"
 import { HistoryButton } from "../list/index.ts"
 import { Facts, t, tell } from "../shell/index.ts"
-import { type FieldName, fieldsOf, filled, type KindName, kinds, samples, strayIn } from "./kind.ts"
+import {
+  type FieldName,
+  fieldsOf,
+  filled,
+  type KindName,
+  kinds,
+  samples,
+  strayIn,
+} from "./message-kind.ts"
 import {
   methodsAt,
   type Place,
@@ -14,7 +22,7 @@ import {
   useMessageTexts,
   type Words,
   wordsOf,
-} from "./message.ts"
+} from "./message-text.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
 
 type MessageProps = {

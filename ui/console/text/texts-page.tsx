@@ -1,6 +1,6 @@
 import { useParams } from "@tanstack/react-router"
 import { SelectField } from "../../kit/index.ts"
-import { languages } from "../instance/restriction.ts"
+import { languages } from "../instance/restriction-change.ts"
 import { useListState } from "../list/index.ts"
 import {
   languageName,
@@ -11,12 +11,12 @@ import {
   useBelongsTo,
   useOrganizations,
 } from "../shell/index.ts"
-import { screensOf } from "./key.ts"
-import { type KindName, kindNames } from "./kind.ts"
-import { useLoginTexts } from "./login.ts"
 import { LoginTexts, screenName } from "./login-texts.tsx"
-import type { Place } from "./message.ts"
+import { useLoginTexts } from "./login-translation.ts"
+import { type KindName, kindNames } from "./message-kind.ts"
+import type { Place } from "./message-text.ts"
 import { MessageTexts } from "./message-texts.tsx"
+import { screensOf } from "./text-key.ts"
 
 /** What the instance says in messages and on the pages of the sign-in. */
 export function TextsPage() {

@@ -22,8 +22,8 @@ import {
 } from "../list/index.ts"
 import { Messages } from "../message/messages.tsx"
 import { call, Led, Link, LinkButton, May, Part, Section, t } from "../shell/index.ts"
+import { Ways } from "./sign-in-methods.tsx"
 import type { UserPart } from "./user.ts"
-import { Ways } from "./ways.tsx"
 
 const { listGroups, getGroup } = GroupService.method
 const { listUserMetadata, setUserMetadata, deleteUserMetadata } = UserService.method

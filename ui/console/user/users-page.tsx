@@ -12,8 +12,8 @@ import {
   useFilterChips,
 } from "../list/index.ts"
 import { Link, LinkButton, May, Page, t, useOrganization } from "../shell/index.ts"
-import { filterNames, namedLike, queriesOf } from "./query.ts"
 import { loginNameOf, nameOf, pictureOf, stateOf } from "./user.ts"
+import { filterNames, namedLike, queriesOf } from "./user-query.ts"
 
 const sorts = {
   name: UserFieldName.DISPLAY_NAME,

@@ -1,0 +1,116 @@
+import type { ReactNode } from "react"
+import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
+import { SecondFactorType } from "../../../src/gen/core/policy/v1/policy_pb.ts"
+import { type AuthFactor, AuthFactorState } from "../../../src/gen/core/user/v1/user_pb.ts"
+import { Badge } from "../../kit/index.ts"
+import { ActionButton, ConfirmButton } from "../form/index.ts"
+import { call, Section, t, useRead } from "../shell/index.ts"
+import { AddKey } from "./add-key.tsx"
+import { SetUpApp } from "./authenticator-app.tsx"
+import { hasKeys } from "./create-key.ts"
+import { KeyList } from "./key-list.tsx"
+import { andSignIn } from "./sign-in-again.ts"
+
+type Allowed = { readonly allowed: readonly SecondFactorType[] }
+
+/** What is asked for beside the password. What the organisation doesn't allow is not offered. */
+export function Factors({ allowed }: Allowed) {
+  const { result } = useRead(AuthService.method.listMyAuthFactors)
+  const ready = result.filter(({ state }) => state === AuthFactorState.READY)
+  const has = (kind: AuthFactor["type"]["case"]) => ready.some(({ type }) => type.case === kind)
+  const { OTP, OTP_EMAIL, OTP_SMS, U2F } = SecondFactorType
+  const { addMyAuthFactorOTPEmail, removeMyAuthFactorOTPEmail } = AuthService.method
+  const { addMyAuthFactorOTPSMS, removeMyAuthFactorOTPSMS } = AuthService.method
+  return (
+    <Section title={t("account.factors")}>
+      <p className="quiet section-lead">{t("account.factors_text")}</p>
+      <div className="stack stack-wide">
+        <Way
+          way="otp"
+          isOn={has("otp")}
+          isAllowed={allowed.includes(OTP)}
+          add={<SetUpApp />}
+          remove={() => call(AuthService.method.removeMyAuthFactorOTP)}
+        />
+        <SecurityKeys {...{ allowed: allowed.includes(U2F), ready }} />
+        <Way
+          way="otp_email"
+          isOn={has("otpEmail")}
+          isAllowed={allowed.includes(OTP_EMAIL)}
+          add={<TurnOn act={() => call(addMyAuthFactorOTPEmail)} />}
+          remove={() => call(removeMyAuthFactorOTPEmail)}
+        />
+        <Way
+          way="otp_sms"
+          isOn={has("otpSms")}
+          isAllowed={allowed.includes(OTP_SMS)}
+          add={<TurnOn act={() => call(addMyAuthFactorOTPSMS)} />}
+          remove={() => call(removeMyAuthFactorOTPSMS)}
+        />
+      </div>
+    </Section>
+  )
+}
+
+function TurnOn({ act }: { readonly act: () => Promise<unknown> }) {
+  return <ActionButton needs="own" label={t("action.turn_on")} act={act} />
+}
+
+type WayProps = {
+  readonly way: "otp" | "otp_email" | "otp_sms"
+  readonly isOn: boolean
+  readonly isAllowed: boolean
+  readonly add: ReactNode
+  readonly remove: () => Promise<unknown>
+}
+
+/** One of which there is one or none. */
+function Way({ way, isOn, isAllowed, add, remove }: WayProps) {
+  if (!isOn && !isAllowed) return null
+  const name = t(`account.${way}.title`)
+  return (
+    <div className="way">
+      <div className="way-text">
+        <h3>
+          {name} {isOn && <Badge tone="done">{t("detail.on")}</Badge>}
+        </h3>
+        <p className="quiet">{t(`account.${way}.text`)}</p>
+      </div>
+      {isOn ? (
+        <ConfirmButton
+          needs="own"
+          small
+          what={name}
+          consequence={t("account.factor_remove_text")}
+          act={() => andSignIn(remove())}
+        />
+      ) : (
+        add
+      )}
+    </div>
+  )
+}
+
+type SecurityKeysProps = { readonly allowed: boolean; readonly ready: readonly AuthFactor[] }
+
+function SecurityKeys({ allowed, ready }: SecurityKeysProps) {
+  const keys = ready.flatMap(({ type }) => (type.case === "u2f" ? [type.value] : []))
+  if (!allowed && keys.length === 0) return null
+  return (
+    <div className="stack">
+      <div className="way">
+        <div className="way-text">
+          <h3>{t("account.u2f.title")}</h3>
+          <p className="quiet">{t(hasKeys() ? "account.u2f.text" : "account.no_keys_here")}</p>
+        </div>
+        {allowed && hasKeys() && <AddKey kind="u2f" />}
+      </div>
+      <KeyList
+        keys={keys}
+        unnamed={t("ways.u2f")}
+        consequence={t("account.factor_remove_text")}
+        remove={({ id: tokenId }) => call(AuthService.method.removeMyAuthFactorU2F, { tokenId })}
+      />
+    </div>
+  )
+}

@@ -1,0 +1,102 @@
+import { createQueryOptions } from "@connectrpc/connect-query"
+import { keepPreviousData, useQuery } from "@tanstack/react-query"
+import { useNavigate, useParams } from "@tanstack/react-router"
+import { type ReactNode, useState } from "react"
+import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { Button, EmptyState, Skeleton, TextField } from "../../kit/index.ts"
+import { Ask } from "../form/index.ts"
+import { RefusedList } from "../refused-request/refused-list.tsx"
+import { LinkButton, Page, Refused, refusalOf, t, transport, useReload } from "../shell/index.ts"
+
+const pageSize = 10
+const more = 100
+
+/** Why requests were refused, the latest first. */
+export function RefusedRequestsPage() {
+  const reload = useReload()
+  const [limit, setLimit] = useState(pageSize)
+  const again = <Button onClick={() => void reload()}>{t("action.reload")}</Button>
+  const none = <EmptyState title={t("refused.empty.title")}>{t("refused.empty.text")}</EmptyState>
+  return (
+    <Page title={t("nav.refused-requests")} actions={again}>
+      <Lookup requestId="" />
+      <Answer requestId="" limit={limit} none={none}>
+        {limit === pageSize && (
+          <div className="row">
+            <Button onClick={() => setLimit(more)}>{t("refused.more")}</Button>
+          </div>
+        )}
+      </Answer>
+    </Page>
+  )
+}
+
+/** The one that somebody was given the number of. */
+export function RefusedRequestPage() {
+  const { requestId } = useParams({ from: "/refused-requests/$requestId" })
+  const list = { label: t("nav.refused-requests"), link: { to: "/refused-requests" } } as const
+  const all = <LinkButton to="/refused-requests">{t("refused.all")}</LinkButton>
+  const none = (
+    <EmptyState title={t("refused.missing.title")} action={all}>
+      {t("refused.missing.text")}
+    </EmptyState>
+  )
+  return (
+    <Page title={t("refused.one")} crumbs={[list]}>
+      <Lookup key={requestId} requestId={requestId} />
+      <Answer requestId={requestId} limit={pageSize} none={none} />
+    </Page>
+  )
+}
+
+function Lookup({ requestId }: { readonly requestId: string }) {
+  const navigate = useNavigate()
+  const [typed, setTyped] = useState(requestId)
+  const find = () => {
+    const wanted = typed.trim()
+    void (wanted
+      ? navigate({ to: "/refused-requests/$requestId", params: { requestId: wanted } })
+      : navigate({ to: "/refused-requests" }))
+  }
+  return (
+    <Ask className="lookup" onAsk={find}>
+      <TextField
+        label={t("field.request_id")}
+        value={typed}
+        onChange={(event) => setTyped(event.target.value)}
+        inputMode="numeric"
+        autoComplete="off"
+        maxLength={40}
+      />
+      <Button type="submit">{t("refused.find")}</Button>
+      <p className="field-hint">{t("refused.lookup_hint")}</p>
+    </Ask>
+  )
+}
+
+type AnswerProps = {
+  readonly requestId: string
+  readonly limit: number
+  readonly none: ReactNode
+  /** What stands below as long as there are more. */
+  readonly children?: ReactNode
+}
+
+function Answer({ requestId, limit, none, children }: AnswerProps) {
+  const wanted = { requestId, pagination: { limit } }
+  const { data, error } = useQuery({
+    ...createQueryOptions(DiagnosisService.method.listRefusedRequests, wanted, { transport }),
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  })
+  if (error) return <Refused refusal={refusalOf(error)} />
+  if (!data) return <Skeleton rows={4} label={t("list.loading")} />
+  if (data.refusedRequests.length === 0) return <>{none}</>
+  return (
+    <>
+      <RefusedList requests={data.refusedRequests} />
+      <p className="quiet small">{t("refused.kept")}</p>
+      {Number(data.pagination?.totalResult ?? 0) > pageSize && children}
+    </>
+  )
+}

@@ -1,0 +1,43 @@
+import { timestampFromMs } from "@bufbuild/protobuf/wkt"
+import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
+import { Alert } from "../../kit/index.ts"
+import { t, useReadIfAllowed } from "../shell/index.ts"
+import type { OidcPart } from "./update-application.ts"
+
+const dayMs = 86_400_000
+
+/** To the day, as uses are noted: what is asked for stays the same while it is waited for. */
+const weekAgo = () => timestampFromMs(Math.floor(Date.now() / dayMs) * dayMs - 7 * dayMs)
+
+/** How many people have used an application this week: those who will miss it. */
+export function UsedThisWeek({ applicationId }: { readonly applicationId: string }) {
+  const asked = { applicationId, since: weekAgo(), pagination: { limit: 1 } }
+  const found = useReadIfAllowed(ActivityService.method.listApplicationUses, asked)
+  const count = Number(found?.pagination?.totalResult ?? 0)
+  return count > 0 && <p>{t("uses.this_week", { count })}</p>
+}
+
+/** What an application's latest sign-ins show that its settings can mend. */
+export function UsageAdvice({ application, oidc }: OidcPart) {
+  const { applicationId } = application
+  const asked = { applicationId, pagination: { limit: 1 } }
+  const found = useReadIfAllowed(ActivityService.method.listApplicationUses, asked)
+  const { droppedScopes = [], profileUnread = false } = found ?? {}
+  return (
+    <>
+      {profileUnread && !oidc.idTokenUserinfoAssertion && (
+        <Alert tone="warning" title={t("uses.profile_unread")}>
+          {t("uses.profile_unread_text")}
+        </Alert>
+      )}
+      {droppedScopes.length > 0 && (
+        <Alert tone="warning" title={t("uses.dropped_scopes")}>
+          <p>
+            <code>{droppedScopes.join(" ")}</code>
+          </p>
+          {droppedScopes.includes("offline_access") && <p>{t("uses.dropped_offline_access")}</p>}
+        </Alert>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,173 @@
+import { Suspense, useState } from "react"
+import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
+import { Alert, Button, Dialog, TextField } from "../../kit/index.ts"
+import { DialogForm, formId, useForm } from "../form/index.ts"
+import { useListState } from "../list/index.ts"
+import {
+  call,
+  Facts,
+  has,
+  May,
+  Part,
+  Refused,
+  refusalOf,
+  t,
+  useAction,
+  useRead,
+} from "../shell/index.ts"
+import type { KindName } from "./provider-kind.ts"
+import { SecretField } from "./secret-field.tsx"
+
+const { startProviderTest, getProviderTest } = DiagnosisService.method
+
+type TestProps = { readonly id: string; readonly name: string; readonly kind: KindName }
+
+/** Tries out a provider: the browser goes there and comes back, or a name is asked for. */
+export function TestIdp({ id, name, kind }: TestProps) {
+  const { set } = useListState()
+  const [open, setOpen] = useState(false)
+  const label = t("idps.test")
+  const away = useAction(
+    () => call(startProviderTest, { idpId: id }),
+    ({ authUrl }) => location.assign(authUrl),
+  )
+  const start = () => (kind === "ldap" ? setOpen(true) : away.run())
+  return (
+    <May needs={startProviderTest}>
+      <Button
+        small
+        kind="plain"
+        aria-label={`${label}: ${name}`}
+        disabled={away.busy}
+        onClick={start}
+      >
+        {label}
+      </Button>
+      <Refused refusal={away.refusal} />
+      {open && (
+        <DirectoryTest
+          {...{ id, name }}
+          close={() => setOpen(false)}
+          done={(end) => {
+            setOpen(false)
+            set({ tested: id, ...end }, "quietly")
+          }}
+        />
+      )}
+    </May>
+  )
+}
+
+type DirectoryTestProps = Pick<TestProps, "id" | "name"> & {
+  readonly close: () => void
+  readonly done: (end: End) => void
+}
+
+/** How a test ended, as the address of the page says it. */
+type End = { readonly id: string; readonly token: string } | { readonly error: string }
+
+type Typed = { readonly username: string; readonly password: string }
+
+/** A directory that is not as it should be is what a test is for. */
+async function tried(idpId: string, typed: Typed): Promise<End> {
+  try {
+    const { testId, testToken } = await call(startProviderTest, { idpId, ...typed })
+    return { id: testId, token: testToken }
+  } catch (failure) {
+    const { id } = refusalOf(failure)
+    if (!failures.has(id)) throw failure
+    return { error: id }
+  }
+}
+
+const failures: ReadonlySet<string> = new Set([
+  ...["idp.unreachable", "idp.answer_refused", "idp.claims_missing"],
+])
+
+function DirectoryTest({ id, name, close, done }: DirectoryTestProps) {
+  const form = useForm({
+    id: formId("idp_test", id),
+    initial: { username: "", password: "" },
+    secret: ["password"],
+    refusals: { password: ["idp.credentials_wrong"] },
+    save: (typed) => tried(id, typed),
+    done,
+  })
+  const title = `${t("idps.test")}: ${name}`
+  return (
+    <DialogForm title={title} form={form} submit={t("idps.test")} onCancel={close}>
+      <p className="quiet">{t("idps.test_directory")}</p>
+      <TextField label={t("idps.test_name")} {...form.text("username")} required autoFocus />
+      <SecretField form={form} name="password" label={t("idps.test_password")} required />
+    </DialogForm>
+  )
+}
+
+/** What came of a test: the address of the page says which. */
+export function TestResult() {
+  const { get, set } = useListState()
+  const close = () =>
+    set({ tested: undefined, id: undefined, token: undefined, error: undefined }, "quietly")
+  const [tested, id, token, error] = [get("tested"), get("id"), get("token"), get("error")]
+  if (tested === undefined || (error === undefined && (id === undefined || token === undefined))) {
+    return null
+  }
+  return (
+    <Dialog title={t("idps.tested")} onClose={close}>
+      {error === undefined ? (
+        <Suspense>
+          <Part rows={6}>
+            <Said testId={id ?? ""} testToken={token ?? ""} />
+          </Part>
+        </Suspense>
+      ) : (
+        <Failed reason={error} />
+      )}
+      <div className="form-actions">
+        <Button onClick={close}>{t("idps.tested_close")}</Button>
+      </div>
+    </Dialog>
+  )
+}
+
+function Failed({ reason }: { readonly reason: string }) {
+  const key = `idps.failed.${reason.replace(/^idp\./, "")}`
+  return <Alert tone="danger">{has(key) ? t(key) : t("idps.failed.answer_refused")}</Alert>
+}
+
+/** What an account can't do without. */
+const wanted = ["email", "givenName", "familyName"] as const
+
+type SaidProps = { readonly testId: string; readonly testToken: string }
+
+function Said(asked: SaidProps) {
+  const { raw, person } = useRead(getProviderTest, asked)
+  if (!person) return null
+  const missing = wanted.filter((name) => person[name] === "")
+  const names = missing.map((name) => t(`idps.person.${name}`)).join(", ")
+  const email = person.email && (person.emailVerified ? "verified" : "unverified")
+  return (
+    <div className="stack">
+      {missing.length > 0 ? (
+        <Alert tone="warning">{t("idps.tested_missing", { names })}</Alert>
+      ) : (
+        <Alert tone="done">{t("idps.tested_whole")}</Alert>
+      )}
+      <Facts
+        rows={[
+          [t("idps.person.externalId"), <code key="id">{person.externalId}</code>],
+          [t("idps.person.userName"), person.userName],
+          [t("idps.person.givenName"), person.givenName],
+          [t("idps.person.familyName"), person.familyName],
+          [t("idps.person.displayName"), person.displayName],
+          [t("idps.person.nickName"), person.nickName],
+          [t("idps.person.email"), email && `${person.email} (${t(`idps.tested.${email}`)})`],
+          [t("idps.person.phone"), person.phone],
+          [t("idps.person.preferredLanguage"), person.preferredLanguage],
+        ]}
+      />
+      <h3>{t("idps.tested_raw")}</h3>
+      <pre className="snippet">{JSON.stringify(raw, null, 2)}</pre>
+    </div>
+  )
+}

@@ -1,0 +1,142 @@
+import { useRef } from "react"
+import { Alert, Badge, Button } from "../../kit/index.ts"
+import { ActionButton } from "../form/index.ts"
+import { Refused, t, useAction, useMay } from "../shell/index.ts"
+import {
+  type Look,
+  type LookFile,
+  type LookFileKind,
+  lookFiles,
+  removeLookFile,
+  sendLookFile,
+  showLook,
+  useLook,
+  useLookFile,
+} from "./branding-files.ts"
+import { BrandingPreview } from "./branding-preview.tsx"
+import type { MoreProps, Place } from "./policy.ts"
+
+/** Logo, icon and font of a look: tried first, and shown to everybody by a word of its own. */
+export function LookFiles({ place, values, isHere, change }: MoreProps) {
+  const look = useLook(place)
+  const may = useMay(place)
+  if (!look) return null
+  const mayChange = isHere && may(change)
+  const isPending = lookFiles.some(({ name }) => !look.isShown(name))
+  return (
+    <div className="stack look">
+      <h3>{t("look.title")}</h3>
+      <p className="quiet">{t("look.lead")}</p>
+      {!isHere && <p className="quiet">{t("look.inherited")}</p>}
+      <ul className="look-files">
+        {lookFiles.map((file) => (
+          <Row key={file.kind} {...{ place, file, look, mayChange }} />
+        ))}
+      </ul>
+      {isPending && (
+        <Alert tone="warning" title={t("look.pending")}>
+          <p>{t("look.pending_text")}</p>
+          <BrandingPreview values={values} place={place} />
+          {mayChange && (
+            <ActionButton needs={change} label={t("look.show")} act={() => showLook(place)} />
+          )}
+        </Alert>
+      )}
+    </div>
+  )
+}
+
+type RowProps = {
+  readonly place: Place
+  readonly file: LookFile
+  readonly look: Look
+  readonly mayChange: boolean
+}
+
+function Row({ place, file, look, mayChange }: RowProps) {
+  const { name, kind, ground } = file
+  const isThere = look.has(name)
+  const label = t(`look.${name}`)
+  return (
+    <li className="look-file">
+      <span className={`look-ground look-ground-${ground}`}>
+        {isThere && kind !== "font" ? <Picture {...{ place, kind, label }} /> : <Dash />}
+      </span>
+      <span className="look-name">
+        {label}
+        <span className="quiet small">{t(isThere ? "look.there" : `look.${name}.none`)}</span>
+      </span>
+      {!look.isShown(name) && <Badge>{t("look.waits")}</Badge>}
+      {mayChange && (
+        <span className="row">
+          <Choose {...{ place, file, label }} />
+          {isThere && <Remove {...{ place, file, label }} />}
+        </span>
+      )}
+    </li>
+  )
+}
+
+const Dash = () => <span aria-hidden="true">–</span>
+
+type PictureProps = Pick<RowProps, "place"> & {
+  readonly kind: LookFileKind
+  readonly label: string
+}
+
+function Picture({ place, kind, label }: PictureProps) {
+  const address = useLookFile(place, kind)
+  return address ? <img src={address} alt={label} /> : <Dash />
+}
+
+type FileProps = Pick<RowProps, "place" | "file"> & { readonly label: string }
+
+function Choose({ place, file, label }: FileProps) {
+  const { kind, accept } = file
+  const input = useRef<HTMLInputElement>(null)
+  const action = useAction((sent: File) => sendLookFile(place, kind, sent))
+  return (
+    <>
+      <Button
+        small
+        disabled={action.busy}
+        aria-label={`${label}: ${t("look.choose")}`}
+        onClick={() => input.current?.click()}
+      >
+        {t("look.choose")}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        hidden
+        aria-label={label}
+        accept={accept}
+        onChange={({ target }) => {
+          const [sent] = target.files ?? []
+          if (sent) action.run(sent)
+          // The same file can be chosen again, once it was mended.
+          target.value = ""
+        }}
+      />
+      <Refused refusal={action.refusal} />
+    </>
+  )
+}
+
+function Remove({ place, file, label }: FileProps) {
+  const action = useAction(() => removeLookFile(place, file))
+  return (
+    <>
+      <Button
+        small
+        kind="plain"
+        disabled={action.busy}
+        aria-label={`${label}: ${t("look.remove")}`}
+        onClick={() => action.run()}
+      >
+        {t("look.remove")}
+      </Button>
+      <Refused refusal={action.refusal} />
+    </>
+  )
+}

@@ -1,0 +1,160 @@
+import type { DescMethodUnary } from "@bufbuild/protobuf"
+import { isSame } from "../form/index.ts"
+import { call, unless, useReadIfAllowed } from "../shell/index.ts"
+import { chosenIn, valuesOf, wantedOf } from "./field-values.ts"
+import type { Field, Place, Policy, Values } from "./policy.ts"
+
+/** What holds at a place, and who says so. */
+export type Standing = {
+  readonly values: Values
+  /** Whether the organisation says it itself. */
+  readonly isOwn: boolean
+  /** What the instance says, as far as one may see that. */
+  readonly inherited: Values | undefined
+  /** Everything that was said, also what no form shows. */
+  readonly said: object
+}
+
+const unchanged = "policy.unchanged"
+
+export const at = (place: Place) => (place === undefined ? {} : { within: place })
+
+/** What a policy says at a place; undefined where one may not see it. */
+export function usePolicy(policy: Policy, place: Place): Standing | undefined {
+  const { instance, organization } = policy
+  const isInstance = place === undefined
+  const present = useReadIfAllowed(isInstance ? instance.get : organization.get, {}, at(place))
+  const above = useReadIfAllowed(isInstance ? instance.get : organization.inherited, {}, at(place))
+  if (!present) return undefined
+  const said = saidIn(present)
+  return {
+    said,
+    values: valuesOf(policy, said),
+    isOwn: !isInstance && Reflect.get(said, "isDefault") !== true,
+    inherited: above && valuesOf(policy, saidIn(above)),
+  }
+}
+
+/** The policy in an answer, whatever it is called. */
+export function saidIn(answer: object): object {
+  const said: unknown = Reflect.get(answer, "policy")
+  if (typeof said === "object" && said !== null) return said
+  throw new Error("the server has answered without the policy that was asked for")
+}
+
+type SavePolicyInput = {
+  readonly standing: Standing
+  readonly values: Values
+  readonly stored?: (part: Values) => void
+}
+
+/**
+ * Says at a place what a form holds. What the form doesn't show stays as it is. What is said one by
+ * one is allowed before the rest and taken away after it, so that nothing lacks what it needs; the
+ * rest is sent only if it changes. `stored` is called with what each of these calls has changed.
+ */
+export async function savePolicy(
+  policy: Policy,
+  place: Place,
+  { standing, values, stored }: SavePolicyInput,
+): Promise<void> {
+  const { instance, organization } = policy
+  const { said } = standing
+  const own = standing.isOwn ? organization.update : organization.add
+  const method = place === undefined ? instance.update : own
+  const kept = method.input.fields
+    .filter((field) => field.fieldKind !== "list" || field.listKind !== "message")
+    .map(({ localName }) => [localName, countable(said, localName)])
+  const changed = policy.fields.map((field) => [field.name, wantedOf(field, values)])
+  const wanted = Object.fromEntries([...kept, ...changed])
+  const isSent = ({ name }: Field) => method.input.field[name] !== undefined
+  const turns = policy.fields
+    .filter((field) => !isSent(field))
+    .flatMap((field) => turnsOf(field, place, standing.values, values))
+  const rest = policy.fields.filter(isSent)
+  const differs = rest.some(({ name }) => !isSame(values[name], standing.values[name]))
+  let now = standing.values
+  const takeAll = async (isOn: boolean) => {
+    for (const turn of turns.filter((each) => each.isOn === isOn)) {
+      await take(turn, place)
+      const part = afterTurn(now, turn)
+      now = { ...now, ...part }
+      stored?.(part)
+    }
+  }
+  await takeAll(true)
+  const carry = method === organization.add ? await carried(policy, place) : undefined
+  if (differs || carry) {
+    await unless(unchanged, call(method, { ...wanted, ...named(method, place) }, at(place)))
+    // As the server answers them: an hour, where 60 minutes were typed.
+    stored?.(valuesOf({ ...policy, fields: rest }, wanted))
+  }
+  await takeAll(false)
+  await carry?.()
+  const { activate } = place === undefined ? instance : organization
+  if (activate) await unless(unchanged, call(activate, {}, at(place)))
+}
+
+/** What an organisation that says something itself for the first time doesn't lose by that. */
+async function carried(policy: Policy, place: Place): Promise<() => Promise<void>> {
+  const { carries } = policy.organization
+  if (!carries) return async () => {}
+  const { list, add, id } = carries
+  const rows: unknown = Reflect.get(await call(list, {}, at(place)), "result")
+  return async () => {
+    for (const row of Array.isArray(rows) ? rows : []) {
+      await call(add, { [id]: Reflect.get(row, id) }, at(place))
+    }
+  }
+}
+
+type FactorSwitch = {
+  readonly name: string
+  readonly method: DescMethodUnary
+  readonly type: number
+  readonly isOn: boolean
+}
+
+/** A field once one more is allowed, or one less, in the order of the server. */
+function afterTurn(values: Values, { name, type, isOn }: FactorSwitch): Values {
+  const others = chosenIn(values[name]).filter((each) => each !== String(type))
+  return { [name]: isOn ? [...others, String(type)] : others }
+}
+
+function turnsOf(
+  field: Field,
+  place: Place,
+  before: Values,
+  after: Values,
+): readonly FactorSwitch[] {
+  if (field.kind !== "several") return []
+  const { add, remove } = place === undefined ? field.instance : field.organization
+  const had = chosenIn(before[field.name])
+  const has = chosenIn(after[field.name])
+  return field.options.flatMap(({ value }) => {
+    const isOn = has.includes(value)
+    const type = Number(value)
+    if (isOn === had.includes(value)) return []
+    return [{ name: field.name, method: isOn ? add : remove, type, isOn }]
+  })
+}
+
+/** What a try before this one has done already is done. */
+const take = ({ method, type, isOn }: FactorSwitch, place: Place) =>
+  unless(isOn ? "policy.factor_exists" : "policy.factor_missing", call(method, { type }, at(place)))
+
+/** Answers count in 64 bits, requests in 32. */
+function countable(said: object, name: string): unknown {
+  const value: unknown = Reflect.get(said, name)
+  return typeof value === "bigint" ? Number(value) : value
+}
+
+/** Takes back what the organisation says itself. */
+export async function resetPolicy(policy: Policy, place: Place): Promise<void> {
+  const { reset } = policy.organization
+  await call(reset, named(reset, place), at(place))
+}
+
+/** Operations of the instance name the organisation; the others mean the one of the header. */
+const named = ({ input }: DescMethodUnary, place: Place) =>
+  input.fields.some(({ localName }) => localName === "orgId") ? { orgId: place } : {}

@@ -1,0 +1,97 @@
+import { streamOf } from "../list/index.ts"
+import { call, unless, useReadIfAllowed } from "../shell/index.ts"
+import { type FieldName, fields, type KindName } from "./message-kind.ts"
+import { methods } from "./message-operations.ts"
+
+/** The organisation that says it; undefined: the instance. */
+export type Place = string | undefined
+
+/** The history of what a place says with one template in one language. */
+export const textHistory = (template: string, place: Place, locale: string) =>
+  streamOf("customtext", `${template}/${locale}/${place ? `org/${place}` : "instance"}`)
+
+/** What a message says, by its fields. */
+export type Words = Readonly<Record<FieldName, string>>
+
+export const methodsAt = (place: Place) =>
+  methods[place === undefined ? "instance" : "organization"]
+const at = (place: Place) => (place === undefined ? {} : { within: place })
+
+/** What is said at a place, and what would be said there without it. */
+export type Standing = { readonly own: Words; readonly inherited: Words; readonly isOwn: boolean }
+
+/** Texts of one kind in one language; undefined where one may not see them. */
+export function useMessageTexts(
+  kind: KindName,
+  place: Place,
+  language: string,
+): Standing | undefined {
+  const { present, inherited } = methodsAt(place)
+  const here = useReadIfAllowed(present, { kind, language }, at(place))
+  const above = useReadIfAllowed(inherited, { kind, language }, at(place))
+  if (!here || !above) return undefined
+  return standingIn(here, above)
+}
+
+function standingIn(here: object, above: object): Standing {
+  const [shown, without] = [customTextIn(here), customTextIn(above)]
+  const inheritedWords = wordsOf((field) => String(Reflect.get(without, field)))
+  // What says the same as what is above it is not told apart from it.
+  const own = wordsOf((field) => {
+    const text = String(Reflect.get(shown, field))
+    return text === inheritedWords[field] ? "" : text
+  })
+  return { own, inherited: inheritedWords, isOwn: Reflect.get(shown, "isDefault") !== true }
+}
+
+function customTextIn(answer: object): object {
+  const text: unknown = Reflect.get(answer, "customText")
+  if (typeof text === "object" && text !== null) return text
+  throw new Error("the server has answered without the text that was asked for")
+}
+
+export const wordsOf = (said: (field: FieldName) => string): Words => ({
+  subject: said("subject"),
+  preHeader: said("preHeader"),
+  title: said("title"),
+  greeting: said("greeting"),
+  text: said("text"),
+  buttonText: said("buttonText"),
+  footerText: said("footerText"),
+})
+
+/** Says what is given, and nothing else; what is empty comes from above. */
+export async function saveMessageTexts(
+  kind: KindName,
+  place: Place,
+  { language, words }: { readonly language: string; readonly words: Words },
+): Promise<void> {
+  if (fields.every((field) => words[field] === "")) return resetMessageTexts(kind, place, language)
+  const saving = call(methodsAt(place).set, { ...words, kind, language }, at(place))
+  await unless("text.unchanged", saving)
+}
+
+/** Says again what a place has taken back; what it has said of its own since stays. */
+export async function restoreMessageTexts(
+  kind: KindName,
+  place: Place,
+  { language, words }: { readonly language: string; readonly words: Words },
+): Promise<void> {
+  const { present, inherited } = methodsAt(place)
+  const { own } = standingIn(
+    await call(present, { kind, language }, at(place)),
+    await call(inherited, { kind, language }, at(place)),
+  )
+  const restored = wordsOf((field) => own[field] || words[field])
+  await saveMessageTexts(kind, place, { language, words: restored })
+}
+
+/** Takes back what a place says. */
+export async function resetMessageTexts(
+  kind: KindName,
+  place: Place,
+  language: string,
+): Promise<void> {
+  const resetting = call(methodsAt(place).reset, { kind, language }, at(place))
+  await unless("text.missing", resetting)
+}

@@ -1,16 +1,14 @@
+import { draftPrefix } from "../shell/index.ts"
 import type { Edits } from "./edits.ts"
-
-/**
- * What was changed and not yet sent stays in this tab: it survives a reload and a sign-in. It is
- * kept with the value that each field had before, and without the fields that were not changed.
- * Forms leave their secrets out before they hand it over.
- */
-const prefix = "latchkey.draft"
 
 /** Drafts of another format are not read. */
 const format = "2"
 
-const keyOf = (id: string) => `${prefix} ${format} ${location.pathname} ${id}`
+/**
+ * Unsaved changes stay in this tab, also after a reload and a sign-in. Each changed field is stored
+ * with the value that it had before. Forms omit their secrets.
+ */
+const keyOf = (id: string) => `${draftPrefix} ${format} ${location.pathname} ${id}`
 
 export function readDraft(id: string): Edits | undefined {
   const stored = sessionStorage.getItem(keyOf(id))
@@ -38,11 +36,4 @@ export function draftOf(family: string): string | undefined {
   const start = `${keyOf(family)}:`
   const key = Object.keys(sessionStorage).find((one) => one.startsWith(start))
   return key?.slice(start.length)
-}
-
-/** Whoever signs out leaves nothing behind for the next one. */
-export function dropDrafts(): void {
-  for (const key of Object.keys(sessionStorage)) {
-    if (key.startsWith(prefix)) sessionStorage.removeItem(key)
-  }
 }

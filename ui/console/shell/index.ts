@@ -20,6 +20,7 @@ export {
   Section,
   ValueList,
 } from "./detail.tsx"
+export { draftPrefix } from "./draft-storage.ts"
 export { type Crumb, Page } from "./frame.tsx"
 export { Link, LinkButton, type LinkOptions } from "./link.tsx"
 export { Led, May, type Needs } from "./may.tsx"

@@ -1,8 +1,8 @@
 import * as oidc from "openid-client"
 import { useSyncExternalStore } from "react"
 import { storageOf } from "../../kit/storage.ts"
-import { dropDrafts } from "../form/draft.ts"
 import { clockSkewSeconds, noteClock } from "./clock.ts"
+import { removeDrafts } from "./draft-storage.ts"
 
 export type Person = {
   readonly id: string
@@ -298,7 +298,7 @@ async function take(answer: Awaited<ReturnType<typeof redeem>>): Promise<void> {
   const claims = answer.claims()
   const id = claims?.sub ?? ""
   const before = session.status === "signed-in" ? session.person.id : lastPerson
-  if ((before ?? sessionStorage.getItem(personKey) ?? id) !== id) dropDrafts()
+  if ((before ?? sessionStorage.getItem(personKey) ?? id) !== id) removeDrafts()
   sessionStorage.setItem(personKey, id)
   // Whoever signed in meanwhile is somebody else: nothing of the person before stays in the page.
   if (before !== undefined && before !== id) {
@@ -350,7 +350,7 @@ function forget(): void {
   arrival = Promise.withResolvers<Tokens>()
   sessionStorage.removeItem(hintKey)
   sessionStorage.removeItem(personKey)
-  dropDrafts()
+  removeDrafts()
 }
 
 function whyOf(failure: unknown): Failure {

@@ -24,7 +24,7 @@ export async function writePageTexts(): Promise<void> {
     const all: Texts = await Bun.file(join(home, "shell/texts", `pages.${language}.json`)).json()
     for (const page of pages) {
       const files = [...(await sourcesOf(join(home, page)))]
-      const own = files.filter(([path]) => !/^(app|shell|list|form)\//.test(relative(home, path)))
+      const own = files.filter(([path]) => !/^(shell|list|form)\//.test(relative(home, path)))
       const named = namedIn({ all: textOf(files), own: textOf(own) })
       const said = Object.entries(all).filter(([key]) => named.some((name) => name(key)))
       const name = `${nameOf(page)}.${language}.json`

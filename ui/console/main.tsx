@@ -6,6 +6,7 @@ import "./list/history.tsx"
 import { QueryClientProvider } from "@tanstack/react-query"
 import { RouterProvider } from "@tanstack/react-router"
 import { createRoot } from "react-dom/client"
+import { BarControls } from "./app/bar.tsx"
 import { keepFocus } from "./app/focus.ts"
 import { router } from "./app/router.tsx"
 import { client } from "./shell/call.ts"
@@ -31,6 +32,8 @@ keepFocus()
 
 createRoot(place).render(
   <QueryClientProvider client={client}>
-    <RouterProvider router={router} />
+    <BarControls>
+      <RouterProvider router={router} />
+    </BarControls>
   </QueryClientProvider>,
 )

@@ -2,11 +2,12 @@ import { Outlet } from "@tanstack/react-router"
 import { Alert, ButtonLink, Dialog } from "../../kit/index.ts"
 import { isClockWrong, serverNow } from "../shell/clock.ts"
 import { useReach } from "../shell/connection.ts"
-import { contentId, Searching, Waiting } from "../shell/frame.tsx"
+import { contentId, Waiting } from "../shell/frame.tsx"
 import { Notices } from "../shell/notice.tsx"
 import { useManages } from "../shell/organization.tsx"
 import { type Failure, signIn, signInElsewhere, useSession } from "../shell/session.ts"
 import { language, t } from "../shell/text.ts"
+import { PaletteProvider } from "./bar.tsx"
 import { NothingHere } from "./boundary.tsx"
 import { Gate } from "./gate.tsx"
 import { Navigation, useIsAccount } from "./navigation.tsx"
@@ -42,7 +43,7 @@ function Console({ isEnded }: { readonly isEnded: boolean }) {
       <div className="column">
         <Away />
         <WrongClock />
-        <Searching>{isAccount || manages ? <Outlet /> : <Waiting />}</Searching>
+        <PaletteProvider>{isAccount || manages ? <Outlet /> : <Waiting />}</PaletteProvider>
       </div>
       <Notices />
       {isEnded && <Ended />}

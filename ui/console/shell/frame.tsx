@@ -1,22 +1,8 @@
-import { CatchBoundary } from "@tanstack/react-router"
-import {
-  createContext,
-  lazy,
-  type ReactNode,
-  Suspense,
-  useContext,
-  useEffect,
-  useState,
-} from "react"
-import { Button, Modal, Skeleton } from "../../kit/index.ts"
-import { Icon } from "../app/icon.tsx"
-import { Navigation, useIsAccount } from "../app/navigation.tsx"
+import { createContext, type ReactNode, useContext, useEffect } from "react"
+import { Skeleton } from "../../kit/index.ts"
 import { Link, type LinkOptions } from "./link.tsx"
 import { type Scope, ScopeContext } from "./scope.ts"
 import { t } from "./text.ts"
-
-/** It knows every kind of thing, and is loaded with its first use. */
-const Palette = lazy(async () => ({ default: (await import("../app/palette.tsx")).Palette }))
 
 export type Crumb = { readonly label: string; readonly link: LinkOptions }
 
@@ -74,12 +60,18 @@ export function Waiting() {
   )
 }
 
+type BarControls = { readonly before: ReactNode; readonly after: ReactNode }
+
+/** What the application places in the bar of every page: before and after the crumbs. */
+export const BarControlsContext = createContext<BarControls>({ before: null, after: null })
+
 type BarProps = Required<Pick<PageProps, "title" | "crumbs" | "owner">>
 
 function Bar({ title, crumbs, owner }: BarProps) {
+  const { before, after } = useContext(BarControlsContext)
   return (
     <header className="bar">
-      <SheetButton />
+      {before}
       <nav className="crumbs" aria-label={t("nav.crumbs")}>
         <ol>
           {crumbs.length === 0 && owner && <li className="quiet">{owner}</li>}
@@ -91,65 +83,7 @@ function Bar({ title, crumbs, owner }: BarProps) {
           <li aria-current="page">{title}</li>
         </ol>
       </nav>
-      {!useIsAccount() && <PaletteButton />}
+      {after}
     </header>
-  )
-}
-
-function SheetButton() {
-  const [open, setOpen] = useState(false)
-  return (
-    <div className="bar-menu">
-      <Button small aria-label={t("nav.open")} onClick={() => setOpen(true)}>
-        <Icon name="menu" />
-      </Button>
-      {open && (
-        <Modal className="sheet" label={t("nav.label")} onClose={() => setOpen(false)}>
-          <Navigation onFollow={() => setOpen(false)} />
-        </Modal>
-      )}
-    </div>
-  )
-}
-
-const OpenSearch = createContext<() => void>(() => {})
-
-/** Around every page, so that the search stays while the page below it is still on its way. */
-export function Searching({ children }: { readonly children: ReactNode }) {
-  const isAccount = useIsAccount()
-  const [isOpen, setOpen] = useState(false)
-  const close = () => setOpen(false)
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return
-      event.preventDefault()
-      setOpen(true)
-    }
-    if (!isAccount) document.addEventListener("keydown", press)
-    return () => document.removeEventListener("keydown", press)
-  }, [isAccount])
-  return (
-    <OpenSearch value={() => setOpen(true)}>
-      {children}
-      {isOpen && (
-        <CatchBoundary getResetKey={() => ""} errorComponent={() => null} onCatch={close}>
-          <Suspense>
-            <Palette onClose={close} />
-          </Suspense>
-        </CatchBoundary>
-      )}
-    </OpenSearch>
-  )
-}
-
-function PaletteButton() {
-  return (
-    <div className="search-open">
-      <Button small onClick={useContext(OpenSearch)}>
-        <Icon name="search" />
-        <span className="search-word">{t("search.open")}</span>
-        <kbd>{/mac/i.test(navigator.userAgent) ? "⌘K" : "Ctrl K"}</kbd>
-      </Button>
-    </div>
   )
 }

@@ -9,9 +9,9 @@ import {
 import { Button, Dialog, Disclosure, TextField } from "../../kit/index.ts"
 import { Part, t, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
-import type { HistoryOf } from "./history.tsx"
+import type { HistoryResource } from "./history-resource.ts"
 
-type SinceProps = { readonly of: HistoryOf; readonly change: Change }
+type SinceProps = { readonly of: HistoryResource; readonly change: Change }
 type Moment = MessageInitShape<typeof MomentSchema>
 
 /** What a thing was right after a change, or at any other moment, beside what it is now. */
@@ -54,7 +54,7 @@ export function SinceButton({ of, change }: SinceProps) {
   )
 }
 
-type AtProps = { readonly of: HistoryOf; readonly at: Moment }
+type AtProps = { readonly of: HistoryResource; readonly at: Moment }
 
 function Since({ of, at }: AtProps) {
   const { existed, differences } = useRead(HistoryService.method.getDifferences, {

@@ -1,7 +1,8 @@
 import { useState } from "react"
 import { Button, Dialog } from "../../kit/index.ts"
 import { t, usePermissions } from "../shell/index.ts"
-import { History, type HistoryOf } from "./history.tsx"
+import { History } from "./history.tsx"
+import type { HistoryResource } from "./history-resource.ts"
 
 /** What an instance has one of, and by which words it is known. */
 const kinds = {
@@ -17,7 +18,7 @@ const kinds = {
 type Kind = keyof typeof kinds
 
 /** Anything of the instance, by the kind and id that its events name. */
-export const streamOf = (kind: string, id = ""): HistoryOf => ({
+export const streamOf = (kind: string, id = ""): HistoryResource => ({
   case: "stream",
   value: { instance: true, kind, id },
 })
@@ -35,7 +36,7 @@ export function Histories({ of }: { readonly of: readonly Kind[] }) {
 /** Whoever may read all events of the instance sees what has no history of its own. */
 const useSeesEvents = () => usePermissions().includes("events.read")
 
-type ButtonProps = { readonly of: HistoryOf; readonly name: string }
+type ButtonProps = { readonly of: HistoryResource; readonly name: string }
 
 /** What happened to one row of a list. */
 export function HistoryButton({ of, name }: ButtonProps) {

@@ -1,29 +1,22 @@
-import type { MessageInitShape } from "@bufbuild/protobuf"
 import { createQueryOptions } from "@connectrpc/connect-query"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
-import {
-  type Change,
-  HistoryService,
-  type ResourceSchema,
-} from "../../../src/gen/core/history/v2/history_service_pb.ts"
+import { type Change, HistoryService } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button, type Column, Table } from "../../kit/index.ts"
 import { isHidden, Refused, refusalOf, Section, t, transport } from "../shell/index.ts"
 import { SinceButton } from "./changes-since.tsx"
 import { Differences } from "./differences.tsx"
 import { Editor } from "./editor.tsx"
+import type { HistoryResource } from "./history-resource.ts"
 import { actionColumn } from "./listing.tsx"
 import { Time } from "./time.tsx"
 import { UndoButton } from "./undo.tsx"
-
-/** What a history is of. */
-export type HistoryOf = NonNullable<MessageInitShape<typeof ResourceSchema>["resource"]>
 
 const first = 5
 const step = 50
 
 type HistoryProps = {
-  readonly of: HistoryOf
+  readonly of: HistoryResource
   /** What it is of, where a page has several. */
   readonly what?: string
 }
@@ -70,7 +63,7 @@ export function History({ of, what }: HistoryProps) {
   )
 }
 
-function columnsOf(of: HistoryOf): readonly Column<Change>[] {
+function columnsOf(of: HistoryResource): readonly Column<Change>[] {
   return [
     { label: t("history.what"), cell: (change) => <What change={change} /> },
     { label: t("history.who"), cell: (change) => <Who change={change} /> },

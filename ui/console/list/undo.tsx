@@ -7,9 +7,9 @@ import {
 import { Button, Dialog, sentenceOf } from "../../kit/index.ts"
 import { call, has, Part, Refused, t, tell, useAction, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
-import type { HistoryOf } from "./history.tsx"
+import type { HistoryResource } from "./history-resource.ts"
 
-type UndoProps = { readonly of: HistoryOf; readonly change: Change; readonly what: string }
+type UndoProps = { readonly of: HistoryResource; readonly change: Change; readonly what: string }
 
 /** Takes a change back; what that would do, or why nothing does, is said first. */
 export function UndoButton({ of, change, what }: UndoProps) {

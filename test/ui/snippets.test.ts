@@ -5,16 +5,12 @@ import { OIDCConfigurationSchema } from "../../src/gen/core/application/v2/appli
 import { GroupsClaim } from "../../src/gen/core/project/v2/project_pb.ts"
 import { identityHeaders } from "../../src/oauth/forward/identity.ts"
 import { scopeOf } from "../../ui/console/application/protocol.ts"
-import {
-  endpointNames,
-  type Registered,
-  secretPlaceholder,
-  snippetsOf,
-} from "../../ui/console/application/snippets.ts"
+import { type ClientDescription, endpointNames } from "../../ui/console/application/snippet.ts"
+import { secretPlaceholder, snippetsOf } from "../../ui/console/application/snippets.ts"
 import { openProvider } from "../oauth/provider.ts"
 
 const issuer = "https://id.example.org"
-const registered: Registered = {
+const registered: ClientDescription = {
   issuer,
   upstream: "http://localhost:8080",
   at: (endpoint) => `${issuer}/${endpoint}`,
@@ -29,7 +25,7 @@ const registered: Registered = {
   passphrase: "0123456789abcdef0123456789abcdef",
 }
 
-const named = (name: string, changes: Partial<Registered> = {}) => {
+const named = (name: string, changes: Partial<ClientDescription> = {}) => {
   const found = snippetsOf({ ...registered, ...changes }).find((each) => each.name === name)
   if (!found) throw new Error(`no snippet is called ${name}`)
   return found

@@ -6,8 +6,9 @@ import { methodOf } from "./api.tsx"
 import { appTypeOf, authOf, grantsOf, scopeOf } from "./protocol.ts"
 import { isForProxies } from "./proxy-snippets.ts"
 import { SamlConnection } from "./saml-connection.tsx"
+import { type ClientDescription, type EndpointName, endpointNames } from "./snippet.ts"
 import { Snippets } from "./snippet-list.tsx"
-import { type EndpointName, endpointNames, type Registered, snippetsOf } from "./snippets.ts"
+import { snippetsOf } from "./snippets.ts"
 import { TestSignIn } from "./test-sign-in.tsx"
 import type { ApplicationPart } from "./update-application.ts"
 
@@ -47,7 +48,7 @@ function Client({ application, configuration, secret }: ClientProps) {
   const { at, introspectionMethods } = useDiscovery()
   const issuer = location.origin
   const { clientId } = configuration.value
-  const from: Registered = {
+  const from: ClientDescription = {
     ...{ issuer, upstream, at, clientId, secret, passphrase },
     ...(configuration.case === "apiConfiguration" ? ofApi(configuration) : ofOidc(configuration)),
   }
@@ -77,7 +78,7 @@ function Client({ application, configuration, secret }: ClientProps) {
 type ConfigurationOf<Case> = Extract<Configuration, { readonly case: Case }>
 
 type Described = Pick<
-  Registered,
+  ClientDescription,
   "auth" | "isApi" | "appType" | "hasCode" | "redirectUris" | "scope"
 >
 
@@ -116,7 +117,7 @@ function useDiscovery() {
   }
 }
 
-type EndpointListProps = Pick<Registered, "at"> & {
+type EndpointListProps = Pick<ClientDescription, "at"> & {
   /** The endpoint accepts fewer methods than the token endpoint. */
   readonly introspectionMethods: readonly string[]
 }

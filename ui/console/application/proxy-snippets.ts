@@ -1,4 +1,4 @@
-import type { Registered, Snippet } from "./snippets.ts"
+import type { ClientDescription, Snippet } from "./snippet.ts"
 
 /** Where people come back to at a host whose proxy asks us about each request. */
 export const proxiedCallback = "/.latchkey/callback"
@@ -38,7 +38,7 @@ type Upstream = {
   readonly isTls: boolean
 }
 
-function upstreamOf({ upstream, issuer }: Registered): Upstream {
+function upstreamOf({ upstream, issuer }: ClientDescription): Upstream {
   const socket = /^unix:(.*)$/.exec(upstream)?.[1]
   if (socket !== undefined) return { socket, origin: "", isTls: false }
   const { protocol, port } = new URL(upstream)
@@ -48,7 +48,7 @@ function upstreamOf({ upstream, issuer }: Registered): Upstream {
 }
 
 /** Settings for a proxy that lets nobody through to a program before we say who it is. */
-export function proxySnippets(from: Registered): readonly Snippet[] {
+export function proxySnippets(from: ClientDescription): readonly Snippet[] {
   const registered = proxiedHost(from.redirectUris)
   const host = registered?.host ?? "app.example.org"
   const upstream = upstreamOf(from)

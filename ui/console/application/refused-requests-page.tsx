@@ -7,6 +7,7 @@ import { Button, EmptyState, Skeleton, TextField } from "../../kit/index.ts"
 import { Ask } from "../form/index.ts"
 import { RefusedList } from "../refused-request/refused-list.tsx"
 import { LinkButton, Page, Refused, refusalOf, t, transport, useReload } from "../shell/index.ts"
+import { RefusalRemedy } from "./refusal-remedy.tsx"
 
 const pageSize = 10
 const more = 100
@@ -94,7 +95,7 @@ function Answer({ requestId, limit, none, children }: AnswerProps) {
   if (data.refusedRequests.length === 0) return <>{none}</>
   return (
     <>
-      <RefusedList requests={data.refusedRequests} />
+      <RefusedList requests={data.refusedRequests} Remedy={RefusalRemedy} />
       <p className="quiet small">{t("refused.kept")}</p>
       {Number(data.pagination?.totalResult ?? 0) > pageSize && children}
     </>

@@ -5,6 +5,7 @@ import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_s
 import { Button } from "../../kit/index.ts"
 import { RefusedList } from "../refused-request/refused-list.tsx"
 import { isDenied, Refused, refusalOf, Section, t, transport, useReload } from "../shell/index.ts"
+import { RefusalRemedy } from "./refusal-remedy.tsx"
 import type { ApplicationPart } from "./update-application.ts"
 
 const first = 3
@@ -37,7 +38,9 @@ export function RefusedRequests({ application }: ApplicationPart) {
       {data?.refusedRequests.length === 0 && (
         <p className="quiet section-lead">{t("refused.none_here")}</p>
       )}
-      {data && <RefusedList requests={data.refusedRequests} within="application" />}
+      {data && (
+        <RefusedList requests={data.refusedRequests} Remedy={RefusalRemedy} within="application" />
+      )}
       {limit === first && total > first && (
         <div className="row">
           <Button onClick={() => setLimit(more)}>{t("refused.more")}</Button>

@@ -1,4 +1,4 @@
-import type { Snippet } from "./snippets.ts"
+import type { Snippet } from "./snippet.ts"
 
 /** What the metadata of an application says, and where ours is. */
 export type Described = {

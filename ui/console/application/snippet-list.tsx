@@ -1,7 +1,8 @@
 import { useState } from "react"
 import { Alert, Chips, CopyButton } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
-import { type Snippet, secretPlaceholder } from "./snippets.ts"
+import type { Snippet } from "./snippet.ts"
+import { secretPlaceholder } from "./snippets.ts"
 
 type SnippetsProps = { readonly snippets: readonly Snippet[] }
 

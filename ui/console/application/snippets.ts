@@ -1,56 +1,11 @@
-import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
-import type { AuthName } from "./protocol.ts"
 import { isForProxies, proxiedHost, proxySnippets } from "./proxy-snippets.ts"
-
-/** The endpoints by their names in discovery (OpenID Connect Discovery §3). */
-export const endpointNames = [
-  "authorization_endpoint",
-  "token_endpoint",
-  "userinfo_endpoint",
-  "introspection_endpoint",
-  "revocation_endpoint",
-  "end_session_endpoint",
-  "jwks_uri",
-  "device_authorization_endpoint",
-  "pushed_authorization_request_endpoint",
-] as const
-export type EndpointName = (typeof endpointNames)[number]
-
-export type Registered = {
-  readonly issuer: string
-  /** Where a proxy on its machine reaches the server: an origin, or "unix:" and a path. */
-  readonly upstream: string
-  readonly at: (endpoint: EndpointName) => string
-  readonly clientId: string
-  /** Only while it is shown; it is kept as a hash. */
-  readonly secret: string | undefined
-  /** How it proves who it is. */
-  readonly auth: AuthName
-  /** It asks about tokens, and nobody signs in to it. */
-  readonly isApi: boolean
-  /** Where it runs: on a server, in a browser or on a device. */
-  readonly appType: Redirecting["appType"]
-  /** Whether people are sent to it with a code. */
-  readonly hasCode: boolean
-  readonly redirectUris: readonly string[]
-  /** What it requests; empty for an API. */
-  readonly scope: string
-  /** Of the application alone, for cookies; 32 characters that nobody guesses. */
-  readonly passphrase: string
-}
-
-export type Snippet = {
-  readonly name: string
-  readonly text: string
-  /** Where this software wants people sent back to, if nothing like it is registered yet. */
-  readonly wants?: string
-}
+import type { ClientDescription, Snippet } from "./snippet.ts"
 
 /** What stands for a secret that nobody can be shown any more. */
 export const secretPlaceholder = "YOUR_CLIENT_SECRET"
 
 /** Settings to copy, for the software that most people put behind a sign-in. */
-export function snippetsOf(from: Registered): readonly Snippet[] {
+export function snippetsOf(from: ClientDescription): readonly Snippet[] {
   if (from.isApi) return [environment(from), introspection(from)]
   if (!from.hasCode) return [environment(from)]
   // No proxy stands in front of what runs in a browser or on a device.
@@ -64,11 +19,12 @@ export function snippetsOf(from: Registered): readonly Snippet[] {
   return [environment(from), ...own, ...proxies, curl(from)]
 }
 
-export const hasSecret = ({ auth }: Pick<Registered, "auth">) => auth === "basic" || auth === "post"
+export const hasSecret = ({ auth }: Pick<ClientDescription, "auth">) =>
+  auth === "basic" || auth === "post"
 
-const secretOf = ({ secret = secretPlaceholder }: Registered) => secret
+const secretOf = ({ secret = secretPlaceholder }: ClientDescription) => secret
 
-function environment(from: Registered): Snippet {
+function environment(from: ClientDescription): Snippet {
   const lines = [
     ["OIDC_ISSUER", from.issuer],
     ["OIDC_CLIENT_ID", from.clientId],
@@ -84,7 +40,7 @@ function environment(from: Registered): Snippet {
   return { name: ".env", text }
 }
 
-function oauth2Proxy(from: Registered): Snippet {
+function oauth2Proxy(from: ClientDescription): Snippet {
   const { issuer, clientId, passphrase } = from
   const { uri, ...wants } = backTo(from, "/oauth2/callback")
   const settings = [
@@ -112,7 +68,7 @@ upstreams = [ "http://127.0.0.1:8000/" ]`
   return { name: "oauth2-proxy", text, ...wants }
 }
 
-function grafana(from: Registered): Snippet {
+function grafana(from: ClientDescription): Snippet {
   const { clientId, at } = from
   const path = "/login/generic_oauth"
   const { uri, ...wants } = backTo(from, path)
@@ -136,7 +92,7 @@ use_pkce = true`
   return { name: "Grafana", text, ...wants }
 }
 
-function apache(from: Registered): Snippet {
+function apache(from: ClientDescription): Snippet {
   const { clientId, passphrase } = from
   const uri = back(from)
   const settings = [
@@ -162,7 +118,7 @@ ${settings.map(([name, value]) => `${name} ${quoted(value)}`).join("\n")}
 }
 
 /** RFC 7636 by hand: open the address, sign in, and redeem the code that comes back. */
-function curl(from: Registered): Snippet {
+function curl(from: ClientDescription): Snippet {
   const { clientId, at } = from
   const query = new URLSearchParams({
     response_type: "code",
@@ -185,7 +141,7 @@ ${proofLines(from)}
   return { name: "curl", text }
 }
 
-function introspection(from: Registered): Snippet {
+function introspection(from: ClientDescription): Snippet {
   const text = `curl ${shell(from.at("introspection_endpoint"))} \\
 ${proofLines(from)}
   -d token="$TOKEN"`
@@ -193,7 +149,7 @@ ${proofLines(from)}
 }
 
 /** How a client proves who it is, in lines of curl. */
-function proofLines(from: Registered): string {
+function proofLines(from: ClientDescription): string {
   const id = `  -d client_id=${shell(from.clientId)}`
   switch (from.auth) {
     case "basic":
@@ -210,11 +166,14 @@ function proofLines(from: Registered): string {
 }
 
 /** A registered redirect URI; a pattern is none. */
-const back = ({ redirectUris }: Registered) =>
+const back = ({ redirectUris }: ClientDescription) =>
   redirectUris.find((uri) => !uri.includes("*")) ?? "https://app.example.org/callback"
 
 /** The registered redirect URI that software with a fixed path needs, or what it would be. */
-function backTo(from: Registered, path: string): { readonly uri: string; readonly wants?: string } {
+function backTo(
+  from: ClientDescription,
+  path: string,
+): { readonly uri: string; readonly wants?: string } {
   const fitting = from.redirectUris.find((uri) => uri.endsWith(path) && !uri.includes("*"))
   if (fitting !== undefined) return { uri: fitting }
   const known = back(from)

@@ -4,7 +4,7 @@ import { t } from "../shell/index.ts"
 import { type Cut, cutOf, visible } from "./difference.ts"
 
 /** What came beside what was expected, with the characters that differ. */
-export function Compared({ finding }: { readonly finding: Finding }) {
+export function Comparison({ finding }: { readonly finding: Finding }) {
   const { received, expected, nearest } = finding
   if (received === "" && expected.length === 0) return null
   const fits = expected.includes(received)

@@ -1,40 +1,34 @@
-import { lazyRouteComponent } from "@tanstack/react-router"
-import { Fragment } from "react"
+import { type ComponentType, Fragment } from "react"
 import type {
   Finding,
   RefusedRequest,
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { sentenceOf } from "../../kit/index.ts"
 import { Time } from "../list/index.ts"
-import { Copyable, Facts, has, Link, Part, t } from "../shell/index.ts"
-import { Compared } from "./comparison.tsx"
+import { Copyable, Facts, has, Link, t } from "../shell/index.ts"
+import { Comparison } from "./comparison.tsx"
 
-/** It knows how applications are changed, and few refusals are about an address. */
-const AddRedirectUri = lazyRouteComponent(
-  () => import("../application/add-redirect-uri.tsx"),
-  "AddRedirectUri",
-)
-
-const RegisterResource = lazyRouteComponent(
-  () => import("../application/register-resource.tsx"),
-  "RegisterResource",
-)
+/** One finding of a refused request of an application. */
+export type FindingOfApplication = { readonly finding: Finding; readonly applicationId: string }
 
 type RefusedListProps = {
   readonly requests: readonly RefusedRequest[]
-  /** On the application's own page nobody needs to be told which one it was. */
+  /** Offers to change the application so that a finding no longer applies. */
+  readonly Remedy: ComponentType<FindingOfApplication>
+  /** On the application's own page its name is left out. */
   readonly within?: "application"
 }
 
 /** Refused requests, each with its probable cause as the headline; the newest is open. */
-export function RefusedList({ requests, within }: RefusedListProps) {
+export function RefusedList({ requests, Remedy, within }: RefusedListProps) {
   if (requests.length === 0) return null
   return (
     <div className="refused-list">
       {requests.map((request, at) => (
-        <Refused
+        <Request
           key={request.requestId}
           request={request}
+          Remedy={Remedy}
           open={at === 0}
           isNamed={within !== "application"}
         />
@@ -43,13 +37,13 @@ export function RefusedList({ requests, within }: RefusedListProps) {
   )
 }
 
-type RefusedProps = {
+type RequestProps = Pick<RefusedListProps, "Remedy"> & {
   readonly request: RefusedRequest
   readonly open: boolean
   readonly isNamed: boolean
 }
 
-function Refused({ request, open, isNamed }: RefusedProps) {
+function Request({ request, Remedy, open, isNamed }: RequestProps) {
   const { applicationName, endpoint, creationDate } = request
   return (
     <details className="refused" open={open}>
@@ -65,10 +59,11 @@ function Refused({ request, open, isNamed }: RefusedProps) {
       </summary>
       <div className="refused-body">
         {request.findings.map((finding) => (
-          <Found
+          <FindingDetails
             key={finding.subject}
             finding={finding}
-            isSaid={finding === mainOf(request)}
+            Remedy={Remedy}
+            isHeadline={finding === mainOf(request)}
             applicationId={request.applicationId}
           />
         ))}
@@ -92,46 +87,34 @@ function Headline({ request }: { readonly request: RefusedRequest }) {
 }
 
 /** In the reader's language where the catalogue knows the cause, else in the server's words. */
-function Cause({ finding }: Pick<FoundProps, "finding">) {
+function Cause({ finding }: { readonly finding: Finding }) {
   const { subject, likelyCause, likelyCauseKey } = finding
   const key = `cause.${likelyCauseKey}`
   return has(key) ? t(key, { subject }) : <span lang="en">{likelyCause}</span>
 }
 
-type FoundProps = {
-  readonly finding: Finding
-  readonly isSaid: boolean
-  readonly applicationId: string
-}
+type FindingDetailsProps = FindingOfApplication &
+  Pick<RefusedListProps, "Remedy"> & { readonly isHeadline: boolean }
 
-function Found({ finding, isSaid, applicationId }: FoundProps) {
-  const { likelyCause, subject, received } = finding
+function FindingDetails({ finding, Remedy, isHeadline, applicationId }: FindingDetailsProps) {
+  const { likelyCause, subject } = finding
   return (
     <div className="finding">
       <div>
         <code>{subject}</code>
-        {likelyCause && !isSaid && (
+        {likelyCause && !isHeadline && (
           <p className="small">
             <Cause finding={finding} />
           </p>
         )}
       </div>
-      <Compared finding={finding} />
-      {subject === "redirect_uri" && received && applicationId && (
-        <Part rows={1}>
-          <AddRedirectUri applicationId={applicationId} uri={received} />
-        </Part>
-      )}
-      {finding.likelyCauseKey === "resource.unknown" && applicationId && (
-        <Part rows={1}>
-          <RegisterResource applicationId={applicationId} uri={received} />
-        </Part>
-      )}
+      <Comparison finding={finding} />
+      {applicationId && <Remedy finding={finding} applicationId={applicationId} />}
     </div>
   )
 }
 
-function About({ request, isNamed }: Omit<RefusedProps, "open">) {
+function About({ request, isNamed }: Pick<RequestProps, "request" | "isNamed">) {
   const { applicationId, applicationName, requestId, clientId, error, description } = request
   const isFound = request.findings.some(({ subject }) => subject === "client_id")
   return (

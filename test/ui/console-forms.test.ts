@@ -14,7 +14,7 @@ const sources = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .map((file) => [file.replaceAll("\\", "/"), readFileSync(join(folder, file), "utf8")] as const)
 
 /** The hook that all forms are made with, and what wraps it. */
-const mechanism = ["form/use-form.ts", "form/made.tsx"]
+const mechanism = ["form/use-form.ts", "form/form-of.tsx"]
 
 const formsIn = (text: string): number =>
   text.match(/\b(?:useForm|formOf)(?:<[^()]*>)?\(/g)?.length ?? 0

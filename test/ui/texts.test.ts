@@ -148,7 +148,7 @@ describe("the texts of the first view", async () => {
   const files = [
     "main.tsx",
     "project/projects-page.tsx",
-    "shell/palette.tsx",
+    "app/palette.tsx",
     "start/checklist.tsx",
   ]
   const needed = files.map((file) => sourcesOf(fileURLToPath(new URL(file, folder)), atOnce))

@@ -51,7 +51,7 @@ const fixed = (name: string, text: string) => ({
 
 export const applicationForms: readonly FormCase[] = [
   {
-    form: "application/ways-back.tsx 1",
+    form: "application/redirect-uris.tsx 1",
     path,
     open: pressing("Edit: Redirect URIs"),
     theirs: change({ redirectUris: [first, "https://app.example.com/theirs"] }),

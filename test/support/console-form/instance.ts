@@ -155,7 +155,7 @@ const settingForms: readonly FormCase[] = [
     },
   },
   {
-    form: "instance/registration.tsx 1",
+    form: "instance/client-registration.tsx 1",
     path,
     open: pressing("Edit: Applications that register themselves"),
     theirs: async (beside) => {
@@ -182,7 +182,7 @@ const settingForms: readonly FormCase[] = [
     },
   },
   {
-    form: "instance/rotation.tsx 1",
+    form: "instance/key-rotation.tsx 1",
     path: "/ui/console/signing-keys",
     open: pressing("Edit: Rotation"),
     theirs: async (beside) => {
@@ -209,7 +209,7 @@ const settingForms: readonly FormCase[] = [
     both: framed(["https://theirs.example.com", "https://mine.example.com"]),
   },
   {
-    form: "instance/generators.tsx 1",
+    form: "instance/secret-generators.tsx 1",
     path,
     open: pressing("Edit: Invitations"),
     theirs: updating(generator, { expiry: "7200s" }),
@@ -258,7 +258,7 @@ const administrators = async ({ get, things: { organizationId, userId } }: Besid
 
 const administrationForms: readonly FormCase[] = [
   {
-    form: "instance/custom-roles.tsx 1",
+    form: "administrator/custom-roles.tsx 1",
     path: "/ui/console/administrators",
     open: pressing("Edit: HELPER"),
     theirs: helper("Helper", ["project.read", "user.read"]),
@@ -281,7 +281,7 @@ const administrationForms: readonly FormCase[] = [
     },
   },
   {
-    form: "instance/administrators.tsx 1",
+    form: "administrator/administrators.tsx 1",
     path: "/ui/console/organizations/$organizationId",
     open: pressing("Edit: grace Person"),
     theirs: ({ get, things: { organizationId, userId } }) =>
@@ -319,7 +319,7 @@ const sms = async ({ get, things: { smsId: id } }: Beside) => {
 
 const providerForms: readonly FormCase[] = [
   {
-    form: "idp/form.tsx 1",
+    form: "idp/idp-form.tsx 1",
     path: "/ui/console/identity-providers",
     open: pressing("Edit: Wiki"),
     theirs: changeProvider({ scopes: ["read:user", "user:email"] }),

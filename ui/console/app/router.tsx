@@ -38,7 +38,7 @@ const root = createRootRoute({
 
 const getParentRoute = () => root
 
-/** The files of pages, by the name that what they say has, too. */
+/** The files of pages, by their names, which their texts also have. */
 const files = {
   "project-page": () => import("../project/project-page.tsx"),
   "new-application-page": () => import("../application/new-application-page.tsx"),
@@ -78,16 +78,31 @@ const files = {
 
 type Files = typeof files
 
-/** A page is loaded with its first visit, and with it what it says. */
+type ComponentOf<Name extends keyof Files> = keyof Awaited<ReturnType<Files[Name]>> & string
+
+type PascalCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${Capitalize<First>}${PascalCase<Rest>}`
+  : Capitalize<Name>
+
+/** Pages whose component is called as their file: ProjectPage in project-page.tsx. */
+type NamedAsFile = {
+  [Name in keyof Files]: PascalCase<Name> extends ComponentOf<Name> ? Name : never
+}[keyof Files]
+
+const pascalCase = (name: string) =>
+  name.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** A page is loaded with its first visit, together with its texts. */
 function page<Path extends string, Name extends keyof Files>(
   path: Path,
-  ...[name, exported]: readonly [Name, keyof Awaited<ReturnType<Files[Name]>> & string]
+  ...[name, component]: readonly [name: NamedAsFile] | readonly [Name, ComponentOf<Name>]
 ) {
   const load = async (): Promise<Record<string, ComponentType>> => {
     const [module] = await Promise.all([files[name](), loadPageTexts(name)])
     return module
   }
-  return createRoute({ getParentRoute, path, component: lazyRouteComponent(load, exported) })
+  const lazy = lazyRouteComponent(load, component ?? pascalCase(name))
+  return createRoute({ getParentRoute, path, component: lazy })
 }
 
 const home = createRoute({
@@ -108,52 +123,48 @@ const projects = createRoute({
 const routeTree = root.addChildren([
   home,
   projects,
-  page("/projects/$projectId", "project-page", "ProjectPage"),
-  page("/projects/$projectId/new-application", "new-application-page", "NewApplicationPage"),
-  page("/granted-projects/$projectId", "granted-project-page", "GrantedProjectPage"),
-  page("/applications", "applications-page", "ApplicationsPage"),
+  page("/projects/$projectId", "project-page"),
+  page("/projects/$projectId/new-application", "new-application-page"),
+  page("/granted-projects/$projectId", "granted-project-page"),
+  page("/applications", "applications-page"),
   page("/applications/new", "new-application-page", "AnyNewApplicationPage"),
-  page("/applications/$applicationId", "application-page", "ApplicationPage"),
-  page("/users", "users-page", "UsersPage"),
-  page("/users/new", "new-user-page", "NewUserPage"),
-  page("/users/sign-ups", "sign-ups-page", "SignUpsPage"),
-  page("/users/$userId", "user-page", "UserPage"),
-  page("/users/$userId/why", "access-reason-page", "WhyPage"),
-  page("/groups", "groups-page", "GroupsPage"),
-  page("/groups/$groupId", "group-page", "GroupPage"),
-  page("/organizations", "organizations-page", "OrganizationsPage"),
-  page("/organizations/$organizationId", "organization-page", "OrganizationPage"),
-  page(
-    "/organizations/$organizationId/policies",
-    "organization-policies-page",
-    "OrganizationPoliciesPage",
-  ),
-  page("/administrators", "administrators-page", "AdministratorsPage"),
-  page("/refused-requests", "refused-requests-page", "RefusedRequestsPage"),
+  page("/applications/$applicationId", "application-page"),
+  page("/users", "users-page"),
+  page("/users/new", "new-user-page"),
+  page("/users/sign-ups", "sign-ups-page"),
+  page("/users/$userId", "user-page"),
+  page("/users/$userId/why", "access-reason-page"),
+  page("/groups", "groups-page"),
+  page("/groups/$groupId", "group-page"),
+  page("/organizations", "organizations-page"),
+  page("/organizations/$organizationId", "organization-page"),
+  page("/organizations/$organizationId/policies", "organization-policies-page"),
+  page("/administrators", "administrators-page"),
+  page("/refused-requests", "refused-requests-page"),
   page("/refused-requests/$requestId", "refused-requests-page", "RefusedRequestPage"),
-  page("/outbox", "outbox-page", "OutboxPage"),
-  page("/providers", "providers-page", "ProvidersPage"),
-  page("/identity-providers", "identity-providers-page", "IdentityProvidersPage"),
+  page("/outbox", "outbox-page"),
+  page("/providers", "providers-page"),
+  page("/identity-providers", "identity-providers-page"),
   page(
     "/organizations/$organizationId/identity-providers",
     "identity-providers-page",
     "OrganizationIdentityProvidersPage",
   ),
-  page("/texts", "texts-page", "TextsPage"),
+  page("/texts", "texts-page"),
   page("/organizations/$organizationId/texts", "texts-page", "OrganizationTextsPage"),
-  page("/signing-keys", "signing-keys-page", "SigningKeysPage"),
-  page("/scripts", "scripts-page", "ScriptsPage"),
-  page("/scripts/$scriptId", "script-page", "ScriptPage"),
-  page("/events", "events-page", "EventsPage"),
-  page("/nodes", "nodes-page", "NodesPage"),
-  page("/transfer", "transfer-page", "TransferPage"),
-  page("/targets", "targets-page", "TargetsPage"),
-  page("/targets/$targetId", "target-page", "TargetPage"),
-  page("/settings", "settings-page", "SettingsPage"),
-  page("/account", "profile-page", "ProfilePage"),
-  page("/account/security", "security-page", "SecurityPage"),
-  page("/account/sessions", "sessions-page", "SessionsPage"),
-  page("/account/data", "data-page", "DataPage"),
+  page("/signing-keys", "signing-keys-page"),
+  page("/scripts", "scripts-page"),
+  page("/scripts/$scriptId", "script-page"),
+  page("/events", "events-page"),
+  page("/nodes", "nodes-page"),
+  page("/transfer", "transfer-page"),
+  page("/targets", "targets-page"),
+  page("/targets/$targetId", "target-page"),
+  page("/settings", "settings-page"),
+  page("/account", "profile-page"),
+  page("/account/security", "security-page"),
+  page("/account/sessions", "sessions-page"),
+  page("/account/data", "data-page"),
 ])
 
 const isAccount = (pathname: string) => /^\/account(\/|$)/.test(pathname)

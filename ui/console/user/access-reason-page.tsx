@@ -23,7 +23,7 @@ const { getUserByID } = UserService.method
 const { getPermissionReason, getEntryReason } = HistoryService.method
 
 /** Why somebody may do something, or not: asked of the decision itself. */
-export function WhyPage() {
+export function AccessReasonPage() {
   const { userId } = useParams({ from: "/users/$userId/why" })
   const { user } = useRead(getUserByID, { userId })
   useBelongsTo(user?.details?.resourceOwner)

@@ -1,5 +1,6 @@
 // The rules of tidy.test.ts, tried on code that breaks them and on its tidy twin.
 import { describe, expect, test } from "vitest"
+import * as layering from "./support/tidy-console.ts"
 import {
   circles,
   cycleOf,
@@ -273,6 +274,30 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     bad: 'import { call } from "../shell/call.ts"',
     good: 'import { call } from "../shell/index.ts"\nimport { groupForm } from "./group-form.tsx"',
   },
+  "the shell importing a page": {
+    rule: layering.layers,
+    path: "ui/console/shell/frame.tsx",
+    bad: 'import { Navigation } from "../app/navigation.tsx"',
+    good: 'import { Link } from "./link.tsx"\nimport { Button } from "../../kit/index.ts"',
+  },
+  "a page importing one above it": {
+    rule: layering.layers,
+    path: "ui/console/user/user-page.tsx",
+    bad: 'const Grants = lazy(() => import("../project/grants.tsx"))',
+    good: 'import { Messages } from "../message/messages.tsx"\nimport "../shell/index.ts"',
+  },
+  "a type of a page above": {
+    rule: layering.layers,
+    path: "ui/console/refused-request/refused-list.tsx",
+    bad: 'import type { OidcPart } from "../application/update-application.ts"',
+    good: 'import { Time } from "../list/index.ts"',
+  },
+  "an import of the entry point of the console": {
+    rule: layering.layers,
+    path: "ui/console/app/router.tsx",
+    bad: 'import "../main.tsx"',
+    good: 'import { ProjectsPage } from "../project/projects-page.tsx"',
+  },
   "generated code outside the bindings": {
     rule: imports,
     path: "src/domain/project/commands.ts",
@@ -410,4 +435,19 @@ test("a circle of files is named when it crosses folders", async () => {
   const [circle, ...others] = circles(await parse(new Map(Object.entries(files))))
   expect(others).toEqual([])
   expect(circle?.message).toBe("in a circle with src/hall/c.ts, src/room/a.ts")
+})
+
+test("a circle of files is named within one folder of ui", async () => {
+  const files = {
+    "ui/console/list/history.tsx": 'import { UndoButton } from "./undo.tsx"',
+    "ui/console/list/undo.tsx": 'import type { Subject } from "./history.tsx"',
+  }
+  const [circle, ...others] = circles(await parse(new Map(Object.entries(files))))
+  expect(others).toEqual([])
+  expect(circle?.message).toBe("in a circle with ui/console/list/undo.tsx")
+})
+
+test("a folder of the console that is not in the list of layers is named", async () => {
+  const [source] = await parse(new Map([["ui/console/helper/date.ts", "export {}"]]))
+  expect(source && layering.layers(source)).toHaveLength(1)
 })

@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
+import * as layering from "./support/tidy-console.ts"
 import {
   circles,
   cycleOf,
@@ -27,6 +28,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "there is no class but the named ones": walls.namedClasses,
   "no file has a name that names nothing": walls.fileName,
   "modules import along the list and through doors": imports,
+  "the folders of the console import along the list of layers": layering.layers,
   "libraries stay where they are listed": libraries,
   "a library comes after the polyfill that it needs": polyfilled,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,
@@ -71,7 +73,7 @@ describe("the checkout", () => {
     expect(full.map(([path]) => path)).toEqual([])
   })
 
-  test("no files import each other in a circle but within one folder", () => {
+  test("no files import each other in a circle but within one folder of src", () => {
     expect(circles(sources).map(asLine)).toEqual([])
   })
 

@@ -1,0 +1,35 @@
+import { importsOf } from "./tidy-imports.ts"
+import { findingAt, type Rule } from "./tidy-source.ts"
+
+const home = "ui/console/"
+const entry = `${home}main.tsx`
+
+/**
+ * The folders of the console, from the lowest to the highest. Each may import those before it, so
+ * that they can't import each other in a circle. `main.tsx` is above them all.
+ */
+export const consoleLayers: readonly string[] = [
+  ...["shell", "form", "list"],
+  ...["message", "policy", "instance", "user", "administrator", "organization"],
+  ...["refused-request", "application", "start", "project", "group", "script", "event"],
+  ...["target", "text", "idp", "provider", "transfer", "account"],
+  "app",
+]
+
+/** The position of a file of the console in the list; -1 where its folder is not in it. */
+function layerOf(path: string): number {
+  if (path === entry) return consoleLayers.length
+  return consoleLayers.indexOf(/^ui\/console\/([\w-]+)\//.exec(path)?.[1] ?? "")
+}
+
+/** A folder of the console imports only folders that are before it in the list. */
+export const layers: Rule = (source) => {
+  const { path, tree } = source
+  if (!path.startsWith(home)) return []
+  const own = layerOf(path)
+  if (own === -1) return [findingAt(source, tree, "its folder is not in the list of layers")]
+  return importsOf(source).flatMap(({ node, target }) => {
+    if (!target?.startsWith(home) || layerOf(target) <= own) return []
+    return [findingAt(source, node, `it is in a layer below ${target}`)]
+  })
+}

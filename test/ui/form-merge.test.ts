@@ -112,14 +112,15 @@ describe("a form that sends a secret", () => {
   const now = { host: "ours", port: "25", scopes: "a", secret: "" }
   const rules = { scopes: wordList }
   const isGuarded = (name: string) => name === "secret"
-  const typed = (changed: object, edits: Edits = {}, values: object = now) =>
+  type Values = typeof now
+  const typed = (changed: Partial<Values>, edits: Edits<Values> = {}, values = now) =>
     withChange(edits, { now: values, changed, rules, isGuarded })
-  const shown = (values: typeof now, edits: Edits) => applyEdits(values, edits, rules)
+  const shown = (values: Values, edits: Edits<Values>) => applyEdits(values, edits, rules)
   const theirs = { ...now, host: "theirs", port: "26" }
   const both = [
     { name: "host", theirs: "theirs", mine: "ours" },
     { name: "port", theirs: "26", mine: "25" },
-  ]
+  ] as const
 
   test("is in conflict with all that changed since the secret was typed", () => {
     const edits = typed({ secret: "s3cret" })
@@ -196,9 +197,10 @@ test("a save that failed halfway is in no conflict with what it stored", () => {
 
 describe("the changes of a form", () => {
   const now = { name: "A", on: false, uris: "u1" }
-  const typed = (changed: object, edits: Edits = {}, values: object = now) =>
+  type Values = typeof now
+  const typed = (changed: Partial<Values>, edits: Edits<Values> = {}, values = now) =>
     withChange(edits, { now: values, changed, rules: { uris: lineList } })
-  const shown = <Values extends object>(values: Values, edits: Edits) =>
+  const shown = (values: Values, edits: Edits<Values>) =>
     applyEdits(values, edits, { uris: lineList })
 
   test("contain the touched fields only; the others follow the server", () => {

@@ -164,4 +164,6 @@ function ruleOf(mode: Mode, lines: string, themeMode: Branding["themeMode"]): st
 
 /** Whether a policy says anything of how pages look. */
 export const isBranded = (branding: Branding): boolean =>
-  Object.entries(unsaid).some(([name, value]) => Reflect.get(branding, name) !== value)
+  fieldNames.some((name) => branding[name] !== unsaid[name])
+
+const fieldNames = Object.keys(unsaid).filter((name): name is keyof Branding => name in unsaid)

@@ -10,14 +10,16 @@ import {
 } from "react"
 import { Button } from "../../kit/index.ts"
 import { agoOf, type Changed, language, serverNow, t } from "../shell/index.ts"
-import { amountIn, durationOf, durationText } from "./duration.ts"
-import type { Conflict } from "./edits.ts"
+import { durationOf, durationText, isAmount } from "./duration.ts"
 
-/** What a form says of its conflicts to its fields. */
+/** A conflict of any form, to be shown. */
+type ShownConflict = { readonly name: string; readonly theirs: unknown; readonly mine: unknown }
+
+/** What the fields of a form need of it to show their conflicts. */
 type Conflicts = {
-  readonly conflicts: readonly Conflict[]
+  readonly conflicts: readonly ShownConflict[]
   readonly changed: Changed | undefined
-  readonly decide: (conflict: Conflict, keeps: "mine" | "theirs") => void
+  readonly decide: (name: string, keeps: "mine" | "theirs") => void
 }
 
 /** Which fields show their conflicts themselves. */
@@ -49,17 +51,17 @@ export function Contested({ form, name, label, words, children }: ContestedProps
 
 type BoxProps = Omit<ContestedProps, "form" | "name" | "children"> & {
   readonly form: Omit<Conflicts, "conflicts">
-  readonly conflict: Conflict
+  readonly conflict: ShownConflict
 }
 
 /** Both values beside each other. Nothing is saved before one is chosen. */
 export function ConflictBox({ form, conflict, label, words = wordsOf }: BoxProps) {
-  const { theirs, mine } = conflict
+  const { name, theirs, mine } = conflict
   const id = useId()
   const ref = useRef<HTMLFieldSetElement>(null)
   const decide = (keeps: "mine" | "theirs") => {
     focusNext(ref)
-    form.decide(conflict, keeps)
+    form.decide(name, keeps)
   }
   return (
     <fieldset ref={ref} className="conflict" tabIndex={-1} aria-describedby={id}>
@@ -121,8 +123,8 @@ function changeText(changed: Changed | undefined): string {
 function wordsOf(value: unknown): string {
   if (typeof value === "boolean") return t(value ? "detail.on" : "detail.off")
   if (Array.isArray(value)) return value.map(wordsOf).join("\n")
-  if (typeof value === "object" && value !== null && "unit" in value) {
-    const duration = durationOf(amountIn(value))
+  if (isAmount(value)) {
+    const duration = durationOf(value)
     return duration ? durationText(duration) : ""
   }
   return String(value ?? "")

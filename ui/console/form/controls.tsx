@@ -13,14 +13,15 @@ import { t } from "../shell/index.ts"
 import { Contested } from "./conflict.tsx"
 import { type Amount, amountIn } from "./duration.ts"
 import { DurationField } from "./duration-field.tsx"
+import { type FieldName, type NameOf, partOf } from "./edits.ts"
 import type { Form } from "./use-form.ts"
 
-/** The names of those values of a form that are of one type. */
-type NameOf<Values, Type> = {
-  [Name in keyof Values & string]: Values[Name] extends Type ? Name : never
-}[keyof Values & string]
+/** The names of those values of a form that are texts, or some texts only. */
+type ChoiceName<Values> = {
+  [Name in FieldName<Values>]: Values[Name] extends string ? Name : never
+}[FieldName<Values>]
 
-type Said = {
+type FieldTexts = {
   readonly hint?: string | undefined
   /** What is wrong with it beside what the server says. */
   readonly error?: string | undefined
@@ -29,8 +30,8 @@ type Said = {
 }
 
 type Bound = "name" | "value" | "onChange"
-type Input = Said & Omit<InputHTMLAttributes<HTMLInputElement>, Bound>
-type Area = Said & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, Bound>
+type Input = FieldTexts & Omit<InputHTMLAttributes<HTMLInputElement>, Bound>
+type Area = FieldTexts & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, Bound>
 
 /** How the values are called that can be chosen, and the line that helps to decide. */
 type Words<Value> = {
@@ -59,7 +60,7 @@ type ValueWords = (value: unknown) => string
 const contestedBy =
   <Values extends object>(form: Form<Values>) =>
   (
-    ...[name, label, control, words]: [keyof Values & string, string, ReactNode, ValueWords?]
+    ...[name, label, control, words]: [FieldName<Values>, string, ReactNode, ValueWords?]
   ): ReactNode => (
     <Contested key={name} {...{ form, name, label, words }}>
       {control}
@@ -72,7 +73,7 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
   let isFirst = focus
   const wired = (
     name: NameOf<Values, string>,
-    { optional, error, ...more }: Said & { readonly autoComplete?: string | undefined },
+    { optional, error, ...more }: FieldTexts & { readonly autoComplete?: string | undefined },
   ) => {
     const autoFocus = isFirst
     isFirst = false
@@ -102,7 +103,7 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
         <Check
           {...{ name, label, error: form.errorOf(name), ...(hint && { hint }) }}
           checked={form.values[name] === true}
-          onChange={(on) => form.put(name, on)}
+          onChange={(on) => form.change(partOf<Values, boolean>(name, on))}
         />,
       ),
     duration: (name: NameOf<Values, Amount>, label: string, more: Lasting = {}): ReactNode =>
@@ -112,7 +113,7 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
         <DurationField
           {...{ name, label, ...more, error: form.errorOf(name) }}
           value={amountIn(form.values[name])}
-          onChange={(amount) => form.put(name, amount)}
+          onChange={(amount) => form.change(partOf<Values, Amount>(name, amount))}
         />,
       ),
   }
@@ -124,61 +125,71 @@ type Lasting = { readonly hint?: string; readonly fallback?: string }
 function chosenOf<Values extends object>(form: Form<Values>) {
   const { values, put } = form
   const contested = contestedBy(form)
-  const one = <Value extends string>(name: keyof Values & string, asked: Of<Value>) => ({
-    ...{ name, value: String(values[name]), onChange: (value: string) => put(name, value) },
-    options: optionsOf(asked),
+  const one = <Name extends ChoiceName<Values>>(
+    name: Name,
+    choices: Choices<Values[Name] & string>,
+  ) => ({
+    ...{ name, value: String(values[name]), options: optionsOf(choices) },
+    onChange: (value: string) => {
+      const chosen = choices.of.find((each) => each === value)
+      if (chosen !== undefined) put(name, chosen)
+    },
   })
   return {
     /** One of a few, each with a line that helps to decide. */
-    choice: <Name extends NameOf<Values, string>>(
+    choice: <Name extends ChoiceName<Values>>(
       name: Name,
       legend: string,
-      asked: Of<Values[Name] & string>,
+      choices: Choices<Values[Name] & string>,
     ): ReactNode =>
-      contested(name, legend, <Choice legend={legend} {...one(name, asked)} />, wordsIn(asked)),
+      contested(name, legend, <Choice legend={legend} {...one(name, choices)} />, wordsIn(choices)),
     /** The same where the names say enough, above what depends on it. */
-    chips: <Name extends NameOf<Values, string>>(
+    chips: <Name extends ChoiceName<Values>>(
       name: Name,
       legend: string,
-      asked: Of<Values[Name] & string>,
+      choices: Choices<Values[Name] & string>,
     ): ReactNode =>
-      contested(name, legend, <Chips legend={legend} {...one(name, asked)} />, wordsIn(asked)),
-    select: <Name extends NameOf<Values, string>>(
+      contested(name, legend, <Chips legend={legend} {...one(name, choices)} />, wordsIn(choices)),
+    select: <Name extends ChoiceName<Values>>(
       name: Name,
       label: string,
-      { hint, ...asked }: Of<Values[Name] & string> & { readonly hint?: string },
+      { hint, ...choices }: Choices<Values[Name] & string> & { readonly hint?: string },
     ): ReactNode => {
-      const select = <SelectField {...{ label, hint }} {...one(name, asked)} />
-      return contested(name, label, select, wordsIn(asked))
+      const select = <SelectField {...{ label, hint }} {...one(name, choices)} />
+      return contested(name, label, select, wordsIn(choices))
     },
     /** Any of a few. */
     checks: <Value extends string>(
-      name: NameOf<Values, readonly string[]>,
+      name: NameOf<Values, readonly Value[]>,
       legend: string,
-      asked: Of<Value>,
+      choices: Choices<Value>,
     ): ReactNode =>
       contested(
         name,
         legend,
         <Checks
-          {...{ legend, options: optionsOf(asked), values: listOf(values[name]) }}
-          onChange={(chosen) => put(name, chosen)}
+          {...{ legend, options: optionsOf(choices), values: listOf(values[name]) }}
+          onChange={(texts) => {
+            const chosen = choices.of.filter((each) => texts.includes(each))
+            form.change(partOf<Values, readonly Value[]>(name, chosen))
+          }}
         />,
-        wordsIn(asked),
+        wordsIn(choices),
       ),
   }
 }
 
-type Of<Value> = Words<Value> & { readonly of: readonly Value[] }
+/** The values that can be chosen, as people read them. */
+type Choices<Value> = Words<Value> & { readonly of: readonly Value[] }
 
-const optionsOf = <Value extends string>({ of, words, hints }: Of<Value>) =>
+const optionsOf = <Value extends string>({ of, words, hints }: Choices<Value>) =>
   of.map((value): { readonly value: string; readonly label: string; readonly hint: string } => ({
     ...{ value, label: words(value), hint: hints?.(value) ?? "" },
   }))
 
 /** What is chosen, in words; what is no longer offered stands for itself. */
 const wordsIn =
-  <Value extends string>({ of, words }: Of<Value>): ValueWords =>
+  <Value extends string>({ of, words }: Choices<Value>): ValueWords =>
   (chosen) =>
     (Array.isArray(chosen) ? chosen : [chosen])
       .map((value) => {

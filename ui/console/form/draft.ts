@@ -1,5 +1,5 @@
 import { draftPrefix } from "../shell/index.ts"
-import type { Edits } from "./edits.ts"
+import type { StoredEdits } from "./edits.ts"
 
 /** Drafts of another format are not read. */
 const format = "2"
@@ -10,7 +10,7 @@ const format = "2"
  */
 const keyOf = (id: string) => `${draftPrefix} ${format} ${location.pathname} ${id}`
 
-export function readDraft(id: string): Edits | undefined {
+export function readDraft(id: string): StoredEdits | undefined {
   const stored = sessionStorage.getItem(keyOf(id))
   if (stored === null) return undefined
   const draft: unknown = JSON.parse(stored)

@@ -10,12 +10,13 @@ export const units: readonly Unit[] = ["seconds", "minutes", "hours", "days"]
 /** A time as people type it; without a count it is not said at all. */
 export type Amount = { readonly count: string; readonly unit: Unit }
 
-/** A time that a form holds; none where a value is of another kind. */
-export const amountIn = (value: unknown): Amount => {
-  if (typeof value !== "object" || value === null) return { count: "", unit: "hours" }
-  const unit = units.find((one) => one === Reflect.get(value, "unit")) ?? "hours"
-  return { count: String(Reflect.get(value, "count") ?? ""), unit }
-}
+/** Whether a value of a form is a time. */
+export const isAmount = (value: unknown): value is Amount =>
+  typeof value === "object" && value !== null && "count" in value && "unit" in value
+
+/** A value of a form as a time; an empty one where the value is of another kind. */
+export const amountIn = (value: unknown): Amount =>
+  isAmount(value) ? value : { count: "", unit: "hours" }
 
 /** In the largest unit that leaves nothing over; what is no whole second is a part of one. */
 export function amountOf(duration: Duration | undefined, unit: Unit = "hours"): Amount {

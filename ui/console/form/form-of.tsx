@@ -3,11 +3,11 @@ import { Button } from "../../kit/index.ts"
 import { May, type Needs } from "../shell/index.ts"
 import { type Controls, controlsOf } from "./controls.tsx"
 import { DialogForm, Fields } from "./form.tsx"
-import { useForm, type Wanted } from "./use-form.ts"
+import { type FormOptions, useForm } from "./use-form.ts"
 import { formId, useOpen } from "./use-open.ts"
 
 /** A form as what it holds, its controls, and what becomes of it. */
-type FormSpec<Values extends object, Answer> = Omit<Wanted<Values, Answer>, "id" | "done"> & {
+type FormSpec<Values extends object, Answer> = Omit<FormOptions<Values, Answer>, "id" | "done"> & {
   readonly fields: (controls: Controls<Values>) => ReactNode
   /** What the button does; saving, where nothing is said. */
   readonly submit?: string
@@ -37,9 +37,9 @@ type MadeProps<Values extends object, Answer> = Placed & {
 
 function Made<Values extends object, Answer>(props: MadeProps<Values, Answer>) {
   const { id, title, close, spec } = props
-  const { fields, disabled, done, submit = props.submit, ...wanted } = spec
+  const { fields, disabled, done, submit = props.submit, ...options } = spec
   const form = useForm({
-    ...wanted,
+    ...options,
     id,
     done: (answer) => (done ? done(answer, close) : close()),
   })

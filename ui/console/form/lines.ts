@@ -3,7 +3,8 @@ export function linesOf(text: string): string[] {
   return text.split(/\s+/).filter(Boolean)
 }
 
-/** The names of a table, in the order in which it has them. */
-export const namesIn = <Name extends string>(
-  table: Readonly<Record<Name, unknown>>,
-): readonly Name[] => Object.keys(table).filter((name): name is Name => Object.hasOwn(table, name))
+/** The names of what a table or a form has, in their order. */
+export const namesIn = <Values extends object>(
+  values: Values,
+): readonly (keyof Values & string)[] =>
+  Object.keys(values).filter((name): name is keyof Values & string => Object.hasOwn(values, name))

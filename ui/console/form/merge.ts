@@ -21,25 +21,32 @@ type Versions<Value> = { readonly base: Value; readonly theirs: Value; readonly 
  * What both changes make of a value together; undefined where they contradict each other. Lists
  * have the additions of both, and lack what either removed.
  */
-export function merge(
-  { base, theirs, mine }: Versions<unknown>,
+export function merge<Value>(
+  versions: Versions<Value>,
   rule?: ListRule,
-): { readonly value: unknown } | undefined {
+): { readonly value: Value } | undefined {
+  const { base, theirs, mine } = versions
   if (isSame(base, theirs) || isSame(theirs, mine)) return { value: mine }
   if (isSame(base, mine)) return { value: theirs }
-  if (isList(base) && isList(theirs) && isList(mine)) {
-    const value = mergeLists({ base, theirs, mine })
-    return value && { value }
-  }
+  const value = mergeEntries(versions, rule)
+  return value !== undefined && isOfType(value, mine) ? { value } : undefined
+}
+
+/** The merged list, or the merged text of a list; undefined for other values. */
+function mergeEntries({ base, theirs, mine }: Versions<unknown>, rule: ListRule | undefined) {
+  if (isList(base) && isList(theirs) && isList(mine)) return mergeLists({ base, theirs, mine })
   if (!rule || typeof base !== "string") return undefined
   if (typeof theirs !== "string" || typeof mine !== "string") return undefined
   const entries = (text: string) => text.split(rule.between).filter((entry) => entry.trim() !== "")
-  const value = mergeLists(
+  return mergeLists(
     { base: entries(base), theirs: entries(theirs), mine: entries(mine) },
     rule.keyOf,
-  )
-  return value && { value: value.join(rule.join) }
+  )?.join(rule.join)
 }
+
+/** Whether a field with one value can also have the other: both are texts, lists, and so on. */
+export const isOfType = <Value>(one: unknown, other: Value): one is Value =>
+  typeof one === typeof other && Array.isArray(one) === Array.isArray(other)
 
 /** The same of lists; they contradict each other where both have changed the order otherwise. */
 export function mergeLists(
@@ -84,12 +91,12 @@ export function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true
   if (typeof one !== "object" || typeof other !== "object" || !one || !other) return false
   if (Array.isArray(one) !== Array.isArray(other)) return false
-  const names = Object.keys(one)
+  const [fields, others] = [fieldsIn(one), fieldsIn(other)]
   return (
-    names.length === Object.keys(other).length &&
-    names.every(
-      (name) =>
-        Object.hasOwn(other, name) && isSame(Reflect.get(one, name), Reflect.get(other, name)),
-    )
+    fields.size === others.size &&
+    [...fields].every(([name, value]) => others.has(name) && isSame(value, others.get(name)))
   )
 }
+
+/** The fields of any object, by their names. */
+export const fieldsIn = (value: object) => new Map(Object.entries<unknown>({ ...value }))

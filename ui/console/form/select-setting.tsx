@@ -11,6 +11,7 @@ import {
   useMay,
 } from "../shell/index.ts"
 import { ConflictBox } from "./conflict.tsx"
+import { namesIn } from "./lines.ts"
 
 type ChosenProps<Name extends string, Value> = {
   readonly needs: DescMethod
@@ -27,7 +28,7 @@ type ChosenProps<Name extends string, Value> = {
 export function Chosen<Name extends string, Value>(props: ChosenProps<Name, Value>) {
   const { needs, label, hint, of, words, current, act } = props
   const may = useMay()
-  const names = namesOf(of)
+  const names = namesIn(of)
   const [first] = names
   const chosen = names.find((name) => of[name] === current) ?? first
   const [picked, setPicked] = useState<Name>()
@@ -71,9 +72,4 @@ export function Chosen<Name extends string, Value>(props: ChosenProps<Name, Valu
       <Refused refusal={action.refusal} />
     </div>
   )
-}
-
-function namesOf<Name extends string>(of: Readonly<Record<Name, unknown>>): readonly Name[]
-function namesOf(of: object): readonly string[] {
-  return Object.keys(of)
 }

@@ -17,14 +17,19 @@ import {
   type Conflict,
   decided,
   type Edits,
+  type FieldName,
   fittingEdits,
   type ListRules,
+  type NameOf,
+  noEdits,
+  partOf,
   rebased,
   withChange,
   withSeen,
 } from "./edits.ts"
+import { namesIn } from "./lines.ts"
 
-export type Wanted<Values extends object, Answer> = {
+export type FormOptions<Values extends object, Answer> = {
   /** Tells it apart from other forms of the page; what is typed is kept under it. */
   readonly id: string
   /**
@@ -33,14 +38,14 @@ export type Wanted<Values extends object, Answer> = {
    */
   readonly initial: Values
   /** Which texts list entries, and how: changes of two people to a list are merged. */
-  readonly lists?: ListRules
+  readonly lists?: ListRules<Values>
   /** The operations that save it replace what is stored without a check of its version. */
   readonly readFirst?: boolean
   /**
    * Never kept: passwords and the like. What others change after the user has typed one is decided
    * before anything is saved, for it may say where the secret is sent.
    */
-  readonly secret?: readonly (keyof Values & string)[]
+  readonly secret?: readonly FieldName<Values>[]
   /**
    * Whoever saves it becomes the author of all of it, and its values apply to whom its author
    * doesn't outrank. So what others have changed meanwhile is decided before it is saved.
@@ -57,37 +62,33 @@ export type Wanted<Values extends object, Answer> = {
    * Which refusals are about which field, where the server calls that otherwise: what it is called
    * there, the ids of the refusals, or what these begin with.
    */
-  readonly refusals?: Partial<Readonly<Record<keyof Values & string, readonly string[]>>>
+  readonly refusals?: Partial<Readonly<Record<FieldName<Values>, readonly string[]>>>
 }
 
 export type Form<Values extends object> = {
   readonly values: Values
   readonly change: (part: Partial<Values>) => void
-  /** The same for one value, of whose type its control makes sure. */
-  readonly put: (name: keyof Values & string, value: unknown) => void
+  /** The same for one value. */
+  readonly put: <Name extends FieldName<Values>>(name: Name, value: Values[Name]) => void
   /** Whether anything differs from the server's values, or from what was saved last. */
   readonly dirty: boolean
   /** What somebody else has changed differently since. Nothing is saved until it is decided. */
-  readonly conflicts: readonly Conflict[]
+  readonly conflicts: readonly Conflict<Values>[]
   /** Who made the last change and when, where the server has said so. */
   readonly changed: Changed | undefined
-  readonly decide: (conflict: Conflict, keeps: "mine" | "theirs") => void
+  readonly decide: (name: string, keeps: "mine" | "theirs") => void
   /** What was typed before a reload or a sign-in is there again. */
   readonly restored: boolean
   readonly action: Action
   /** The field that the last refusal is about. */
   readonly refused: string | undefined
   /** What the server says against a field. */
-  readonly errorOf: (name: keyof Values & string) => string | undefined
+  readonly errorOf: (name: FieldName<Values>) => string | undefined
   /** What a field for one of its texts is wired with. */
-  readonly text: <Name extends TextName<Values>>(name: Name) => TextWiring
+  readonly text: (name: NameOf<Values, string>) => TextWiring
   /** Forgets what was typed. */
   readonly drop: () => void
 }
-
-type TextName<Values> = {
-  [Name in keyof Values & string]: Values[Name] extends string ? Name : never
-}[keyof Values & string]
 
 type TextWiring = {
   readonly name: string
@@ -100,10 +101,10 @@ type TextWiring = {
 
 /** The one way to make a form: what is typed, how it is sent, and what went wrong. */
 export function useForm<Values extends object, Answer = unknown>(
-  wanted: Wanted<Values, Answer>,
+  options: FormOptions<Values, Answer>,
 ): Form<Values> {
-  const { id, save, done, refusals = {} } = wanted
-  const edited = useEdits(wanted)
+  const { id, save, done, refusals = {} } = options
+  const edited = useEdits(options)
   const { values, conflicts, dirty } = edited
   const [changed, setChanged] = useState<Changed>()
   const [waits, setWaits] = useState(false)
@@ -127,7 +128,7 @@ export function useForm<Values extends object, Answer = unknown>(
       edited.settle()
       return done?.(answer)
     },
-    { readFirst: wanted.readFirst, mayRepeat: !edited.isSecret || conflicts.length > 0 },
+    { readFirst: options.readFirst, mayRepeat: !edited.isSecret || conflicts.length > 0 },
   )
   const isDecided = waits && conflicts.length === 0 && !action.busy
   useEffect(() => {
@@ -138,14 +139,13 @@ export function useForm<Values extends object, Answer = unknown>(
   }, [isDecided, dirty, action.run])
   const { refusal } = action
   const refused = refusal && fieldOf(values, refusals, refusal)
-  const errorOf = (name: string) =>
+  const errorOf = (name: FieldName<Values>) =>
     refusal && refused === name ? wordsAtField(refusal) : undefined
   const { change } = edited
-  const put = (name: string, value: unknown) => change({ [name]: value })
   return {
     values,
     change,
-    put,
+    put: (name, value) => change(partOf(name, value)),
     dirty,
     conflicts,
     changed,
@@ -157,7 +157,7 @@ export function useForm<Values extends object, Answer = unknown>(
     text: (name) => ({
       name,
       value: String(values[name]),
-      onChange: ({ target }) => put(name, target.value),
+      onChange: ({ target }) => change(partOf<Values, string>(name, target.value)),
       maxLength: 200,
       autoComplete: "off",
       error: errorOf(name),
@@ -166,16 +166,16 @@ export function useForm<Values extends object, Answer = unknown>(
   }
 }
 
-type Parts = {
-  readonly stored: (part: object) => void
+type Parts<Values> = {
+  readonly stored: (part: Partial<Values>) => void
   readonly reload: () => Promise<void>
 }
 
 /** Reads the page again where only a part was stored, so that the next try begins with that. */
 async function saveInParts<Values extends object, Answer>(
-  save: Wanted<Values, Answer>["save"],
+  save: FormOptions<Values, Answer>["save"],
   values: Values,
-  { stored, reload }: Parts,
+  { stored, reload }: Parts<Values>,
 ): Promise<Answer> {
   let isBegun = false
   try {
@@ -190,20 +190,21 @@ async function saveInParts<Values extends object, Answer>(
 }
 
 type Editing<Values extends object> = Pick<
-  Wanted<Values, unknown>,
+  FormOptions<Values, unknown>,
   "id" | "initial" | "lists" | "secret" | "authored"
 >
 
 /** What the user has changed, over the server's values; it outlives a reload of the page. */
-function useEdits<Values extends object>(wanted: Editing<Values>) {
-  const { id, initial: now, lists: rules, secret = [], authored = false } = wanted
+function useEdits<Values extends object>(options: Editing<Values>) {
+  const { id, initial: now, lists: rules, secret = [], authored = false } = options
   const [draft] = useState(() => fittingEdits(now, readDraft(id) ?? {}))
-  const [edits, setEdits] = useState<Edits>(draft ?? {})
+  const [edits, setEdits] = useState(() => draft ?? noEdits<Values>())
   const over = useRef(false)
   const { values, conflicts, unsaved } = applyEdits(now, edits, rules)
-  const isSecret = (name: string) => secret.some((one) => one === name)
-  const isGuarded = (name: string) => authored || isSecret(name)
-  const kept = Object.entries(unsaved).filter(([name]) => !isSecret(name))
+  const isSecret = (name: FieldName<Values>) => secret.some((one) => one === name)
+  const isGuarded = (name: FieldName<Values>) => authored || isSecret(name)
+  const names = namesIn(unsaved)
+  const kept = names.filter((name) => !isSecret(name)).map((name) => [name, unsaved[name]] as const)
   const stored = kept.length > 0 ? JSON.stringify(Object.fromEntries(kept)) : undefined
   useEffect(() => {
     if (over.current) return
@@ -213,22 +214,24 @@ function useEdits<Values extends object>(wanted: Editing<Values>) {
   return {
     values,
     conflicts,
-    dirty: Object.keys(unsaved).length > 0,
-    isSecret: Object.keys(unsaved).some(isSecret),
+    dirty: names.length > 0,
+    isSecret: names.some(isSecret),
     restored: draft !== undefined,
-    change: (changed: object) =>
+    change: (changed: Partial<Values>) =>
       setEdits((before) => withChange(before, { now, changed, rules, isGuarded })),
-    decide: (conflict: Conflict, keeps: "mine" | "theirs") =>
-      setEdits((before) => decided(before, conflict, keeps)),
+    decide: (name: string, keeps: "mine" | "theirs") => {
+      const conflict = conflicts.find((each) => each.name === name)
+      if (conflict) setEdits((before) => decided(before, conflict, keeps))
+    },
     /** What is sent; it is compared with what has been typed by the time it is saved. */
-    begin: (): Edits => {
+    begin: (): Edits<Values> => {
       setEdits((before) => rebased(before, unsaved))
       return unsaved
     },
-    stored: (part: object) => setEdits((before) => withSeen(before, part)),
-    end: (sent: Edits) => setEdits((before) => afterSaving(before, sent)),
+    stored: (part: Partial<Values>) => setEdits((before) => withSeen(before, part)),
+    end: (sent: Edits<Values>) => setEdits((before) => afterSaving(before, sent)),
     /** The page shows what the server has now. */
-    settle: () => setEdits(afterReading),
+    settle: () => setEdits(afterReading<Values>),
     drop: () => {
       over.current = true
       dropDraft(id)
@@ -236,13 +239,13 @@ function useEdits<Values extends object>(wanted: Editing<Values>) {
   }
 }
 
-function fieldOf(
-  values: object,
-  refusals: Readonly<Record<string, readonly string[] | undefined>>,
+function fieldOf<Values extends object>(
+  values: Values,
+  refusals: NonNullable<FormOptions<Values, unknown>["refusals"]>,
   { id, field }: Refusal,
-): string | undefined {
-  const said = Object.keys(refusals).find((name) =>
+): FieldName<Values> | undefined {
+  const known = namesIn(refusals).find((name) =>
     refusals[name]?.some((one) => one === field || id.startsWith(one)),
   )
-  return said ?? Object.keys(values).find((name) => name === field)
+  return known ?? namesIn(values).find((name) => name === field)
 }

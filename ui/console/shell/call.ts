@@ -5,6 +5,7 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf"
+import { reflect } from "@bufbuild/protobuf/reflect"
 import { Code, ConnectError } from "@connectrpc/connect"
 import { callUnaryMethod, createQueryOptions } from "@connectrpc/connect-query"
 import { QueryClient, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
@@ -96,9 +97,10 @@ function versioned<I extends DescMessage>(
   input: MessageInitShape<I> | undefined,
 ): MessageInitShape<I> | undefined {
   const position = shownPosition()
-  if (position === undefined || !method.input.field[versionField]) return input
+  const field = method.input.field[versionField]
+  if (position === undefined || !field) return input
   const message = create(method.input, input)
-  Reflect.set(message, versionField, position)
+  reflect(method.input, message).set(field, position)
   return message
 }
 

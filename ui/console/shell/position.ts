@@ -1,4 +1,4 @@
-import { type DescMessage, equals, type MessageShape } from "@bufbuild/protobuf"
+import { type DescMessage, equals, isMessage } from "@bufbuild/protobuf"
 import type { Interceptor } from "@connectrpc/connect"
 import { useEffect } from "react"
 
@@ -22,15 +22,12 @@ export const noting: Interceptor = (next) => async (request) => {
 export const sharing =
   <O extends DescMessage>(schema: O) =>
   (before: unknown, fresh: unknown): unknown => {
-    if (!isOf(schema, before) || !isOf(schema, fresh) || !equals(schema, before, fresh))
-      return fresh
+    if (!isMessage(before, schema) || !isMessage(fresh, schema)) return fresh
+    if (!equals(schema, before, fresh)) return fresh
     const position = positions.get(fresh)
     if (position !== undefined) positions.set(before, position)
     return before
   }
-
-const isOf = <O extends DescMessage>(schema: O, value: unknown): value is MessageShape<O> =>
-  typeof value === "object" && value !== null && Reflect.get(value, "$typeName") === schema.typeName
 
 /** The messages that the page is drawn from, once for each component that reads one. */
 const shown = new Set<{ readonly message: object }>()

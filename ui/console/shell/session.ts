@@ -358,7 +358,7 @@ function whyOf(failure: unknown): Failure {
   if (failure instanceof oidc.ResponseBodyError) return said(failure)
   if (!(failure instanceof Error)) return { message: String(failure) }
   // The server said nothing of its clock, or that of the device was set meanwhile.
-  if (Reflect.get(failure, "code") === timestampCheck) return "clock"
+  if ("code" in failure && failure.code === timestampCheck) return "clock"
   // A browser says TypeError where nobody answered.
   return failure instanceof TypeError ? "unreachable" : { message: failure.message }
 }

@@ -1,4 +1,17 @@
-import type { TextKey } from "../shell/index.ts"
+import type { LDAPAttributes, Provider } from "../../../src/gen/core/idp/v1/idp_pb.ts"
+import type { AnyOf, MessageField, TextKey } from "../shell/index.ts"
+
+type AnyConfiguration = NonNullable<Provider["config"]>["config"]
+
+/** The stored configuration of a kind of provider. */
+export type ConfigurationOf<Kind extends AnyConfiguration["case"]> = NonNullable<
+  Extract<AnyConfiguration, { readonly case: Kind }>["value"]
+>
+
+type Configuration = ConfigurationOf<AnyConfiguration["case"]>
+
+/** A configuration of any kind: it has the fields of its kind. */
+export type ConfigurationFields = AnyOf<Configuration>
 
 /** How a text is asked for. */
 export type Field = {
@@ -61,6 +74,31 @@ export const fields = {
 export type FieldName = keyof typeof fields
 
 export const fieldOf = (name: FieldName): Field => fields[name]
+
+/** The fields whose values no configuration contains: secrets, and what is stored elsewhere. */
+export type UnstoredName = "name" | "clientSecret" | "privateKey" | "bindPassword" | "metadataUrl"
+
+/** The attributes of a directory, by their names in messages. */
+export const attributeNames = {
+  ldapId: "idAttribute",
+  ldapUserName: "preferredUsernameAttribute",
+  ldapFirstName: "firstNameAttribute",
+  ldapLastName: "lastNameAttribute",
+  ldapDisplayName: "displayNameAttribute",
+  ldapEmail: "emailAttribute",
+  ldapEmailVerified: "emailVerifiedAttribute",
+} as const satisfies Partial<Readonly<Record<FieldName, keyof LDAPAttributes>>>
+
+export type AttributeName = keyof typeof attributeNames
+
+export const isAttribute = (name: FieldName): name is AttributeName =>
+  Object.hasOwn(attributeNames, name)
+
+/** The fields that the form of a kind of provider can have. */
+export type FieldNameOf<Kind extends AnyConfiguration["case"]> =
+  | UnstoredName
+  | (FieldName & MessageField<ConfigurationOf<Kind>>)
+  | (Kind extends "ldap" ? AttributeName : never)
 
 /** What is so or not, of some kinds. */
 export type CheckName =

@@ -1,18 +1,23 @@
 import {
   AutoLinkingOption,
+  type AzureADTenant,
   AzureADTenantType,
   type Provider,
   SAMLBinding,
   SAMLNameIDFormat,
 } from "../../../src/gen/core/idp/v1/idp_pb.ts"
-import { linesOf } from "../form/index.ts"
+import { linesOf, namesIn } from "../form/index.ts"
 import {
+  attributeNames,
   type CheckName,
   type Choice,
   type ChoiceName,
+  type ConfigurationFields,
   choices,
   type FieldName,
+  isAttribute,
   type OptionName,
+  type UnstoredName,
 } from "./form-fields.ts"
 import { type KindName, kindNameOf, kindOf, optionsOf } from "./provider-kind.ts"
 
@@ -76,45 +81,48 @@ const usual: Partial<Readonly<Record<FieldName, string>>> = {
   ...{ ldapLastName: "sn", ldapDisplayName: "cn", ldapEmail: "mail" },
 }
 
-/** What a provider says, as a form shows it; what one that is made begins with. */
+/** The stored values of a provider; for a new one, what its form begins with. */
 export function valuesOf(provider: Provider | undefined): Values {
   const { config, options } = provider?.config ?? {}
-  const said: object = config?.value ?? {}
-  const is = (from: object | undefined, name: CheckName | OptionName) =>
-    provider ? Reflect.get(from ?? {}, name) === true : fresh[name]
+  const configuration: ConfigurationFields = config?.value ?? {}
+  const isChecked = (name: CheckName) => (provider ? configuration[name] === true : fresh[name])
+  const isOption = (name: OptionName) => (provider ? options?.[name] === true : fresh[name])
   const number = provider ? options?.autoLinking : AutoLinkingOption.EMAIL
   return {
-    ...textsBy((name) => (provider ? textIn(said, name) : (usual[name] ?? ""))),
+    ...textsBy((name) => (provider ? textIn(configuration, name) : (usual[name] ?? ""))),
     name: provider?.name ?? "",
     kind: (provider && kindNameOf(provider)) ?? "oidc",
-    usePkce: is(said, "usePkce"),
-    isIdTokenMapping: is(said, "isIdTokenMapping"),
-    emailVerified: is(said, "emailVerified"),
-    startTls: is(said, "startTls"),
-    withSignedRequest: is(said, "withSignedRequest"),
-    federatedLogoutEnabled: is(said, "federatedLogoutEnabled"),
-    binding: chosen("binding", said),
-    nameIdFormat: chosen("nameIdFormat", said),
-    isCreationAllowed: is(options, "isCreationAllowed"),
-    isAutoCreation: is(options, "isAutoCreation"),
-    isLinkingAllowed: is(options, "isLinkingAllowed"),
-    isAutoUpdate: is(options, "isAutoUpdate"),
-    forwardAcrValues: is(options, "forwardAcrValues"),
-    acceptAsFresh: is(options, "acceptAsFresh"),
-    isTrustedForAddresses: is(options, "isTrustedForAddresses"),
-    acceptMissingNonce: is(options, "acceptMissingNonce"),
-    acceptOtherAudiences: is(options, "acceptOtherAudiences"),
+    usePkce: isChecked("usePkce"),
+    isIdTokenMapping: isChecked("isIdTokenMapping"),
+    emailVerified: isChecked("emailVerified"),
+    startTls: isChecked("startTls"),
+    withSignedRequest: isChecked("withSignedRequest"),
+    federatedLogoutEnabled: isChecked("federatedLogoutEnabled"),
+    binding: chosen("binding", configuration),
+    nameIdFormat: chosen("nameIdFormat", configuration),
+    isCreationAllowed: isOption("isCreationAllowed"),
+    isAutoCreation: isOption("isAutoCreation"),
+    isLinkingAllowed: isOption("isLinkingAllowed"),
+    isAutoUpdate: isOption("isAutoUpdate"),
+    forwardAcrValues: isOption("forwardAcrValues"),
+    acceptAsFresh: isOption("acceptAsFresh"),
+    isTrustedForAddresses: isOption("isTrustedForAddresses"),
+    acceptMissingNonce: isOption("acceptMissingNonce"),
+    acceptOtherAudiences: isOption("acceptOtherAudiences"),
     // A provider from before this was stored publishes an encryption key.
     encryptAssertions: options ? (options.encryptAssertions ?? true) : fresh.encryptAssertions,
-    trustDirectoryAddresses: is(options, "trustDirectoryAddresses"),
+    trustDirectoryAddresses: isOption("trustDirectoryAddresses"),
     autoLinking: autoLinkings.find((name) => autoLinkingNumbers[name] === number) ?? "off",
     allowedDomains: (options?.allowedDomains ?? []).join("\n"),
   }
 }
 
-/** What was chosen before; of what is new the first. */
-function chosen<Name extends ChoiceName>(name: Name, said: object): Choice<Name> {
-  const number: unknown = Reflect.get(said, name)
+/** The stored choice, or the first one. */
+function chosen<Name extends ChoiceName>(
+  name: Name,
+  configuration: ConfigurationFields,
+): Choice<Name> {
+  const number = configuration[name]
   const known: readonly Choice<Name>[] = choices[name]
   const [first] = known
   const found = known.find((each) => choiceNumbers[name][each] === number) ?? first
@@ -122,9 +130,12 @@ function chosen<Name extends ChoiceName>(name: Name, said: object): Choice<Name>
   return found
 }
 
+/** A text that the configuration contains. */
+type StoredName = Exclude<FieldName, UnstoredName>
+
 /** Every text by its name; secrets never come back. */
-const textsBy = (of: (name: FieldName) => string) => ({
-  ...{ name: of("name"), issuer: of("issuer"), clientId: of("clientId"), clientSecret: "" },
+const textsBy = (of: (name: StoredName) => string) => ({
+  ...{ issuer: of("issuer"), clientId: of("clientId"), clientSecret: "" },
   ...{ scopes: of("scopes"), authorizationEndpoint: of("authorizationEndpoint") },
   ...{ tokenEndpoint: of("tokenEndpoint"), userEndpoint: of("userEndpoint") },
   ...{ idAttribute: of("idAttribute"), tenant: of("tenant"), teamId: of("teamId") },
@@ -141,38 +152,22 @@ const textsBy = (of: (name: FieldName) => string) => ({
   ldapEmailVerified: of("ldapEmailVerified"),
 })
 
-/** What a directory calls things, by the names of the messages. */
-const attributeNames: Partial<Readonly<Record<FieldName, string>>> = {
-  ldapId: "idAttribute",
-  ldapUserName: "preferredUsernameAttribute",
-  ldapFirstName: "firstNameAttribute",
-  ldapLastName: "lastNameAttribute",
-  ldapDisplayName: "displayNameAttribute",
-  ldapEmail: "emailAttribute",
-  ldapEmailVerified: "emailVerifiedAttribute",
+function textIn(configuration: ConfigurationFields, name: StoredName): string {
+  if (isAttribute(name)) return configuration.attributes?.[attributeNames[name]] ?? ""
+  return textOf(configuration[name])
 }
 
-function textIn(said: object, name: FieldName): string {
-  const attribute = attributeNames[name]
-  const attributes: unknown = Reflect.get(said, "attributes")
-  if (attribute !== undefined) {
-    return attributes instanceof Object ? textOf(Reflect.get(attributes, attribute)) : ""
-  }
-  return textOf(Reflect.get(said, name))
-}
+type StoredText = string | Uint8Array | readonly string[] | AzureADTenant
 
-function textOf(value: unknown): string {
-  if (typeof value === "string") return value
+function textOf(value: StoredText | undefined): string {
+  if (value === undefined || typeof value === "string") return value ?? ""
   if (value instanceof Uint8Array) return new TextDecoder().decode(value)
-  if (Array.isArray(value)) return value.join(" ")
-  return value instanceof Object ? tenantOf(value) : ""
+  return "type" in value ? tenantOf(value) : value.join(" ")
 }
 
-function tenantOf(value: object): string {
-  const type: unknown = Reflect.get(value, "type")
-  const said: unknown = type instanceof Object ? Reflect.get(type, "value") : undefined
-  if (typeof said === "string") return said
-  return Object.entries(tenants).find(([, number]) => number === said)?.[0] ?? "common"
+function tenantOf({ type }: AzureADTenant): string {
+  if (type.case === "tenantId") return type.value
+  return namesIn(tenants).find((name) => tenants[name] === type.value) ?? "common"
 }
 
 /** What the operations of all kinds take; each reads what it has a name for. */
@@ -183,7 +178,7 @@ export function requestOf(values: Values, before: Provider | undefined) {
   const own = said?.case === "ldap" ? said.value : undefined
   const texts = Object.fromEntries(
     kindOf(values.kind)
-      .fields.filter((name) => !attributeNames[name])
+      .fields.filter((name) => !isAttribute(name))
       .map((name) => [name, secrets.has(name) ? values[name] : values[name].trim()]),
   )
   const bytes = (text: string) => new TextEncoder().encode(text.trim() && `${text.trim()}\n`)

@@ -6,7 +6,9 @@ import { namesIn } from "../form/index.ts"
 import {
   type CheckName,
   type ChoiceName,
+  type ConfigurationOf,
   type FieldName,
+  type FieldNameOf,
   type OptionName,
   optionNames,
 } from "./form-fields.ts"
@@ -122,7 +124,16 @@ export const kinds = {
     back: "callback",
     ...by("addGitLabSelfHostedProvider", "updateGitLabSelfHostedProvider"),
   },
-} as const satisfies Readonly<Record<string, Kind>>
+} as const satisfies { readonly [Name in ConfigurationCase]?: KindWithFieldsOf<Name> }
+
+type ConfigurationCase = Extract<NonNullable<Provider["config"]>["config"]["case"], string>
+
+/** A kind with fields that exist in the messages of its configuration. */
+type KindWithFieldsOf<Name extends ConfigurationCase> = Kind & {
+  readonly fields: readonly FieldNameOf<Name>[]
+  readonly checks: readonly (keyof ConfigurationOf<Name>)[]
+  readonly choices?: readonly (keyof ConfigurationOf<Name>)[]
+}
 
 export type KindName = keyof typeof kinds
 

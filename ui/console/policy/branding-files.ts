@@ -2,15 +2,25 @@ import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { AssetService } from "../../../src/gen/core/asset/v1/asset_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
-import { call, unless, useReadIfAllowed } from "../shell/index.ts"
-import { at, saidIn } from "./effective-policy.ts"
+import type { LabelPolicy } from "../../../src/gen/core/policy/v1/policy_pb.ts"
+import { call, type Operation, unless, useReadIfAllowed } from "../shell/index.ts"
+import { at, policyIn } from "./effective-policy.ts"
 import type { Place } from "./policy.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
 const asset = AssetService.method
 
-type Operations = Readonly<Record<"next" | "shown" | "file" | "send" | "show", DescMethodUnary>>
+type Branding = { policy?: LabelPolicy | undefined }
+type FileContent = { data: Uint8Array; contentType: string }
+
+type Operations = {
+  readonly next: Operation<object, Branding>
+  readonly shown: Operation<object, Branding>
+  readonly file: Operation<{ kind: string }, FileContent>
+  readonly send: DescMethodUnary
+  readonly show: DescMethodUnary
+}
 
 const ofInstance: Operations = {
   next: admin.getPreviewLabelPolicy,
@@ -86,7 +96,7 @@ export function useLook(place: Place): Look | undefined {
   const wanted = useReadIfAllowed(next, {}, at(place))
   const holding = useReadIfAllowed(shown, {}, at(place))
   if (!wanted || !holding) return undefined
-  const [after, before] = [saidIn(wanted), saidIn(holding)]
+  const [after, before] = [policyIn(wanted), policyIn(holding)]
   return {
     has: (name) => fileIn(after, name) !== "",
     isShown: (name) => fileIn(after, name) === fileIn(before, name),
@@ -94,19 +104,16 @@ export function useLook(place: Place): Look | undefined {
 }
 
 /** Addresses end with the name of the file, which is that of its content. */
-const fileIn = (said: object, name: LookFile["name"]): string =>
-  String(Reflect.get(said, name) ?? "")
-    .split(/[/=]/)
-    .at(-1) ?? ""
+const fileIn = (policy: LabelPolicy, name: LookFile["name"]): string =>
+  policy[name].split(/[/=]/).at(-1) ?? ""
 
 /** What a file of a look holds, as an address that asks nobody; empty for none. */
 export function useLookFile(place: Place, kind: LookFileKind): string {
   const asked = { kind: `${kind}/_preview` }
   const file = useReadIfAllowed(operationsOf(place).file, asked, at(place))
-  const data: unknown = file && Reflect.get(file, "data")
-  if (!file || !(data instanceof Uint8Array)) return ""
-  const binary = Array.from(data, (byte) => String.fromCharCode(byte)).join("")
-  return `data:${Reflect.get(file, "contentType")};base64,${btoa(binary)}`
+  if (!file) return ""
+  const binary = Array.from(file.data, (byte) => String.fromCharCode(byte)).join("")
+  return `data:${file.contentType};base64,${btoa(binary)}`
 }
 
 /** Sends a file; it is there for a try until it is shown. */

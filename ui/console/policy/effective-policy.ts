@@ -1,8 +1,8 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { isSame } from "../form/index.ts"
 import { call, unless, useReadIfAllowed } from "../shell/index.ts"
-import { chosenIn, valuesOf, wantedOf } from "./field-values.ts"
-import type { Field, Place, Policy, Values } from "./policy.ts"
+import { chosenIn, requestValueOf, storedValuesOf, valuesOf } from "./field-values.ts"
+import type { Field, Place, Policy, PolicyFields, Values } from "./policy.ts"
 
 /** What holds at a place, and who says so. */
 export type Standing = {
@@ -11,8 +11,8 @@ export type Standing = {
   readonly isOwn: boolean
   /** What the instance says, as far as one may see that. */
   readonly inherited: Values | undefined
-  /** Everything that was said, also what no form shows. */
-  readonly said: object
+  /** All of the message, also what no form shows. */
+  readonly message: PolicyFields
 }
 
 const unchanged = "policy.unchanged"
@@ -26,19 +26,18 @@ export function usePolicy(policy: Policy, place: Place): Standing | undefined {
   const present = useReadIfAllowed(isInstance ? instance.get : organization.get, {}, at(place))
   const above = useReadIfAllowed(isInstance ? instance.get : organization.inherited, {}, at(place))
   if (!present) return undefined
-  const said = saidIn(present)
+  const message = policyIn(present)
   return {
-    said,
-    values: valuesOf(policy, said),
-    isOwn: !isInstance && Reflect.get(said, "isDefault") !== true,
-    inherited: above && valuesOf(policy, saidIn(above)),
+    message,
+    values: valuesOf(policy, message),
+    isOwn: !isInstance && message.isDefault !== true,
+    inherited: above && valuesOf(policy, policyIn(above)),
   }
 }
 
-/** The policy in an answer, whatever it is called. */
-export function saidIn(answer: object): object {
-  const said: unknown = Reflect.get(answer, "policy")
-  if (typeof said === "object" && said !== null) return said
+/** The policy in an answer. */
+export function policyIn<Message>(answer: { readonly policy?: Message | undefined }): Message {
+  if (answer.policy !== undefined) return answer.policy
   throw new Error("the server has answered without the policy that was asked for")
 }
 
@@ -59,14 +58,14 @@ export async function savePolicy(
   { standing, values, stored }: SavePolicyInput,
 ): Promise<void> {
   const { instance, organization } = policy
-  const { said } = standing
+  const message = new Map(Object.entries<unknown>({ ...standing.message }))
   const own = standing.isOwn ? organization.update : organization.add
   const method = place === undefined ? instance.update : own
   const kept = method.input.fields
     .filter((field) => field.fieldKind !== "list" || field.listKind !== "message")
-    .map(({ localName }) => [localName, countable(said, localName)])
-  const changed = policy.fields.map((field) => [field.name, wantedOf(field, values)])
-  const wanted = Object.fromEntries([...kept, ...changed])
+    .map(({ localName }) => [localName, inRequest(message.get(localName))] as const)
+  const changed = policy.fields.map((field) => [field.name, requestValueOf(field, values)] as const)
+  const request = Object.fromEntries([...kept, ...changed])
   const isSent = ({ name }: Field) => method.input.field[name] !== undefined
   const turns = policy.fields
     .filter((field) => !isSent(field))
@@ -83,29 +82,15 @@ export async function savePolicy(
     }
   }
   await takeAll(true)
-  const carry = method === organization.add ? await carried(policy, place) : undefined
-  if (differs || carry) {
-    await unless(unchanged, call(method, { ...wanted, ...named(method, place) }, at(place)))
-    // As the server answers them: an hour, where 60 minutes were typed.
-    stored?.(valuesOf({ ...policy, fields: rest }, wanted))
+  const copy = method === organization.add ? await organization.copyInherited?.(place) : undefined
+  if (differs || method === organization.add) {
+    await unless(unchanged, call(method, { ...request, ...named(method, place) }, at(place)))
+    stored?.(storedValuesOf(rest, values))
   }
   await takeAll(false)
-  await carry?.()
+  await copy?.()
   const { activate } = place === undefined ? instance : organization
   if (activate) await unless(unchanged, call(activate, {}, at(place)))
-}
-
-/** What an organisation that says something itself for the first time doesn't lose by that. */
-async function carried(policy: Policy, place: Place): Promise<() => Promise<void>> {
-  const { carries } = policy.organization
-  if (!carries) return async () => {}
-  const { list, add, id } = carries
-  const rows: unknown = Reflect.get(await call(list, {}, at(place)), "result")
-  return async () => {
-    for (const row of Array.isArray(rows) ? rows : []) {
-      await call(add, { [id]: Reflect.get(row, id) }, at(place))
-    }
-  }
 }
 
 type FactorSwitch = {
@@ -144,10 +129,7 @@ const take = ({ method, type, isOn }: FactorSwitch, place: Place) =>
   unless(isOn ? "policy.factor_exists" : "policy.factor_missing", call(method, { type }, at(place)))
 
 /** Answers count in 64 bits, requests in 32. */
-function countable(said: object, name: string): unknown {
-  const value: unknown = Reflect.get(said, name)
-  return typeof value === "bigint" ? Number(value) : value
-}
+const inRequest = (value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value)
 
 /** Takes back what the organisation says itself. */
 export async function resetPolicy(policy: Policy, place: Place): Promise<void> {

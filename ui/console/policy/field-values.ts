@@ -2,14 +2,14 @@ import { isMessage } from "@bufbuild/protobuf"
 import { DurationSchema } from "@bufbuild/protobuf/wkt"
 import { amountIn, amountOf, durationOf, durationText } from "../form/index.ts"
 import { t } from "../shell/index.ts"
-import type { Field, Policy, Value, Values } from "./policy.ts"
+import type { Field, Policy, PolicyFields, Value, Values } from "./policy.ts"
 
-/** What a form holds of what the server says. */
-export const valuesOf = ({ fields }: Policy, said: object): Values =>
-  Object.fromEntries(fields.map((field) => [field.name, shownOf(field, said)]))
+/** The values of a form for what the server says. */
+export const valuesOf = ({ fields }: Pick<Policy, "fields">, policy: PolicyFields): Values =>
+  Object.fromEntries(fields.map((field) => [field.name, formValueOf(field, policy[field.name])]))
 
-function shownOf(field: Field, said: object): Value {
-  const value: unknown = Reflect.get(said, field.name)
+/** What a form has for a value of a message. */
+function formValueOf(field: Field, value: unknown): Value {
   if (field.kind === "check") return value === true
   if (field.kind === "several") return Array.isArray(value) ? value.map(String) : []
   if (field.kind === "duration") {
@@ -18,8 +18,14 @@ function shownOf(field: Field, said: object): Value {
   return field.kind === "color" && value === field.unsaid ? "" : String(value)
 }
 
-/** The same as requests carry it. */
-export function wantedOf({ name, kind }: Field, values: Values): unknown {
+/** The same values after the server has stored them: an hour, where 60 minutes were typed. */
+export const storedValuesOf = (fields: readonly Field[], values: Values): Values =>
+  Object.fromEntries(
+    fields.map((field) => [field.name, formValueOf(field, requestValueOf(field, values))]),
+  )
+
+/** The value of a field in a request. */
+export function requestValueOf({ name, kind }: Field, values: Values): unknown {
   const value = values[name]
   if (kind === "count" || kind === "choice") return Number(value)
   if (kind === "several") return chosenIn(value).map(Number)

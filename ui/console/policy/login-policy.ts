@@ -5,7 +5,9 @@ import {
   PasswordlessType,
   SecondFactorType,
 } from "../../../src/gen/core/policy/v1/policy_pb.ts"
-import { check, headed, hinted, lasting, named, type Policy } from "./policy.ts"
+import { call } from "../shell/index.ts"
+import { at } from "./effective-policy.ts"
+import { check, fieldsOf, headed, lasting, type Place, policyOf } from "./policy.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -32,41 +34,43 @@ const several = {
   },
 } as const
 
+const { named, hinted } = fieldsOf("policy.login")
+
 /** How people sign in, and what proves who they are. */
-export const login: Policy = {
+export const login = policyOf({
   ...headed("policy.login"),
   fields: [
-    check(named("policy.login.allowUsernamePassword")),
-    check(hinted("policy.login.allowMagicLink")),
-    check(named("policy.login.disableLoginWithEmail")),
-    check(named("policy.login.disableLoginWithPhone")),
-    check(hinted("policy.login.ignoreUnknownUsernames")),
-    check(hinted("policy.login.hidePasswordReset")),
-    lasting(hinted("policy.login.passwordCheckLifetime"), "policy.login.every_time"),
+    check(named("allowUsernamePassword")),
+    check(hinted("allowMagicLink")),
+    check(named("disableLoginWithEmail")),
+    check(named("disableLoginWithPhone")),
+    check(hinted("ignoreUnknownUsernames")),
+    check(hinted("hidePasswordReset")),
+    lasting(hinted("passwordCheckLifetime"), "policy.login.every_time"),
     {
-      ...hinted("policy.login.defaultRedirectUri"),
+      ...hinted("defaultRedirectUri"),
       kind: "text",
       type: "url",
       empty: "policy.none",
     },
-    check(hinted("policy.login.allowRegister")),
-    check(hinted("policy.login.requireSignUpApproval")),
-    check(hinted("policy.login.allowExternalIdp")),
-    lasting(named("policy.login.externalLoginCheckLifetime"), "policy.login.every_time"),
-    check(hinted("policy.login.allowDomainDiscovery")),
+    check(hinted("allowRegister")),
+    check(hinted("requireSignUpApproval")),
+    check(hinted("allowExternalIdp")),
+    lasting(named("externalLoginCheckLifetime"), "policy.login.every_time"),
+    check(hinted("allowDomainDiscovery")),
     {
-      ...hinted("policy.login.passwordlessType"),
+      ...hinted("passwordlessType"),
       kind: "choice",
       options: [
         { value: String(PasswordlessType.ALLOWED), label: "policy.login.allowed" },
         { value: String(PasswordlessType.NOT_ALLOWED), label: "policy.login.not_allowed" },
       ],
     },
-    check(hinted("policy.login.forceMfa")),
-    check(hinted("policy.login.forceMfaLocalOnly")),
-    check(hinted("policy.login.forceMfaManagers")),
+    check(hinted("forceMfa")),
+    check(hinted("forceMfaLocalOnly")),
+    check(hinted("forceMfaManagers")),
     {
-      ...named("policy.login.secondFactors"),
+      ...named("secondFactors"),
       kind: "several",
       ...second,
       options: [
@@ -78,7 +82,7 @@ export const login: Policy = {
       ],
     },
     {
-      ...named("policy.login.multiFactors"),
+      ...named("multiFactors"),
       kind: "several",
       ...several,
       options: [
@@ -88,21 +92,27 @@ export const login: Policy = {
         },
       ],
     },
-    lasting(hinted("policy.login.mfaInitSkipLifetime"), "policy.login.not_asked"),
-    lasting(hinted("policy.login.secondFactorCheckLifetime"), "policy.login.every_time"),
-    lasting(named("policy.login.multiFactorCheckLifetime"), "policy.login.every_time"),
+    lasting(hinted("mfaInitSkipLifetime"), "policy.login.not_asked"),
+    lasting(hinted("secondFactorCheckLifetime"), "policy.login.every_time"),
+    lasting(named("multiFactorCheckLifetime"), "policy.login.every_time"),
   ],
   instance: { get: admin.getLoginPolicy, update: admin.updateLoginPolicy },
   organization: {
     get: management.getLoginPolicy,
     inherited: management.getDefaultLoginPolicy,
     add: management.addCustomLoginPolicy,
-    carries: {
-      list: management.listLoginPolicyIDPs,
-      add: management.addIDPToLoginPolicy,
-      id: "idpId",
-    },
+    copyInherited: copyProviders,
     update: management.updateCustomLoginPolicy,
     reset: management.resetLoginPolicyToDefault,
   },
+})
+
+/** An organization keeps offering the providers that the inherited policy offers. */
+async function copyProviders(place: Place): Promise<() => Promise<void>> {
+  const { result } = await call(management.listLoginPolicyIDPs, {}, at(place))
+  return async () => {
+    for (const { idpId } of result) {
+      await call(management.addIDPToLoginPolicy, { idpId }, at(place))
+    }
+  }
 }

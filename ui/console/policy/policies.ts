@@ -4,7 +4,7 @@ import { ManagementService } from "../../../src/gen/core/management/v1/managemen
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { delivered, unsaid } from "../../kit/index.ts"
 import { login } from "./login-policy.ts"
-import { check, headed, hinted, named, type Policy } from "./policy.ts"
+import { check, fieldsOf, headed, type Policy, policyOf } from "./policy.ts"
 
 /** Loaded beside the rest: files have descriptors of their own. */
 const BrandingPreview = lazy(async () => ({
@@ -23,16 +23,18 @@ const management = ManagementService.method
 /** A number that may be none. */
 const never = { kind: "count", min: 0, zero: "policy.lockout.never" } as const
 
-const complexity: Policy = {
+const complexityFields = fieldsOf("policy.complexity")
+
+const complexity = policyOf({
   ...headed("policy.complexity"),
   fields: [
-    { name: "minLength", label: "policy.complexity.minLength", kind: "count", min: 1, max: 64 },
-    check(named("policy.complexity.hasLowercase")),
-    check(named("policy.complexity.hasUppercase")),
-    check(named("policy.complexity.hasNumber")),
-    check(named("policy.complexity.hasSymbol")),
+    { ...complexityFields.named("minLength"), kind: "count", min: 1, max: 64 },
+    check(complexityFields.named("hasLowercase")),
+    check(complexityFields.named("hasUppercase")),
+    check(complexityFields.named("hasNumber")),
+    check(complexityFields.named("hasSymbol")),
     {
-      ...hinted("policy.complexity.reuseCount"),
+      ...complexityFields.hinted("reuseCount"),
       ...{ kind: "count", min: 0, max: 24, zero: "policy.complexity.any" },
     },
   ],
@@ -48,13 +50,15 @@ const complexity: Policy = {
     update: management.updateCustomPasswordComplexityPolicy,
     reset: management.resetPasswordComplexityPolicyToDefault,
   },
-}
+})
 
-const lockout: Policy = {
+const lockoutFields = fieldsOf("policy.lockout")
+
+const lockout = policyOf({
   ...headed("policy.lockout"),
   fields: [
-    { ...hinted("policy.lockout.maxPasswordAttempts"), ...never, max: 1000 },
-    { ...hinted("policy.lockout.maxOtpAttempts"), ...never, max: 1000 },
+    { ...lockoutFields.hinted("maxPasswordAttempts"), ...never, max: 1000 },
+    { ...lockoutFields.hinted("maxOtpAttempts"), ...never, max: 1000 },
   ],
   instance: { get: admin.getLockoutPolicy, update: admin.updateLockoutPolicy },
   organization: {
@@ -64,13 +68,15 @@ const lockout: Policy = {
     update: management.updateCustomLockoutPolicy,
     reset: management.resetLockoutPolicyToDefault,
   },
-}
+})
 
-const age: Policy = {
+const ageFields = fieldsOf("policy.age")
+
+const age = policyOf({
   ...headed("policy.age"),
   fields: [
-    { ...hinted("policy.age.maxAgeDays"), ...never, max: 3650 },
-    { ...hinted("policy.age.expireWarnDays"), ...never, max: 3650 },
+    { ...ageFields.hinted("maxAgeDays"), ...never, max: 3650 },
+    { ...ageFields.hinted("expireWarnDays"), ...never, max: 3650 },
   ],
   instance: { get: admin.getPasswordAgePolicy, update: admin.updatePasswordAgePolicy },
   organization: {
@@ -80,16 +86,18 @@ const age: Policy = {
     update: management.updateCustomPasswordAgePolicy,
     reset: management.resetPasswordAgePolicyToDefault,
   },
-}
+})
+
+const domainFields = fieldsOf("policy.domain")
 
 /** Whoever manages the instance alone decides it, also for one organisation. */
-const domain: Policy = {
+const domain = policyOf({
   ...headed("policy.domain"),
   fields: [
-    check(hinted("policy.domain.userLoginMustBeDomain")),
-    check(hinted("policy.domain.validateOrgDomains")),
-    check(named("policy.domain.smtpSenderAddressMatchesInstanceDomain")),
-    check(hinted("policy.domain.usersCanRename")),
+    check(domainFields.hinted("userLoginMustBeDomain")),
+    check(domainFields.hinted("validateOrgDomains")),
+    check(domainFields.named("smtpSenderAddressMatchesInstanceDomain")),
+    check(domainFields.hinted("usersCanRename")),
   ],
   instance: { get: admin.getDomainPolicy, update: admin.updateDomainPolicy },
   organization: {
@@ -99,13 +107,15 @@ const domain: Policy = {
     update: admin.updateCustomDomainPolicy,
     reset: admin.resetCustomDomainPolicyToDefault,
   },
-}
+})
 
-const notification: Policy = {
+const notificationFields = fieldsOf("policy.notification")
+
+const notification = policyOf({
   ...headed("policy.notification"),
   fields: [
-    check(named("policy.notification.passwordChange")),
-    check(hinted("policy.notification.newDevice")),
+    check(notificationFields.named("passwordChange")),
+    check(notificationFields.hinted("newDevice")),
   ],
   instance: { get: admin.getNotificationPolicy, update: admin.updateNotificationPolicy },
   organization: {
@@ -115,7 +125,7 @@ const notification: Policy = {
     update: management.updateCustomNotificationPolicy,
     reset: management.resetNotificationPolicyToDefault,
   },
-}
+})
 
 type LinkName =
   | `${"tos" | "privacy" | "help" | "docs" | "custom"}Link`
@@ -125,7 +135,7 @@ type LinkName =
 const link = (name: LinkName, type: "url" | "email" | "text" = "url") =>
   ({ name, type, kind: "text", label: `policy.privacy.${name}`, empty: "policy.none" }) as const
 
-const privacy: Policy = {
+const privacy = policyOf({
   ...headed("policy.privacy"),
   fields: [
     link("tosLink"),
@@ -144,7 +154,7 @@ const privacy: Policy = {
     update: management.updateCustomPrivacyPolicy,
     reset: management.resetPrivacyPolicyToDefault,
   },
-}
+})
 
 const colours = [
   { name: "primaryColor", delivered: delivered.light.accent },
@@ -157,14 +167,16 @@ const colours = [
   { name: "warnColorDark", delivered: delivered.dark.danger },
 ] as const
 
+const brandingFields = fieldsOf("policy.branding")
+
 /** It is shown beside the form while it is changed, and to everybody once it is saved. */
-const branding: Policy = {
+const branding = policyOf({
   ...headed("policy.branding"),
   preview: BrandingPreview,
   more: LookFiles,
   fields: [
     {
-      ...named("policy.branding.themeMode"),
+      ...brandingFields.named("themeMode"),
       kind: "choice",
       options: [
         { value: String(ThemeMode.AUTO), label: "policy.branding.auto" },
@@ -181,8 +193,8 @@ const branding: Policy = {
           unsaid: unsaid[colour.name],
         }) as const,
     ),
-    check(hinted("policy.branding.disableWatermark")),
-    check(hinted("policy.branding.hideLoginNameSuffix")),
+    check(brandingFields.hinted("disableWatermark")),
+    check(brandingFields.hinted("hideLoginNameSuffix")),
   ],
   instance: {
     get: admin.getPreviewLabelPolicy,
@@ -197,7 +209,7 @@ const branding: Policy = {
     activate: management.activateCustomLabelPolicy,
     reset: management.resetLabelPolicyToDefault,
   },
-}
+})
 
 /**
  * The policies that can be changed here, with those fields that something asks: a switch that does

@@ -1,7 +1,27 @@
 import type { DescMethodUnary } from "@bufbuild/protobuf"
 import type { ComponentType } from "react"
+import type {
+  DomainPolicy,
+  LabelPolicy,
+  LockoutPolicy,
+  LoginPolicy,
+  NotificationPolicy,
+  PasswordAgePolicy,
+  PasswordComplexityPolicy,
+  PrivacyPolicy,
+} from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import type { Amount } from "../form/index.ts"
-import type { TextKey } from "../shell/index.ts"
+import type { AnyOf, MessageField, Operation, TextKey } from "../shell/index.ts"
+
+type PolicyMessage =
+  | (DomainPolicy | LabelPolicy | LockoutPolicy | LoginPolicy)
+  | (NotificationPolicy | PasswordAgePolicy | PasswordComplexityPolicy | PrivacyPolicy)
+
+/** The message of any policy: it has the fields of its kind. */
+export type PolicyFields = AnyOf<PolicyMessage>
+
+/** Reads a policy. */
+type Read<Message = PolicyFields> = Operation<object, { policy?: Message | undefined }>
 
 /** How a field is asked for and shown. */
 type Kind =
@@ -46,7 +66,7 @@ type OneByOne = { readonly add: DescMethodUnary; readonly remove: DescMethodUnar
 
 /** One field of a policy, by its name in the messages, with its words. */
 export type Field = Kind & {
-  readonly name: string
+  readonly name: MessageField<PolicyMessage>
   readonly label: TextKey
   readonly hint?: TextKey
 }
@@ -62,23 +82,21 @@ export type Policy = {
   /** What belongs to it and is changed by itself. */
   readonly more?: ComponentType<MoreProps>
   readonly instance: {
-    readonly get: DescMethodUnary
+    readonly get: Read
     readonly update: DescMethodUnary
     /** What makes it hold, where changing alone doesn't. */
     readonly activate?: DescMethodUnary
   }
   readonly organization: {
-    readonly get: DescMethodUnary
+    readonly get: Read
     /** What holds there while the organisation says nothing of its own. */
-    readonly inherited: DescMethodUnary
+    readonly inherited: Read
     readonly add: DescMethodUnary
-    /** What else belongs to it, said one by one: an own one begins with what was so before. */
-    readonly carries?: {
-      readonly list: DescMethodUnary
-      readonly add: DescMethodUnary
-      /** What both call one of them. */
-      readonly id: string
-    }
+    /**
+     * Reads what else belongs to the inherited policy, before the organization has one of its own.
+     * What it resolves to adds the same to the organization's policy.
+     */
+    readonly copyInherited?: (place: Place) => Promise<() => Promise<void>>
     readonly update: DescMethodUnary
     readonly activate?: DescMethodUnary
     readonly reset: DescMethodUnary
@@ -102,29 +120,35 @@ export type Values = Readonly<Record<string, Value>>
 
 export type Value = string | boolean | Amount | readonly string[]
 
+/** A policy each of whose fields exists in the message that is read; others don't compile. */
+export const policyOf = <Message extends PolicyMessage>(
+  policy: Policy & {
+    readonly instance: { readonly get: Read<Message> }
+    readonly fields: readonly (Field & { readonly name: MessageField<NoInfer<Message>> })[]
+  },
+): Policy => policy
+
 /** Texts to which there is a further one, which is called after them. */
 type With<Part extends string, Key = TextKey> = Key extends `${infer Text}.${Part}`
   ? Extract<TextKey, Text>
   : never
 
-/** A policy, or a field, is called in the messages what its text ends with. */
+/** A policy is called what its text ends with. */
 const nameIn = (key: TextKey): string => key.slice(key.lastIndexOf(".") + 1)
 
 export const headed = (title: With<"lead">) =>
   ({ name: nameIn(title), title, lead: `${title}.lead` }) as const
 
-export const named = (label: TextKey) => ({ name: nameIn(label), label })
-
-export const hinted = (label: With<"hint">) => ({ ...named(label), hint: `${label}.hint` }) as const
-
-type Named = Pick<Field, "name" | "label" | "hint">
+/** Fields by their names in messages, which their texts have behind that of their policy. */
+export const fieldsOf = <Title extends With<"lead">>(title: Title) => ({
+  named: <Name extends string>(name: Name) => ({ name, label: `${title}.${name}` }) as const,
+  hinted: <Name extends string>(name: Name) =>
+    ({ name, label: `${title}.${name}`, hint: `${title}.${name}.hint` }) as const,
+})
 
 /** A field that is so or not. */
-export const check = (field: Named): Field => ({ ...field, kind: "check" })
+export const check = <Named extends object>(field: Named) => ({ ...field, kind: "check" }) as const
 
 /** A field that lasts; `zero` says what none of it means. */
-export const lasting = (field: Named, zero: TextKey): Field => ({
-  ...field,
-  kind: "duration",
-  zero,
-})
+export const lasting = <Named extends object, Zero extends TextKey>(field: Named, zero: Zero) =>
+  ({ ...field, kind: "duration", zero }) as const

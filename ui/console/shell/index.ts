@@ -24,6 +24,7 @@ export { draftPrefix } from "./draft-storage.ts"
 export { type Crumb, Page } from "./frame.tsx"
 export { Link, LinkButton, type LinkOptions } from "./link.tsx"
 export { Led, May, type Needs } from "./may.tsx"
+export type { AnyOf, MessageField, Operation } from "./message.ts"
 export { tell } from "./notice.tsx"
 export {
   type Organization,

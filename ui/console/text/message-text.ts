@@ -1,3 +1,4 @@
+import type { MessageCustomText } from "../../../src/gen/core/text/v1/text_pb.ts"
 import { streamOf } from "../list/index.ts"
 import { call, unless, useReadIfAllowed } from "../shell/index.ts"
 import { type FieldName, fields, type KindName } from "./message-kind.ts"
@@ -33,20 +34,18 @@ export function useMessageTexts(
   return standingIn(here, above)
 }
 
-function standingIn(here: object, above: object): Standing {
-  const [shown, without] = [customTextIn(here), customTextIn(above)]
-  const inheritedWords = wordsOf((field) => String(Reflect.get(without, field)))
-  // What says the same as what is above it is not told apart from it.
-  const own = wordsOf((field) => {
-    const text = String(Reflect.get(shown, field))
-    return text === inheritedWords[field] ? "" : text
-  })
-  return { own, inherited: inheritedWords, isOwn: Reflect.get(shown, "isDefault") !== true }
+type Answer = { readonly customText?: MessageCustomText | undefined }
+
+function standingIn(here: Answer, above: Answer): Standing {
+  const [present, without] = [customTextIn(here), customTextIn(above)]
+  const inherited = wordsOf((field) => without[field])
+  // A text that equals the inherited one is not shown as a text of its own.
+  const own = wordsOf((field) => (present[field] === inherited[field] ? "" : present[field]))
+  return { own, inherited, isOwn: !present.isDefault }
 }
 
-function customTextIn(answer: object): object {
-  const text: unknown = Reflect.get(answer, "customText")
-  if (typeof text === "object" && text !== null) return text
+function customTextIn({ customText }: Answer): MessageCustomText {
+  if (customText) return customText
   throw new Error("the server has answered without the text that was asked for")
 }
 

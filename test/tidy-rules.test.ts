@@ -298,6 +298,18 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     bad: 'import "../main.tsx"',
     good: 'import { ProjectsPage } from "../project/projects-page.tsx"',
   },
+  "a field that is read by reflection": {
+    rule: layering.typedFields,
+    path: "ui/console/policy/effective-policy.ts",
+    bad: 'const a = Reflect.get(policy, "isDefault")',
+    good: 'const a = policy.isDefault\nconst b = "Reflect"\nreflect(schema, message)',
+  },
+  "a field that is written by reflection": {
+    rule: layering.typedFields,
+    path: "ui/kit/branding.ts",
+    bad: "const { set } = Reflect",
+    good: "values[name] = value",
+  },
   "generated code outside the bindings": {
     rule: imports,
     path: "src/domain/project/commands.ts",

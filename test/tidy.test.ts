@@ -29,6 +29,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "no file has a name that names nothing": walls.fileName,
   "modules import along the list and through doors": imports,
   "the folders of the console import along the list of layers": layering.layers,
+  "pages read fields by names that the compiler knows": layering.typedFields,
   "libraries stay where they are listed": libraries,
   "a library comes after the polyfill that it needs": polyfilled,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,

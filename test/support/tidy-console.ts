@@ -1,5 +1,6 @@
+import { isIdentifier } from "typescript/unstable/ast"
 import { importsOf } from "./tidy-imports.ts"
-import { findingAt, type Rule } from "./tidy-source.ts"
+import { findingAt, nodesOf, type Rule } from "./tidy-source.ts"
 
 const home = "ui/console/"
 const entry = `${home}main.tsx`
@@ -32,4 +33,12 @@ export const layers: Rule = (source) => {
     if (!target?.startsWith(home) || layerOf(target) <= own) return []
     return [findingAt(source, node, `it is in a layer below ${target}`)]
   })
+}
+
+/** Pages read and write fields by names that the compiler knows to exist. */
+export const typedFields: Rule = (source) => {
+  if (!source.path.startsWith("ui/")) return []
+  return nodesOf(source)
+    .filter((node) => isIdentifier(node) && node.getText() === "Reflect")
+    .map((node) => findingAt(source, node, "read the field by a typed name"))
 }

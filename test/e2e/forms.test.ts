@@ -56,7 +56,7 @@ describe.runIf(needs("chromium"))("a form that two administrators have open", ()
   }
 
   /** Whoever saves these vouches for all of it, and is shown first what the other has changed. */
-  const authored = /^(idp\/form|policy\/|script\/script-page|target\/target\.ts|text\/)/
+  const authored = /^(idp\/idp-form|policy\/|script\/script-page|target\/target\.ts|text\/)/
 
   const takeTheirs = async () => {
     const conflict = form().locator(".conflict")

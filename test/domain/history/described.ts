@@ -1,0 +1,127 @@
+// What the history says of an event, whatever it is of: its log has two events of one thing, which
+// make the states of a sample.
+import { type Message, toJson } from "@bufbuild/protobuf"
+import { book } from "../../../src/api/book.ts"
+import { nameOf } from "../../../src/api/method.ts"
+import { shares } from "../../../src/domain/history/api.ts"
+import { aggregates, views } from "../../../src/server/modules.ts"
+import type { AnyAggregate, Cx } from "../../../src/store/index.ts"
+import { ask } from "../../support/ask.ts"
+import { openWorld } from "../../support/world.ts"
+
+import * as apps from "./app-samples.ts"
+import type { Sample } from "./sample.ts"
+import * as sampled from "./samples.ts"
+
+export const world = openWorld({ aggregates, views })
+
+type Past = { readonly stream: string; readonly type: string; readonly sample: Sample }
+
+/** Which states an event is tried on: of users and applications, those of its kind. */
+export function sampleOf(stream: string, type: string): Sample {
+  if (stream === "user") return /user\.(machine|pat)/.test(type) ? sampled.machines : sampled.humans
+  if (stream !== "app") return sampled.samples[stream] ?? { before: {}, after: {} }
+  if (type.includes(".saml.")) return apps.samlApps
+  return type.includes(".api.") ? apps.apiApps : apps.oidcApps
+}
+
+const ids: Readonly<Record<string, string>> = {
+  flow: "org1/2",
+  secret_generator: "otp_sms",
+  execution: "request/core.user.v2.UserService",
+  group_user: "g1/u1",
+  message_providers: "email",
+}
+const memberIds = { org: "org/org1/u1", project: "project/p1/u1", grant: "grant/g1/u1" }
+
+function idOf({ stream, type }: Past): string {
+  if (stream !== "member") return ids[stream] ?? "id1"
+  const level = type.startsWith("org.") ? "org" : type.includes(".grant.") ? "grant" : "project"
+  return memberIds[level]
+}
+
+/** Of an object, some members replaced. */
+const withMembers = <T extends object>(target: T, replaced: object): T =>
+  new Proxy(target, {
+    get: (_, name) => {
+      if (Object.hasOwn(replaced, name)) return Reflect.get(replaced, name)
+      const member: unknown = Reflect.get(target, name, target)
+      return typeof member === "function" ? member.bind(target) : member
+    },
+  })
+
+/** A call on a store with two events of one thing: the second is the one that is looked at. */
+function callOn(past: Past, requests: string[]): Cx {
+  const { stream, type, sample } = past
+  const event = (version: number, state: object) => ({
+    ...{ instance: "i1", stream, id: idOf(past), type, version, position: version, time: version },
+    ...{ data: sampled.payload, private: sampled.noted, editor: { user: "u1", client: "" } },
+    ...{ owner: "org1", correlation: "", state },
+  })
+  const { before, after, now } = sample
+  const later = now ? [{ ...event(3, now), type: "another" }] : []
+  const events = [event(1, before), event(2, after), ...later]
+  const others: Readonly<Record<string, object | undefined>> = {
+    projectgrant: sampled.samples.projectgrant?.after,
+    secret_generator: sampled.samples.secret_generator?.after,
+  }
+  const cx = world.cx()
+  const log = withMembers(cx.store.log, {
+    settle: async () => {},
+    at: async () => events.slice(1),
+    history: async ({ from = 0 }) => events.filter(({ version }) => version > from),
+  })
+  const store: Cx["store"] = withMembers(cx.store, {
+    log,
+    fold: (state: unknown, each: { readonly private: unknown; readonly state: object }) =>
+      each.private === null && isPersonal.on ? state : each.state,
+    state: (call: Cx, kind: AnyAggregate, id: string) =>
+      others[kind.stream] ?? cx.store.state(call, kind as never, id),
+    rehearse: () => store,
+  })
+  const operate = async (operation: string, request: object) => {
+    requests.push(`${operation} ${JSON.stringify(jsonOf(operation, request as Message))}`)
+  }
+  return { ...cx, store, holds: () => true, operate }
+}
+
+/** Whether what events say in private is left out of the states. */
+const isPersonal = { on: false }
+
+function jsonOf(operation: string, request: Message) {
+  const methods = book.flatMap(({ methods }) => [...methods])
+  const method = methods.find((each) => nameOf(each) === operation)
+  if (!method) throw new Error(`no operation ${operation}`)
+  return toJson(method.input, request)
+}
+
+const resourceOf = (past: Past) => ({
+  resource: {
+    resource: { case: "stream", value: { instance: true, kind: past.stream, id: idOf(past) } },
+  },
+})
+
+/** How the history titles an event, whether it offers an undo, and what that asks or why it can't. */
+export async function describedEvent(past: Past) {
+  const requests: string[] = []
+  const cx = callOn(past, requests)
+  const { changes } = await ask(shares, "listChanges", cx, { ...resourceOf(past), asc: true })
+  const [, { words, undoable }] = changes
+  const { refusal } = await ask(shares, "getUndo", cx, { ...resourceOf(past), sequence: 2n })
+  return { title: words, isOffered: undoable, undo: requests[0] ?? refusal }
+}
+
+/** The fields that are shown of a thing; those from what its events store in private have a star. */
+export async function shownFields(past: Past): Promise<readonly string[]> {
+  const paths = async () => {
+    const { changes } = await ask(shares, "listChanges", callOn(past, []), resourceOf(past))
+    return new Set<string>(
+      changes.flatMap(({ differences }: any) => differences.map(({ path }: any) => path.join("."))),
+    )
+  }
+  const all = await paths()
+  isPersonal.on = true
+  const personal = await paths()
+  isPersonal.on = false
+  return [...all].map((path) => (personal.has(path) ? `${path}*` : path)).toSorted()
+}

@@ -17,7 +17,30 @@ export const world = openWorld({ aggregates, views })
 
 type Past = { readonly stream: string; readonly type: string; readonly sample: Sample }
 
-/** Which states an event is tried on: of users and applications, those of its kind. */
+/** What of a state these events change, where another event of the same operation changes more. */
+const changing: Readonly<Record<string, readonly string[]>> = {
+  "org.changed": ["name"],
+  "org.oidc.settings.set": ["oidc"],
+  "project.application.changed": ["name"],
+  "project.application.config.api.changed": ["api"],
+  "project.application.config.oidc.changed": ["oidc"],
+  "project.application.config.saml.changed": ["saml"],
+  "user.human.profile.changed": ["profile"],
+  "user.machine.changed": [
+    ...["name", "description", "accessTokenType", "jwtType", "jwtAlgorithm"],
+  ],
+  "user.username.changed": ["userName"],
+}
+
+/** The states of a thing before and after an event. */
+export function eventSample(stream: string, type: string): Sample {
+  const { before, after } = sampleOf(stream, type)
+  const keys = changing[type]
+  const changed = Object.entries(after).filter(([key]) => !keys || keys.includes(key))
+  return { before, after: { ...before, ...Object.fromEntries(changed) } }
+}
+
+/** The states of a thing: of users and applications, those of the kind that has such events. */
 export function sampleOf(stream: string, type: string): Sample {
   if (stream === "user") return /user\.(machine|pat)/.test(type) ? sampled.machines : sampled.humans
   if (stream !== "app") return sampled.samples[stream] ?? { before: {}, after: {} }
@@ -101,7 +124,7 @@ const resourceOf = (past: Past) => ({
   },
 })
 
-/** How the history titles an event, whether it offers an undo, and what that asks or why it can't. */
+/** The title of an event, whether an undo is offered, and its request or the reason for none. */
 export async function describedEvent(past: Past) {
   const requests: string[] = []
   const cx = callOn(past, requests)
@@ -111,7 +134,7 @@ export async function describedEvent(past: Past) {
   return { title: words, isOffered: undoable, undo: requests[0] ?? refusal }
 }
 
-/** The fields that are shown of a thing; those from what its events store in private have a star. */
+/** The fields that are shown of a thing. Those that its events store in private have a star. */
 export async function shownFields(past: Past): Promise<readonly string[]> {
   const paths = async () => {
     const { changes } = await ask(shares, "listChanges", callOn(past, []), resourceOf(past))

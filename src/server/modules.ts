@@ -92,6 +92,8 @@ export const modules = [
 type Module = {
   /** What it keeps streams of. */
   readonly aggregates?: readonly AnyAggregate[]
+  /** How their events are shown and undone: history.ts of the module. */
+  readonly history?: NonNullable<AnyAggregate["history"]>
   /** Its read models. */
   readonly views?: readonly View[]
   /** What an access rule may hang from, by the name of the resource. */
@@ -107,7 +109,9 @@ const every = [...modules, oauth.module, saml.module] as const
 const all: readonly Module[] = every
 type Answering = Extract<(typeof every)[number], { readonly operations: unknown }>
 
-export const aggregates = all.flatMap((each) => each.aggregates ?? [])
+export const aggregates = all.flatMap(({ aggregates = [], history }) =>
+  aggregates.map((each): AnyAggregate => (history ? { ...each, history } : each)),
+)
 
 export const views = all.flatMap((each) => each.views ?? [])
 

@@ -158,6 +158,8 @@ export type AnyAggregate = {
   readonly upcasters?: object
   readonly downcasters?: object
   readonly consequences?: readonly object[]
+  /** What history.ts of its module exports; read with the first history that is shown. */
+  readonly history?: () => Promise<object>
 }
 
 /** Declares a kind of stream: its events, its state, and how the one becomes the other. */

@@ -23,6 +23,18 @@ export type {
   Receipt,
   Recorded,
 } from "./event.ts"
+export {
+  type AnyHistory,
+  type Change,
+  former,
+  historyOf,
+  isReason,
+  type OperationName,
+  type Reason,
+  reasons,
+  type Undo,
+  type UndoRequest,
+} from "./state/history.ts"
 export { openKeyring, prepareMasterKey, readKeyring, shareKeyring } from "./keyring/keyring.ts"
 export type { EventFilter } from "./log/event-window.ts"
 export type { Moved, Moving } from "./move/move.ts"

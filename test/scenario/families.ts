@@ -1,6 +1,7 @@
 // Every operation, in every encoding that it has: the rows are data, this runs them.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { changesIn } from "../../src/domain/history/past.ts"
+import { readHistory } from "../../src/domain/history/resource.ts"
 import texts from "../../src/domain/history/texts/en.json"
 import { keyed } from "../../src/domain/history/words.ts"
 import type { Cx } from "../../src/store/index.ts"
@@ -47,7 +48,11 @@ async function fieldsTold(cx: Cx): Promise<ReadonlyMap<string, readonly string[]
     if (kind?.retention !== "forever" || seen.has(`${stream} ${id}`)) continue
     seen.add(`${stream} ${id}`)
     const part = { from: undefined, asc: true, limit: 1000 }
-    for (const { differences } of await changesIn(cx, { kind, id }, part))
+    for (const { differences } of await changesIn(
+      cx,
+      { kind, id, history: await readHistory(kind) },
+      part,
+    ))
       for (const { path } of differences) told.set(path.join(" "), path)
   }
   return told

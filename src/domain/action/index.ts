@@ -33,5 +33,6 @@ export const module = {
       return { instance: true, org: state.orgId } as const
     },
   },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

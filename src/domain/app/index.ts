@@ -103,5 +103,6 @@ export const module = {
   aggregates: [app],
   views: [appView],
   chains: { app: appChain, app_key: appKeyChain },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

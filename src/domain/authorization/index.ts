@@ -18,5 +18,6 @@ export const module = {
   aggregates: [authorization],
   views: [authorizationView],
   chains: { authorization: authorizationChain },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

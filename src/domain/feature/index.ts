@@ -6,5 +6,6 @@ export { type FeatureKey, type Features, features } from "./model.ts"
 /** What this module is to the whole. */
 export const module = {
   aggregates: [features],
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -12,5 +12,6 @@ export const module = {
   aggregates: [group, groupUser],
   views: [groupView, groupUserView],
   chains: { group: groupChain },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -1,4 +1,4 @@
-import type { Shown } from "./resource.ts"
+import type { AnyHistory } from "../../store/index.ts"
 
 /** A value as JSON has it; undefined: the field is not set. */
 export type Json =
@@ -26,7 +26,7 @@ const textMax = 2000
 
 /** What a state shows, by what its events say openly and by what they say in private. */
 export function fieldsOf(
-  { personal = [], hidden = [], sets = [] }: Shown,
+  { personal = [], hidden = [], sets = [] }: Pick<AnyHistory, "personal" | "hidden" | "sets">,
   open: unknown,
   whole: unknown,
 ): ReadonlyMap<string, Field> {

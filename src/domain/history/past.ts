@@ -10,7 +10,7 @@ import {
   isSame,
 } from "./difference.ts"
 import { keptSince } from "./query.ts"
-import { type Place, shownOf } from "./resource.ts"
+import type { Place } from "./resource.ts"
 
 /** A state as it is kept, and as it would be without what events say in private. */
 export type Folded = { readonly whole: unknown; readonly open: unknown }
@@ -29,7 +29,10 @@ const nothing: Folded = { whole: undefined, open: undefined }
 /** So many events are folded before others have their turn: a few milliseconds. */
 const eventsAtOnce = 250
 /** Every event of a stream from its first one on, with what it made of the state. */
-export async function* foldings(cx: Cx, { kind, id }: Place): AsyncGenerator<Folding> {
+export async function* foldings(
+  cx: Cx,
+  { kind, id }: Pick<Place, "kind" | "id">,
+): AsyncGenerator<Folding> {
   const { instance, store } = cx
   const { stream } = kind
   let state: Folded = { whole: kind.initial, open: kind.initial }
@@ -104,15 +107,13 @@ const isBack = (former: Former, current: Fields): boolean =>
   [...former].every(([key, was]) => isSame(key, current, was ? new Map([[key, was]]) : new Map()))
 
 /** Whatever may be shown of the thing, or may not: only names of fields come of it. */
-export const allFieldsOf = (place: Place, state: unknown): Fields => {
-  const { hidden, sets } = shownOf(place)
-  return fieldsOf({ ...(hidden && { hidden }), ...(sets && { sets }) }, state, state)
-}
+export const allFieldsOf = ({ history: { hidden, sets } }: Place, state: unknown): Fields =>
+  fieldsOf({ ...(hidden && { hidden }), ...(sets && { sets }) }, state, state)
 
 export const between = (place: Place, before: Folded, after: Folded): readonly Difference[] =>
-  differencesOf(...([shownIn(place, before), shownIn(place, after)] as const))
+  differencesOf(shownIn(place, before), shownIn(place, after))
 
-const shownIn = (place: Place, { open, whole }: Folded) => fieldsOf(shownOf(place), open, whole)
+const shownIn = ({ history }: Place, { open, whole }: Folded) => fieldsOf(history, open, whole)
 
 /** A moment of a thing: a time in ms UTC, or the place of an event. */
 export type Moment = { readonly time: number } | { readonly position: number }

@@ -1,73 +1,50 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { AnyAggregate, Cx } from "../../store/index.ts"
+import { type AnyAggregate, type AnyHistory, type Cx, isReason } from "../../store/index.ts"
 
-/** One thing whose history is asked for: the kind of its stream, and its id there. */
+/** One thing whose history is requested: the kind of its stream, and its id there. */
 export type Place = {
   readonly kind: AnyAggregate
   readonly id: string
-  /** Whether the caller may read events, but not what is personal in the thing. */
-  readonly isImpersonal?: boolean
+  readonly history: AnyHistory
 }
 
-/**
- * What of a state is shown, beside what its events say openly. Paths are dotted; `*` is any key.
- * A state is made of events without their private parts, so that nothing secret is in it, unless
- * it is named here.
- */
-export type Shown = {
-  /** From private parts: what may be read of the thing as it is, by whoever may read it. */
-  readonly personal?: readonly string[]
-  /** Versions, times and authors that go with every change. */
-  readonly hidden?: readonly string[]
-  /** What is kept by key, where the keys alone say it. */
-  readonly sets?: readonly string[]
+/** The history of a kind, as its module states it in history.ts. */
+export async function readHistory({ stream, history }: AnyAggregate): Promise<AnyHistory> {
+  const isOf = (each: AnyHistory) => each.stream === stream
+  return Object.values((await history?.()) ?? {}).find(isOf) ?? { stream }
 }
 
-const timed = ["*.version", "*.created", "*.changed", "*.authors"]
-
-const shown: Readonly<Record<string, Shown>> = {
-  action: { hidden: ["orgId", "authors"] },
-  app: { hidden: ["kind", "registration.used", "registration.identity"] },
-  customtext: { personal: ["texts"], hidden: ["authors"] },
-  execution: { hidden: ["author"] },
-  flow: { hidden: ["authors"] },
-  group: { hidden: ["orgId"] },
-  idps: { hidden: ["linksAuthor", ...timed.map((path) => `all.${path}`)] },
-  instance: { hidden: ["oidcSaid"] },
-  message_providers: { hidden: timed.map((path) => `providers.${path}`) },
-  org: { hidden: ["stops", "stoppedBy"] },
-  policy: { hidden: timed },
-  project: { hidden: ["orgId", "rolesVersion"], sets: ["roles"] },
-  projectgrant: { hidden: ["orgId", "rolesVersion", "changedIn"], sets: ["roles"] },
-  role: { hidden: ["roles.*.created", "roles.*.changed"] },
-  sign_up_link: { hidden: ["orgId", "hashed"] },
-  target: { hidden: ["version", "sealed", "before", "authors", "keys.*.changed"] },
-  user: {
-    personal: ["userName", "profile", "email.address", "phone.number", "name", "description"],
-    hidden: [
-      "changed",
-      "stoppedIn",
-      "stoppers",
-      "loginNames",
-      "reservedNames",
-      "factors",
-      "emailCode",
-      "phoneCode",
-      "kind",
-      "email.proven",
-      "origins",
-      "returnedCodes",
-      "invite.isOfInstance",
-      "invite.verifier",
-    ],
-  },
-  usergrant: { hidden: ["orgId", "rolesVersion", "grantVersion"] },
+/** How an event is undone, or why not; undefined where its module does not state it. */
+export function undoOf({ undo = {}, noUndo = {}, operations }: AnyHistory, type: string) {
+  if (undo[type]) return undo[type]
+  const [longest] = Object.entries(noUndo)
+    .flatMap(([reason, patterns]) => patterns.map((pattern) => ({ reason, pattern })))
+    .filter(({ pattern }) => matches(pattern, type))
+    .toSorted((one, other) => other.pattern.length - one.pattern.length)
+  if (isReason(longest?.reason)) return longest.reason
+  const derived = inverses[type.slice(type.lastIndexOf(".") + 1)]
+  return derived && !isReason(derived) ? operations?.replace("*", derived) : derived
 }
 
-export function shownOf({ kind, isImpersonal }: Place): Shown {
-  const { personal = [], ...rest } = shown[kind.stream] ?? {}
-  return isImpersonal ? rest : { ...rest, personal }
+/** What the last word of a type says of its undo: the verb of an operation, or a reason. */
+const inverses: Readonly<Record<string, string>> = {
+  added: "creation",
+  removed: "removal",
+  changed: "Update",
+  deactivated: "Activate",
+  reactivated: "Deactivate",
+  locked: "Unlock",
+  unlocked: "Lock",
 }
+
+/** Whether some changes of the type have an undo. */
+export function isUndoable(history: AnyHistory, type: string): boolean {
+  const undo = undoOf(history, type)
+  return undo !== undefined && !isReason(undo)
+}
+
+const matches = (pattern: string, type: string): boolean =>
+  new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`).test(type)
 
 /** The kind of a stream; faults with `invalid_argument` where there is none that is kept. */
 export function kindOf({ store }: Pick<Cx, "store">, stream: string): AnyAggregate {

@@ -80,5 +80,6 @@ export const module = {
       return found && ({ instance: true, ...(found.place && { org: found.place }) } as const)
     },
   },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

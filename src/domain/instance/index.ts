@@ -88,5 +88,6 @@ export const module = {
         ? ({ instance: true } as const)
         : undefined,
   },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -38,5 +38,6 @@ export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"
 export const module = {
   aggregates: [webKey, keyPair],
   views: [webKeyView, keyPairView],
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

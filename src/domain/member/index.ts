@@ -33,5 +33,6 @@ export {
 export const module = {
   aggregates: [member, customRoles],
   views: [memberView],
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -8,5 +8,6 @@ export { type ActiveTrial, tryActive } from "./try.ts"
 /** What this module is to the whole. */
 export const module = {
   aggregates: [messageProviders, providerSecret],
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

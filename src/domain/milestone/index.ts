@@ -5,5 +5,6 @@ import { milestoneReactor } from "./reactor.ts"
 export const module = {
   aggregates: [reached],
   reactors: [milestoneReactor],
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

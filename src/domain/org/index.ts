@@ -28,7 +28,7 @@ export {
   verifyDomain,
   vouchDomain,
 } from "./domain.ts"
-export { removeMetadata, setMetadata } from "./metadata.ts"
+export { metadataUndo, removeMetadata, setMetadata } from "./metadata.ts"
 export { heldMetadata } from "./metadata-view.ts"
 export {
   heldDomains,
@@ -83,5 +83,6 @@ export const module = {
     org: (cx: Cx, id: string) =>
       isOrgThere(cx, id) ? ({ instance: true, org: id } as const) : undefined,
   },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -1,6 +1,14 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/text/given.ts"
-import type { Cx, Draft, Receipt } from "../../store/index.ts"
+import type {
+  AnyEvent,
+  Change,
+  Cx,
+  Draft,
+  Reason,
+  Receipt,
+  UndoRequest,
+} from "../../store/index.ts"
 import { mustExist } from "./domain.ts"
 import { heldMetadata } from "./metadata-view.ts"
 import { type OrgEvent, org } from "./model.ts"
@@ -85,3 +93,18 @@ function mustFit(all: ReadonlyMap<string, Uint8Array>): void {
 const nothing = () => invalidError("org.metadata_missing", "name at least one key of metadata")
 
 const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)
+
+/** How metadata of a resource is undone: the key has its former value again, or none. */
+export const metadataUndo =
+  (metadata: string) =>
+  ({ event, earlier }: MetadataChange): Reason | UndoRequest => {
+    const { key } = event.data
+    if (!earlier || earlier.type.endsWith(".removed")) return [`Delete${metadata}`, { keys: [key] }]
+    const value = earlier.private && "value" in earlier.private ? earlier.private.value : undefined
+    if (typeof value !== "string") return "parts"
+    return [`Set${metadata}`, { metadata: [{ key, value: Buffer.from(value, "base64") }] }]
+  }
+
+type MetadataChange = Pick<Change<AnyEvent, unknown>, "earlier"> & {
+  readonly event: { readonly data: { readonly key: string } }
+}

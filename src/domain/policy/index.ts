@@ -48,5 +48,6 @@ export {
 /** What this module is to the whole; the forms of its messages are read with its operations. */
 export const module = {
   aggregates: [policies, generators],
+  history: () => import("./binding/history.ts"),
   operations: () => import("./api.ts"),
 } as const

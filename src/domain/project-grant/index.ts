@@ -29,5 +29,6 @@ export const module = {
   aggregates: [projectGrant],
   views: [projectGrantView, holdingView],
   chains,
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -61,5 +61,6 @@ export const module = {
   aggregates: [project],
   views: [projectView, projectRoleView],
   chains: { project: projectChain },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -10,5 +10,6 @@ export { auditLogRetention, blockedError, countRequest, isBlocked } from "./usag
 export const module = {
   aggregates: [quota, usage, limits, restrictions],
   reactors: [quotaNotifications],
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

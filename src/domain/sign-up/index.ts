@@ -16,5 +16,6 @@ export const module = {
   aggregates: [signUpLink, signUpRequest, signUpNotice],
   views: [signUpLinkView, signUpRequestView],
   chains: { sign_up_link: signUpLinkChain, sign_up_request: signUpRequestChain },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -14,5 +14,6 @@ export const module = {
   aggregates: [target, execution],
   views: [targetView],
   reactors: [targetReactor],
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -25,5 +25,6 @@ export const saidTexts = (cx: Cx, orgId: string, meant: Meant): Texts | undefine
 /** What this module is to the whole. */
 export const module = {
   aggregates: [customText],
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

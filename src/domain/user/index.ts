@@ -29,4 +29,8 @@ export { warnOfLeaving, whenOwnerless } from "./owner-watch.ts"
 export { recoverUser } from "./recovery.ts"
 
 /** What this module is to the whole. */
-export const module = { views: [userMetadataView], operations: () => import("./api.ts") } as const
+export const module = {
+  views: [userMetadataView],
+  history: () => import("./history.ts"),
+  operations: () => import("./api.ts"),
+} as const

@@ -38,7 +38,9 @@ test("every event has a title, and the undo that events.tsv lists", async () => 
 })
 
 test("of every kind of thing the fields are shown that shown.tsv lists", async () => {
-  const kinds = new Map(events.map(({ stream, type }) => [sampleOf(stream, type), { stream, type }]))
+  const kinds = new Map(
+    events.map(({ stream, type }) => [sampleOf(stream, type), { stream, type }]),
+  )
   const rows: string[] = []
   for (const [sample, kind] of kinds) {
     rows.push(`${kind.stream}\t${(await shownFields({ ...kind, sample })).join(" ")}`)

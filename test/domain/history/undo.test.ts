@@ -1,6 +1,4 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { keptTypes, wayOf } from "../../../src/domain/history/undo/list.ts"
-import { reasons } from "../../../src/domain/history/undo/way.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
 let estate: Estate
@@ -35,19 +33,6 @@ async function undoNewest(who: Person, request: object): Promise<readonly string
 
 const refusal = async (who: Person, request: object, sequence: bigint) =>
   (await preview(who, request, sequence)).refusal
-
-test("each type of event that is kept is undone by an operation, or says why not", () => {
-  const types = keptTypes(estate)
-  expect(types.length).toBeGreaterThan(250)
-  const silent = types.filter(({ kind, type }) => wayOf(kind, type) === undefined)
-  expect(silent.map(({ type }) => type)).toEqual([])
-  const undone = types.filter(({ kind, type }) => typeof wayOf(kind, type) !== "string")
-  expect(undone.length).toBeGreaterThan(90)
-  for (const { kind, type } of types) {
-    const way = wayOf(kind, type)
-    if (typeof way === "string") expect(Object.keys(reasons)).toContain(way)
-  }
-})
 
 test("an undo is offered only where it would change something", async () => {
   const offered = async () =>

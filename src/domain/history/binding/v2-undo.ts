@@ -8,14 +8,14 @@ import { placeOf, toDifference } from "./v2.ts"
 
 export const undos = share<Cx>()(HistoryService, {
   getUndo: async ({ resource, sequence }, cx) => {
-    const tried = await tryUndo(cx, placeOf(cx, resource), given(sequence))
+    const tried = await tryUndo(cx, await placeOf(cx, resource), given(sequence))
     if (tried instanceof Fault) {
       return { possible: false, refusal: tried.id, words: tried.message }
     }
     const { plan, differences, types } = tried
     return {
       possible: true,
-      operation: plan.asked.operation,
+      operation: plan.operation,
       differences: differences.map((each) => toDifference(cx, each)),
       types: [...types],
       typeWords: types.map((type) => wordsOf(cx, type)),
@@ -24,7 +24,7 @@ export const undos = share<Cx>()(HistoryService, {
   },
   undoChange: async ({ resource, sequence, lastSequence }, cx) => {
     const asked = { version: given(sequence), last: sequenceOf(lastSequence) }
-    const { operation, version } = await undo(cx, placeOf(cx, resource), asked)
+    const { operation, version } = await undo(cx, await placeOf(cx, resource), asked)
     return { operation, sequence: BigInt(version) }
   },
 })

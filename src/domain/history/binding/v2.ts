@@ -18,21 +18,20 @@ import type { Difference, Json } from "../difference.ts"
 import { retryFailed } from "../event.ts"
 import { type Changed, changesIn, compare, type Moment } from "../past.ts"
 import { clientNameOf, editorsOf } from "../query.ts"
-import { kindOf, type Place } from "../resource.ts"
-import { wayOf } from "../undo/list.ts"
+import { isUndoable, kindOf, type Place, readHistory } from "../resource.ts"
 import { sequenceOf, wordsOf, wordsOfPath } from "../words.ts"
 
 export const v2 = share<Cx>()(HistoryService, {
   listChanges: async ({ resource, limit, sequence, asc }, cx) => {
     const part = { from: sequenceOf(sequence), asc, limit: limitOf(limit) }
-    const place = placeOf(cx, resource)
+    const place = await placeOf(cx, resource)
     const changes = await changesIn(cx, place, part)
     const toChange = changing(cx, place, mayWrite(cx, resource))
     return { changes: changes.map(toChange) }
   },
   getDifferences: async ({ resource, from, to }, cx) => {
     const moments = { from: momentOf(from), to: momentOf(to) }
-    const { existed, last, differences } = await compare(cx, placeOf(cx, resource), moments)
+    const { existed, last, differences } = await compare(cx, await placeOf(cx, resource), moments)
     const when = last && { sequence: BigInt(last.version), changeDate: at(last.time) }
     return { existed, ...when, differences: differences.map((each) => toDifference(cx, each)) }
   },
@@ -79,39 +78,41 @@ function limitOf(limit: number): number {
   )
 }
 
-/** The streams of resources that have a name of their own in a request. */
-const streams = {
-  userId: "user",
-  organizationId: "org",
-  projectId: "project",
-  applicationId: "app",
-  projectGrantId: "projectgrant",
-  authorizationId: "usergrant",
-  groupId: "group",
-  actionId: "action",
-  policiesOf: "policy",
-  identityProvidersOf: "idps",
+/** The streams of resources that requests name, and the permission to change such a thing. */
+const resources = {
+  userId: ["user", "user.write"],
+  organizationId: ["org", "org.write"],
+  projectId: ["project", "project.write"],
+  applicationId: ["app", "project.app.write"],
+  projectGrantId: ["projectgrant", "project.grant.write"],
+  authorizationId: ["usergrant", "user.grant.write"],
+  groupId: ["group", "group.write"],
+  actionId: ["action", "org.action.write"],
+  policiesOf: ["policy", "policy.write"],
+  // Which of them people may use can be undone; what they are, not.
+  identityProvidersOf: ["idps", "policy.write"],
+  stream: ["", "iam.write"],
 } as const
 
-export function placeOf(cx: Cx, resource: Resource | undefined): Place {
+export async function placeOf(cx: Cx, resource: Resource | undefined): Promise<Place> {
   const named = resource?.resource
   if (!named?.case) throw new Error("the access rule lets nothing pass that is not named")
-  if (named.case === "policiesOf") {
-    return { kind: kindOf(cx, streams.policiesOf), id: policiesId(named.value) }
-  }
-  if (named.case === "identityProvidersOf") {
-    return { kind: kindOf(cx, streams.identityProvidersOf), id: idpsId(named.value) }
-  }
-  if (named.case !== "stream") return { kind: kindOf(cx, streams[named.case]), id: named.value }
-  const { kind, id } = named.value
-  const isImpersonal = kind === streams.userId && !cx.holds?.("user.read")
-  return { kind: kindOf(cx, kind), id: id || ownIdOf(cx, kind), isImpersonal }
+  const place = named.case === "stream" ? named.value : { kind: resources[named.case][0], id: "" }
+  const kind = kindOf(cx, place.kind)
+  const history = await readHistory(kind)
+  if (named.case === "policiesOf") return { kind, history, id: policiesId(named.value) }
+  if (named.case === "identityProvidersOf") return { kind, history, id: idpsId(named.value) }
+  if (named.case !== "stream") return { kind, history, id: named.value }
+  // Callers who can read events cannot read what is personal in users.
+  const isImpersonal = place.kind === "user" && !cx.holds?.("user.read")
+  const id = place.id || ownIdOf(cx, place.kind)
+  return { kind, id, history: isImpersonal ? { ...history, personal: [] } : history }
 }
 
 /** Of what an instance has one of, the id where nobody says it. */
 function ownIdOf({ instance }: Cx, kind: string): string {
-  if (kind === streams.policiesOf) return policiesId(undefined)
-  return kind === streams.identityProvidersOf ? idpsId(undefined) : instance
+  if (kind === "policy") return policiesId(undefined)
+  return kind === "idps" ? idpsId(undefined) : instance
 }
 
 function momentOf(message: MomentMessage | undefined): Moment | undefined {
@@ -134,30 +135,14 @@ export function toEditor(
   }
 }
 
-/** What one changes such a thing with, as far as one permission says it. */
-const writes = {
-  userId: "user.write",
-  organizationId: "org.write",
-  projectId: "project.write",
-  applicationId: "project.app.write",
-  projectGrantId: "project.grant.write",
-  authorizationId: "user.grant.write",
-  groupId: "group.write",
-  actionId: "org.action.write",
-  policiesOf: "policy.write",
-  // Which of them people may use can be taken back; what they are, not.
-  identityProvidersOf: "policy.write",
-  stream: "iam.write",
-} as const
-
 /** Whether an undo is worth offering: whoever may only look is refused each. */
 function mayWrite(cx: Cx, resource: Resource | undefined): boolean {
   const named = resource?.resource
   if (!named?.case) return false
-  return cx.holds?.(writes[named.case]) ?? false
+  return cx.holds?.(resources[named.case][1]) ?? false
 }
 
-function changing(cx: Cx, { kind }: Place, isWriter: boolean) {
+function changing(cx: Cx, { history }: Place, isWriter: boolean) {
   const named = editorsOf(cx)
   return ({ event, differences, isBack }: Changed) => {
     const payload: JsonObject = JSON.parse(JSON.stringify(event.data))
@@ -170,7 +155,7 @@ function changing(cx: Cx, { kind }: Place, isWriter: boolean) {
       editor: toEditor(cx, event, named),
       differences: differences.map((each) => toDifference(cx, each)),
       payload,
-      undoable: isWriter && !isBack && typeof (wayOf(kind, event.type) ?? "") !== "string",
+      undoable: isWriter && !isBack && isUndoable(history, event.type),
     }
   }
 }

@@ -1,101 +1,92 @@
 import { Fault } from "../../../kernel/fault.ts"
-import type { Cx } from "../../../store/index.ts"
+import {
+  type AnyEvent,
+  type Change,
+  type Cx,
+  isReason,
+  type Reason,
+  reasons,
+} from "../../../store/index.ts"
+import { requestOf } from "../binding/v2-request.ts"
 import { changedKeys, type Field, isSame } from "../difference.ts"
 import { allFieldsOf, type Folded, foldings, type Happening, mustBeKept } from "../past.ts"
-import type { Place } from "../resource.ts"
+import { type Place, undoOf } from "../resource.ts"
 import { wordsOfPath } from "../words.ts"
-import { wayOf } from "./list.ts"
-import { type Asked, type Reason, reasons } from "./way.ts"
 
-/** How a change would be taken back. */
+/** How a change would be undone. */
 export type Plan = {
   readonly place: Place
-  readonly asked: Asked
-  /** The organisation that owns what is changed. */
+  readonly operation: string
+  readonly request: object
+  /** The organization that owns what is changed. */
   readonly owner: string
   readonly now: Folded
-  /** The last version of the stream that the plan knows of. */
+  /** The last version of the stream that the plan has read. */
   readonly last: number
-  /** What the fields that the change has made others are to be again, as far as that must be so. */
-  readonly wanted: ReadonlyMap<string, Field | undefined>
+  /** The former values of the fields that the change made others, where all must be restored. */
+  readonly expected: ReadonlyMap<string, Field | undefined>
 }
 
-/** A change among all of its thing. */
 type Found = {
-  readonly event: Happening
-  readonly before: unknown
-  readonly after: unknown
+  readonly change: Change<AnyEvent, unknown>
   readonly now: Folded
   readonly last: number
-  /** What was said of the same part before, and whether anything was since. */
-  readonly earlier: Happening | undefined
-  readonly isSaidSince: boolean
+  /** Whether a later event sets what no state keeps. */
+  readonly isSetSince: boolean
 }
 
-/** What takes a change back, or why nothing does. */
+/** What undoes a change, or why nothing does. */
 export async function planOf(cx: Cx, place: Place, version: number): Promise<Plan | Fault> {
   await cx.store.log.settle()
-  const found = await find(cx, place, version)
+  const found = await findChange(cx, place, version)
   if (!found) return missingError(version)
-  const { event, now, last } = found
+  const { change, now, last } = found
+  const { event, owner } = change
   await mustBeKept(cx, { position: event.position })
-  const way = wayOf(place.kind, event.type)
-  if (way === undefined) throw new Error(`nothing says whether ${event.type} can be undone`)
-  if (typeof way === "string") return noUndoError(way)
-  const [before, after, current] = [found.before, found.after, now.whole].map((state) =>
-    allFieldsOf(place, state),
-  )
-  if (!before || !after || !current) throw new Error("of three states there are three")
+  const undo = undoOf(place.history, event.type)
+  if (undo === undefined) throw new Error(`no history states how ${event.type} is undone`)
+  if (isReason(undo)) return noUndoError(undo)
+  const fieldsOf = (state: unknown) => allFieldsOf(place, state)
+  const [after, current] = [fieldsOf(change.after), fieldsOf(change.now)]
+  const before = fieldsOf(event.version === 1 ? undefined : change.before)
   const keys = changedKeys(before, after)
-  const changed = found.isSaidSince ? [""] : keys.filter((key) => !isSame(key, current, after))
+  const changed = found.isSetSince ? [""] : keys.filter((key) => !isSame(key, current, after))
   if (changed.length > 0) {
     const isBack = keys.length > 0 && keys.every((key) => isSame(key, current, before))
     return isBack ? unchangedError() : changedSinceError(changed)
   }
+  const answer = typeof undo === "function" ? undo(change) : undo
+  if (isReason(answer)) return noUndoError(answer)
+  const { operation, request, isLoose } = requestOf(place.history, change, answer)
+  // Of what began with the change nothing is restored.
+  const isWhole = event.version > 1 && !isLoose
+  const former = isWhole ? keys.map((key) => [key, before.get(key)] as const) : []
+  return { place, operation, request, owner, now, last, expected: new Map(former) }
+}
+
+async function findChange(cx: Cx, place: Place, version: number): Promise<Found | undefined> {
   const { id, kind } = place
-  const { owner, whole } = { owner: event.owner, whole: now.whole }
-  const states = { before: found.before ?? kind.initial, after: found.after, now: whole }
-  const past = { cx, id, owner, event, ...states }
-  const asked = typeof way === "function" ? way(past) : way.ask(past, found.earlier)
-  if (typeof asked === "string") return noUndoError(asked)
-  // Of what began with the change nothing is wanted back.
-  const isWhole = event.version > 1 && !asked.isLoose
-  const wanted = isWhole ? keys.map((key) => [key, before.get(key)] as const) : []
-  return { place, asked, owner, now, last, wanted: new Map(wanted) }
-}
-
-async function find(cx: Cx, place: Place, version: number): Promise<Found | undefined> {
-  let found: Pick<Found, "event" | "before" | "after"> | undefined
-  let last: { readonly version: number; readonly now: Folded } | undefined
-  let earlier: Happening | undefined
-  let isSaidSince = false
-  const earlierOf = new Map<string, Happening>()
+  const earlierOf = new Map<string | undefined, Happening>()
+  let change: Omit<Change<AnyEvent, unknown>, "now"> | undefined
+  let [last, now, isSetSince]: [number, Folded | undefined, boolean] = [0, undefined, false]
   for await (const { event, before, after } of foldings(cx, place)) {
-    const part = partOf(place, event)
+    const part = unkeptPart(place, event)
     if (event.version === version) {
-      found = { event, before: before.whole, after: after.whole }
-      earlier = part === undefined ? undefined : earlierOf.get(part)
-    } else if (found && part !== undefined) {
-      isSaidSince ||= part === partOf(place, found.event)
-    } else if (part !== undefined) earlierOf.set(part, event)
-    last = { version: event.version, now: after }
+      const { owner } = event
+      const states = { before: before.whole ?? kind.initial, after: after.whole }
+      change = { cx, id, owner, event, ...states, earlier: earlierOf.get(part) }
+    } else if (change) isSetSince ||= part !== undefined && part === unkeptPart(place, change.event)
+    else if (part !== undefined) earlierOf.set(part, event)
+    last = event.version
+    now = after
   }
-  return found && last && { ...found, last: last.version, now: last.now, earlier, isSaidSince }
+  return change && now && { change: { ...change, now: now.whole }, now, last, isSetSince }
 }
 
-/**
- * What of a thing an event speaks of, where that is kept in no state: all events of a family, as
- * "user.metadata", name it alike.
- */
-function partOf({ kind }: Place, event: Happening): string | undefined {
-  const family = event.type.slice(0, event.type.lastIndexOf("."))
-  for (const type of Object.keys(kind.evolve)) {
-    if (type.slice(0, type.lastIndexOf(".")) !== family) continue
-    const way = wayOf(kind, type)
-    if (typeof way !== "object") continue
-    return JSON.stringify([family, way.part(event.data)])
-  }
-  return undefined
+/** What an event sets that no state keeps, by family and key; undefined for all other events. */
+function unkeptPart({ history: { unkept = [] } }: Place, { type, data }: Happening) {
+  const family = type.slice(0, type.lastIndexOf("."))
+  return unkept.includes(family) ? JSON.stringify([family, Reflect.get(data, "key")]) : undefined
 }
 
 const missingError = (version: number) =>

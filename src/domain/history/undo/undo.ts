@@ -17,27 +17,25 @@ export type Tried = {
 export async function tryUndo(cx: Cx, place: Place, version: number): Promise<Tried | Fault> {
   const plan = await planOf(cx, place, version)
   if (plan instanceof Fault) return plan
-  const { asked, now, wanted } = plan
+  const { operation, request, now, expected } = plan
   const events: Omit<Happening, "position">[] = []
   const store = cx.store.rehearse((step) => events.push(...step))
   const call = { store, orgId: contextOf(plan), written: undefined }
-  const refusal = await refusalOf(
-    operateOf(cx)(asked.operation, asked.request, { call, isTrial: true }),
-  )
+  const refusal = await refusalOf(operateOf(cx)(operation, request, { call, isTrial: true }))
   if (refusal?.id === "member.credentials_unconfirmed") return rolesError()
   if (refusal) return refusal
   if (events.length === 0) return unchangedError()
   const after = foldedWith(cx, plan, events)
   const fields = allFieldsOf(place, after.whole)
-  const short = [...wanted].filter(([key, field]) => !isSame(key, fields, keyed(key, field)))
+  const short = [...expected].filter(([key, field]) => !isSame(key, fields, keyed(key, field)))
   if (short.length > 0) return partError(short.map(([key]) => key))
   const types = [...new Set(events.map(({ type }) => type))]
   return { plan, differences: between(place, now, after), types }
 }
 
 /** Only the management service acts on the organization of its context. */
-const contextOf = ({ asked, owner }: Plan): string =>
-  asked.operation.startsWith("core.management.v1.ManagementService/") ? owner : ""
+const contextOf = ({ operation, owner }: Plan): string =>
+  operation.startsWith("core.management.v1.ManagementService/") ? owner : ""
 
 /** A map of one field, or of none. */
 const keyed = <T>(key: string, field: T | undefined): ReadonlyMap<string, T> =>
@@ -56,7 +54,7 @@ export async function undo(
   if (tried instanceof Fault) throw tried
   const { plan } = tried
   if (last !== undefined && last !== plan.last) throw movedError()
-  const { operation, request } = plan.asked
+  const { operation, request } = plan
   const store = cx.store.checking((tx) => mustStand(cx, tx, plan))
   await operateOf(cx)(operation, request, { call: { store, orgId: contextOf(plan) } })
   return { operation, version: cx.store.receipt(cx, place.kind, place.id)?.version ?? plan.last }

@@ -1,0 +1,43 @@
+import { historyOf } from "../../store/index.ts"
+import { toOidc } from "./binding/v2-oidc.ts"
+import { toSaml } from "./binding/v2-saml.ts"
+import { type App, app } from "./model.ts"
+
+/** What a proxy is told unless somebody has stated it. */
+const forwardAuth = { rules: [], remoteUser: "login_name", tokenForwarded: false }
+
+function configurationOf(state: App): object {
+  if ("oidc" in state) return { oidcConfiguration: { forwardAuth, ...toOidc("", state.oidc, "") } }
+  if ("saml" in state) {
+    // Metadata that was fetched once may be other metadata by now.
+    const { metadataUrl: _, ...saml } = toSaml(state.saml)
+    return { samlConfiguration: saml }
+  }
+  if (!("api" in state)) return {}
+  const { authMethod, resources: uris = [], scopes = [] } = state.api
+  return {
+    apiConfiguration: { authMethodType: authMethod, resources: { uris }, scopes: { scopes } },
+  }
+}
+
+export const appHistory = historyOf(app, {
+  hidden: ["kind", "registration.used", "registration.identity"],
+  operations: "core.application.v2.ApplicationService/*Application",
+  target: ({ id, now }) => ({
+    applicationId: id,
+    projectId: "projectId" in now ? now.projectId : "",
+  }),
+  present: (state) => ({ ...state, ...configurationOf(state) }),
+  undo: {
+    // The authentication method can't be left out.
+    "project.application.config.api.changed": ({ before }) => [
+      "UpdateApplication",
+      configurationOf(before),
+    ],
+  },
+  noUndo: {
+    registration: ["project.application.registered", "project.application.registration.changed"],
+    fact: ["project.application.used"],
+    secret: ["*.secret.*", "*.key.*"],
+  },
+})

@@ -1,0 +1,22 @@
+import { historyOf } from "../../store/index.ts"
+import { labelings, project } from "./model.ts"
+
+export const projectHistory = historyOf(project, {
+  hidden: ["orgId", "rolesVersion"],
+  sets: ["roles"],
+  operations: "core.project.v2.ProjectService/*Project",
+  target: ({ id }) => ({ projectId: id }),
+  present: ({ projectRoleCheck, hasProjectCheck, privateLabelingSetting, ...state }) => ({
+    ...state,
+    authorizationRequired: projectRoleCheck,
+    projectAccessRequired: hasProjectCheck,
+    privateLabelingSetting: labelings.indexOf(privateLabelingSetting),
+  }),
+  unkept: ["project.role"],
+  undo: {
+    "project.role.changed": ({ event, earlier }) =>
+      earlier && "displayName" in earlier.data
+        ? ["UpdateProjectRole", { ...earlier.data, roleKey: event.data.key }]
+        : "parts",
+  },
+})

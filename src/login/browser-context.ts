@@ -22,7 +22,7 @@ import {
   type Session,
   sessionNow,
 } from "../domain/session/index.ts"
-import { findByLoginName } from "../domain/user-directory/index.ts"
+import { findByLoginName } from "../domain/user-lookup/index.ts"
 import { readerOf, user } from "../domain/user-model/index.ts"
 import { isSameOrigin } from "../kernel/net/host.ts"
 import type { Cx } from "../store/index.ts"

@@ -2,7 +2,7 @@ import type { Account, PageProps, UnknownKey } from "../../ui/login/index.ts"
 import { linkSession } from "../domain/grant/index.ts"
 import { memberships } from "../domain/member/index.ts"
 import { login, policyFor, policyOf } from "../domain/policy/index.ts"
-import { isUnknownName, orgNamedIn } from "../domain/user-directory/index.ts"
+import { isUnknownName, orgNamedIn } from "../domain/user-lookup/index.ts"
 import { homeOf } from "../domain/user-model/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import {

@@ -1,6 +1,6 @@
 import { type Admit, passwordOf, provePassword } from "../domain/credential/index.ts"
 import { deviceOf, hindranceOf } from "../domain/session/index.ts"
-import { accountOf } from "../domain/user-directory/index.ts"
+import { accountOf } from "../domain/user-lookup/index.ts"
 import { user } from "../domain/user-model/index.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "../store/index.ts"

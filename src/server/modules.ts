@@ -35,8 +35,8 @@ import * as target from "../domain/target/index.ts"
 import * as text from "../domain/text/index.ts"
 import * as transfer from "../domain/transfer/index.ts"
 import * as user from "../domain/user/index.ts"
-import * as userDirectory from "../domain/user-directory/index.ts"
 import * as userLink from "../domain/user-link/index.ts"
+import * as userLookup from "../domain/user-lookup/index.ts"
 import * as userModel from "../domain/user-model/index.ts"
 import type { Outbound } from "../kernel/net/outbound.ts"
 import * as oauth from "../oauth/index.ts"
@@ -63,7 +63,7 @@ export const modules = [
   factor.module,
   userLink.module,
   user.module,
-  userDirectory.module,
+  userLookup.module,
   serviceAccount.module,
   registration.module,
   federation.module,

@@ -9,7 +9,7 @@ import {
   policies,
 } from "../../src/domain/policy/index.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
-import { userNameOf } from "../../src/domain/user-directory/query.ts"
+import { userNameOf } from "../../src/domain/user-lookup/query.ts"
 import { type Origin, originOf } from "../../src/http/origin.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"

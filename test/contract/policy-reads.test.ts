@@ -20,7 +20,7 @@ import {
   privacy,
 } from "../../src/domain/policy/index.ts"
 import { canRename } from "../../src/domain/user/login-name.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import * as pb from "../../src/gen/core/policy/v1/policy_pb.ts"
 import { accountOf } from "../../src/login/context.ts"
 import { lookOf } from "../../src/login/look/branding.ts"

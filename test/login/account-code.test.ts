@@ -7,7 +7,7 @@ import { contentOf } from "../../src/domain/message/content.ts"
 import { message } from "../../src/domain/message/index.ts"
 import { deactivateProvider } from "../../src/domain/message-provider/commands.ts"
 import { providersOf } from "../../src/domain/message-provider/index.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import {
   answerOf,

@@ -6,7 +6,7 @@ import { createOrganization, org } from "../../src/domain/org/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { domainPolicy, label, login } from "../../src/domain/policy/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import {
   authorizePath,
   browserOf,

@@ -5,7 +5,7 @@ import type { Options } from "../../src/domain/idp/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { lockout } from "../../src/domain/policy/index.ts"
 import { lockUser } from "../../src/domain/user/index.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { linksOf } from "../../src/domain/user-model/links.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import {

@@ -10,7 +10,7 @@ import { login } from "../../src/domain/policy/index.ts"
 import { invitationOf, inviteUser } from "../../src/domain/registration/invite.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
-import { passwordVersion, profile } from "../../src/domain/user-directory/query.ts"
+import { passwordVersion, profile } from "../../src/domain/user-lookup/query.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import {
   answerOf,

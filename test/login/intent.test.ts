@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { addIdp } from "../../src/domain/idp/commands.ts"
 import { session } from "../../src/domain/session/index.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { browserOf, openProvider, type Provider } from "../oauth/provider.ts"
 import { type Calling, openLoginPage } from "../support/login-page.ts"
 import { openUpstream, type Upstream, upstreamIssuer } from "../support/upstream.ts"

@@ -10,7 +10,7 @@ import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { inviteUser } from "../../src/domain/registration/invite.ts"
 import { createUser } from "../../src/domain/user/create.ts"
-import { profile } from "../../src/domain/user-directory/query.ts"
+import { profile } from "../../src/domain/user-lookup/query.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import { runReactors } from "../../src/store/index.ts"
 import {

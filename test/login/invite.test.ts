@@ -6,7 +6,7 @@ import { addOrganization, deactivateOrganization } from "../../src/domain/org/in
 import { inviteUser } from "../../src/domain/registration/invite.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
-import { profile } from "../../src/domain/user-directory/query.ts"
+import { profile } from "../../src/domain/user-lookup/query.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import {
   answerOf,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { attemptsOf } from "../../src/domain/lockout/attempt.ts"
-import { accountOf } from "../../src/domain/user-directory/query.ts"
+import { accountOf } from "../../src/domain/user-lookup/query.ts"
 import { budgets, type Limits, limitsOf } from "../../src/kernel/limit.ts"
 import {
   answerOf,

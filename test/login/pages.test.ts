@@ -242,7 +242,7 @@ describe("the browser's session", () => {
 
 describe("failed tries", () => {
   test("are counted per account, whatever the spelling, also for names of nobody", async () => {
-    const { accountOf } = await import("../../src/domain/user-directory/index.ts")
+    const { accountOf } = await import("../../src/domain/user-lookup/index.ts")
     for (const name of ["zoe", "ZOE", " zoe "]) {
       await browserOf(provider).signIn(path(), name, "Wrong-Horse-7")
     }

@@ -8,7 +8,7 @@ import {
 import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { passwordAge } from "../../src/domain/policy/index.ts"
 import { deactivateUser } from "../../src/domain/user/index.ts"
-import { passwordVersion } from "../../src/domain/user-directory/query.ts"
+import { passwordVersion } from "../../src/domain/user-lookup/query.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import {
   answerOf,

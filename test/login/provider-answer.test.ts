@@ -4,8 +4,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest
 import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
-import { profile } from "../../src/domain/user-directory/query.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
+import { profile } from "../../src/domain/user-lookup/query.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import type { OutboundRequest, Outside } from "../../src/kernel/net/outbound.ts"
 import {

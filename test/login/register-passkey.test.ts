@@ -9,7 +9,7 @@ import { changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { setRestrictions } from "../../src/domain/quota/index.ts"
 import { registrationCode } from "../../src/domain/registration/registration.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import { runReactors } from "../../src/store/index.ts"
 import {

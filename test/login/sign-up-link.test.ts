@@ -5,7 +5,7 @@ import { registrationCode } from "../../src/domain/registration/registration.ts"
 import { createSignUpLink, revokeSignUpLink } from "../../src/domain/sign-up/link.ts"
 import { signUpLink } from "../../src/domain/sign-up/model.ts"
 import { createUser } from "../../src/domain/user/create.ts"
-import { findUser } from "../../src/domain/user-directory/query.ts"
+import { findUser } from "../../src/domain/user-lookup/query.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
 import { browserOf, openProvider, type Provider, type Visited } from "../oauth/provider.ts"
 

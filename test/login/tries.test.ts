@@ -3,7 +3,7 @@ import { createPassword, setPassword } from "../../src/domain/credential/command
 import { attemptsOf } from "../../src/domain/lockout/attempt.ts"
 import { deviceOf } from "../../src/domain/session/index.ts"
 import { lockUser } from "../../src/domain/user/index.ts"
-import { accountOf } from "../../src/domain/user-directory/query.ts"
+import { accountOf } from "../../src/domain/user-lookup/query.ts"
 import {
   answerOf,
   authorizePath,

@@ -8,7 +8,7 @@ import * as instance from "../../src/domain/instance/index.ts"
 import { memberships } from "../../src/domain/member/index.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
-import { users } from "../../src/domain/user-directory/view.ts"
+import { users } from "../../src/domain/user-lookup/view.ts"
 import { type Searchable, search } from "../../src/store/index.ts"
 import { basicOf } from "./clients.ts"
 import {

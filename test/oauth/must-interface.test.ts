@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { setInstanceFeatures } from "../../src/domain/feature/commands.ts"
 import { createUser } from "../../src/domain/user/create.ts"
-import { isUserActive } from "../../src/domain/user-directory/index.ts"
+import { isUserActive } from "../../src/domain/user-lookup/index.ts"
 import { answered, type Browser, metadata, type Row, signedIn } from "./must.ts"
 import {
   authorizePath,

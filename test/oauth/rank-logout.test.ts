@@ -10,7 +10,7 @@ import { changeRole, createRole } from "../../src/domain/member/custom-role-comm
 import { member, memberId } from "../../src/domain/member/index.ts"
 import { sessionEnds } from "../../src/domain/session/index.ts"
 import { deactivateUser, removeUser } from "../../src/domain/user/index.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import type { Fault } from "../../src/kernel/fault.ts"
 import type { OutboundRequest } from "../../src/kernel/net/outbound.ts"
 import { backChannelLogout } from "../../src/oauth/index.ts"

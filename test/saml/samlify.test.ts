@@ -2,7 +2,7 @@
 // them, and what it makes of ours.
 import * as samlify from "samlify"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { answerOf, type NewClient, type Provider } from "../oauth/provider.ts"
 import { type Asked, askedBy, idpEntity } from "./identity-provider.ts"
 import { createKey, openSamlProvider, type ProviderKey, pemOf } from "./service-provider.ts"

@@ -6,7 +6,7 @@ import { removeIdp } from "../../src/domain/idp/commands.ts"
 import { idpById } from "../../src/domain/idp/index.ts"
 import { certificateOf } from "../../src/domain/idp/saml/pair.ts"
 import { session, sessionEnds, sessionNow, sessionsOf } from "../../src/domain/session/index.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { runReactors } from "../../src/store/index.ts"
 import {
   authorizePath,

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { idpById } from "../../src/domain/idp/index.ts"
 import { certificateOf } from "../../src/domain/idp/saml/pair.ts"
-import { findByLoginName } from "../../src/domain/user-directory/find-name.ts"
-import { profile } from "../../src/domain/user-directory/query.ts"
+import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
+import { profile } from "../../src/domain/user-lookup/query.ts"
 import { answerOf, issuer, type NewClient, type Provider } from "../oauth/provider.ts"
 import {
   type Asked,

@@ -4,7 +4,7 @@ import { module as lockout } from "../../src/domain/lockout/index.ts"
 import { module as registration } from "../../src/domain/registration/index.ts"
 import { module as serviceAccount } from "../../src/domain/service-account/index.ts"
 import { module as user } from "../../src/domain/user/index.ts"
-import { module as userDirectory } from "../../src/domain/user-directory/index.ts"
+import { module as userLookup } from "../../src/domain/user-lookup/index.ts"
 
 /** The modules that divide users among them, those without operations apart. */
 export const userModules = [
@@ -12,20 +12,20 @@ export const userModules = [
   credential,
   factor,
   user,
-  userDirectory,
+  userLookup,
   serviceAccount,
   registration,
 ] as const
 
 /** The streams of users. */
 export const aggregates = [
-  ...userDirectory.aggregates,
+  ...userLookup.aggregates,
   ...lockout.aggregates,
   ...registration.aggregates,
 ] as const
 
 /** The read models of users. */
-export const views = [...userDirectory.views, ...user.views, ...lockout.views] as const
+export const views = [...userLookup.views, ...user.views, ...lockout.views] as const
 
 const read = await Promise.all(userModules.map(({ operations }) => operations()))
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 
-const verifier = "test/domain/user-directory/verifier.test.ts"
+const verifier = "test/domain/user-lookup/verifier.test.ts"
 const fresh = "test/login/fresh-provider.test.ts"
 const applies = "test/domain/policy/applies.test.ts"
 const providerForm = "test/ui/identity-provider-form.test.ts"
@@ -210,7 +210,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "where no mail server is active, the page says whom",
   ],
   "Sign-in by a phone number": [
-    "test/domain/user-directory/phone-holder.test.ts",
+    "test/domain/user-lookup/phone-holder.test.ts",
     "signs in whoever proved it",
   ],
   "*External sign-in*": [applies, "are those of the instance for users who outrank whoever listed"],

@@ -9,7 +9,7 @@ import {
   setLookFile,
 } from "../policy/index.ts"
 import { findAvatar, noPictureError, setAvatar } from "../user/index.ts"
-import { findUser } from "../user-directory/index.ts"
+import { findUser } from "../user-lookup/index.ts"
 import { type File, fileName } from "./file.ts"
 import { fontOf } from "./font.ts"
 import { pictureApart } from "./picture.ts"

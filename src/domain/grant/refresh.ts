@@ -1,7 +1,7 @@
 import type { Cx, Draft, Transaction } from "../../store/index.ts"
 import { vouchesFor } from "../idp/index.ts"
 import { session, soleVoucherOf } from "../session/index.ts"
-import { isSignInCurrent, passwordVersion } from "../user-directory/index.ts"
+import { isSignInCurrent, passwordVersion } from "../user-lookup/index.ts"
 import { readerOf } from "../user-model/index.ts"
 import { endGrant } from "./commands.ts"
 import { noteIssued } from "./issuance.ts"

@@ -14,7 +14,7 @@ import { at, filterMissingError, meaning, pagination } from "../../kernel/answer
 import { pageOf } from "../../kernel/page.ts"
 import { givenId } from "../../kernel/text/given.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
-import { shownNames } from "../user-directory/index.ts"
+import { shownNames } from "../user-lookup/index.ts"
 import { changeGroup, createGroup, removeGroup } from "./commands.ts"
 import { addToGroup, removeFromGroup } from "./member.ts"
 import { findGroup, type GroupRow, type GroupUserRow, groups, groupUsers, hasUser } from "./view.ts"

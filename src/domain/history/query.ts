@@ -4,7 +4,7 @@ import { findClient } from "../app/index.ts"
 import { instance } from "../instance/index.ts"
 import { permissionsOn, stateReader } from "../member/index.ts"
 import { auditLogRetention } from "../quota/index.ts"
-import { profile, shownNames } from "../user-directory/index.ts"
+import { profile, shownNames } from "../user-lookup/index.ts"
 import { user } from "../user-model/index.ts"
 
 /** One thing that happened; what was said then is not shown, for it may be private. */

@@ -6,7 +6,7 @@ import type { CodeFor } from "../lockout/index.ts"
 import { isOnlyOrg, temporaryLabel } from "../org/index.ts"
 import { invitationOf, registrantBy, registrationCode } from "../registration/index.ts"
 import { messageText } from "../text/index.ts"
-import { findUser, shownNames } from "../user-directory/index.ts"
+import { findUser, shownNames } from "../user-lookup/index.ts"
 import { isMailSafe } from "../user-model/index.ts"
 import type { Cause, Kind, Message } from "./model.ts"
 

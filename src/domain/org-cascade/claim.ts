@@ -12,7 +12,7 @@ import {
   yieldDomain,
 } from "../org/index.ts"
 import { claimUserName } from "../user/index.ts"
-import { strangersOn } from "../user-directory/index.ts"
+import { strangersOn } from "../user-lookup/index.ts"
 
 /** How many users get another name in one step. */
 const batch = 50

@@ -11,7 +11,7 @@ import { grantsTo, removeGrant } from "../project-grant/index.ts"
 import { dropSignUps } from "../sign-up/index.ts"
 import { dropTexts } from "../text/index.ts"
 import { removeUser } from "../user/index.ts"
-import { usersOf } from "../user-directory/index.ts"
+import { usersOf } from "../user-lookup/index.ts"
 import { standingOf } from "../user-model/index.ts"
 
 /** How many of each go in one step; a project takes its applications along. */

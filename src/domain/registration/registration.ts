@@ -11,7 +11,7 @@ import { beginFirstKey } from "../factor/index.ts"
 import { addOrganization } from "../org/index.ts"
 import { newCode } from "../policy/index.ts"
 import { addUser, type NewHuman, withFreeName } from "../user/index.ts"
-import { accountWith } from "../user-directory/index.ts"
+import { accountWith } from "../user-lookup/index.ts"
 import { byUser } from "../user-model/index.ts"
 import { type FirstCredential, inviteWithin } from "./invite.ts"
 

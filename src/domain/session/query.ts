@@ -2,7 +2,7 @@ import type { Cx, Decision } from "../../store/index.ts"
 import { vouchesFor } from "../idp/index.ts"
 import { isStandIn } from "../lockout/index.ts"
 import type { Reading } from "../policy/index.ts"
-import { isSignInCurrent, signInVersion, userChain } from "../user-directory/index.ts"
+import { isSignInCurrent, signInVersion, userChain } from "../user-lookup/index.ts"
 import { readerOf, user } from "../user-model/index.ts"
 import { type Session, session } from "./model.ts"
 

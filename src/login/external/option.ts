@@ -2,8 +2,8 @@ import { provePassword } from "../../domain/credential/index.ts"
 import { intentOfBrowser } from "../../domain/idp/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
 import { deviceOf, hindranceOf } from "../../domain/session/index.ts"
-import { accountOf as accountNamed } from "../../domain/user-directory/index.ts"
 import { letsUserIn } from "../../domain/user-link/index.ts"
+import { accountOf as accountNamed } from "../../domain/user-lookup/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import {
   accountOf,

@@ -12,7 +12,6 @@ import {
 } from "../../domain/idp/index.ts"
 import { memberships } from "../../domain/member/index.ts"
 import { addUser, type NewHuman, updateUser } from "../../domain/user/index.ts"
-import { candidatesFor } from "../../domain/user-directory/index.ts"
 import {
   addLink,
   type External,
@@ -21,6 +20,7 @@ import {
   linkedUser,
   userLetIn,
 } from "../../domain/user-link/index.ts"
+import { candidatesFor } from "../../domain/user-lookup/index.ts"
 import { user, type Verifier } from "../../domain/user-model/index.ts"
 import { freshSeconds } from "../../kernel/context.ts"
 import { isPhone, isSameEmail, isSamePhone } from "../../kernel/text/user-field.ts"

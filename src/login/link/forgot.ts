@@ -1,7 +1,7 @@
 import { askReset } from "../../domain/credential/index.ts"
 import { activeProvider } from "../../domain/message-provider/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
-import { accountOf } from "../../domain/user-directory/index.ts"
+import { accountOf } from "../../domain/user-lookup/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, targetOf } from "../context.ts"
 import { type Fields, goTo } from "../form.ts"

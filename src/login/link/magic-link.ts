@@ -7,7 +7,7 @@ import {
 import { queueMagicLink } from "../../domain/message/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
 import { deviceOf } from "../../domain/session/index.ts"
-import { accountOf } from "../../domain/user-directory/index.ts"
+import { accountOf } from "../../domain/user-lookup/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { type BrowserContext, waitingRequest } from "../browser-context.ts"

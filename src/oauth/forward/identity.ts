@@ -1,5 +1,5 @@
 import type { RemoteUser } from "../../domain/app/index.ts"
-import { profileFor } from "../../domain/user-directory/index.ts"
+import { profileFor } from "../../domain/user-lookup/index.ts"
 import { accountOf } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 

@@ -1,6 +1,6 @@
 import { findClient } from "../../domain/app/index.ts"
 import { about, findingOfAddress } from "../../domain/refusal/index.ts"
-import { findByLoginName } from "../../domain/user-directory/index.ts"
+import { findByLoginName } from "../../domain/user-lookup/index.ts"
 import { fitsWildcards } from "../../kernel/text/wildcard.ts"
 import { loginPaths } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"

@@ -1,7 +1,7 @@
 import { requireInstance } from "../../domain/instance/index.ts"
 import { memberships, permissionsOn, type Target } from "../../domain/member/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
-import { isUserActive } from "../../domain/user-directory/index.ts"
+import { isUserActive } from "../../domain/user-lookup/index.ts"
 import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 

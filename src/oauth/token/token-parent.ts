@@ -10,7 +10,7 @@ import {
 } from "../../domain/grant/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
 import { freshTimeOf, session, sessionNow } from "../../domain/session/index.ts"
-import { isUserActive, passwordVersion } from "../../domain/user-directory/index.ts"
+import { isUserActive, passwordVersion } from "../../domain/user-lookup/index.ts"
 import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { mayActAs } from "./impersonation.ts"

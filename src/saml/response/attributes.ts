@@ -11,7 +11,7 @@ import { rolesHeld } from "../../domain/authorization/index.ts"
 import { isActive, permissionsOn, stateReader } from "../../domain/member/index.ts"
 import { org } from "../../domain/org/index.ts"
 import { heldMetadata } from "../../domain/user/index.ts"
-import { shownNames, type UserInfo } from "../../domain/user-directory/index.ts"
+import { shownNames, type UserInfo } from "../../domain/user-lookup/index.ts"
 import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 

@@ -10,7 +10,7 @@ import {
 import { samlKeys } from "../../domain/key/index.ts"
 import { project } from "../../domain/project/index.ts"
 import { type Session, sessionNow, usableSession } from "../../domain/session/index.ts"
-import { profileFor } from "../../domain/user-directory/index.ts"
+import { profileFor } from "../../domain/user-lookup/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { encrypted } from "../../xml/encrypt.ts"
 import type { Status } from "../../xml/names.ts"

@@ -1,5 +1,5 @@
 import type { SamlKeys } from "../../domain/key/index.ts"
-import type { UserInfo } from "../../domain/user-directory/index.ts"
+import type { UserInfo } from "../../domain/user-lookup/index.ts"
 import { type NameIdFormat, nameIdFormats } from "../../xml/names.ts"
 import { element, type Written } from "../../xml/write.ts"
 

@@ -9,7 +9,7 @@ import {
   type KnownBrowser,
   readBrowser,
 } from "../../domain/session/index.ts"
-import { findByLoginName } from "../../domain/user-directory/index.ts"
+import { findByLoginName } from "../../domain/user-lookup/index.ts"
 import { originOf } from "../../http/origin.ts"
 import { areaOf, type Route } from "../../http/route.ts"
 import { formWithin } from "../../kernel/body.ts"

@@ -10,7 +10,7 @@ import {
 import type { Person } from "../../boot/people/person.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
 import { isOrgThere } from "../../domain/org/index.ts"
-import { confirmEmails } from "../../domain/user-directory/index.ts"
+import { confirmEmails } from "../../domain/user-lookup/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { callOn, type Lent, sessionsOf } from "./session.ts"

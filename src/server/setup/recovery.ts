@@ -14,7 +14,7 @@ import {
 import { pageLink } from "../../domain/message/index.ts"
 import { firstInstance } from "../../domain/setup/index.ts"
 import { addUser, recoverUser } from "../../domain/user/index.ts"
-import { findByLoginName, userNameOf } from "../../domain/user-directory/index.ts"
+import { findByLoginName, userNameOf } from "../../domain/user-lookup/index.ts"
 import { hasLeft, homeOf, standingOf, user } from "../../domain/user-model/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"

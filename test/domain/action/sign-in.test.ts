@@ -19,7 +19,7 @@ import { inviteUser } from "../../../src/domain/registration/invite.ts"
 import { registrationCode } from "../../../src/domain/registration/registration.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { heldMetadata } from "../../../src/domain/user/index.ts"
-import { profile } from "../../../src/domain/user-directory/query.ts"
+import { profile } from "../../../src/domain/user-lookup/query.ts"
 import {
   answerOf,
   authorizePath,

@@ -4,7 +4,7 @@ import { mayEnter, rolesHeld } from "../../../src/domain/authorization/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
 import { addUser, removeUser } from "../../../src/domain/user/index.ts"
-import { userChain } from "../../../src/domain/user-directory/query.ts"
+import { userChain } from "../../../src/domain/user-lookup/query.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 
 let estate: Estate

@@ -16,7 +16,7 @@ import { attemptsOf, passwordCheck } from "../../../src/domain/lockout/attempt.t
 import { addPolicy } from "../../../src/domain/policy/commands.ts"
 import { passwordComplexity } from "../../../src/domain/policy/index.ts"
 import { deactivateUser, lockUser, removeUser } from "../../../src/domain/user/index.ts"
-import { accountOf, passwordVersion } from "../../../src/domain/user-directory/query.ts"
+import { accountOf, passwordVersion } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { ask } from "../../support/ask.ts"
 import { shares } from "../../support/user-modules.ts"

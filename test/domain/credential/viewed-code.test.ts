@@ -1,8 +1,8 @@
 // What a code proves once somebody else has read it in its message.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
-import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
-import { profileFor } from "../../../src/domain/user-directory/query.ts"
+import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
+import { profileFor } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"

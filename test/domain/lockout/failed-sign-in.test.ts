@@ -8,7 +8,7 @@ import { factorChecks } from "../../../src/domain/factor/check.ts"
 import { attemptsOf, passwordCheck } from "../../../src/domain/lockout/attempt.ts"
 import { countRight, factorCount } from "../../../src/domain/lockout/check-count.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
-import { accountOf } from "../../../src/domain/user-directory/query.ts"
+import { accountOf } from "../../../src/domain/user-lookup/query.ts"
 import {
   FailedCheck,
   type FailedSignIn,

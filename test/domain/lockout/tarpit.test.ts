@@ -12,7 +12,7 @@ import {
 import { passwordLoad, verifyNothing } from "../../../src/domain/credential/password.ts"
 import { attemptsOf, inTurn, passwordCheck } from "../../../src/domain/lockout/attempt.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
-import { accountOf } from "../../../src/domain/user-directory/query.ts"
+import { accountOf } from "../../../src/domain/user-lookup/query.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
 import { type Allowance, limitsOf } from "../../../src/kernel/limit.ts"
 import type { Cx } from "../../../src/store/index.ts"

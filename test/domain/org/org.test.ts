@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { setPublicUrl } from "../../../src/domain/instance/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { createOrganization, findOrg } from "../../../src/domain/org/index.ts"
-import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate

@@ -5,7 +5,7 @@ import {
   orgWithDomain,
   provenDomainOf,
 } from "../../../src/domain/org/index.ts"
-import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
 import { orgRestriction } from "../../../src/oauth/token/scope.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"

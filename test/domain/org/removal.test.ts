@@ -6,7 +6,7 @@ import { clearOrganization, organizationRemoval } from "../../../src/domain/org-
 import { addProject } from "../../../src/domain/project/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
-import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
 import { runReactors, statement } from "../../../src/store/index.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
 

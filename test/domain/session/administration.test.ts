@@ -6,7 +6,7 @@ import { removeOtp } from "../../../src/domain/factor/otp.ts"
 import { grant, outlivesSession } from "../../../src/domain/grant/index.ts"
 import { lifetimes, session, sessionNow } from "../../../src/domain/session/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
-import { passwordVersion } from "../../../src/domain/user-directory/query.ts"
+import { passwordVersion } from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 

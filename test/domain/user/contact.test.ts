@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { checkPassword } from "../../../src/domain/credential/commands.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addUser, deactivateUser, removeUser } from "../../../src/domain/user/index.ts"
-import { profile } from "../../../src/domain/user-directory/query.ts"
+import { profile } from "../../../src/domain/user-lookup/query.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 
 let estate: Estate

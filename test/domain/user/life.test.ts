@@ -12,7 +12,7 @@ import {
   isUserActive,
   profile,
   userChain,
-} from "../../../src/domain/user-directory/query.ts"
+} from "../../../src/domain/user-lookup/query.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Cx, statement } from "../../../src/store/index.ts"

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addUser, setMetadata } from "../../../src/domain/user/index.ts"
-import { isUserActive, profile } from "../../../src/domain/user-directory/query.ts"
+import { isUserActive, profile } from "../../../src/domain/user-lookup/query.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate

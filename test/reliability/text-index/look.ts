@@ -1,4 +1,4 @@
-import { users } from "../../../src/domain/user-directory/view.ts"
+import { users } from "../../../src/domain/user-lookup/view.ts"
 import { type Cx, search } from "../../../src/store/index.ts"
 
 /** How many people have something anywhere in their addresses. */

@@ -1,7 +1,7 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { type Cx, cached } from "../../../store/index.ts"
 import { appliesTo } from "../../policy/index.ts"
-import { isTemporary } from "../../user-directory/index.ts"
+import { isTemporary } from "../../user-lookup/index.ts"
 import type { FlowType, Trigger } from "../flow-kind.ts"
 import { type Action, action, flow, flowId } from "../model.ts"
 import { newPool } from "../script/pool.ts"

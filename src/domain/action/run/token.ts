@@ -1,7 +1,7 @@
 import type { Cx } from "../../../store/index.ts"
 import { instance } from "../../instance/index.ts"
 import { type Metadata, setMetadata } from "../../user/index.ts"
-import { isTemporary } from "../../user-directory/index.ts"
+import { isTemporary } from "../../user-lookup/index.ts"
 import { user } from "../../user-model/index.ts"
 import type { Effect } from "../script/wire.ts"
 import { effectError, lastOfEach, metadataIn, textIn } from "./effect.ts"

@@ -5,7 +5,7 @@ import { mayEnter } from "../../authorization/index.ts"
 import { vouchesFor } from "../../idp/index.ts"
 import { consentLifetimeOf, requireInstance } from "../../instance/index.ts"
 import { session, soleVoucherOf } from "../../session/index.ts"
-import { signInVersion } from "../../user-directory/index.ts"
+import { signInVersion } from "../../user-lookup/index.ts"
 import { readerOf, user } from "../../user-model/index.ts"
 import type { AuthRequest, Requested } from "../request.ts"
 import {

@@ -14,7 +14,7 @@ import { at, filterMissingError, meaning } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
 import { avatarAddress } from "../../user/index.ts"
-import { shownNames } from "../../user-directory/index.ts"
+import { shownNames } from "../../user-lookup/index.ts"
 import { type InstanceMemberRow, searchInstanceMembers } from "../instance-member.ts"
 
 export const system = share<Cx>()(SystemService, {

@@ -18,7 +18,7 @@ import {
   userKeys,
   userNameOf,
   userTokens,
-} from "../../user-directory/index.ts"
+} from "../../user-lookup/index.ts"
 import { generateMachineSecret, removeMachineSecret } from "../machine-secret.ts"
 import { createPersonalToken, removePersonalToken } from "../personal-token.ts"
 import {

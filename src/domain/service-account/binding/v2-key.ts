@@ -12,7 +12,7 @@ import { at, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { type Found, pageOf } from "../../../kernel/page.ts"
 import { type Cx, type Filter, type Receipt, search } from "../../../store/index.ts"
-import { type UserKeyRow, userKeys } from "../../user-directory/index.ts"
+import { type UserKeyRow, userKeys } from "../../user-lookup/index.ts"
 import {
   addServiceKey,
   createServiceKey,

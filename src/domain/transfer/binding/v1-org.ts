@@ -14,7 +14,7 @@ import {
   setPrimaryDomain,
   vouchDomain,
 } from "../../org/index.ts"
-import { strangersOn } from "../../user-directory/index.ts"
+import { strangersOn } from "../../user-lookup/index.ts"
 import { readerOf } from "../../user-model/index.ts"
 import { needs, one, row } from "./v1-row.ts"
 

@@ -2,7 +2,7 @@ import { type ApiApp, listScopes, type OidcApp } from "../../../domain/app/index
 import type { Claims } from "../../../domain/key/index.ts"
 import { org, provenDomainOf } from "../../../domain/org/index.ts"
 import { heldMetadata } from "../../../domain/user/index.ts"
-import { profileFor, type UserInfo } from "../../../domain/user-directory/index.ts"
+import { profileFor, type UserInfo } from "../../../domain/user-lookup/index.ts"
 import { user } from "../../../domain/user-model/index.ts"
 import { keptWith } from "../../../kernel/lru.ts"
 import type { Cx } from "../../../store/index.ts"

@@ -1,6 +1,6 @@
 // Whose phone number it is where several users have the same.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
+import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate

@@ -9,7 +9,7 @@ import {
 import { addServiceKey } from "../../../src/domain/service-account/service-key.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { lockUser, removeUser, updateUser } from "../../../src/domain/user/index.ts"
-import { userView } from "../../../src/domain/user-directory/view.ts"
+import { userView } from "../../../src/domain/user-lookup/view.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { statement } from "../../../src/store/index.ts"
 import type { World } from "../../support/world.ts"

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
-import { profileFor } from "../../../src/domain/user-directory/query.ts"
+import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
+import { profileFor } from "../../../src/domain/user-lookup/query.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 
 let estate: Estate

@@ -1,6 +1,6 @@
 // A column that people are searched or sorted by has an index, or a million are walked over.
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { users } from "../../../src/domain/user-directory/view.ts"
+import { users } from "../../../src/domain/user-lookup/view.ts"
 import { aggregates, views } from "../../../src/server/modules.ts"
 import { openWorld, type World } from "../../support/world.ts"
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { lockUser, updateUser } from "../../../src/domain/user/index.ts"
-import { shares } from "../../../src/domain/user-directory/api.ts"
+import { shares } from "../../../src/domain/user-lookup/api.ts"
 import { ask } from "../../support/ask.ts"
 import { callerOf, type World } from "../../support/world.ts"
 import { human, machine, openHousehold } from "../user/household.ts"

@@ -7,8 +7,8 @@ import {
 } from "../../../src/domain/org/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { updateUser } from "../../../src/domain/user/index.ts"
-import { findByLoginName } from "../../../src/domain/user-directory/find-name.ts"
-import { accountOf } from "../../../src/domain/user-directory/query.ts"
+import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
+import { accountOf } from "../../../src/domain/user-lookup/query.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 
 let estate: Estate

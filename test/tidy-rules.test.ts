@@ -1,6 +1,7 @@
 // The rules of tidy.test.ts, tried on code that breaks them and on its tidy twin.
 import { describe, expect, test } from "vitest"
 import * as layering from "./support/tidy-console.ts"
+import { doorNames } from "./support/tidy-doors.ts"
 import {
   circles,
   cycleOf,
@@ -462,4 +463,32 @@ test("a circle of files is named within one folder of ui", async () => {
 test("a folder of the console that is not in the list of layers is named", async () => {
   const [source] = await parse(new Map([["ui/console/helper/date.ts", "export {}"]]))
   expect(source && layering.layers(source)).toHaveLength(1)
+})
+
+const names = (count: number) => Array.from({ length: count }, (_, at) => `n${at}`).join(", ")
+
+test.each([
+  ["41 names", "room", `export { ${names(40)} } from "./a.ts"\nexport const module = {}`, 1],
+  [
+    "41 types and values",
+    "room",
+    `export type { ${names(40)} } from "./a.ts"\nexport type A = 1`,
+    1,
+  ],
+  ["40 names", "room", `export { ${names(39)} } from "./a.ts"\nexport const module = {}`, 0],
+  ["all of another file", "room", 'export * from "./a.ts"', 1],
+  ["more than its exception", "key", `export { ${names(43)} } from "./a.ts"`, 1],
+  ["as many as its exception", "key", `export { ${names(42)} } from "./a.ts"`, 0],
+  ["fewer than its exception", "key", `export { ${names(41)} } from "./a.ts"`, 1],
+  ["no more than any other may", "key", `export { ${names(40)} } from "./a.ts"`, 1],
+])("a door that exports %s", async (_, module, text, findings) => {
+  const path = `src/domain/${module}/index.ts`
+  const [source] = await parse(new Map([[path, text]]))
+  expect(source && doorNames(source)).toHaveLength(findings)
+})
+
+test("a file beside the door may export any number of names", async () => {
+  const path = "src/domain/room/commands.ts"
+  const [source] = await parse(new Map([[path, `export { ${names(50)} } from "./a.ts"`]]))
+  expect(source && doorNames(source)).toEqual([])
 })

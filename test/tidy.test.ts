@@ -1,6 +1,7 @@
 import { dirname, join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import * as layering from "./support/tidy-console.ts"
+import { doorNames } from "./support/tidy-doors.ts"
 import {
   circles,
   cycleOf,
@@ -30,6 +31,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "modules import along the list and through doors": imports,
   "the folders of the console import along the list of layers": layering.layers,
   "pages read fields by names that the compiler knows": layering.typedFields,
+  "no module's index.ts exports more than 40 names": doorNames,
   "libraries stay where they are listed": libraries,
   "a library comes after the polyfill that it needs": polyfilled,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,

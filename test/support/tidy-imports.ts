@@ -165,7 +165,7 @@ const sharedRules = [
 const pageTexts = { of: "ui/login/texts/index.ts", for: "src/domain/text" }
 
 /** Modules that are entered through one door, their index.ts. */
-const hasDoor = (module: string) =>
+export const hasDoor = (module: string) =>
   /^src\/(store$|domain\/|login$|oauth$|saml$|scim$)|^ui\/login$/.test(module)
 
 /**

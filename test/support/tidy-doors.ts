@@ -1,0 +1,65 @@
+import {
+  isExportDeclaration,
+  isNamedExports,
+  isVariableStatement,
+  SyntaxKind,
+} from "typescript/unstable/ast"
+import { hasDoor, roomOf } from "./tidy-imports.ts"
+import { findingAt, type Rule, type Source } from "./tidy-source.ts"
+
+/** How many names a module's index.ts may export. */
+const namesMax = 40
+
+/** Doors that exported more when the limit was set. Each number can only be lowered. */
+const namesOf: Readonly<Record<string, number>> = {
+  "src/domain/app": 92,
+  "src/domain/grant": 87,
+  "src/domain/idp": 72,
+  "src/domain/instance": 65,
+  "src/domain/key": 42,
+  "src/domain/org": 46,
+  "src/domain/policy": 50,
+  "src/store": 103,
+  "ui/login": 117,
+}
+
+/**
+ * A module's index.ts exports at most 40 names, types among them. A door that exports more than
+ * that, or fewer than its exception allows, is a finding; so is one that does not name what it
+ * exports.
+ */
+export const doorNames: Rule = (source) => {
+  const module = roomOf(source.path)
+  if (source.path !== `${module}/index.ts` || !hasDoor(module)) return []
+  const { names, unnamed } = exportsOf(source)
+  if (unnamed) return [findingAt(source, unnamed, "export each name by itself")]
+  const exception = namesOf[module]
+  const report = (message: string) => [{ path: source.path, line: 1, message }]
+  if (names > (exception ?? namesMax)) return report(`${names} names exported`)
+  if (exception === undefined || names === exception) return []
+  const remedy = names > namesMax ? `lower its exception to ${names}` : "remove its exception"
+  return report(`${names} names exported: ${remedy}`)
+}
+
+/** The number of names that a file exports; `unnamed` re-exports all of another file. */
+function exportsOf({ tree }: Source) {
+  let names = 0
+  for (const statement of tree.statements) {
+    if (isExportDeclaration(statement)) {
+      const { exportClause } = statement
+      if (!exportClause || !isNamedExports(exportClause)) return { names, unnamed: statement }
+      names += exportClause.elements.length
+    } else if (isExported(statement)) {
+      names += isVariableStatement(statement) ? statement.declarationList.declarations.length : 1
+    }
+  }
+  return { names, unnamed: undefined }
+}
+
+type Statement = Source["tree"]["statements"][number]
+
+const isExported = (statement: Statement): boolean =>
+  "modifiers" in statement &&
+  (statement.modifiers as readonly { readonly kind: SyntaxKind }[] | undefined)?.some(
+    ({ kind }) => kind === SyntaxKind.ExportKeyword,
+  ) === true

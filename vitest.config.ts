@@ -77,6 +77,7 @@ export const groups: readonly Group[] = [
     exclude: [],
     isParallel: false,
     isBeside: true,
+    sharesModules: true,
     testsServers: true,
   },
   // Against the binary, too: half of the time it waits for one to start, or for what comes in time.
@@ -86,6 +87,7 @@ export const groups: readonly Group[] = [
     exclude: mocking,
     isParallel: true,
     isBeside: true,
+    sharesModules: true,
     inMemory: true,
     first: ["test/acceptance/documentation.test.ts", "test/acceptance/acme.test.ts"],
     testsServers: true,
@@ -146,6 +148,7 @@ export const groups: readonly Group[] = [
     include: ["test/e2e/**/*.test.ts"],
     exclude: [],
     isParallel: true,
+    sharesModules: true,
     inMemory: true,
     // A quarter of the time a file waits for its browser to draw, and no other group runs by then.
     workers: 3,

@@ -17,3 +17,12 @@ export function limitedFetch(send: typeof fetch, limitMs: number): typeof fetch 
   }
   return Object.assign(limited, { preconnect: send.preconnect })
 }
+
+let isLimited = false
+
+/** Limits every `fetch` of this thread, once: files that share modules share their globals, too. */
+export function limitFetch(limitMs: number): void {
+  if (isLimited) return
+  isLimited = true
+  globalThis.fetch = limitedFetch(globalThis.fetch, limitMs)
+}

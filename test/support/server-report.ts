@@ -15,7 +15,7 @@ export type ServerEnd = {
   readonly isStopped: boolean
 }
 
-/** Those of this file: each test file has its own modules. */
+/** The servers of the test file that runs: server-setup.ts empties the list before each file. */
 export const startedServers: StartedServer[] = []
 
 const linesMax = 40

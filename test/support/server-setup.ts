@@ -1,12 +1,15 @@
 // Loaded before each file that tests servers: what hangs or fails there is explained by its report.
 import { afterAll, afterEach, type RunnerTestSuite as Suite } from "vitest"
-import { limitedFetch } from "./fetch-limit.ts"
+import { limitFetch } from "./fetch-limit.ts"
 import { serverReport, startedServers } from "./server-report.ts"
 
 /** As long as a test waits for a condition: then its last error names the request. */
 const answerLimitMs = 60_000
 
-globalThis.fetch = limitedFetch(globalThis.fetch, answerLimitMs)
+limitFetch(answerLimitMs)
+
+// The files of a thread share the list: a report is only about the servers of its own file.
+startedServers.length = 0
 
 const show = (options = {}) => {
   const report = serverReport(startedServers, options)

@@ -87,13 +87,17 @@ export const updating = (whole: Whole, change: object) => async (beside: Beside)
 
 /** Types and chooses what a case says. */
 export async function fill(form: Locator, filling: Filling): Promise<void> {
-  for (const details of await form.locator("details:not([open]) > summary").all()) {
-    await details.click()
-  }
+  await form.evaluate(openAll)
   for (const [name, value] of Object.entries(filling)) {
     if (typeof value === "function") await value(form)
     else await fillOne(form, name, value)
   }
+}
+
+/** In the page: opens all that is closed. Each that is opened is no longer among the closed. */
+const openAll = (form: Element) => {
+  const closed = form.querySelectorAll<HTMLElement>("details:not([open]) > summary")
+  for (const summary of closed) summary.click()
 }
 
 async function fillOne(form: Locator, name: string, value: string | boolean): Promise<void> {

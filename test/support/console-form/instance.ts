@@ -264,10 +264,8 @@ const administrationForms: readonly FormCase[] = [
     theirs: helper("Helper", ["project.read", "user.read"]),
     mine: {
       permissions: async (form) => {
-        await form
-          .locator("summary")
-          .filter({ hasText: /^project / })
-          .click()
+        const project = form.locator("summary").filter({ hasText: /^project / })
+        await project.evaluate((summary) => summary.closest("details")?.setAttribute("open", ""))
         await picking("project.write")(form)
       },
     },

@@ -39,14 +39,14 @@ import { untilStopped } from "./boot/stop.ts"
 import { systemTerminal } from "./boot/system/terminal.ts"
 import { type Lent, transferCommands } from "./boot/transfer/commands.ts"
 import { shortVersion, version } from "./boot/version.ts"
+import { pictureWord, runPictureProcess } from "./domain/asset/picture/process.ts"
 import { systemClock } from "./kernel/clock.ts"
 import type { Config } from "./kernel/config.ts"
 import { systemRandom } from "./kernel/crypto/random.ts"
 import { Fault } from "./kernel/fault.ts"
 import { idsOf } from "./kernel/id.ts"
 import { localOrigin } from "./kernel/net/address.ts"
-import { systemNetwork } from "./kernel/net/network.ts"
-import { pictureWord, runPictureProcess } from "./kernel/picture/process.ts"
+import { systemNetwork } from "./runtime/network.ts"
 
 const { env } = process
 const started = performance.timeOrigin

@@ -5,7 +5,7 @@
 import { sign, verify } from "node:crypto"
 import { availableParallelism, loadavg } from "node:os"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
-import type { Outside } from "../../src/kernel/net/outbound.ts"
+import type { Outside } from "../../src/kernel/port/outbound.ts"
 import { answerOf, authorizePath } from "../../test/oauth/provider.ts"
 import { authnRequest, redirectPath } from "../../test/saml/asking.ts"
 import {

@@ -1,7 +1,7 @@
 import { type AnyElysia, type DocumentDecoration, Elysia } from "elysia"
 import { allowedOf } from "../http/method.ts"
 import { noteRoute } from "../http/visit.ts"
-import { wantsPage } from "../kernel/text/accept.ts"
+import { wantsPage } from "../protocol/accept.ts"
 import type { Entry } from "./dispatch.ts"
 import { namedCalls } from "./encoding/named.ts"
 import { answerRest, type RestRoute, restRoutesOf, wrongMethod } from "./encoding/rest.ts"

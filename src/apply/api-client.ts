@@ -3,7 +3,7 @@ import type { DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf"
 import { SignJWT } from "jose"
 import * as z from "zod/mini"
 import { Fault, type Precondition } from "../kernel/fault.ts"
-import type { Network } from "../kernel/net/network.ts"
+import type { Network } from "../runtime/network.ts"
 import { isObject, listAt, textAt } from "./json.ts"
 
 /** Calls an operation of a server, by Connect and JSON; `orgId` is the organisation it is about. */

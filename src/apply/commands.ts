@@ -1,5 +1,5 @@
 import type { CommandTable, Flag, Flags, Outcome } from "../boot/command-line.ts"
-import type { Network } from "../kernel/net/network.ts"
+import type { Network } from "../runtime/network.ts"
 import type { Applied, Step } from "./run.ts"
 
 type Lent = {

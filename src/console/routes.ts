@@ -1,7 +1,7 @@
 import { requireInstance } from "../domain/instance/index.ts"
 import type { uiEntry } from "../gen/ui-assets.ts"
 import { areaOf, type Route } from "../http/route.ts"
-import { wantsPage } from "../kernel/text/accept.ts"
+import { wantsPage } from "../protocol/accept.ts"
 
 /** What the console signs in for: to know the person, and to call the management interface. */
 const scope = "openid profile email urn:core:iam:org:project:id:core:aud"

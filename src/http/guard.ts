@@ -1,5 +1,5 @@
-import { tooLargeError } from "../kernel/body.ts"
 import { Fault } from "../kernel/fault.ts"
+import { tooLargeError } from "../protocol/body.ts"
 import type { Store } from "../store/index.ts"
 import { servedAt } from "./host.ts"
 import { routeOf } from "./visit.ts"

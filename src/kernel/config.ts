@@ -1,8 +1,8 @@
 import { keyLength } from "./crypto/secret.ts"
 import { Fault } from "./fault.ts"
 import { addressOf, placeOf, rangeOf } from "./net/address.ts"
-import { mailAllowedOf } from "./net/mail.ts"
-import { outboundAllowedOf } from "./net/outbound.ts"
+import { mailAllowedOf } from "./port/mail.ts"
+import { outboundAllowedOf } from "./port/outbound.ts"
 import {
   acmeChallenges,
   type Described,
@@ -14,8 +14,6 @@ import {
   tlsKinds,
 } from "./setting/described.ts"
 import { choice, list, optional, type Reading, table, text, usually } from "./setting/reading.ts"
-import { systemUsersOf } from "./system-user.ts"
-import { nearest } from "./text/nearest.ts"
 import {
   countOf,
   databaseOf,
@@ -33,7 +31,9 @@ import {
   withoutAll,
   withoutToken,
   workersOf,
-} from "./text/setting.ts"
+} from "./setting/value.ts"
+import { systemUsersOf } from "./system-user.ts"
+import { nearest } from "./text/nearest.ts"
 
 const letsEncrypt = "https://acme-v02.api.letsencrypt.org/directory"
 

@@ -5,7 +5,7 @@ import type { Secrets } from "./crypto/secret.ts"
 import { Fault } from "./fault.ts"
 import type { Ids } from "./id.ts"
 import type { Allowance } from "./limit.ts"
-import type { Outside } from "./net/outbound.ts"
+import type { Outside } from "./port/outbound.ts"
 
 /**
  * Seconds within which a sign-in is recent enough to change how one signs in: long enough for what

@@ -7,7 +7,7 @@ import { browserOfForm, csrfOf } from "../domain/session/index.ts"
 import { avatarPath } from "../domain/user/index.ts"
 import { findByLoginName, profile, shownNames } from "../domain/user-lookup/index.ts"
 import { homeOf } from "../domain/user-model/index.ts"
-import { isOnDevice } from "../kernel/net/redirect-uri.ts"
+import { isOnDevice } from "../protocol/redirect-uri.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import {
   askedName,

@@ -1,4 +1,4 @@
-import { type FormMax, formWithin } from "../kernel/body.ts"
+import { type FormMax, formWithin } from "../protocol/body.ts"
 
 /** Fields of a posted page. A missing one reads as empty, a repeated one as its first. */
 export type Fields = { readonly get: (name: string) => string }

@@ -2,7 +2,6 @@ import { isIP, connect as plainSocket, type Socket } from "node:net"
 import { type ConnectionOptions, connect as secureSocket } from "node:tls"
 import type { Client, Entry } from "ldapts"
 import { reasonText } from "../kernel/fault.ts"
-import { traced } from "../kernel/lane/trace.ts"
 import { lazily } from "../kernel/lazy.ts"
 import {
   type Directories,
@@ -11,7 +10,8 @@ import {
   type DirectoryProof,
   type DirectorySearch,
   directoryServerOf,
-} from "../kernel/net/directory.ts"
+} from "../kernel/port/directory.ts"
+import { traced } from "../runtime/trace.ts"
 import { addressOf, type MayReach, type OutboundParts, reachable } from "./outbound.ts"
 
 type Parts = Omit<OutboundParts, "send">

@@ -1,5 +1,5 @@
-import type { MailServer, MailStep } from "../kernel/net/mail.ts"
-import type { MailCause } from "../kernel/net/mail-cause.ts"
+import type { MailServer, MailStep } from "../kernel/port/mail.ts"
+import type { MailCause } from "../kernel/port/mail-cause.ts"
 
 /** What Node and OpenSSL call what is wrong with a connection. */
 const byNetwork: Readonly<Record<string, MailCause>> = {

@@ -1,9 +1,7 @@
 import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import type { Clock } from "../kernel/clock.ts"
-import { traced } from "../kernel/lane/trace.ts"
 import { isLoopback, matcherOf } from "../kernel/net/address.ts"
-import type { Network } from "../kernel/net/network.ts"
 import {
   isInternalAddress,
   isPublicAddress,
@@ -11,7 +9,9 @@ import {
   type OutboundAllowed,
   type OutboundRequest,
   type Reach,
-} from "../kernel/net/outbound.ts"
+} from "../kernel/port/outbound.ts"
+import type { Network } from "../runtime/network.ts"
+import { traced } from "../runtime/trace.ts"
 import { forbiddenAddress } from "./mail-cause.ts"
 
 export type OutboundParts = Pick<Network, "resolve" | "send"> & {

@@ -1,7 +1,6 @@
 import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
-import { traced } from "../kernel/lane/trace.ts"
 import {
   addressLiteral,
   type Delivery,
@@ -10,9 +9,10 @@ import {
   type MailServer,
   type MailStep,
   type SendMail,
-} from "../kernel/net/mail.ts"
-import { isPrivateNetwork } from "../kernel/net/outbound.ts"
-import { asciiEmail } from "../kernel/text/email.ts"
+} from "../kernel/port/mail.ts"
+import { isPrivateNetwork } from "../kernel/port/outbound.ts"
+import { asciiEmail } from "../protocol/email.ts"
+import { traced } from "../runtime/trace.ts"
 import { aboutServer, mailCauseOf } from "./mail-cause.ts"
 import { addressOf, type MayReach, type OutboundParts, reachable } from "./outbound.ts"
 

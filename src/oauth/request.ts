@@ -1,5 +1,5 @@
 import { because, type Finding } from "../domain/refusal/index.ts"
-import { type FormMax, formType, formWithin } from "../kernel/body.ts"
+import { type FormMax, formType, formWithin } from "../protocol/body.ts"
 import { OAuthError } from "./error.ts"
 
 /** Parameters of a protocol request: each name once, none of them empty. */

@@ -1,5 +1,5 @@
 import { requireInstance } from "../domain/instance/index.ts"
-import { isLoopback } from "../kernel/net/redirect-uri.ts"
+import { isLoopback } from "../protocol/redirect-uri.ts"
 import { cached } from "../store/index.ts"
 
 /** Addresses of what speaks SAML. */

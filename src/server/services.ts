@@ -10,12 +10,12 @@ import { reasonText } from "../kernel/fault.ts"
 import { idsOf } from "../kernel/id.ts"
 import { type Limits, limitsOf } from "../kernel/limit.ts"
 import { matcherOf, socketPeer } from "../kernel/net/address.ts"
-import { systemNetwork } from "../kernel/net/network.ts"
-import type { Outbound, Outside } from "../kernel/net/outbound.ts"
+import type { Outbound, Outside } from "../kernel/port/outbound.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
 import { directoriesOf } from "../notify/ldap.ts"
 import { outboundOf, reachOf } from "../notify/outbound.ts"
 import { mailerOf } from "../notify/smtp.ts"
+import { systemNetwork } from "../runtime/network.ts"
 import {
   type Calls,
   diskFaultOf,

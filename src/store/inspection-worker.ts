@@ -1,6 +1,6 @@
 import { Database, SQLiteError } from "bun:sqlite"
 import { pause } from "../kernel/clock.ts"
-import { stepBack } from "../kernel/lane/thread.ts"
+import { stepBack } from "../runtime/thread.ts"
 import type { Inspected, InspectionRequest } from "./inspection.ts"
 import {
   blobName,

@@ -1,7 +1,7 @@
 import type { Database } from "bun:sqlite"
 import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
-import { traced } from "../kernel/lane/trace.ts"
+import { traced } from "../runtime/trace.ts"
 import type { Aggregate, AnyAggregate, Deciding, Step, Transaction } from "./aggregate.ts"
 import type { AnyEvent, Receipt } from "./event.ts"
 import { type EventQuery, eventsOf } from "./log/events.ts"

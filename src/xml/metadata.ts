@@ -1,4 +1,4 @@
-import type { Outbound } from "../kernel/net/outbound.ts"
+import type { Outbound } from "../kernel/port/outbound.ts"
 import { type XmlReading, xmlRootOf, xmlTextOf } from "./document.ts"
 import type { Recipient } from "./encrypt.ts"
 import { type Binding, bindingOf, namespaces } from "./names.ts"

@@ -7,7 +7,7 @@ import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { profile } from "../../src/domain/user-lookup/query.ts"
 import { user } from "../../src/domain/user-model/model.ts"
-import type { OutboundRequest, Outside } from "../../src/kernel/net/outbound.ts"
+import type { OutboundRequest, Outside } from "../../src/kernel/port/outbound.ts"
 import {
   answerOf,
   authorizePath,

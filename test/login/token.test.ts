@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose"
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
-import type { Outside } from "../../src/kernel/net/outbound.ts"
+import type { Outside } from "../../src/kernel/port/outbound.ts"
 import {
   answerOf,
   authorizePath,

@@ -6,7 +6,7 @@ import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { profile } from "../../src/domain/user-lookup/query.ts"
-import type { OutboundRequest, Outside } from "../../src/kernel/net/outbound.ts"
+import type { OutboundRequest, Outside } from "../../src/kernel/port/outbound.ts"
 import {
   answerOf,
   authorizePath,

@@ -6,7 +6,7 @@ import {
   isPublicAddress,
   type OutboundAllowed,
   outboundAllowedOf,
-} from "../../src/kernel/net/outbound.ts"
+} from "../../src/kernel/port/outbound.ts"
 import { outboundOf, reachOf } from "../../src/notify/outbound.ts"
 
 const allowed = (...texts: readonly string[]): readonly OutboundAllowed[] =>

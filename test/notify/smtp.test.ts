@@ -7,8 +7,8 @@ import {
   type Mail,
   type MailServer,
   mailAllowedOf,
-} from "../../src/kernel/net/mail.ts"
-import { outboundAllowedOf } from "../../src/kernel/net/outbound.ts"
+} from "../../src/kernel/port/mail.ts"
+import { outboundAllowedOf } from "../../src/kernel/port/outbound.ts"
 import { mailerOf } from "../../src/notify/smtp.ts"
 import { certificate } from "../support/mail-certificate.ts"
 import { mailServer } from "../support/mail-server.ts"

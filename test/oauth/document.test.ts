@@ -10,7 +10,7 @@ import {
 } from "../../src/domain/app/index.ts"
 import { appIdsOf } from "../../src/domain/app/view.ts"
 import { limitsOf } from "../../src/kernel/limit.ts"
-import type { OutboundReply, OutboundRequest } from "../../src/kernel/net/outbound.ts"
+import type { OutboundReply, OutboundRequest } from "../../src/kernel/port/outbound.ts"
 import { isDocument } from "../../src/oauth/registration/document.ts"
 import { assertionType } from "./clients.ts"
 import {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { changeApplication } from "../../src/domain/app/index.ts"
-import { isExposed, judge } from "../../src/kernel/net/redirect-uri.ts"
 import { goneSince } from "../../src/oauth/authorize/client.ts"
 import { issuerOf } from "../../src/oauth/issuer.ts"
+import { isExposed, judge } from "../../src/protocol/redirect-uri.ts"
 import { authorizePath, type NewClient, openProvider, type Provider } from "./provider.ts"
 
 let provider: Provider

@@ -26,7 +26,7 @@ export type Decoder = {
 export const decoders: readonly Decoder[] = [
   {
     name: "pictures",
-    files: ["kernel/picture/decode.ts", "domain/asset/picture.ts"],
+    files: ["domain/asset/picture/decode.ts", "domain/asset/picture.ts"],
     input: "avatars, logos and icons: PNG, JPEG, WebP, GIF",
     sender: "a user",
     bound:
@@ -113,7 +113,7 @@ export const decoders: readonly Decoder[] = [
       "domain/transfer/binding/v1-place.ts",
       "domain/transfer/binding/v1-policy.ts",
       "domain/transfer/binding/v1-text.ts",
-      "kernel/transfer/line.ts",
+      "protocol/transfer/line.ts",
     ],
     input: "ImportData, and files of an export",
     sender: "an instance administrator",
@@ -210,7 +210,7 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "patterns",
-    files: ["kernel/text/wildcard.ts"],
+    files: ["protocol/wildcard.ts"],
     input: "redirect URIs with wildcards, the only pattern that is configured",
     sender: "an organization's administrator",
     bound: "2048 characters; a wildcard doesn't cross a label or a part of a path",
@@ -246,7 +246,7 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "files of the operator",
-    files: ["apply/", "boot/", "kernel/crypto/chain.ts", "kernel/setting/reading.ts"],
+    files: ["apply/", "boot/", "boot/audit/chain.ts", "kernel/setting/reading.ts"],
     input: "settings, keys, certificates, backups, audit logs, YAML of apply",
     sender: "the operator",
     bound: "read at the start or by a command, from files that only the operator writes",
@@ -299,7 +299,7 @@ export const decoders: readonly Decoder[] = [
   {
     name: "expressions that are fixed",
     files: [
-      "kernel/text/domain.ts",
+      "protocol/domain.ts",
       "kernel/text/name.ts",
       "kernel/text/user-field.ts",
       "server/operator/doctor.ts",

@@ -1,7 +1,7 @@
 // A directory that is not ours, in memory: it knows people by their uid.
 import type { Settings } from "../../src/domain/idp/index.ts"
-import type { DirectoryProof, DirectorySearch } from "../../src/kernel/net/directory.ts"
-import type { Outside } from "../../src/kernel/net/outbound.ts"
+import type { DirectoryProof, DirectorySearch } from "../../src/kernel/port/directory.ts"
+import type { Outside } from "../../src/kernel/port/outbound.ts"
 import { nowhere } from "./outside.ts"
 
 export type Entry = Readonly<Record<string, string>> & { readonly password: string }

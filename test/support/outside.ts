@@ -1,4 +1,4 @@
-import type { Outside } from "../../src/kernel/net/outbound.ts"
+import type { Outside } from "../../src/kernel/port/outbound.ts"
 
 const nobody = () => Promise.reject(new Error("nobody answers"))
 

@@ -26,7 +26,7 @@ const domain = (...names: readonly string[]) => names.map((module) => `src/domai
 /** What stands above the domain may look into all of its modules but set-up, which runs once. */
 const above = domain(...modules.filter((module) => module !== "setup"))
 
-const ground = ["src/kernel", "src/store", "src/xml"]
+const ground = ["src/kernel", "src/runtime", "src/protocol", "src/store", "src/xml"]
 
 /**
  * Which module may import which others. The list is the architecture: it has no cycle, and an
@@ -35,12 +35,14 @@ const ground = ["src/kernel", "src/store", "src/xml"]
 export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/kernel": [],
   "src/gen": [],
-  "src/store": ["src/kernel"],
+  "src/runtime": ["src/kernel"],
+  "src/protocol": ["src/kernel"],
+  "src/store": ["src/kernel", "src/runtime", "src/protocol"],
   "src/xml": ["src/kernel"],
-  "src/api": ["src/kernel", "src/gen"],
-  "src/boot": ["src/kernel", "src/store", "src/xml"],
-  "src/apply": ["src/boot", "src/gen", "src/kernel"],
-  "src/main.ts": ["src/server", "src/apply", "src/boot", "src/kernel"],
+  "src/api": ["src/kernel", "src/protocol", "src/gen"],
+  "src/boot": ["src/kernel", "src/runtime", "src/protocol", "src/store", "src/xml"],
+  "src/apply": ["src/boot", "src/gen", "src/kernel", "src/runtime", "src/protocol"],
+  "src/main.ts": ["src/server", "src/apply", "src/boot", "src/kernel", "src/runtime"],
   ...Object.fromEntries(
     modules.map((module, at) => [
       `src/domain/${module}`,
@@ -56,7 +58,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/oauth": [...ground, ...above, "src/http", "src/login"],
   "src/saml": [...ground, ...above, "src/http", "src/login", "src/oauth"],
   "src/console": [...ground, ...above, "src/gen", "src/http", "ui/console"],
-  "src/notify": ["src/kernel"],
+  "src/notify": ["src/kernel", "src/runtime", "src/protocol"],
   "src/server": [
     ...[...ground, ...domain(...modules)],
     ...[
@@ -87,7 +89,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
  */
 const mayUse: Readonly<Record<string, readonly string[]>> = {
   "@bufbuild/protobuf": [
-    ...["src/api", "src/apply", "src/domain", "src/kernel", "src/oauth", "src/saml"],
+    ...["src/api", "src/apply", "src/domain", "src/oauth", "src/protocol", "src/saml"],
     "ui/console",
   ],
   "@connectrpc/connect": ["src/api", "ui/console"],
@@ -122,8 +124,8 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
       "src/apply",
       "src/domain/idp",
       "src/domain/key",
-      "src/kernel/crypto",
       "src/oauth",
+      "src/protocol",
       "src/server/edge",
     ],
     "ui/console",
@@ -153,16 +155,19 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
  * there are not two opinions: pure files, which import nothing that a browser lacks.
  */
 const sharedRules = [
-  "src/kernel/net/mail-cause.ts",
-  "src/kernel/net/redirect-uri.ts",
+  "src/kernel/port/mail-cause.ts",
+  "src/protocol/redirect-uri.ts",
   "src/kernel/text/bidi.ts",
-  "src/kernel/text/browser-name.ts",
-  "src/kernel/text/wildcard.ts",
-  "src/kernel/transfer/order.ts",
+  "src/protocol/browser-name.ts",
+  "src/protocol/wildcard.ts",
+  "src/protocol/transfer/order.ts",
 ]
 
 /** What the login pages say, for the module that lets others say it otherwise: data, no pages. */
 const pageTexts = { of: "ui/login/texts/index.ts", for: "src/domain/text" }
+
+/** The process that reads one picture: started by a word of the command line, without a server. */
+const pictureProcess = "src/domain/asset/picture/process.ts"
 
 /** Modules that are entered through one door, their index.ts. */
 export const hasDoor = (module: string) =>
@@ -241,6 +246,7 @@ function refusal(path: string, target: string): string | undefined {
   const isShared = sharedRules.includes(target)
   if ((from === "ui/console" || from === "ui/kit") && isShared) return undefined
   if (from === pageTexts.for && target === pageTexts.of) return undefined
+  if (path === "src/main.ts" && target === pictureProcess) return undefined
   // The interface is served by routes, too; nothing else of it knows of them.
   if (path === "src/api/routes.ts" && to === "src/http") return undefined
   if (isBinding(path) && (to === "src/gen" || forBindings.includes(target))) return undefined

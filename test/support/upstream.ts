@@ -1,7 +1,7 @@
 // An identity provider that is not ours: it answers what ours asks of it, as it is told to.
 import { createHash } from "node:crypto"
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
-import type { OutboundRequest, Outside } from "../../src/kernel/net/outbound.ts"
+import type { OutboundRequest, Outside } from "../../src/kernel/port/outbound.ts"
 import { nowhere } from "./outside.ts"
 
 export const upstreamIssuer = "https://idp.example.com"

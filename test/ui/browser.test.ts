@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { browserNameOf } from "../../src/kernel/text/browser-name.ts"
+import { browserNameOf } from "../../src/protocol/browser-name.ts"
 
 const webkit = "AppleWebKit/537.36 (KHTML, like Gecko)"
 const mac = "(Macintosh; Intel Mac OS X 10_15_7)"

@@ -1,5 +1,5 @@
-import { type Incoming, tooLargeError } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { type Incoming, tooLargeError } from "../../protocol/body.ts"
 import { bodyOf, unpacked } from "../input/body.ts"
 
 /** One byte of flags, four of length. */

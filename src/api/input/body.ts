@@ -1,7 +1,7 @@
 import { promisify } from "node:util"
 import { gunzip } from "node:zlib"
-import { bytesWithin, type Incoming, tooLargeError } from "../../kernel/body.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { bytesWithin, type Incoming, tooLargeError } from "../../protocol/body.ts"
 
 /** Reads a body up to the limit; refuses a larger one without reading on. */
 export async function bodyOf(request: Incoming, bytesMax: number): Promise<Uint8Array> {

@@ -1,9 +1,9 @@
-import { thumbprintOf } from "../../kernel/crypto/chain.ts"
 import { type CommandTable, type Flags, type Outcome, usageError } from "../command-line.ts"
 import { ask } from "../control.ts"
 import { folderFlags, settingsIn } from "../flags.ts"
 import { type Folder, folderAt } from "../folder/folder.ts"
 import { readConfig } from "../settings.ts"
+import { thumbprintOf } from "./chain.ts"
 import { exportPart, publicKey } from "./part.ts"
 
 type Lent = { readonly env: Readonly<Record<string, string | undefined>> }

@@ -2,8 +2,8 @@ import { createPublicKey, type KeyObject } from "node:crypto"
 import { createReadStream } from "node:fs"
 import { readFile } from "node:fs/promises"
 import * as z from "zod/mini"
-import { hashOfLine, isSealedBy, readSeal, thumbprintOf } from "../../kernel/crypto/chain.ts"
 import { startError, systemCode } from "../start-error.ts"
+import { hashOfLine, isSealedBy, readSeal, thumbprintOf } from "./chain.ts"
 import { publicKey } from "./part.ts"
 
 const head = z.object({

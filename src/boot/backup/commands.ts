@@ -4,7 +4,7 @@ import { join, resolve } from "node:path"
 import type { Clock } from "../../kernel/clock.ts"
 import type { Config } from "../../kernel/config.ts"
 import type { Random } from "../../kernel/crypto/random.ts"
-import { stepBack } from "../../kernel/lane/thread.ts"
+import { stepBack } from "../../runtime/thread.ts"
 import {
   type CommandTable,
   type Flag,

@@ -1,6 +1,6 @@
 import { isIP } from "node:net"
 import { checkServerIdentity, connect, type TLSSocket } from "node:tls"
-import type { Network } from "../../kernel/net/network.ts"
+import type { Network } from "../../runtime/network.ts"
 import { systemCode } from "../start-error.ts"
 import { type Finding, ok, warning, wrong } from "./finding.ts"
 

@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from "node:fs"
 import { open } from "node:fs/promises"
 import { createInterface } from "node:readline"
-import { type Line, linesInOrder } from "../../kernel/transfer/line.ts"
+import { type Line, linesInOrder } from "../../protocol/transfer/line.ts"
 import { standardOutput } from "../backup/standard-output.ts"
 import { startError, systemCode } from "../start-error.ts"
 import type { Carrier, ExportAsked, ImportAsked, Refused } from "./part.ts"

@@ -8,10 +8,10 @@ import type {
   UpdateActionRequest,
 } from "../../gen/core/management/v1/action_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
-import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
-import { selected } from "../../kernel/edit/mask.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
+import { selected } from "../../protocol/api/mask.ts"
 import {
   type Cx,
   type Filter,

@@ -5,8 +5,8 @@ import {
   DiagnosisService,
   ScriptLogLevel,
 } from "../../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { at, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, pagination } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { flowOf, flows, flowTypes, triggerOf, triggers } from "./flow-kind.ts"
 import { rehearse } from "./run/rehearse.ts"

@@ -1,5 +1,5 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { type Concern, judge, malformationOf, uriLengthMax } from "../../kernel/net/redirect-uri.ts"
+import { type Concern, judge, malformationOf, uriLengthMax } from "../../protocol/redirect-uri.ts"
 import type { Cx, Decision } from "../../store/index.ts"
 import { checkLifetimes, isOnlyInstance, noKeyError, requireInstance } from "../instance/index.ts"
 import { activeOf } from "../key/index.ts"

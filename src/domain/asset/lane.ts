@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { queueOf } from "../../kernel/lane/queue.ts"
+import { queueOf } from "../../runtime/queue.ts"
 
 /**
  * Reads what somebody has uploaded, where that is costly: one file at a time, the organizations in

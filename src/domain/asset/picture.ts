@@ -2,17 +2,17 @@ import { closeSync, existsSync, openSync, readSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { systemClock } from "../../kernel/clock.ts"
 import { type Code, Fault } from "../../kernel/fault.ts"
-import { ownPart } from "../../kernel/lane/program.ts"
-import { type Picture, unreadableError } from "../../kernel/picture/decode.ts"
+import { ownPart } from "../../runtime/program.ts"
+import type { File } from "./file.ts"
+import { decodeInTurn } from "./lane.ts"
+import { type Picture, unreadableError } from "./picture/decode.ts"
 import {
   memoryError,
   pictureWord,
   refusedCode,
   tooCostlyError,
   wordsFor,
-} from "../../kernel/picture/process.ts"
-import type { File } from "./file.ts"
-import { decodeInTurn } from "./lane.ts"
+} from "./picture/process.ts"
 
 /** What a picture may cost. The largest of 16 million pixels takes a fifth of the time. */
 const usual: Budget = { workMs: 4_000, memoryMax: 256 * 1024 * 1024, waitMs: 30_000 }

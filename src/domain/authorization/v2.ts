@@ -9,8 +9,8 @@ import {
   type CreateAuthorizationRequest,
   type ListAuthorizationsRequest,
 } from "../../gen/core/authorization/v2/authorization_service_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { avatarAddress } from "../user/index.ts"
 import {

@@ -1,8 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
-import { ownCores } from "../../kernel/lane/cores.ts"
-import { type QueueLoad, queueOf } from "../../kernel/lane/queue.ts"
-import { traced } from "../../kernel/lane/trace.ts"
 import { normalForm } from "../../kernel/text/name.ts"
+import { ownCores } from "../../runtime/cores.ts"
+import { type QueueLoad, queueOf } from "../../runtime/queue.ts"
+import { traced } from "../../runtime/trace.ts"
 import { waitingMax } from "../lockout/index.ts"
 import { foreignHash } from "./foreign/list.ts"
 

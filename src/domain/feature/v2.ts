@@ -5,8 +5,8 @@ import {
   type SetInstanceFeaturesRequest,
   type SetSystemFeaturesRequest,
 } from "../../gen/core/feature/v2/feature_service_pb.ts"
-import { details } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { details } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import {
   featuresOf,

@@ -4,9 +4,9 @@ import {
   type StartIdentityProviderIntentRequest,
   UserService,
 } from "../../gen/core/user/v2/user_service_pb.ts"
-import { at, details } from "../../kernel/answer.ts"
 import { fieldError } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, details } from "../../protocol/api/answer.ts"
 import { type Cx, windowOf } from "../../store/index.ts"
 import {
   entranceOf,

@@ -10,9 +10,9 @@ import {
   type ListGroupsRequest,
   type ListGroupUsersRequest,
 } from "../../gen/core/group/v2/group_service_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { givenId } from "../../kernel/text/given.ts"
+import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { shownNames } from "../user-lookup/index.ts"
 import { changeGroup, createGroup, removeGroup } from "./commands.ts"

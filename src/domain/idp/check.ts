@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { listedDomainOf } from "../../kernel/text/domain.ts"
+import { listedDomainOf } from "../../protocol/domain.ts"
 import { checkDirectory } from "./check-directory.ts"
 import { refusedError, shortText } from "./field.ts"
 import type { Options, Said, Settings } from "./model.ts"

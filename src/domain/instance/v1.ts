@@ -11,10 +11,10 @@ import {
 } from "../../gen/core/instance/v1/instance_pb.ts"
 import { ManagementService } from "../../gen/core/management/v1/management_service_pb.ts"
 import { SystemService } from "../../gen/core/system/v1/system_service_pb.ts"
-import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
-import { selected } from "../../kernel/edit/mask.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
+import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
+import { selected } from "../../protocol/api/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, requireInstance } from "./commands.ts"
 import {

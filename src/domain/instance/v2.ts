@@ -14,10 +14,10 @@ import {
   type ListTrustedDomainsRequest,
 } from "../../gen/core/instance/v2/instance_service_pb.ts"
 import { SettingsService } from "../../gen/core/settings/v2/settings_service_pb.ts"
-import { at, details, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
-import { selected } from "../../kernel/edit/mask.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { version } from "../../kernel/version.ts"
+import { at, details, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { selected } from "../../protocol/api/mask.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
 import { findInstance, renameInstance } from "./commands.ts"
 import {

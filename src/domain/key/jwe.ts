@@ -1,5 +1,5 @@
 import { createPublicKey } from "node:crypto"
-import { jose } from "../../kernel/crypto/jose.ts"
+import { jose } from "../../protocol/jose.ts"
 
 /** Who may read it: a public key of RSA or EC as PEM, and the name its owner knows it by. */
 export type Reader = { readonly keyId: string; readonly pem: string }

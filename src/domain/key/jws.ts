@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from "node:crypto"
-import { ownCores } from "../../kernel/lane/cores.ts"
 import { keptWith } from "../../kernel/lru.ts"
+import { ownCores } from "../../runtime/cores.ts"
 import type { Algorithm, PublicJwk } from "./model.ts"
 
 export type Claims = Readonly<Record<string, unknown>>

@@ -4,7 +4,7 @@ import { inDirectory, onDevice } from "../../kernel/event/subject.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { paceMs } from "../../kernel/limit.ts"
 import { lru } from "../../kernel/lru.ts"
-import { type Sender, senderOf, unknownSender } from "../../kernel/net/sender.ts"
+import { type Sender, senderOf, unknownSender } from "../../protocol/sender.ts"
 import {
   aggregate,
   type Cx,

@@ -1,6 +1,6 @@
 import { isOpenWindow } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { type Sender, senderOf, unknownSender } from "../../kernel/net/sender.ts"
+import { type Sender, senderOf, unknownSender } from "../../protocol/sender.ts"
 import {
   aggregate,
   type ClaimChange,

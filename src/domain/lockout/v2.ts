@@ -3,8 +3,8 @@ import {
   ActivityService,
   FailedCheck as FailedCheckMessage,
 } from "../../gen/core/activity/v2/activity_service_pb.ts"
-import { at, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, pagination } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { type FailedCheck, failedSignIns } from "./failure.ts"
 

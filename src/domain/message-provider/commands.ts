@@ -1,5 +1,5 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { asciiEmail } from "../../kernel/text/email.ts"
+import { asciiEmail } from "../../protocol/email.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { hasDomain, isOnlyInstance } from "../instance/index.ts"
 import { domainPolicy, policyOf } from "../policy/index.ts"

@@ -1,6 +1,6 @@
-import { at, details } from "../../kernel/answer.ts"
-import { type MaskedRequest, mergedWith, selectionOf } from "../../kernel/edit/mask.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, details } from "../../protocol/api/answer.ts"
+import { type MaskedRequest, mergedWith, selectionOf } from "../../protocol/api/mask.ts"
 import { type Cx, windowOf } from "../../store/index.ts"
 import {
   activateProvider,

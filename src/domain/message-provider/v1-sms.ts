@@ -6,7 +6,7 @@ import {
   SMSProviderConfigState,
   type SMSProviderSchema,
 } from "../../gen/core/settings/v1/provider_pb.ts"
-import { mergedWith } from "../../kernel/edit/mask.ts"
+import { mergedWith } from "../../protocol/api/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Provider, Twilio } from "./model.ts"
 import { newSigningKey, operationsOf, type Shown, serviceChange, standOf } from "./operation.ts"

@@ -2,9 +2,9 @@ import type {
   AddEmailProviderSMTPRequest,
   SMTPXOAuth2Auth,
 } from "../../gen/core/admin/v1/email_provider_pb.ts"
-import { type MaskedRequest, mergedWith, selectionOf } from "../../kernel/edit/mask.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { MailStep } from "../../kernel/net/mail.ts"
+import type { MailStep } from "../../kernel/port/mail.ts"
+import { type MaskedRequest, mergedWith, selectionOf } from "../../protocol/api/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import { refusedError } from "./check.ts"
 import { destinationOf, findProvider, secretOf, type Wish } from "./commands.ts"

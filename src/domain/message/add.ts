@@ -1,4 +1,4 @@
-import { foldEmail } from "../../kernel/text/email.ts"
+import { foldEmail } from "../../protocol/email.ts"
 import type { Transaction } from "../../store/index.ts"
 import { hasLeft, user } from "../user-model/index.ts"
 import { type Cause, isFull, message, messageCount } from "./model.ts"

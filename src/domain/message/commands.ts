@@ -1,7 +1,7 @@
 import { isAmongCallers } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Page } from "../../kernel/page.ts"
-import { foldEmail } from "../../kernel/text/email.ts"
+import { foldEmail } from "../../protocol/email.ts"
 import { type Cx, type Receipt, search } from "../../store/index.ts"
 import { noteViewed } from "../credential/index.ts"
 import { type Content, codeGone, contentOf, userCodeOf } from "./content.ts"

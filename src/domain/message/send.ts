@@ -1,7 +1,7 @@
 import { breakerOf } from "../../kernel/breaker.ts"
 import { reasonText } from "../../kernel/fault.ts"
 import { type Lru, lru } from "../../kernel/lru.ts"
-import type { Delivery } from "../../kernel/net/mail.ts"
+import type { Delivery } from "../../kernel/port/mail.ts"
 import { type Cx, type Draft, isPassing } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import {

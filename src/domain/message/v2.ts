@@ -1,7 +1,7 @@
 import { share } from "../../api/method.ts"
 import { MessageService, MessageStatus } from "../../gen/core/message/v2/message_service_pb.ts"
-import { at, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, meaning, pagination } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { searchMessages, sendAgain, viewMessage } from "./commands.ts"
 import { message } from "./model.ts"

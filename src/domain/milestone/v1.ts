@@ -5,8 +5,8 @@ import {
   type MilestoneQuery,
   MilestoneType,
 } from "../../gen/core/milestone/v1/milestone_pb.ts"
-import { at, filterMissingError, meaning } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, filterMissingError, meaning } from "../../protocol/api/answer.ts"
 import { type Cx, windowOf } from "../../store/index.ts"
 import { type Milestone, milestones, reached, reachedId } from "./model.ts"
 

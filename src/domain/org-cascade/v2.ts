@@ -1,6 +1,6 @@
 import { share } from "../../api/method.ts"
 import { OrganizationService } from "../../gen/core/org/v2/organization_service_pb.ts"
-import { at } from "../../kernel/answer.ts"
+import { at } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { addOrganizationDomain, verifyOrganizationDomain } from "./claim.ts"
 import { removeOrganizationWithAll, stopOrganization } from "./removal.ts"

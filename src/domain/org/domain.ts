@@ -1,6 +1,6 @@
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { domainOf, isDomainName } from "../../kernel/text/domain.ts"
+import { domainOf, isDomainName } from "../../protocol/domain.ts"
 import type { ClaimChange, Cx, Decision, Draft } from "../../store/index.ts"
 import { instance } from "../instance/index.ts"
 import { domainPolicy, policyIn } from "../policy/index.ts"

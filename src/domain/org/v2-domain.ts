@@ -9,8 +9,8 @@ import {
   type ListOrganizationDomainsRequest,
   OrganizationService,
 } from "../../gen/core/org/v2/organization_service_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { challengeDomain, domainOf, removeDomain } from "./domain.ts"
 import { domainIn, org, type ProofType } from "./model.ts"

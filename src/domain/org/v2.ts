@@ -9,8 +9,8 @@ import {
   OrganizationService,
   type UpdateOrganizationRequest,
 } from "../../gen/core/org/v2/organization_service_pb.ts"
-import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { activateOrganization, changeOrganization, type OrganizationChange } from "./commands.ts"

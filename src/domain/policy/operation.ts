@@ -1,6 +1,6 @@
-import { details } from "../../kernel/answer.ts"
 import { contextOrg, homeOrg } from "../../kernel/context.ts"
-import { type MaskedRequest, type Names, selected } from "../../kernel/edit/mask.ts"
+import { details } from "../../protocol/api/answer.ts"
+import { type MaskedRequest, type Names, selected } from "../../protocol/api/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import { addPolicy, changePolicy, findPolicy, type Place, resetPolicy } from "./commands.ts"
 import type { Policy, Values } from "./kind.ts"

@@ -5,8 +5,8 @@ import {
   ManagementService,
 } from "../../gen/core/management/v1/management_service_pb.ts"
 import { ProjectGrantState, type ProjectQuery } from "../../gen/core/project/v1/project_pb.ts"
-import { at, details, filterMissingError } from "../../kernel/answer.ts"
 import { type Found, pageOf } from "../../kernel/page.ts"
+import { at, details, filterMissingError } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { contextOrg } from "../org/index.ts"
 import { roleFilter, toRole } from "../project/api.ts"

@@ -10,8 +10,8 @@ import {
   type ListProjectsRequest,
   ProjectService,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { internalFilter } from "../instance/index.ts"
 import { toProject } from "../project/api.ts"

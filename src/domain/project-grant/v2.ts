@@ -10,8 +10,8 @@ import {
   type ListProjectGrantsRequest,
   ProjectService,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
 import {
   activateGrant,

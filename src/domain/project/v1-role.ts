@@ -6,10 +6,10 @@ import {
   type UpdateProjectRoleRequest,
 } from "../../gen/core/management/v1/management_service_pb.ts"
 import type { RoleQuery } from "../../gen/core/project/v1/project_pb.ts"
-import { at, details, filterMissingError } from "../../kernel/answer.ts"
-import { selected } from "../../kernel/edit/mask.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, details, filterMissingError } from "../../protocol/api/answer.ts"
+import { selected } from "../../protocol/api/mask.ts"
 import { type Cx, type Filter, textFilter } from "../../store/index.ts"
 import { project } from "./model.ts"
 import { addRoles, changeRole, removeRole } from "./role.ts"

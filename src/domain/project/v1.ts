@@ -9,10 +9,10 @@ import {
   type ProjectQuery,
   ProjectState,
 } from "../../gen/core/project/v1/project_pb.ts"
-import { at, details, filterMissingError, meaning } from "../../kernel/answer.ts"
-import { selected } from "../../kernel/edit/mask.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, details, filterMissingError, meaning } from "../../protocol/api/answer.ts"
+import { selected } from "../../protocol/api/mask.ts"
 import { type Cx, type Filter, search, type Transaction, textFilter } from "../../store/index.ts"
 import { contextOrg } from "../org/index.ts"
 import { activateProject, changeProject, deactivateProject } from "./commands.ts"

@@ -8,8 +8,8 @@ import {
   ProjectService,
   type RemoveProjectRoleRequest,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, textFilter } from "../../store/index.ts"
 import { project } from "./model.ts"
 import { addRoles, changeRole, removeRole } from "./role.ts"

@@ -8,7 +8,7 @@ import {
   ProjectService,
   type UpdateProjectRequest,
 } from "../../gen/core/project/v2/project_service_pb.ts"
-import { at, meaning } from "../../kernel/answer.ts"
+import { at, meaning } from "../../protocol/api/answer.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
 import {
   activateProject,

@@ -19,10 +19,10 @@ import {
   type SetQuotaRequest,
   SystemService,
 } from "../../gen/core/system/v1/system_service_pb.ts"
-import { details } from "../../kernel/answer.ts"
-import { mergedWith } from "../../kernel/edit/mask.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
+import { details } from "../../protocol/api/answer.ts"
+import { mergedWith } from "../../protocol/api/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, instance } from "../instance/index.ts"
 import { addQuota, checkLimits, removeQuota, resetLimits, setLimits, setQuota } from "./commands.ts"

@@ -1,7 +1,7 @@
 import { share } from "../../api/method.ts"
 import { DiagnosisService } from "../../gen/core/diagnosis/v2/diagnosis_service_pb.ts"
-import { at, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, pagination } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { differenceOf, type Finding } from "./finding.ts"
 import { type Known, searchRefusals } from "./refusal.ts"

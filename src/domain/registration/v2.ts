@@ -3,7 +3,7 @@ import {
   type CreateInviteCodeRequest,
   UserService,
 } from "../../gen/core/user/v2/user_service_pb.ts"
-import { details } from "../../kernel/answer.ts"
+import { details } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { createCode } from "../credential/index.ts"
 import { inviteUser, verifyInvite } from "./invite.ts"

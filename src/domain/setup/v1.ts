@@ -6,8 +6,8 @@ import {
   type CreateInstanceRequest_Machine,
   SystemService,
 } from "../../gen/core/system/v1/system_service_pb.ts"
-import { details } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { details } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { findInstance, publicUrlAt } from "../instance/index.ts"
 import { createInstance, endOr, type HumanOwner, type MachineOwner } from "./create.ts"

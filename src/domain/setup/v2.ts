@@ -1,7 +1,7 @@
 import { share } from "../../api/method.ts"
 import { InstanceService } from "../../gen/core/instance/v2/instance_service_pb.ts"
-import { at } from "../../kernel/answer.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { at } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { removeInstance } from "../instance/index.ts"
 import { firstInstance } from "./first.ts"

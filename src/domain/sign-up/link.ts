@@ -1,7 +1,7 @@
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { isOneOf } from "../../kernel/crypto/secret.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import { emailDomainOf, listedDomainOf } from "../../kernel/text/domain.ts"
+import { emailDomainOf, listedDomainOf } from "../../protocol/domain.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { isOrgActive, isThere, org } from "../org/index.ts"

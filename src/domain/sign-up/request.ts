@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { foldEmail } from "../../kernel/text/email.ts"
+import { foldEmail } from "../../protocol/email.ts"
 import {
   type Cx,
   type Draft,

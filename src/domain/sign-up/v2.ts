@@ -7,8 +7,8 @@ import {
   SignUpLinkState,
   SignUpService,
 } from "../../gen/core/signup/v2/signup_service_pb.ts"
-import { at, pagination } from "../../kernel/answer.ts"
 import { pageOf } from "../../kernel/page.ts"
+import { at, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, search } from "../../store/index.ts"
 import { createSignUpLink, revokeSignUpLink } from "./link.ts"
 import { approveSignUp, refuseSignUp } from "./request.ts"

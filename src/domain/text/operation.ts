@@ -1,6 +1,6 @@
-import { details } from "../../kernel/answer.ts"
 import { contextOrg } from "../../kernel/context.ts"
-import { type MaskedRequest, selectionOf } from "../../kernel/edit/mask.ts"
+import { details } from "../../protocol/api/answer.ts"
+import { type MaskedRequest, selectionOf } from "../../protocol/api/mask.ts"
 import type { Cx } from "../../store/index.ts"
 import { type Found, findStandard, findText, type Place, resetText, setText } from "./commands.ts"
 import type { Texts } from "./model.ts"

@@ -1,6 +1,6 @@
-import { foldEmail, foldedForms, loginNameForms, loginNameKeys } from "../../kernel/text/email.ts"
 import { canonical, foldExceptSigma } from "../../kernel/text/name.ts"
 import { partsOf } from "../../kernel/text/user-field.ts"
+import { foldEmail, foldedForms, loginNameForms, loginNameKeys } from "../../protocol/email.ts"
 import { type Cx, type Filter, statement, type TextMethod } from "../../store/index.ts"
 import {
   heldDomains,

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
-import { foldEmail } from "../../kernel/text/email.ts"
+import { foldEmail } from "../../protocol/email.ts"
 import { type Cx, statement } from "../../store/index.ts"
 import { isOrgThere, orgOfProvenDomain } from "../org/index.ts"
 import {

@@ -1,4 +1,4 @@
-import { foldEmail } from "../../kernel/text/email.ts"
+import { foldEmail } from "../../protocol/email.ts"
 import {
   bool,
   type ChangesOf,

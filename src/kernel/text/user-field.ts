@@ -1,5 +1,5 @@
+import { foldEmail } from "../../protocol/email.ts"
 import { fieldError } from "../fault.ts"
-import { foldEmail } from "./email.ts"
 import { hasUnseen, normalForm } from "./name.ts"
 
 /**

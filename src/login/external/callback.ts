@@ -15,8 +15,8 @@ import {
   tokenState,
 } from "../../domain/idp/index.ts"
 import { linkedUser } from "../../domain/user-link/index.ts"
-import { formWithin } from "../../kernel/body.ts"
 import { Fault, reasonText } from "../../kernel/fault.ts"
+import { formWithin, formWithin } from "../../protocol/body.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Waiting } from "../browser-context.ts"
 import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"

@@ -1,7 +1,7 @@
 import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
 import type { PushedReference, Requested, ResponseMode } from "../../domain/grant/index.ts"
 import { because, type Found, findingOfAddress } from "../../domain/refusal/index.ts"
-import { isExposed } from "../../kernel/net/redirect-uri.ts"
+import { isExposed } from "../../protocol/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
 import { unusableFindings } from "../client/registered.ts"
 import { issuerOf } from "../issuer.ts"

@@ -1,5 +1,5 @@
 import type { OidcApp } from "../../domain/app/index.ts"
-import { fitsWildcards } from "../../kernel/text/wildcard.ts"
+import { fitsWildcards } from "../../protocol/wildcard.ts"
 
 type Registration = Pick<OidcApp["oidc"], "appType" | "devMode" | "redirectUris">
 

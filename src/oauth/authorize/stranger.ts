@@ -1,7 +1,7 @@
 import { isSelfRegistered } from "../../domain/app/index.ts"
 import { connectedApps } from "../../domain/grant/index.ts"
-import { isOnDevice } from "../../kernel/net/redirect-uri.ts"
 import type { BrowserContext, ShowPage } from "../../login/index.ts"
+import { isOnDevice } from "../../protocol/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
 
 type Way = {

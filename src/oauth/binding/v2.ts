@@ -14,8 +14,8 @@ import {
   type CreateCallbackRequest,
   OIDCService,
 } from "../../gen/core/oidc/v2/oidc_service_pb.ts"
-import { at, details } from "../../kernel/answer.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
+import { at, details } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { callbackError, callbackWith, requireHanded } from "../handed/callback.ts"
 import { allowDevice, deviceShowing, refuseDevice } from "../handed/device.ts"

@@ -1,7 +1,6 @@
 import { findClient } from "../../domain/app/index.ts"
 import { addSamlLogout, samlLogoutPath, untoldOf } from "../../domain/grant/index.ts"
 import { csrfOf, endSession as end, session } from "../../domain/session/index.ts"
-import { wantsPage } from "../../kernel/text/accept.ts"
 import {
   accountOf,
   type BrowserContext,
@@ -12,6 +11,7 @@ import {
   notesFor,
   showContinue,
 } from "../../login/index.ts"
+import { wantsPage } from "../../protocol/accept.ts"
 import type { Cx } from "../../store/index.ts"
 import { isStranger, showStranger } from "../authorize/stranger.ts"
 import { loginPageOf } from "../handed/login-page.ts"

@@ -1,6 +1,6 @@
 import type { Refusal } from "../../domain/refusal/index.ts"
-import type { FormMax } from "../../kernel/body.ts"
 import type { ShowPage } from "../../login/index.ts"
+import type { FormMax } from "../../protocol/body.ts"
 import type { Cx } from "../../store/index.ts"
 
 /** One request to one endpoint. */

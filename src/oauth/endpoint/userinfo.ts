@@ -1,7 +1,7 @@
 import { findClient } from "../../domain/app/index.ts"
 import { noteClaimsRead } from "../../domain/grant/index.ts"
 import { about } from "../../domain/refusal/index.ts"
-import { isForm } from "../../kernel/body.ts"
+import { isForm } from "../../protocol/body.ts"
 import type { Cx } from "../../store/index.ts"
 import { challenge, nothingPresented } from "../challenge.ts"
 import { OAuthError } from "../error.ts"

@@ -7,7 +7,7 @@ import {
 } from "../../domain/app/index.ts"
 import { rolesHeld } from "../../domain/authorization/index.ts"
 import { project } from "../../domain/project/index.ts"
-import { wantsPage } from "../../kernel/text/accept.ts"
+import { wantsPage } from "../../protocol/accept.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Use } from "../client/proof.ts"
 import type { Asking, Endpoint } from "../endpoint/endpoint.ts"

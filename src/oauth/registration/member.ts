@@ -1,4 +1,4 @@
-import { bytesWithin } from "../../kernel/body.ts"
+import { bytesWithin } from "../../protocol/body.ts"
 import { OAuthError } from "../error.ts"
 
 /** Members of a JSON object that somebody sent; anything may stand in them. */

@@ -10,9 +10,9 @@ import {
   type TokenConfig,
 } from "../../domain/app/index.ts"
 import { signingAlgorithms } from "../../domain/key/index.ts"
-import { isOnDevice, judge } from "../../kernel/net/redirect-uri.ts"
 import { givenName } from "../../kernel/text/given.ts"
 import { hasUnseen } from "../../kernel/text/name.ts"
+import { isOnDevice, judge } from "../../protocol/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
 import { issuerOf } from "../issuer.ts"

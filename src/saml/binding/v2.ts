@@ -7,9 +7,9 @@ import {
   type SAMLRequestSchema,
 } from "../../gen/core/saml/v2/authorization_pb.ts"
 import { type CreateResponseRequest, SAMLService } from "../../gen/core/saml/v2/saml_service_pb.ts"
-import { at, details } from "../../kernel/answer.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { requireHanded } from "../../oauth/index.ts"
+import { at, details } from "../../protocol/api/answer.ts"
 import type { Cx } from "../../store/index.ts"
 import { bindingNames, type Status } from "../../xml/names.ts"
 import { type Responded, respondError, respondWith } from "../handed/respond.ts"

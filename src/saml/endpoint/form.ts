@@ -1,4 +1,4 @@
-import { formWithin } from "../../kernel/body.ts"
+import { formWithin } from "../../protocol/body.ts"
 import { refusedError } from "../error.ts"
 
 /** A message in base64 is a third larger than it is; some signs of that are written as three. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto"
+import { hashOfLine, readSeal } from "../../boot/audit/chain.ts"
 import { type CollectorNote, collectorNote, type ExportPart } from "../../boot/audit/part.ts"
 import { instanceIds, removedInstances } from "../../domain/instance/index.ts"
-import { hashOfLine, readSeal } from "../../kernel/crypto/chain.ts"
 import { reasonText } from "../../kernel/fault.ts"
 import { type Cx, keepProgress, progressOf } from "../../store/index.ts"
 import { partOf } from "../operator/event-export.ts"

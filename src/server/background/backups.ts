@@ -2,7 +2,7 @@ import type { BackupPlace } from "../../boot/backup/place.ts"
 import { backupName, backupsUntil, dropOldest } from "../../boot/backup/rotation.ts"
 import type { Config } from "../../kernel/config.ts"
 import { reasonText } from "../../kernel/fault.ts"
-import { ownProgram } from "../../kernel/lane/program.ts"
+import { ownProgram } from "../../runtime/program.ts"
 import type { ServerServices } from "../services.ts"
 import { keepRounds } from "./round.ts"
 

@@ -1,6 +1,6 @@
 import type { ShownMessage } from "../../../ui/development/index.ts"
 import type { Clock } from "../../kernel/clock.ts"
-import type { Outside } from "../../kernel/net/outbound.ts"
+import type { Outside } from "../../kernel/port/outbound.ts"
 
 /** Where the seeded provider of SMS hands them to; nobody can own the name (RFC 6761 §6.4). */
 export const smsEndpoint = "https://sms.invalid/"

@@ -1,5 +1,5 @@
-import { isReadToEnd } from "../../kernel/body.ts"
 import type { Clock } from "../../kernel/clock.ts"
+import { isReadToEnd } from "../../protocol/body.ts"
 
 /** How much of a request is still received after its answer, and for how long. */
 const drainBytesMax = 2 * 1024 * 1024

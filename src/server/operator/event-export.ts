@@ -1,7 +1,3 @@
-import { type ExportAsked, type ExportPart, exportAsked } from "../../boot/audit/part.ts"
-import type { Commands } from "../../boot/control.ts"
-import { type Happened, storedEventsOf } from "../../domain/history/index.ts"
-import { removedInstances } from "../../domain/instance/index.ts"
 import {
   hashOfLine,
   isSealedBy,
@@ -9,7 +5,11 @@ import {
   readSeal,
   type Seal,
   sealLine,
-} from "../../kernel/crypto/chain.ts"
+} from "../../boot/audit/chain.ts"
+import { type ExportAsked, type ExportPart, exportAsked } from "../../boot/audit/part.ts"
+import type { Commands } from "../../boot/control.ts"
+import { type Happened, storedEventsOf } from "../../domain/history/index.ts"
+import { removedInstances } from "../../domain/instance/index.ts"
 import type { Signer } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"

@@ -3,7 +3,7 @@ import { mkdir, open } from "node:fs/promises"
 import { join } from "node:path"
 import { systemCode, systemReasons } from "../../boot/start-error.ts"
 import { Fault } from "../../kernel/fault.ts"
-import type { Files } from "../../kernel/net/outbound.ts"
+import type { Files } from "../../kernel/port/outbound.ts"
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 

@@ -1,7 +1,7 @@
 import { respond } from "../../api/respond.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { reasonText } from "../../kernel/fault.ts"
-import type { Network } from "../../kernel/net/network.ts"
+import type { Network } from "../../runtime/network.ts"
 import type { ServerServices } from "../services.ts"
 
 type ProbeServices = Pick<ServerServices, "secrets" | "random">

@@ -3,7 +3,7 @@ import { ProtobufTraceSerializer } from "@opentelemetry/otlp-transformer"
 import type { SpanExporter } from "@opentelemetry/sdk-trace"
 import type { Clock } from "../../kernel/clock.ts"
 import { reasonText } from "../../kernel/fault.ts"
-import type { Network } from "../../kernel/net/network.ts"
+import type { Network } from "../../runtime/network.ts"
 
 export type Receiver = {
   /** Where it takes traces: https://collector.example.com:4318/v1/traces */

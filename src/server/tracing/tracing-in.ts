@@ -1,8 +1,8 @@
 import type { Logger } from "@logtape/logtape"
 import type { Start } from "../../boot/running.ts"
 import { systemClock } from "../../kernel/clock.ts"
-import { systemNetwork } from "../../kernel/net/network.ts"
-import { traceSettings } from "../../kernel/setting/telemetry.ts"
+import { systemNetwork } from "../../runtime/network.ts"
+import { traceSettings } from "./telemetry.ts"
 
 /** What traces requests, loaded only where that is wanted. */
 export async function tracingIn({ config, env = {} }: Pick<Start, "config" | "env">) {

@@ -18,10 +18,10 @@ import {
 import type { Entry, Hooks } from "../../api/dispatch.ts"
 import { routeOf } from "../../http/visit.ts"
 import type { Watcher } from "../../http/watcher.ts"
-import { type Tracer, traceWith } from "../../kernel/lane/trace.ts"
-import type { TraceSettings } from "../../kernel/setting/telemetry.ts"
 import { version } from "../../kernel/version.ts"
+import { type Tracer, traceWith } from "../../runtime/trace.ts"
 import { exporterOf, type Receiver } from "./exporter.ts"
+import type { TraceSettings } from "./telemetry.ts"
 
 /** What requests are traced by. */
 export type Tracing = {

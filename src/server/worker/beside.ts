@@ -2,8 +2,8 @@ import { readCertificates } from "../../boot/edge/certificate.ts"
 import type { Start } from "../../boot/running.ts"
 import { systemClock } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { shareCores } from "../../kernel/lane/cores.ts"
 import { version } from "../../kernel/version.ts"
+import { shareCores } from "../../runtime/cores.ts"
 import {
   type Channel,
   channelOf,

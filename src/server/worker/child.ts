@@ -1,6 +1,6 @@
 import { workerWord } from "../../boot/program.ts"
 import type { Start } from "../../boot/running.ts"
-import { ownProgram } from "../../kernel/lane/program.ts"
+import { ownProgram } from "../../runtime/program.ts"
 import { type Channel, channelOf, type Handlers, type Message } from "../../store/index.ts"
 
 /** A process that answers beside this one. */

@@ -1,4 +1,4 @@
-import { queueOf } from "../../kernel/lane/queue.ts"
+import { queueOf } from "../../runtime/queue.ts"
 import type { ReadAnswer, ReadRequest } from "./reader.ts"
 
 /** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */

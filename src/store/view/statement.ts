@@ -1,4 +1,4 @@
-import { isProduction } from "../../kernel/setting/production.ts"
+import { isProduction } from "../../runtime/production.ts"
 
 /**
  * An SQL statement, declared once as a constant. Every statement works within one instance, which

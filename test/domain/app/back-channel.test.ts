@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { app, isPrivateAllowed } from "../../../src/domain/app/index.ts"
-import type { Reach } from "../../../src/kernel/net/outbound.ts"
+import type { Reach } from "../../../src/kernel/port/outbound.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"
 

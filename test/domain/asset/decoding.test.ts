@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import { costMeter, pictureApart } from "../../../src/domain/asset/picture.ts"
 import { svgOf } from "../../../src/domain/asset/svg.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { fitsWildcards } from "../../../src/kernel/text/wildcard.ts"
+import { fitsWildcards } from "../../../src/protocol/wildcard.ts"
 import { onePixel, pngOf, svgWith, webpOfGroups } from "../../support/picture.ts"
 import { worked } from "../../support/work.ts"
 

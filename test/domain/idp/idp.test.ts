@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { activeIdps, idpById, secretOf } from "../../../src/domain/idp/index.ts"
 import { removeOrganizationWithAll } from "../../../src/domain/org-cascade/index.ts"
-import type { Outside } from "../../../src/kernel/net/outbound.ts"
+import type { Outside } from "../../../src/kernel/port/outbound.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { type IdpForm, idpForms } from "../../support/idps.ts"
 import { nowhere } from "../../support/outside.ts"

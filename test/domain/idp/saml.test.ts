@@ -8,7 +8,7 @@ import {
   providerWithNewKeys,
 } from "../../../src/domain/idp/saml/known.ts"
 import { certificateOf } from "../../../src/domain/idp/saml/pair.ts"
-import type { Outside } from "../../../src/kernel/net/outbound.ts"
+import type { Outside } from "../../../src/kernel/port/outbound.ts"
 import { idpEntity, idpMetadata } from "../../saml/identity-provider.ts"
 import { createKey, type ProviderKey } from "../../saml/service-provider.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { activeProvider, deliver } from "../../../src/domain/message-provider/index.ts"
-import type { MailServer } from "../../../src/kernel/net/mail.ts"
-import type { OutboundRequest } from "../../../src/kernel/net/outbound.ts"
+import type { MailServer } from "../../../src/kernel/port/mail.ts"
+import type { OutboundRequest } from "../../../src/kernel/port/outbound.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { activeProvider, deliver } from "../../../src/domain/message-provider/index.ts"
-import type { MailServer } from "../../../src/kernel/net/mail.ts"
+import type { MailServer } from "../../../src/kernel/port/mail.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { certificate } from "../../support/mail-certificate.ts"
 import { nowhere } from "../../support/outside.ts"

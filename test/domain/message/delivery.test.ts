@@ -3,12 +3,12 @@ import { addMessageTo } from "../../../src/domain/message/add.ts"
 import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
-import type { Delivery, Mail } from "../../../src/kernel/net/mail.ts"
+import type { Delivery, Mail } from "../../../src/kernel/port/mail.ts"
 import {
   type OutboundReply,
   type OutboundRequest,
   outboundAllowedOf,
-} from "../../../src/kernel/net/outbound.ts"
+} from "../../../src/kernel/port/outbound.ts"
 import { mailerOf } from "../../../src/notify/smtp.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"

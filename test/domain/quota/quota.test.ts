@@ -5,7 +5,7 @@ import {
   isBlocked,
   quotaNotifications,
 } from "../../../src/domain/quota/index.ts"
-import type { OutboundRequest } from "../../../src/kernel/net/outbound.ts"
+import type { OutboundRequest } from "../../../src/kernel/port/outbound.ts"
 import { aggregates, views } from "../../../src/server/modules.ts"
 import { type Reactors, runReactors, writingHandlers } from "../../../src/store/index.ts"
 import { openBeside } from "../../support/beside.ts"

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import { createServer, type ServerResponse } from "node:http"
 import { systemClock } from "../../../src/kernel/clock.ts"
 import { rangeOf } from "../../../src/kernel/net/address.ts"
-import type { Outside } from "../../../src/kernel/net/outbound.ts"
+import type { Outside } from "../../../src/kernel/port/outbound.ts"
 import { outboundOf } from "../../../src/notify/outbound.ts"
 import { nowhere } from "../../support/outside.ts"
 

@@ -14,8 +14,8 @@ import {
   DataOrgSchema,
   ImportDataRequestSchema,
 } from "../../../src/gen/core/admin/v1/data_pb.ts"
-import { linesInOrder } from "../../../src/kernel/transfer/line.ts"
-import { kinds, type Piece, pieceOf } from "../../../src/kernel/transfer/order.ts"
+import { linesInOrder } from "../../../src/protocol/transfer/line.ts"
+import { kinds, type Piece, pieceOf } from "../../../src/protocol/transfer/order.ts"
 import { filesIn } from "../../../src/server/operator/files.ts"
 import { carrierOf } from "../../../src/server/operator/transfer.ts"
 import { partsOf, piecesIn } from "../../../ui/console/transfer/file.ts"

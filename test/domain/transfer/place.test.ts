@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import type { OutboundRequest } from "../../../src/kernel/net/outbound.ts"
+import type { OutboundRequest } from "../../../src/kernel/port/outbound.ts"
 import { filesIn } from "../../../src/server/operator/files.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
 import { nowhere } from "../../support/outside.ts"

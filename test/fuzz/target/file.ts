@@ -1,6 +1,6 @@
 import { fontOf } from "../../../src/domain/asset/font.ts"
+import { decodePicture } from "../../../src/domain/asset/picture/decode.ts"
 import { looksLikeSvg, svgOf } from "../../../src/domain/asset/svg.ts"
-import { decodePicture } from "../../../src/kernel/picture/decode.ts"
 import { helloIn } from "../../../src/server/edge/acme/hello.ts"
 import { fontWith, pngOf, svgWith } from "../../support/picture.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"

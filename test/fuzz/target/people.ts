@@ -12,8 +12,8 @@ import { own } from "../../../src/boot/people/format/own.ts"
 import { type Format, person, type Read } from "../../../src/boot/people/person.ts"
 import { jsonEntries } from "../../../src/boot/people/source/json.ts"
 import { Fault } from "../../../src/kernel/fault.ts"
-import { type Line, linesInOrder } from "../../../src/kernel/transfer/line.ts"
-import { pieceOf } from "../../../src/kernel/transfer/order.ts"
+import { type Line, linesInOrder } from "../../../src/protocol/transfer/line.ts"
+import { pieceOf } from "../../../src/protocol/transfer/order.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 
 type Folder = { readonly path: string; readonly file: string }

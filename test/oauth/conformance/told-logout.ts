@@ -1,7 +1,7 @@
 import { createLocalJWKSet, jwtVerify } from "jose"
 import { expect } from "vitest"
 import { sessionEnds } from "../../../src/domain/session/index.ts"
-import type { OutboundRequest } from "../../../src/kernel/net/outbound.ts"
+import type { OutboundRequest } from "../../../src/kernel/port/outbound.ts"
 import { backChannelLogout } from "../../../src/oauth/index.ts"
 import { runReactors } from "../../../src/store/index.ts"
 import { metadata } from "../must.ts"

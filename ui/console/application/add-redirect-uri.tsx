@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { judge, malformationOf, uriLengthMax } from "../../../src/kernel/net/redirect-uri.ts"
+import { judge, malformationOf, uriLengthMax } from "../../../src/protocol/redirect-uri.ts"
 import { Alert, Button } from "../../kit/index.ts"
 import { formOf } from "../form/index.ts"
 import { call, t, useMay, useRead } from "../shell/index.ts"

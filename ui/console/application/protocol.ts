@@ -8,7 +8,7 @@ import {
   OIDCTokenType,
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { GroupsClaim } from "../../../src/gen/core/project/v2/project_pb.ts"
-import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
+import type { Redirecting } from "../../../src/protocol/redirect-uri.ts"
 import { namesIn } from "../form/index.ts"
 
 /** The names of the catalogue for what the protocol numbers. */

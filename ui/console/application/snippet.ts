@@ -1,4 +1,4 @@
-import type { Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
+import type { Redirecting } from "../../../src/protocol/redirect-uri.ts"
 import type { AuthName } from "./protocol.ts"
 
 /** The endpoints by their names in discovery (OpenID Connect Discovery §3). */

@@ -1,4 +1,4 @@
-import { judge, malformationOf, type Redirecting } from "../../../src/kernel/net/redirect-uri.ts"
+import { judge, malformationOf, type Redirecting } from "../../../src/protocol/redirect-uri.ts"
 import { Badge } from "../../kit/index.ts"
 import { linesOf } from "../form/index.ts"
 import { has, t } from "../shell/index.ts"

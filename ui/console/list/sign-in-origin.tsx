@@ -1,5 +1,5 @@
 import type { UserAgent } from "../../../src/gen/core/session/v2/session_pb.ts"
-import { browserNameOf } from "../../../src/kernel/text/browser-name.ts"
+import { browserNameOf } from "../../../src/protocol/browser-name.ts"
 import { t } from "../shell/index.ts"
 
 /** From where somebody signed in, in words: the browser, its system, the address. */

@@ -1,7 +1,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import type { AddEmailProviderSMTPRequestSchema } from "../../../src/gen/core/admin/v1/email_provider_pb.ts"
 import type { EmailProviderSMTP } from "../../../src/gen/core/settings/v1/provider_pb.ts"
-import { type MailCause, mailCauses } from "../../../src/kernel/net/mail-cause.ts"
+import { type MailCause, mailCauses } from "../../../src/kernel/port/mail-cause.ts"
 import { linesOf } from "../form/index.ts"
 
 /** How an SMTP server learns who sends. */

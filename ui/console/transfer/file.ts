@@ -1,4 +1,4 @@
-import { inOrder, type Piece, pieceOf } from "../../../src/kernel/transfer/order.ts"
+import { inOrder, type Piece, pieceOf } from "../../../src/protocol/transfer/order.ts"
 
 type InFile = { readonly pieces: readonly Piece[]; readonly unread: readonly number[] }
 

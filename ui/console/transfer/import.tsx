@@ -5,7 +5,7 @@ import {
   ImportDataRequestSchema,
   type ImportDataSuccess,
 } from "../../../src/gen/core/admin/v1/data_pb.ts"
-import type { Piece } from "../../../src/kernel/transfer/order.ts"
+import type { Piece } from "../../../src/protocol/transfer/order.ts"
 import { Alert, Button, Table } from "../../kit/index.ts"
 import { call, Refused, Section, t, useAction } from "../shell/index.ts"
 import { partsOf, piecesIn } from "./file.ts"

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../kernel/clock.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import type { Network } from "../../../kernel/net/network.ts"
+import type { Network } from "../../../runtime/network.ts"
 import { systemCode } from "../../start-error.ts"
 import { type Finding, ok, warning, wrong } from "../finding.ts"
 

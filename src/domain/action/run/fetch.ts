@@ -1,5 +1,5 @@
 import { reasonText } from "../../../kernel/fault.ts"
-import type { OutboundRequest } from "../../../kernel/net/outbound.ts"
+import type { OutboundRequest } from "../../../kernel/port/outbound.ts"
 import type { Cx } from "../../../store/index.ts"
 import { isKnownHost } from "../../instance/index.ts"
 

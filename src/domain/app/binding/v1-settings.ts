@@ -5,9 +5,9 @@ import {
   AdminService,
   type UpdateOIDCSettingsRequest,
 } from "../../../gen/core/admin/v1/admin_service_pb.ts"
-import { details, meaning } from "../../../kernel/answer.ts"
-import { mergedWith } from "../../../kernel/edit/mask.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { details, meaning } from "../../../protocol/api/answer.ts"
+import { mergedWith } from "../../../protocol/api/mask.ts"
 import type { Cx, Decision } from "../../../store/index.ts"
 import {
   addOidcSettings,

@@ -7,10 +7,10 @@ import {
   type ListAppKeysRequest,
   ManagementService,
 } from "../../../gen/core/management/v1/management_service_pb.ts"
-import { at, details, meaning } from "../../../kernel/answer.ts"
 import { never } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, details, meaning } from "../../../protocol/api/answer.ts"
 import { type Cx, search } from "../../../store/index.ts"
 import { appKeyOf, createAppKey, removeAppKey } from "../app-key.ts"
 import { app } from "../model.ts"

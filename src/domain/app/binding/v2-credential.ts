@@ -13,10 +13,10 @@ import {
   type GenerateClientSecretRequest,
   type ListApplicationKeysRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
 import { never } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, type Receipt, search } from "../../../store/index.ts"
 import { appKeyOf, createAppKey, removeAppKey } from "../app-key.ts"
 import { generateSecret, removeSecret, secretsOf } from "../secret.ts"

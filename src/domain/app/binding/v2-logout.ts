@@ -4,8 +4,8 @@ import {
   ApplicationService,
   type GetBackChannelLogoutStatusRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
-import { at } from "../../../kernel/answer.ts"
-import type { Reach } from "../../../kernel/net/outbound.ts"
+import type { Reach } from "../../../kernel/port/outbound.ts"
+import { at } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { noticeFailures } from "../back-channel.ts"
 import { app, isGone } from "../model.ts"

@@ -12,8 +12,8 @@ import {
   ApplicationService,
   type ListApplicationsRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, search, textFilter } from "../../../store/index.ts"
 import { internalFilter, requireInstance } from "../../instance/index.ts"
 import { app, isGone } from "../model.ts"

@@ -11,9 +11,9 @@ import {
 } from "../../../gen/core/application/v2/application_service_pb.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
 import { ProjectService } from "../../../gen/core/project/v2/project_service_pb.ts"
-import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
+import { at, details, meaning } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import {

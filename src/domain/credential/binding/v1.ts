@@ -1,7 +1,7 @@
 import { share } from "../../../api/method.ts"
 import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
-import { details } from "../../../kernel/answer.ts"
 import { callerOf } from "../../../kernel/context.ts"
+import { details } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { changedPassword, setPassword } from "../commands.ts"
 

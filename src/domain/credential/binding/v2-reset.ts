@@ -4,7 +4,7 @@ import {
   type PasswordResetRequest,
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { details, meaning } from "../../../kernel/answer.ts"
+import { details, meaning } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { Channel } from "../../message-provider/index.ts"
 import { createCode, mustBeModest } from "../code.ts"

@@ -1,8 +1,8 @@
 import { share } from "../../../api/method.ts"
 import type { SetPassword } from "../../../gen/core/user/v2/user_pb.ts"
 import { type SetPasswordRequest, UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { details } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { details } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { changedPassword, type NewPassword, type PasswordChange, setPassword } from "../commands.ts"
 

@@ -14,7 +14,7 @@ import {
   type RegisterPasskeyRequest,
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { at, details, meaning } from "../../../kernel/answer.ts"
+import { at, details, meaning } from "../../../protocol/api/answer.ts"
 import type { Cx, Receipt } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import { hasLeft, linksOf, user } from "../../user-model/index.ts"

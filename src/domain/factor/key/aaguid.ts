@@ -1,4 +1,4 @@
-import { browserNameOf } from "../../../kernel/text/browser-name.ts"
+import { browserNameOf } from "../../../protocol/browser-name.ts"
 
 /**
  * Models of authenticators by AAGUID. Password managers and platforms are named as in the list that

@@ -1,4 +1,4 @@
-import { isLoopback } from "../../../kernel/net/redirect-uri.ts"
+import { isLoopback } from "../../../protocol/redirect-uri.ts"
 import type { Cx, Decision, Draft, Transaction } from "../../../store/index.ts"
 import { type ApiApp, apisNamed, app, isGone, scopesFor } from "../../app/index.ts"
 import { mayEnter } from "../../authorization/index.ts"

@@ -1,8 +1,8 @@
 import { share } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import { SystemService } from "../../../gen/core/system/v1/system_service_pb.ts"
-import { at } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { at } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { databaseName } from "../event.ts"
 

@@ -7,8 +7,8 @@ import {
   Reason,
 } from "../../../gen/core/history/v2/history_service_pb.ts"
 import type { AccessAnswer, Holding } from "../../../kernel/access.ts"
-import { at } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { at } from "../../../protocol/api/answer.ts"
 import type { AnyEvent, Cx, Recorded } from "../../../store/index.ts"
 import { app, isAppActive } from "../../app/index.ts"
 import { entryOf, givenOn } from "../../authorization/index.ts"

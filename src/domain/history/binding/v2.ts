@@ -7,9 +7,9 @@ import {
   type Moment as MomentMessage,
   type Resource,
 } from "../../../gen/core/history/v2/history_service_pb.ts"
-import { at } from "../../../kernel/answer.ts"
 import { presentedType } from "../../../kernel/event/name.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { at } from "../../../protocol/api/answer.ts"
 import type { Cx, NodeStanding } from "../../../store/index.ts"
 import { placeId as idpsId } from "../../idp/index.ts"
 import { instanceIds } from "../../instance/index.ts"

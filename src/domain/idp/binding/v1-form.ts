@@ -15,7 +15,7 @@ import {
   AzureADTenantType,
   type Options as OptionsMessage,
 } from "../../../gen/core/idp/v1/idp_pb.ts"
-import { meaning } from "../../../kernel/answer.ts"
+import { meaning } from "../../../protocol/api/answer.ts"
 import type { Wish } from "../commands.ts"
 import type { AutoLinking, Options, Settings } from "../model.ts"
 import { directoryOf } from "./v1-directory.ts"

@@ -1,10 +1,10 @@
 import { type IDPNameQuery, IDPType } from "../../../gen/core/idp/v1/idp_pb.ts"
 import { TextQueryMethod } from "../../../gen/core/v1/object_pb.ts"
-import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
-import { type MaskedRequest, mergedWith } from "../../../kernel/edit/mask.ts"
 import { fieldError } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { foldName } from "../../../kernel/text/name.ts"
+import { at, details, filterMissingError, meaning } from "../../../protocol/api/answer.ts"
+import { type MaskedRequest, mergedWith } from "../../../protocol/api/mask.ts"
 import { type Cx, type Receipt, windowOf } from "../../../store/index.ts"
 import { findPolicy, login } from "../../policy/index.ts"
 import {

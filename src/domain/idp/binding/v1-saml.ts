@@ -4,9 +4,9 @@ import {
   SAMLNameIDFormat,
   SAMLSignatureAlgorithm,
 } from "../../../gen/core/idp/v1/idp_pb.ts"
-import { meaning } from "../../../kernel/answer.ts"
 import { onLatest } from "../../../kernel/edit/latest.ts"
-import { type MaskedRequest, mergedWith } from "../../../kernel/edit/mask.ts"
+import { meaning } from "../../../protocol/api/answer.ts"
+import { type MaskedRequest, mergedWith } from "../../../protocol/api/mask.ts"
 import type { Cx, Receipt } from "../../../store/index.ts"
 import { metadataText } from "../../../xml/metadata.ts"
 import type { Binding, Hash, NameIdFormat } from "../../../xml/names.ts"

@@ -1,5 +1,5 @@
 import { IDPOwnerType, IDPState, ProviderType } from "../../../gen/core/idp/v1/idp_pb.ts"
-import { details } from "../../../kernel/answer.ts"
+import { details } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { type Found, metadataOf, type Place } from "../commands.ts"
 import type { Idp, IdpKind, Settings } from "../model.ts"

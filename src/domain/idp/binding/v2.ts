@@ -5,8 +5,8 @@ import {
   type GetActiveIdentityProvidersRequest,
   SettingsService,
 } from "../../../gen/core/settings/v2/settings_service_pb.ts"
-import { at } from "../../../kernel/answer.ts"
 import { namedOrganization } from "../../../kernel/context.ts"
+import { at } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { activeIdps, idpById, missingError } from "../commands.ts"
 import type { IdpKind, Options } from "../model.ts"

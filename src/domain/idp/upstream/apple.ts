@@ -1,5 +1,5 @@
 import { createPrivateKey } from "node:crypto"
-import { jose } from "../../../kernel/crypto/jose.ts"
+import { jose } from "../../../protocol/jose.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { Settings } from "../model.ts"
 

@@ -1,4 +1,4 @@
-import type { DirectoryPlace } from "../../../kernel/net/directory.ts"
+import type { DirectoryPlace } from "../../../kernel/port/directory.ts"
 import type { Cx } from "../../../store/index.ts"
 import { type Found, secretOf } from "../commands.ts"
 import type { Settings } from "../model.ts"

@@ -4,9 +4,9 @@ import {
   type ListMyMembershipsRequest,
 } from "../../../gen/core/auth/v1/auth_service_pb.ts"
 import type { MembershipQuery } from "../../../gen/core/user/v1/user_pb.ts"
-import { at, details, filterMissingError } from "../../../kernel/answer.ts"
 import { callerOf } from "../../../kernel/context.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, at, details, details, filterMissingError, filterMissingError } from "../../../protocol/api/answer.ts"
 import type { Cx, Filter } from "../../../store/index.ts"
 import { instance } from "../../instance/index.ts"
 import { contextOrg } from "../../org/index.ts"

@@ -10,8 +10,8 @@ import {
   SystemService,
 } from "../../../gen/core/system/v1/system_service_pb.ts"
 import { Type } from "../../../gen/core/user/v1/user_pb.ts"
-import { at, filterMissingError, meaning } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, meaning } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
 import { avatarAddress } from "../../user/index.ts"
 import { shownNames } from "../../user-lookup/index.ts"

@@ -6,9 +6,9 @@ import {
   ManagementService,
 } from "../../../gen/core/management/v1/management_service_pb.ts"
 import type { ListQuery } from "../../../gen/core/v1/object_pb.ts"
-import { at, details, meaning } from "../../../kernel/answer.ts"
 import type { Scope } from "../../../kernel/context.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, details, meaning } from "../../../protocol/api/answer.ts"
 import { type Cx, windowOf } from "../../../store/index.ts"
 import { listOrgs } from "../../org/api.ts"
 import { contextOrg } from "../../org/index.ts"

@@ -8,10 +8,10 @@ import {
   InternalPermissionService,
   type ListRolesRequest,
 } from "../../../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
-import { at, meaning, pagination } from "../../../kernel/answer.ts"
 import type { Scope } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, meaning, pagination } from "../../../protocol/api/answer.ts"
 import { type Cx, windowOf } from "../../../store/index.ts"
 import { type CustomRole, customRoles } from "../custom-role.ts"
 import { changeRole, createRole, removeRole } from "../custom-role-commands.ts"

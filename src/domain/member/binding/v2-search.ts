@@ -15,9 +15,9 @@ import {
   InternalPermissionService,
   type ListAdministratorsRequest,
 } from "../../../gen/core/internal_permission/v2/internal_permission_service_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
 import type { Target } from "../model.ts"
 import { type AdministratorRow, grantTarget, searchAdministrators } from "../view.ts"

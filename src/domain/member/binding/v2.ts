@@ -14,9 +14,9 @@ import {
   type CreateProjectRequest,
   ProjectService,
 } from "../../../gen/core/project/v2/project_service_pb.ts"
-import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
+import { at, details, meaning } from "../../../protocol/api/answer.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { orgOidcOf } from "../../org/api.ts"
 import { groupsClaims, labelings } from "../../project/index.ts"

@@ -5,7 +5,7 @@ import {
   SecondFactorType,
   ThemeMode,
 } from "../../../gen/core/policy/v1/policy_pb.ts"
-import { meaning } from "../../../kernel/answer.ts"
+import { meaning } from "../../../protocol/api/answer.ts"
 import type { DomainPolicy, NotificationPolicy } from "../domain.ts"
 import { domainPolicy, notification } from "../domain.ts"
 import { type Login, login, type MultiFactor, type SecondFactor } from "../login.ts"

@@ -3,9 +3,9 @@ import { share } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import type { UpdateSecretGeneratorRequest } from "../../../gen/core/admin/v1/secret_generator_pb.ts"
 import { SecretGeneratorType } from "../../../gen/core/settings/v1/settings_pb.ts"
-import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
-import { selected } from "../../../kernel/edit/mask.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, details, filterMissingError, meaning } from "../../../protocol/api/answer.ts"
+import { selected } from "../../../protocol/api/mask.ts"
 import { type Cx, windowOf } from "../../../store/index.ts"
 import {
   changeGenerator,

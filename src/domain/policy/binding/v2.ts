@@ -8,9 +8,9 @@ import {
   ThemeMode,
 } from "../../../gen/core/settings/v2/settings_pb.ts"
 import { SettingsService } from "../../../gen/core/settings/v2/settings_service_pb.ts"
-import { details } from "../../../kernel/answer.ts"
 import { namedOrganization } from "../../../kernel/context.ts"
 import { pageLanguages } from "../../../kernel/text/language.ts"
+import { details } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { requireInstance } from "../../instance/index.ts"
 import { languagesOf } from "../../quota/index.ts"

@@ -7,10 +7,10 @@ import {
   ManagementService,
 } from "../../../gen/core/management/v1/management_service_pb.ts"
 import type { PersonalAccessTokenSchema } from "../../../gen/core/user/v1/user_pb.ts"
-import { at, details, meaning } from "../../../kernel/answer.ts"
 import { never } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, details, meaning } from "../../../protocol/api/answer.ts"
 import { type Cx, type Receipt, type Searchable, search } from "../../../store/index.ts"
 import {
   type UserKeyRow,

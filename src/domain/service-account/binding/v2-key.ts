@@ -8,9 +8,9 @@ import {
   type KeysSearchFilter,
 } from "../../../gen/core/user/v2/user_pb.ts"
 import { type AddKeyRequest, UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { at, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { type Found, pageOf } from "../../../kernel/page.ts"
+import { at, meaning } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, type Receipt, search } from "../../../store/index.ts"
 import { type UserKeyRow, userKeys } from "../../user-lookup/index.ts"
 import {

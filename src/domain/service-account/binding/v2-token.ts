@@ -11,9 +11,9 @@ import {
   type ListPersonalAccessTokensRequest,
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { at, meaning, pagination } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, meaning, pagination } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, search } from "../../../store/index.ts"
 import { type UserTokenRow, userTokens } from "../../user-lookup/index.ts"
 import { generateMachineSecret, removeMachineSecret } from "../machine-secret.ts"

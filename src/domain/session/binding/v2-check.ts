@@ -11,8 +11,8 @@ import type {
   CreateSessionRequest,
   SetSessionRequest,
 } from "../../../gen/core/session/v2/session_service_pb.ts"
-import { details } from "../../../kernel/answer.ts"
 import { fieldError } from "../../../kernel/fault.ts"
+import { details } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { UserVerification } from "../../factor/index.ts"
 import { intentChecked } from "../../federation/index.ts"

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import type { FactorsSchema, SessionSchema } from "../../../gen/core/session/v2/session_pb.ts"
-import { at } from "../../../kernel/answer.ts"
+import { at } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { profile, shownNames } from "../../user-lookup/index.ts"
 import { user } from "../../user-model/index.ts"

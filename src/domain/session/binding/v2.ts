@@ -6,10 +6,10 @@ import {
   SessionService,
 } from "../../../gen/core/session/v2/session_service_pb.ts"
 import { TimestampQueryMethod } from "../../../gen/core/v1/time_pb.ts"
-import { at, details, filterMissingError, meaning } from "../../../kernel/answer.ts"
 import { callerOf } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, at, details, details, filterMissingError, filterMissingError, meaning, meaning } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, search } from "../../../store/index.ts"
 import { user } from "../../user-model/index.ts"
 import { endSession } from "../commands.ts"

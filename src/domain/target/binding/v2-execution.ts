@@ -6,9 +6,9 @@ import {
   type ExecutionSearchFilter,
   ExecutionType,
 } from "../../../gen/core/action/v2/execution_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
 import { namesOfType } from "../../../kernel/event/name.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { blockedAt } from "../blocked.ts"
 import { conditionOf, functions, type Known, type Said, toCondition } from "../condition.ts"

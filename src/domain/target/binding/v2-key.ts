@@ -6,8 +6,8 @@ import {
   type PublicKeySearchFilter,
 } from "../../../gen/core/action/v2/target_pb.ts"
 import { TimestampFilterMethod } from "../../../gen/core/filter/v2/filter_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
 import { type Cx, windowOf } from "../../../store/index.ts"
 import { mustExist } from "../commands.ts"
 import { type PublicKey, target } from "../model.ts"

@@ -8,9 +8,9 @@ import {
   type TargetSchema,
   type TargetSearchFilter,
 } from "../../../gen/core/action/v2/target_pb.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../kernel/answer.ts"
 import { fieldError } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { addTarget, changeTarget, removeTarget } from "../commands.ts"
 import {

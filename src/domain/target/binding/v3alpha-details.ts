@@ -1,7 +1,7 @@
 import { type Instance, OwnerType } from "../../../gen/core/object/v3alpha/object_pb.ts"
-import { at } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Found } from "../../../kernel/page.ts"
+import { at } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { hasDomain } from "../../instance/index.ts"
 

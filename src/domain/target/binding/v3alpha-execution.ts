@@ -6,9 +6,9 @@ import {
   type ExecutionTargetType,
   ExecutionType,
 } from "../../../gen/core/resources/action/v3alpha/execution_pb.ts"
-import { at, filterMissingError, meaning } from "../../../kernel/answer.ts"
 import { fieldError } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, meaning } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { functions, toCondition } from "../condition.ts"
 import { setExecution } from "../execution.ts"

@@ -6,9 +6,9 @@ import type {
   GetTargetSchema,
   TargetSearchFilter,
 } from "../../../gen/core/resources/action/v3alpha/target_pb.ts"
-import { filterMissingError, meaning } from "../../../kernel/answer.ts"
 import { fieldError } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { filterMissingError, meaning } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { addTarget, changeTarget, removeTarget } from "../commands.ts"
 import {

@@ -14,10 +14,10 @@ import {
   type AddOIDCAppRequest,
   AddOIDCAppRequestSchema,
 } from "../../../gen/core/management/v1/data_pb.ts"
-import { meaning } from "../../../kernel/answer.ts"
 import { importPublicKey, never } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
+import { meaning } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { newOidc, toOidc } from "../../app/api.ts"
 import {

@@ -17,7 +17,7 @@ import {
   type DataOrg as Older,
   DataOrgSchema as OlderSchema,
 } from "../../../gen/core/v1/v1/data_pb.ts"
-import type { Line } from "../../../kernel/transfer/line.ts"
+import type { Line } from "../../../protocol/transfer/line.ts"
 import type { Cx } from "../../../store/index.ts"
 import { piecesOf, type Wanted } from "./v1-export.ts"
 import { type Refused, type Report, takeOver } from "./v1-import.ts"

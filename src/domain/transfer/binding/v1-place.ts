@@ -9,7 +9,7 @@ import {
 } from "../../../gen/core/admin/v1/data_pb.ts"
 import { ImportDataOrgSchema as OlderSchema } from "../../../gen/core/v1/v1/data_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { type Line, linesInOrder } from "../../../kernel/transfer/line.ts"
+import { type Line, linesInOrder } from "../../../protocol/transfer/line.ts"
 import type { Cx } from "../../../store/index.ts"
 import { type Bucket, bucketPlace, localPlace, type Place, placeMax } from "../place.ts"
 import { inline, mustHold, piecesOf, type Wanted } from "./v1-export.ts"

@@ -1,8 +1,8 @@
 import { PrivateLabelingSetting } from "../../../gen/core/project/v1/project_pb.ts"
 import { GroupsClaim } from "../../../gen/core/project/v2/project_pb.ts"
-import { meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
+import { meaning } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import {
   addAuthorization,

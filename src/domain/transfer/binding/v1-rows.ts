@@ -1,4 +1,4 @@
-import { rankOf } from "../../../kernel/transfer/order.ts"
+import { rankOf } from "../../../protocol/transfer/order.ts"
 import { actionRow, triggerRow } from "./v1-action.ts"
 import { apiRow, appKeyRow, oidcRow } from "./v1-app.ts"
 import { jwtIdpRow, oidcIdpRow } from "./v1-idp.ts"

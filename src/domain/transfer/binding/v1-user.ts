@@ -1,8 +1,8 @@
 import type { ImportHumanUserRequest } from "../../../gen/core/management/v1/data_pb.ts"
 import { AccessTokenType, Gender, UserState } from "../../../gen/core/user/v1/user_pb.ts"
-import { meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
+import { meaning } from "../../../protocol/api/answer.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import { firstPasswordIn, importPassword, type NewPassword } from "../../credential/index.ts"
 import {

@@ -8,8 +8,8 @@ import {
   type UserSchema,
   UserState,
 } from "../../../gen/core/user/v1/user_pb.ts"
-import { at, details } from "../../../kernel/answer.ts"
 import { callerOf } from "../../../kernel/context.ts"
+import { at, details } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { avatarAddress, canRename } from "../../user/index.ts"
 import { shownNames } from "../find-name.ts"

@@ -12,11 +12,11 @@ import {
   UserState,
 } from "../../../gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { at, details, meaning } from "../../../kernel/answer.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { type Found, pageOf } from "../../../kernel/page.ts"
-import { foldEmail } from "../../../kernel/text/email.ts"
 import { fold } from "../../../kernel/text/name.ts"
+import { at, details, meaning } from "../../../protocol/api/answer.ts"
+import { foldEmail } from "../../../protocol/email.ts"
 import { type Cx, type Filter, search, type TextMethod, textFilter } from "../../../store/index.ts"
 import { avatarAddress, hasMetadata, jwtFormatFields } from "../../user/index.ts"
 import { type Machine, user } from "../../user-model/index.ts"

@@ -1,6 +1,6 @@
 import { share } from "../../../api/method.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
-import { details } from "../../../kernel/answer.ts"
+import { details } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { removeAvatar } from "../avatar.ts"
 

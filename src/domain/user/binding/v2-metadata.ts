@@ -4,8 +4,8 @@ import {
   type ListUserMetadataRequest,
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { at, filterMissingError, pagination } from "../../../kernel/answer.ts"
 import { pageOf } from "../../../kernel/page.ts"
+import { at, filterMissingError, pagination } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, type Receipt, search, textFilter } from "../../../store/index.ts"
 import { removeMetadata, setMetadata } from "../metadata.ts"
 import { type MetadataRow, metadataEntries } from "../metadata-view.ts"

@@ -15,10 +15,10 @@ import {
   type UpdateUserRequest_Human,
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
-import { at, details, meaning } from "../../../kernel/answer.ts"
 import { homeOrg } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
+import { at, details, meaning } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { passwordWish } from "../../credential/api.ts"
 import {

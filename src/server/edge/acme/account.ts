@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, FlattenedSign, importJWK, type JWK } from "jose"
 import * as z from "zod/mini"
 import { reasonText } from "../../../kernel/fault.ts"
-import type { Outbound } from "../../../kernel/net/outbound.ts"
+import type { Outbound } from "../../../kernel/port/outbound.ts"
 import { acmeError, refusedError } from "./problem.ts"
 
 /** RFC 8555 §7.1.1: where an authority takes what. */

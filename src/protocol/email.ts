@@ -1,5 +1,5 @@
 import { domainToASCII, domainToUnicode } from "node:url"
-import { foldExceptSigma, sigmaForms } from "./name.ts"
+import { foldExceptSigma, sigmaForms } from "../kernel/text/name.ts"
 
 /** What parts a domain from the rest of an address, or is decoded by readers of domains. */
 const delimiter = /[\s/?#:@\\[\]%]/

@@ -1,5 +1,5 @@
-import type { Config } from "../config.ts"
-import { webUrlOf } from "../text/setting.ts"
+import type { Config } from "../../kernel/config.ts"
+import { webUrlOf } from "../../kernel/setting/value.ts"
 
 type Env = Readonly<Record<string, string | undefined>>
 

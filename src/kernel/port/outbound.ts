@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import { isLoopback, type Range, rangeOf, within } from "./address.ts"
+import { isLoopback, type Range, rangeOf, within } from "../net/address.ts"
 import type { Directories } from "./directory.ts"
 import type { SendMail } from "./mail.ts"
 

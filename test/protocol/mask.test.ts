@@ -1,9 +1,9 @@
 // What an update with a mask changes, and what it leaves.
 import { create } from "@bufbuild/protobuf"
 import { describe, expect, test } from "vitest"
-import { UpdateAppleProviderRequestSchema } from "../../../src/gen/core/admin/v1/idp_pb.ts"
-import { UpdateLoginPolicyRequestSchema } from "../../../src/gen/core/admin/v1/policy_pb.ts"
-import { mergedWith, selected } from "../../../src/kernel/edit/mask.ts"
+import { UpdateAppleProviderRequestSchema } from "../../src/gen/core/admin/v1/idp_pb.ts"
+import { UpdateLoginPolicyRequestSchema } from "../../src/gen/core/admin/v1/policy_pb.ts"
+import { mergedWith, selected } from "../../src/protocol/api/mask.ts"
 
 describe("what an update changes", () => {
   const masked = (paths?: string[]) =>

@@ -1,4 +1,4 @@
-import { Fault } from "../fault.ts"
+import { Fault } from "../../../kernel/fault.ts"
 
 /** How a picture is made anew: no side is longer than `side` pixels. */
 export type Picture = { readonly side: number; readonly as: "png" | "webp" }

@@ -10,7 +10,7 @@ import {
   selfCheckId,
   selfCheckIn,
   selfCheckToken,
-} from "../../src/kernel/net/self-check.ts"
+} from "../../src/protocol/self-check.ts"
 
 const master = systemRandom.bytes(32)
 const rows = purposes.map((purpose) => ({

@@ -1,6 +1,6 @@
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt"
-import { Fault } from "./fault.ts"
-import type { Found } from "./page.ts"
+import { Fault } from "../../kernel/fault.ts"
+import type { Found } from "../../kernel/page.ts"
 
 /** A time as messages carry it. */
 export const at = (ms: number): Timestamp => timestampFromMs(ms)

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { wantsPage } from "../../src/kernel/text/accept.ts"
+import { wantsPage } from "../../src/protocol/accept.ts"
 
 const asked = (headers: Record<string, string>, method = "GET") =>
   wantsPage(new Request("http://localhost/", { method, headers }))

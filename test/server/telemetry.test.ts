@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { traceSettings } from "../../src/kernel/setting/telemetry.ts"
+import { traceSettings } from "../../src/server/tracing/telemetry.ts"
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318/" }
 const none = { traces: undefined, traceShare: undefined }

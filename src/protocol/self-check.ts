@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts"
-import type { Secrets } from "../crypto/secret.ts"
+import type { Clock } from "../kernel/clock.ts"
+import type { Secrets } from "../kernel/crypto/secret.ts"
 
 // The requests of a self-check are real ones, by the public address. Their events say so by their
 // correlation, and no reactor handles these: nothing outside learns of them.

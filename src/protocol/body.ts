@@ -1,4 +1,4 @@
-import { Fault } from "./fault.ts"
+import { Fault } from "../kernel/fault.ts"
 
 /** Where a body comes from: a request of the main listener, or a stream of the one for gRPC. */
 export type Incoming = {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
-import { Fault } from "../fault.ts"
-import { stepBack } from "../lane/thread.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import { stepBack } from "../../../runtime/thread.ts"
 import { decodePicture, type Picture } from "./decode.ts"
 
 /** What this program is started with to read one picture: by another one of its kind. */

@@ -1,4 +1,4 @@
-import { lazily } from "../lazy.ts"
+import { lazily } from "../kernel/lazy.ts"
 
 /**
  * What checks, signs and encrypts by the JOSE standards (RFC 7515 to 7519): a start does without,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { asciiEmail, foldEmail, foldedForms } from "../../src/kernel/text/email.ts"
+import { asciiEmail, foldEmail, foldedForms } from "../../src/protocol/email.ts"
 
 test.each([
   ["max@müller.test", "max@xn--mller-kva.test"],

@@ -1,5 +1,5 @@
 import { isIP } from "node:net"
-import type { From } from "../context.ts"
+import type { From } from "../kernel/context.ts"
 
 /** Where a request came from, as far as it is stored; texts are empty where nothing is known. */
 export type Sender = {

@@ -1,4 +1,4 @@
-import { isNarrow } from "../text/wildcard.ts"
+import { isNarrow } from "./wildcard.ts"
 
 // How redirect URIs are judged. The server decides by it, and the console shows it while one types.
 

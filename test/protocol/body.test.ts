@@ -1,6 +1,6 @@
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { bytesWithin, formWithin } from "../../src/kernel/body.ts"
+import { bytesWithin, formWithin } from "../../src/protocol/body.ts"
 import { pause } from "../support/wait.ts"
 
 const max = 10

@@ -11,6 +11,7 @@ import {
   mayImport,
   polyfilled,
 } from "./support/tidy-imports.ts"
+import * as kernel from "./support/tidy-kernel.ts"
 import { parse, type Rule } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
 import * as words from "./support/tidy-words.ts"
@@ -238,6 +239,48 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     path: "src/kernel/id.ts",
     bad: 'import { openStore } from "../store/store.ts"',
     good: 'import type { Clock } from "./clock.ts"\nimport { z } from "zod"',
+  },
+  "the kernel doing I/O by a library": {
+    rule: kernel.kernel,
+    path: "src/kernel/id.ts",
+    bad: 'import { readFileSync } from "node:fs"',
+    good: 'import { createHash } from "node:crypto"',
+  },
+  "the kernel opening a socket": {
+    rule: kernel.kernel,
+    path: "src/kernel/net/address.ts",
+    bad: 'import { connect, isIP } from "node:net"',
+    good: 'import { BlockList, isIP } from "node:net"',
+  },
+  "the kernel loading a library later": {
+    rule: kernel.kernel,
+    path: "src/kernel/id.ts",
+    bad: 'export const load = () => import("node:crypto")',
+    good: 'import { createHash } from "node:crypto"',
+  },
+  "the kernel using the runtime": {
+    rule: kernel.kernel,
+    path: "src/kernel/id.ts",
+    bad: 'const text = Bun.file("x")',
+    good: "const text = { process: 1 }",
+  },
+  "an identifier of a protocol in the kernel": {
+    rule: kernel.kernel,
+    path: "src/kernel/text/name.ts",
+    bad: "export const isRedirectUri = 1",
+    good: "export const isName = 1",
+  },
+  "the name of a data key's purpose anywhere else in the kernel": {
+    rule: kernel.kernel,
+    path: "src/kernel/crypto/xaes.ts",
+    bad: "export const cookie = 1",
+    good: "export const token = 1",
+  },
+  "code in a port": {
+    rule: kernel.ports,
+    path: "src/kernel/port/mail.ts",
+    bad: "export const isMail = () => true",
+    good: 'export type SendMail = () => boolean\nexport const causes = ["unknown_name"] as const',
   },
   "the API importing a module": {
     rule: imports,

@@ -11,6 +11,7 @@ import {
   mayImport,
   polyfilled,
 } from "./support/tidy-imports.ts"
+import * as kernel from "./support/tidy-kernel.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
 import * as words from "./support/tidy-words.ts"
@@ -32,6 +33,8 @@ const rules: Readonly<Record<string, Rule>> = {
   "the folders of the console import along the list of layers": layering.layers,
   "pages read fields by names that the compiler knows": layering.typedFields,
   "no module's index.ts exports more than 40 names": doorNames,
+  "the kernel does no I/O and has no code of protocols": kernel.kernel,
+  "ports have types only": kernel.ports,
   "libraries stay where they are listed": libraries,
   "a library comes after the polyfill that it needs": polyfilled,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,

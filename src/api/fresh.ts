@@ -1,7 +1,8 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf"
 import type { Access as AccessOption } from "../gen/core/options_pb.ts"
-import { type Call, freshSeconds, isFreshSignIn } from "../kernel/context.ts"
+import type { Call } from "../kernel/context.ts"
 import { Fault } from "../kernel/fault.ts"
+import { freshSeconds, isFreshSignIn } from "../protocol/freshness.ts"
 import { nameOf } from "./method.ts"
 import { isChange, type Rank } from "./rank.ts"
 

@@ -1,8 +1,7 @@
 import { keyLength } from "./crypto/secret.ts"
 import { Fault } from "./fault.ts"
 import { addressOf, placeOf, rangeOf } from "./net/address.ts"
-import { mailAllowedOf } from "./port/mail.ts"
-import { outboundAllowedOf } from "./port/outbound.ts"
+import { mailAllowedOf, outboundAllowedOf } from "./setting/allow-list.ts"
 import {
   acmeChallenges,
   type Described,

@@ -3,14 +3,14 @@ import { type ConnectionOptions, connect as secureSocket } from "node:tls"
 import type { Client, Entry } from "ldapts"
 import { reasonText } from "../kernel/fault.ts"
 import { lazily } from "../kernel/lazy.ts"
-import {
-  type Directories,
-  type DirectoryEntry,
-  type DirectoryPlace,
-  type DirectoryProof,
-  type DirectorySearch,
-  directoryServerOf,
+import type {
+  Directories,
+  DirectoryEntry,
+  DirectoryPlace,
+  DirectoryProof,
+  DirectorySearch,
 } from "../kernel/port/directory.ts"
+import { directoryServerOf } from "../protocol/ldap-url.ts"
 import { traced } from "../runtime/trace.ts"
 import { addressOf, type MayReach, type OutboundParts, reachable } from "./outbound.ts"
 

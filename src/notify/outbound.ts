@@ -2,16 +2,11 @@ import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import type { Clock } from "../kernel/clock.ts"
 import { isLoopback, matcherOf } from "../kernel/net/address.ts"
-import {
-  isInternalAddress,
-  isPublicAddress,
-  type Outbound,
-  type OutboundAllowed,
-  type OutboundRequest,
-  type Reach,
-} from "../kernel/port/outbound.ts"
+import type { Outbound, OutboundRequest, Reach } from "../kernel/port/outbound.ts"
+import type { OutboundAllowed } from "../kernel/setting/allow-list.ts"
 import type { Network } from "../runtime/network.ts"
 import { traced } from "../runtime/trace.ts"
+import { isInternalAddress, isPublicAddress } from "./address-kind.ts"
 import { forbiddenAddress } from "./mail-cause.ts"
 
 export type OutboundParts = Pick<Network, "resolve" | "send"> & {

@@ -1,18 +1,12 @@
 import { isIP } from "node:net"
 import { networkInterfaces } from "node:os"
 import type SMTPConnection from "nodemailer/lib/smtp-connection"
-import {
-  addressLiteral,
-  type Delivery,
-  type Mail,
-  type MailAllowed,
-  type MailServer,
-  type MailStep,
-  type SendMail,
-} from "../kernel/port/mail.ts"
-import { isPrivateNetwork } from "../kernel/port/outbound.ts"
+import type { Delivery, Mail, MailServer, MailStep, SendMail } from "../kernel/port/mail.ts"
+import type { MailAllowed } from "../kernel/setting/allow-list.ts"
 import { asciiEmail } from "../protocol/email.ts"
+import { addressLiteral } from "../protocol/smtp.ts"
 import { traced } from "../runtime/trace.ts"
+import { isPrivateNetwork } from "./address-kind.ts"
 import { aboutServer, mailCauseOf } from "./mail-cause.ts"
 import { addressOf, type MayReach, type OutboundParts, reachable } from "./outbound.ts"
 

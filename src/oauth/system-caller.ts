@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject } from "node:crypto"
 import type { Caller } from "../kernel/context.ts"
-import { isJwt } from "../kernel/crypto/secret.ts"
 import { Fault } from "../kernel/fault.ts"
 import { lru } from "../kernel/lru.ts"
 import type { SystemUser } from "../kernel/system-user.ts"
 import { jose } from "../protocol/jose.ts"
+import { isJwt } from "../protocol/jwt.ts"
 import { algorithmsOf, readAssertion } from "./client/assertion.ts"
 import { aheadMaxSeconds, expected } from "./client/jwt.ts"
 

@@ -1,19 +1,9 @@
 import type { Clock } from "../kernel/clock.ts"
 import type { Secrets } from "../kernel/crypto/secret.ts"
-
-// The requests of a self-check are real ones, by the public address. Their events say so by their
-// correlation, and no reactor handles these: nothing outside learns of them.
+import { isSelfCheck } from "../kernel/self-check.ts"
 
 /** The header by which a request shows that it belongs to a self-check. */
 export const selfCheckHeader = "x-latchkey-self-check"
-
-const prefix = "self-check-"
-
-/** Names the requests of one self-check. */
-export const selfCheckId = (id: string): string => `${prefix}${id}`
-
-/** Whether a request, or what came of it, belongs to a self-check. */
-export const isSelfCheck = (requestId: string): boolean => requestId.startsWith(prefix)
 
 const about = "self-check"
 const lifetimeMs = 300_000

@@ -5,8 +5,8 @@ import { mustBeFresh } from "../../src/api/fresh.ts"
 import { challenge } from "../../src/api/respond.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { access } from "../../src/gen/core/options_pb.ts"
-import { freshSeconds } from "../../src/kernel/context.ts"
 import { Fault } from "../../src/kernel/fault.ts"
+import { freshSeconds } from "../../src/protocol/freshness.ts"
 import { type Estate, openEstate } from "../support/estate.ts"
 
 let estate: Estate

@@ -3,11 +3,11 @@ import {
   addressOf,
   addressText,
   isEveryAddress,
-  lanAddresses,
   localOrigin,
   matcherOf,
   rangeOf,
 } from "../../src/kernel/net/address.ts"
+import { lanAddresses } from "../../src/runtime/lan-addresses.ts"
 
 it("writes an address the way it reads it", () => {
   for (const text of ["127.0.0.1:8080", "[::1]:0", "id.example.com:443"]) {

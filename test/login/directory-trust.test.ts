@@ -6,7 +6,7 @@ import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { outboundAllowedOf } from "../../src/kernel/port/outbound.ts"
+import { outboundAllowedOf } from "../../src/kernel/setting/allow-list.ts"
 import { directoriesOf } from "../../src/notify/ldap.ts"
 import {
   answerOf,

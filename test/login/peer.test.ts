@@ -7,7 +7,7 @@ import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { linksOf } from "../../src/domain/user-model/links.ts"
 import { user } from "../../src/domain/user-model/model.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
-import { outboundAllowedOf } from "../../src/kernel/port/outbound.ts"
+import { outboundAllowedOf } from "../../src/kernel/setting/allow-list.ts"
 import { outboundOf } from "../../src/notify/outbound.ts"
 import { systemNetwork } from "../../src/runtime/network.ts"
 import {

@@ -1,12 +1,8 @@
 import { networkInterfaces } from "node:os"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { manualClock, systemClock } from "../../src/kernel/clock.ts"
-import {
-  isInternalAddress,
-  isPublicAddress,
-  type OutboundAllowed,
-  outboundAllowedOf,
-} from "../../src/kernel/port/outbound.ts"
+import { type OutboundAllowed, outboundAllowedOf } from "../../src/kernel/setting/allow-list.ts"
+import { isInternalAddress, isPublicAddress } from "../../src/notify/address-kind.ts"
 import { outboundOf, reachOf } from "../../src/notify/outbound.ts"
 
 const allowed = (...texts: readonly string[]): readonly OutboundAllowed[] =>

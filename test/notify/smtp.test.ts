@@ -2,14 +2,10 @@ import { createServer, type Server } from "node:net"
 import { createInterface } from "node:readline"
 import { afterEach, describe, expect, test } from "vitest"
 import { systemClock } from "../../src/kernel/clock.ts"
-import {
-  clientNameOf,
-  type Mail,
-  type MailServer,
-  mailAllowedOf,
-} from "../../src/kernel/port/mail.ts"
-import { outboundAllowedOf } from "../../src/kernel/port/outbound.ts"
+import type { Mail, MailServer } from "../../src/kernel/port/mail.ts"
+import { mailAllowedOf, outboundAllowedOf } from "../../src/kernel/setting/allow-list.ts"
 import { mailerOf } from "../../src/notify/smtp.ts"
+import { clientNameOf } from "../../src/protocol/smtp.ts"
 import { certificate } from "../support/mail-certificate.ts"
 import { mailServer } from "../support/mail-server.ts"
 

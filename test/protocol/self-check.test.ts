@@ -4,13 +4,8 @@ import { manualClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secret.ts"
 import { idsOf } from "../../src/kernel/id.ts"
-import {
-  isSelfCheck,
-  selfCheckHeader,
-  selfCheckId,
-  selfCheckIn,
-  selfCheckToken,
-} from "../../src/protocol/self-check.ts"
+import { isSelfCheck, selfCheckId } from "../../src/kernel/self-check.ts"
+import { selfCheckHeader, selfCheckIn, selfCheckToken } from "../../src/protocol/self-check.ts"
 
 const master = systemRandom.bytes(32)
 const rows = purposes.map((purpose) => ({

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { selfCheckId } from "../../src/protocol/self-check.ts"
+import { selfCheckId } from "../../src/kernel/self-check.ts"
 import {
   type Reactor,
   type Reactors,

@@ -37,7 +37,7 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/gen": [],
   "src/runtime": ["src/kernel"],
   "src/protocol": ["src/kernel"],
-  "src/store": ["src/kernel", "src/runtime", "src/protocol"],
+  "src/store": ["src/kernel", "src/runtime"],
   "src/xml": ["src/kernel"],
   "src/api": ["src/kernel", "src/protocol", "src/gen"],
   "src/boot": ["src/kernel", "src/runtime", "src/protocol", "src/store", "src/xml"],

@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, sign, verify } from "node:crypto"
-import { jwtParts, type Signer } from "../../kernel/crypto/secret.ts"
+import type { Signer } from "../../kernel/crypto/secret.ts"
+import { jwtParts } from "../../protocol/jwt.ts"
 
 /**
  * Lines of JSON that nobody changes unseen: each says what the line before hashes to, and every so

@@ -1,4 +1,4 @@
-import { directoryServerOf } from "../../kernel/port/directory.ts"
+import { directoryServerOf } from "../../protocol/ldap-url.ts"
 import type { IdpKind, Settings } from "./model.ts"
 
 type Of<Kind extends IdpKind> = Extract<Settings, { kind: Kind }>

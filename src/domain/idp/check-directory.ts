@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto"
-import { directoryServerOf } from "../../kernel/port/directory.ts"
+import { directoryServerOf } from "../../protocol/ldap-url.ts"
 import { refusedError, shortText } from "./field.ts"
 import type { DirectoryAttributes, Settings } from "./model.ts"
 

@@ -1,5 +1,5 @@
-import { jwtParts } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
+import { jwtParts } from "../../protocol/jwt.ts"
 import { type Cx, cached } from "../../store/index.ts"
 import {
   type Claims,

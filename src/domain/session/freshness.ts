@@ -1,4 +1,4 @@
-import type { SignInEvidence } from "../../kernel/context.ts"
+import type { SignInEvidence } from "../../protocol/freshness.ts"
 import type { SessionChecks, Vouched } from "./model.ts"
 
 type Checked = {

@@ -1,5 +1,4 @@
 import { BlockList, isIP } from "node:net"
-import { networkInterfaces } from "node:os"
 
 /** Where to listen. */
 export type Address = { readonly host: string; readonly port: number }
@@ -50,18 +49,6 @@ export function localOrigin({ host, port }: Address, scheme: "http" | "https" = 
 
 /** Whether a listener there takes connections to every address of the machine. */
 export const isEveryAddress = (host: string): boolean => host === "0.0.0.0" || host === "::"
-
-/** Bridges and other interfaces of containers, which nobody else reaches. */
-const virtual = /^(docker|br-|veth|virbr|cni|flannel|podman)/
-
-/** IPv4 addresses by which other machines reach this one, without those that it gave itself. */
-export const lanAddresses = (interfaces = networkInterfaces()): readonly string[] =>
-  Object.entries(interfaces).flatMap(([name, addresses = []]) =>
-    addresses
-      .filter(({ family, internal }) => family === "IPv4" && !internal && !virtual.test(name))
-      .map(({ address }) => address)
-      .filter((address) => !address.startsWith("169.254.")),
-  )
 
 /** An address or a block of addresses: "10.0.0.1", "10.0.0.0/8", "fd00::/8". */
 export type Range = { readonly address: string; readonly bits: number; readonly family: 4 | 6 }

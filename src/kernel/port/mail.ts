@@ -1,4 +1,3 @@
-import { isIP } from "node:net"
 import type { MailCause } from "./mail-cause.ts"
 
 /** An SMTP server, and how it is spoken to. `secret` is a password, or an OAuth access token. */
@@ -23,21 +22,6 @@ export type MailServer = {
     | { readonly kind: "none" }
     | { readonly kind: "plain" | "xoauth2"; readonly user: string; readonly secret: string }
 }
-
-/**
- * RFC 5321 §4.1.1.1: what a client calls itself: the host of the public address, which recipients
- * can look up. Undefined where that is a name of a local network only. The name of this machine may
- * be a container's.
- */
-export function clientNameOf(publicUrl: string): string | undefined {
-  const host = new URL(publicUrl).hostname.replace(/^\[|\]$/g, "")
-  if (isIP(host) !== 0) return addressLiteral(host)
-  return host.includes(".") ? host : undefined
-}
-
-/** RFC 5321 §4.1.3. */
-export const addressLiteral = (address: string): string =>
-  isIP(address) === 6 ? `[IPv6:${address}]` : `[${address}]`
 
 /** One mail to one person, in both forms. Nobody writes to several at once. */
 export type Mail = {
@@ -78,20 +62,3 @@ export type Delivery =
 
 /** Hands a mail to a server; it never rejects for what the server does or fails to do. */
 export type SendMail = (server: MailServer, mail: Mail) => Promise<Delivery>
-
-/** A mail server in a network of the operator's that one instance may use. */
-export type MailAllowed = {
-  readonly instance: string
-  readonly host: string
-  readonly port: number
-}
-
-/** Reads "228647202965159937=mail.lan:587"; undefined for anything else. */
-export function mailAllowedOf(text: string): MailAllowed | undefined {
-  const [, instance, v6, name, digits] =
-    /^([^=\s]{1,200})=(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]{1,253})):(\d{1,5})$/i.exec(text) ?? []
-  const host = (v6 ?? name)?.toLowerCase()
-  const port = Number(digits)
-  if (instance === undefined || host === undefined || port < 1 || port > 65_535) return undefined
-  return { instance, host, port }
-}

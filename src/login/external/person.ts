@@ -22,7 +22,7 @@ import {
 } from "../../domain/user-link/index.ts"
 import { candidatesFor } from "../../domain/user-lookup/index.ts"
 import { user, type Verifier } from "../../domain/user-model/index.ts"
-import { freshSeconds } from "../../kernel/context.ts"
+import { freshSeconds } from "../../protocol/freshness.ts"
 import { isPhone, isSameEmail, isSamePhone } from "../../kernel/text/user-field.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"

@@ -1,6 +1,6 @@
 import type { Factor } from "../../domain/factor/index.ts"
 import { evidenceOf, type Session } from "../../domain/session/index.ts"
-import { type FreshnessRequirement, freshSeconds, isFreshSignIn } from "../../kernel/context.ts"
+import { type FreshnessRequirement, freshSeconds, isFreshSignIn } from "../../protocol/freshness.ts"
 import { cameBy, isProved, type Need } from "./need.ts"
 
 /**

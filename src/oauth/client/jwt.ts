@@ -8,7 +8,7 @@ import {
   type Finding,
   findingOfAddress,
 } from "../../domain/refusal/index.ts"
-import { isJwt } from "../../kernel/crypto/secret.ts"
+import { isJwt } from "../../protocol/jwt.ts"
 import type { Cx } from "../../store/index.ts"
 
 /** Header and claims of somebody's JWT. Nothing is proven: types say texts, it may be anything. */

@@ -1,7 +1,7 @@
 import { noteUse } from "../../domain/app/index.ts"
 import { grant as tokenGrant } from "../../domain/grant/index.ts"
 import { about } from "../../domain/refusal/index.ts"
-import { isSelfCheck } from "../../protocol/self-check.ts"
+import { isSelfCheck } from "../../kernel/self-check.ts"
 import type { Cx } from "../../store/index.ts"
 import { authenticateClient, bringsProof } from "../client/authentication.ts"
 import { type Proof, proofOf } from "../client/proof.ts"

@@ -6,7 +6,7 @@ import {
 } from "../../domain/app/index.ts"
 import { about } from "../../domain/refusal/index.ts"
 import { isPersonalToken } from "../../domain/service-account/index.ts"
-import { isJwt } from "../../kernel/crypto/secret.ts"
+import { isJwt } from "../../protocol/jwt.ts"
 import type { Cx } from "../../store/index.ts"
 import { unprovenIn } from "../client/jwt.ts"
 import type { Use } from "../client/proof.ts"

@@ -1,6 +1,6 @@
 import { type Claims, publicKeys, signer } from "../../domain/key/index.ts"
-import { isJwt } from "../../kernel/crypto/secret.ts"
 import { lru } from "../../kernel/lru.ts"
+import { isJwt } from "../../protocol/jwt.ts"
 import { type Cx, ofInstance } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { wordsOf } from "../request.ts"

@@ -1,6 +1,6 @@
 import { findClient } from "../../domain/app/index.ts"
 import { withdrawnAt } from "../../domain/grant/index.ts"
-import { isJwt } from "../../kernel/crypto/secret.ts"
+import { isJwt } from "../../protocol/jwt.ts"
 import type { Cx } from "../../store/index.ts"
 import { isActive } from "./active.ts"
 import { checkedToken, type TokenEnd } from "./bearer.ts"

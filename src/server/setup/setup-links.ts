@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs"
 import type { Config } from "../../kernel/config.ts"
-import { isEveryAddress, lanAddresses } from "../../kernel/net/address.ts"
+import { isEveryAddress } from "../../kernel/net/address.ts"
+import { lanAddresses } from "../../runtime/lan-addresses.ts"
 
 /** What Docker and Podman put into every container. */
 const containerMarks = ["/.dockerenv", "/run/.containerenv"]

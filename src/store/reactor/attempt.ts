@@ -1,6 +1,6 @@
 import type { Clock } from "../../kernel/clock.ts"
 import { reasonText } from "../../kernel/fault.ts"
-import { isSelfCheck } from "../../protocol/self-check.ts"
+import { isSelfCheck } from "../../kernel/self-check.ts"
 import type { LogEvent } from "../log/log.ts"
 import { isPassing } from "../patience.ts"
 import type { Store } from "../store.ts"

@@ -4,11 +4,8 @@ import { message } from "../../../src/domain/message/model.ts"
 import { messageReactor } from "../../../src/domain/message/reactor.ts"
 import { systemClock } from "../../../src/kernel/clock.ts"
 import type { Delivery, Mail } from "../../../src/kernel/port/mail.ts"
-import {
-  type OutboundReply,
-  type OutboundRequest,
-  outboundAllowedOf,
-} from "../../../src/kernel/port/outbound.ts"
+import type { OutboundReply, OutboundRequest } from "../../../src/kernel/port/outbound.ts"
+import { outboundAllowedOf } from "../../../src/kernel/setting/allow-list.ts"
 import { mailerOf } from "../../../src/notify/smtp.ts"
 import { type Reactors, runReactors } from "../../../src/store/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"

@@ -10,11 +10,12 @@ import {
   placeOf,
   rangeOf,
 } from "../../../src/kernel/net/address.ts"
-import { directoryServerOf } from "../../../src/kernel/port/directory.ts"
-import { isPublicAddress, outboundAllowedOf } from "../../../src/kernel/port/outbound.ts"
+import { outboundAllowedOf } from "../../../src/kernel/setting/allow-list.ts"
+import { isPublicAddress } from "../../../src/notify/address-kind.ts"
 import { isRegistered } from "../../../src/oauth/authorize/redirect-uri.ts"
 import { languagesOf, wantsPage } from "../../../src/protocol/accept.ts"
 import { browserNameOf } from "../../../src/protocol/browser-name.ts"
+import { directoryServerOf } from "../../../src/protocol/ldap-url.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 
 /** RFC 9110 §12.5.4, with the languages that it lists. */

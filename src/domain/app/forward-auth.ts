@@ -1,5 +1,4 @@
 import { fieldError } from "../../kernel/fault.ts"
-import type { OidcConfig } from "./model.ts"
 
 // Programs that can't sign people in themselves stand behind a proxy that asks us about each
 // request (nginx's auth_request, Caddy's forward_auth, Traefik's forwardAuth).
@@ -24,7 +23,7 @@ export type RemoteUser = "login_name" | "user_id" | "email"
 export const proxiedCallback = "/.latchkey/callback"
 
 /** The addresses that a proxy may protect with an application: those that people come back to. */
-export const proxiedOrigins = ({ redirectUris }: Pick<OidcConfig, "redirectUris">) =>
+export const proxiedOrigins = ({ redirectUris }: { readonly redirectUris: readonly string[] }) =>
   redirectUris
     .map((uri) => URL.parse(uri))
     .filter((url) => url !== null)

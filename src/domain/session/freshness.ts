@@ -1,22 +1,5 @@
 import type { SignInEvidence } from "../../protocol/freshness.ts"
-import type { SessionChecks, Vouched } from "./model.ts"
-
-type Checked = {
-  readonly checks: SessionChecks
-  readonly userVerified: boolean
-  readonly vouched?: Vouched | undefined
-}
-
-/**
- * When a provider and a second factor together have proved who somebody is, ms UTC: with a factor
- * that was checked here, an answer counts as fresh that does not say so itself. 0 where one of the
- * two is missing.
- */
-export function pairTimeOf({ checks, userVerified }: Checked): number {
-  const { intent = 0, totp = 0, otpSms = 0, otpEmail = 0, recoveryCode = 0, webAuthN = 0 } = checks
-  const key = userVerified ? 0 : webAuthN
-  return Math.min(intent, Math.max(totp, otpSms, otpEmail, recoveryCode, key))
-}
+import { type Checked, pairTimeOf } from "./model.ts"
 
 /**
  * What is known of when the person of a session signed in. The time of a provider is the one that

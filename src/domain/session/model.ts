@@ -1,7 +1,6 @@
 import { aggregate, type Event } from "../../store/index.ts"
 import type { Challenge } from "../factor/index.ts"
 import type { SignInTimes, UpstreamSession } from "../idp/index.ts"
-import { pairTimeOf } from "./freshness.ts"
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -221,6 +220,24 @@ export type Vouched = {
   readonly idpOrg: string
   readonly upstream?: UpstreamSession | undefined
 } & SignInTimes
+
+/** What of a session tells when its person signed in. */
+export type Checked = {
+  readonly checks: SessionChecks
+  readonly userVerified: boolean
+  readonly vouched?: Vouched | undefined
+}
+
+/**
+ * When a provider and a second factor together have proved who somebody is, ms UTC: with a factor
+ * that was checked here, an answer counts as fresh that does not say so itself. 0 where one of the
+ * two is missing.
+ */
+export function pairTimeOf({ checks, userVerified }: Checked): number {
+  const { intent = 0, totp = 0, otpSms = 0, otpEmail = 0, recoveryCode = 0, webAuthN = 0 } = checks
+  const key = userVerified ? 0 : webAuthN
+  return Math.min(intent, Math.max(totp, otpSms, otpEmail, recoveryCode, key))
+}
 
 type Check = {
   readonly kind: keyof SessionChecks

@@ -1,14 +1,13 @@
 import { readPersonalToken } from "../../domain/service-account/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { audienceOf } from "./scope.ts"
-import type { Statement } from "./statement.ts"
 import { tokenParentOf } from "./token-parent.ts"
 
 /**
  * What a personal access token says. The token itself only names its user and itself: the rest
  * stands in the user's state.
  */
-export function personalStatement(cx: Cx, token: string): Statement | undefined {
+export function personalStatement(cx: Cx, token: string) {
   const known = readPersonalToken(cx, token)
   if (!known) return undefined
   const { id, userId, scopes, created, expires } = known

@@ -1,24 +1,22 @@
-import type { StateRow } from "./state.ts"
-
 /**
  * Rows that are kept in memory: what nobody asked for lately goes first. Every request asks for
  * a dozen; one text made of a stream's three names would be made and hashed for each of them.
  */
-export type Recalled = {
-  readonly get: (instance: string, stream: string, id: string) => StateRow | undefined
-  readonly set: (instance: string, stream: string, id: string, row: StateRow) => void
+export type Recalled<Row> = {
+  readonly get: (instance: string, stream: string, id: string) => Row | undefined
+  readonly set: (instance: string, stream: string, id: string, row: Row) => void
   readonly delete: (instance: string, stream: string, id: string) => void
 }
 
-type Half = { readonly streams: Map<string, Map<string, Map<string, StateRow>>>; size: number }
+type Half<Row> = { readonly streams: Map<string, Map<string, Map<string, Row>>>; size: number }
 
-const emptyHalf = (): Half => ({ streams: new Map(), size: 0 })
+const emptyHalf = <Row>(): Half<Row> => ({ streams: new Map(), size: 0 })
 
 /** Keeps at most `2 * max` rows, and at least the `max` that were used last. */
-export function recalled(max: number): Recalled {
-  let young = emptyHalf()
-  let old = emptyHalf()
-  const set: Recalled["set"] = (instance, stream, id, row) => {
+export function recalled<Row>(max: number): Recalled<Row> {
+  let young = emptyHalf<Row>()
+  let old = emptyHalf<Row>()
+  const set: Recalled<Row>["set"] = (instance, stream, id, row) => {
     if (young.size >= max) {
       old = young
       young = emptyHalf()
@@ -43,10 +41,10 @@ export function recalled(max: number): Recalled {
   }
 }
 
-function idsIn({ streams }: Half, stream: string, instance: string): Map<string, StateRow> {
-  const instances = streams.get(stream) ?? new Map<string, Map<string, StateRow>>()
+function idsIn<Row>({ streams }: Half<Row>, stream: string, instance: string): Map<string, Row> {
+  const instances = streams.get(stream) ?? new Map<string, Map<string, Row>>()
   if (instances.size === 0) streams.set(stream, instances)
-  const ids = instances.get(instance) ?? new Map<string, StateRow>()
+  const ids = instances.get(instance) ?? new Map<string, Row>()
   if (ids.size === 0) instances.set(instance, ids)
   return ids
 }

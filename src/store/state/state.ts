@@ -177,7 +177,7 @@ function rowsOf(database: Database) {
      WHERE instance = ? AND stream = ? AND id = ? AND expires = ?`,
   )
   const remove = database.prepare("DELETE FROM state WHERE instance = ? AND stream = ? AND id = ?")
-  let known = recalled(rowsMax)
+  let known = recalled<StateRow>(rowsMax)
   const keep = (instance: string, stream: string, id: string, row: StateRow) => {
     if (id.length <= idMax) known.set(instance, stream, id, row)
     return row
@@ -191,7 +191,7 @@ function rowsOf(database: Database) {
     recall: (instance: string, stream: string, id: string) => known.get(instance, stream, id),
     keep,
     forget: () => {
-      known = recalled(rowsMax)
+      known = recalled<StateRow>(rowsMax)
     },
     outdated: (instance: string, stream: string, id: string) => known.delete(instance, stream, id),
     set: (kind: AnyAggregate, last: LogEvent, { state, created, owner = last.owner }: Standing) => {

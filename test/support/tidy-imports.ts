@@ -43,14 +43,16 @@ export const mayImport: Readonly<Record<string, readonly string[]>> = {
   "src/boot": ["src/kernel", "src/runtime", "src/protocol", "src/store", "src/xml"],
   "src/apply": ["src/boot", "src/gen", "src/kernel", "src/runtime", "src/protocol"],
   "src/main.ts": ["src/server", "src/apply", "src/boot", "src/kernel", "src/runtime"],
+  "src/domain/family": ground,
   ...Object.fromEntries(
     modules.map((module, at) => [
       `src/domain/${module}`,
-      [...ground, ...domain(...modules.slice(0, at))],
+      [...ground, "src/domain/family", ...domain(...modules.slice(0, at))],
     ]),
   ),
   "src/domain/message": [
-    ...[...ground, ...domain(...modules.slice(0, modules.indexOf("message")))],
+    ...[...ground, "src/domain/family"],
+    ...domain(...modules.slice(0, modules.indexOf("message"))),
     "ui/mail",
   ],
   "src/http": [...ground, "src/domain/instance"],

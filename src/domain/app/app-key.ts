@@ -1,8 +1,8 @@
 import { createSigningPair, never } from "../../kernel/crypto/signing-key.ts"
-import { Fault } from "../../kernel/fault.ts"
-import { type Cx, type Draft, type Receipt, statement } from "../../store/index.ts"
+import { type Cx, type Receipt, statement } from "../../store/index.ts"
+import { type CredentialKind, expiryOf, removalFrom } from "../family/index.ts"
 import { appChain } from "./client.ts"
-import { type AppEvent, app, type ClientJwk, isClient, isGone } from "./model.ts"
+import { app, type ClientJwk, isClient, isGone } from "./model.ts"
 import { pemOf } from "./registration.ts"
 import { type AppKeyRow, missingKeyError, mustBeClient, mustExist } from "./view.ts"
 
@@ -13,29 +13,20 @@ export type AppKey = {
   readonly content: string
 }
 
-const keysMax = 100
+const appKeys = {
+  noun: "key",
+  holder: "an application",
+  errorIds: { expired: "app.key_expired", tooMany: "app.too_many_keys" },
+} as const satisfies CredentialKind
 
 type AddKey = Omit<AppKey, "content"> & { readonly expires: number }
 
 /** Registers a key that an application signs its assertions with, until `expires`. */
-export const addAppKey = app.command<AddKey>((state, { keyId, publicKey, expires }, cx) => {
+export const addAppKey = app.command<AddKey>((state, { keyId, publicKey, expires }, { now }) => {
   mustExist(state)
   mustBeClient(state)
-  if (expires <= cx.now) {
-    throw new Fault(
-      "invalid_argument",
-      "app.key_expired",
-      "the key's expiration date must lie in the future",
-    )
-  }
-  if (Object.keys(state.keys).length >= keysMax) {
-    throw new Fault(
-      "resource_exhausted",
-      "app.too_many_keys",
-      `an application has at most ${keysMax} keys; remove one that is no longer used`,
-    )
-  }
-  const data = { keyId, publicKey, expires: Math.min(expires, never) }
+  const count = Object.keys(state.keys).length
+  const data = { keyId, publicKey, expires: expiryOf(appKeys, { expires, now, count }) }
   return [{ type: `project.application.${state.kind}.key.added`, data }]
 })
 
@@ -59,22 +50,12 @@ export async function createAppKey(
 }
 
 /** Removes a key; what it signs is refused. Answers undefined where there is no such key. */
-export async function removeAppKey(
-  cx: Cx,
-  appId: string,
-  keyId: string,
-): Promise<Receipt | undefined> {
-  const step = await cx.store.transact(cx, (tx) => {
-    const state = tx.state(app, appId)
-    mustExist(state)
-    if (!isClient(state) || !Object.hasOwn(state.keys, keyId)) return false
-    const type = `project.application.${state.kind}.key.removed` as const
-    const removed: Draft<AppEvent> = { type, data: { keyId } }
-    tx.append(app, appId, [removed])
-    return true
-  })
-  return step.value ? step.receipt(app, appId) : undefined
-}
+export const removeAppKey = removalFrom(app)<string>((state, keyId) => {
+  mustExist(state)
+  if (!isClient(state) || !Object.hasOwn(state.keys, keyId)) return undefined
+  const type = `project.application.${state.kind}.key.removed` as const
+  return { type, data: { keyId } }
+})
 
 const byId = statement<AppKeyRow>(
   "SELECT * FROM app_keys WHERE instance = $instance AND id = $keyId",

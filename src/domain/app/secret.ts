@@ -1,6 +1,7 @@
 import { isOneOf } from "../../kernel/crypto/secret.ts"
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import type { Cx, Draft, Receipt } from "../../store/index.ts"
+import { removalFrom } from "../family/index.ts"
 import { newClientSecret } from "../policy/index.ts"
 import {
   type ApiApp,
@@ -137,27 +138,17 @@ export async function generateSecret(
 }
 
 /** Voids one secret; answers undefined where there is no such one. */
-export async function removeSecret(
-  cx: Cx,
-  appId: string,
-  secretId: string,
-): Promise<Receipt | undefined> {
-  const step = await cx.store.transact(cx, (tx) => {
-    const state = tx.state(app, appId)
-    mustExist(state)
-    if (!isClient(state) || !state.secrets.some(({ id }) => id === secretId)) return false
-    const kept = hashesOf(state.secrets.filter(({ id }) => id !== secretId))
-    const removed: Draft<AppEvent> = {
-      type: `project.application.config.${state.kind}.secret.removed`,
-      data: { secretId },
-      private: { kept },
-      erase: secretErasure(state.kind),
-    }
-    tx.append(app, appId, [removed])
-    return true
-  })
-  return step.value ? step.receipt(app, appId) : undefined
-}
+export const removeSecret = removalFrom(app)<string>((state, secretId) => {
+  mustExist(state)
+  if (!isClient(state) || !state.secrets.some(({ id }) => id === secretId)) return undefined
+  const type = `project.application.config.${state.kind}.secret.removed` as const
+  return {
+    type,
+    data: { secretId },
+    private: { kept: hashesOf(state.secrets.filter(({ id }) => id !== secretId)) },
+    erase: secretErasure(state.kind),
+  }
+})
 
 const hashesOf = (secrets: readonly AppSecret[]): Readonly<Record<string, string>> =>
   Object.fromEntries(secrets.flatMap(({ id, hash }) => (hash === null ? [] : [[id, hash]])))

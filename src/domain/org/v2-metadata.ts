@@ -1,47 +1,14 @@
 import { share } from "../../api/method.ts"
-import type { MetadataSearchFilter } from "../../gen/core/metadata/v2/metadata_pb.ts"
-import {
-  type ListOrganizationMetadataRequest,
-  OrganizationService,
-} from "../../gen/core/org/v2/organization_service_pb.ts"
-import { pageOf } from "../../kernel/page.ts"
-import { at, filterMissingError, pagination } from "../../protocol/api/answer.ts"
-import { type Cx, type Filter, type Receipt, search, textFilter } from "../../store/index.ts"
-import { removeMetadata, setMetadata } from "./metadata.ts"
-import { type MetadataRow, metadataEntries } from "./metadata-view.ts"
+import { OrganizationService } from "../../gen/core/org/v2/organization_service_pb.ts"
+import type { Cx } from "../../store/index.ts"
+import { metadataOperations } from "../family/api.ts"
+import { orgMetadata } from "./metadata.ts"
+import { metadataEntries } from "./metadata-view.ts"
 
-/** What is noted about organisations. */
+const metadata = metadataOperations({ ...orgMetadata, entries: metadataEntries, column: "org" })
+
 export const v2metadata = share<Cx>()(OrganizationService, {
-  setOrganizationMetadata: async ({ organizationId, metadata }, cx) => ({
-    setDate: at((await setMetadata(cx, organizationId, metadata)).changed),
-  }),
-  deleteOrganizationMetadata: async ({ organizationId, keys }, cx) =>
-    removed(await removeMetadata(cx, organizationId, keys)),
-  listOrganizationMetadata: (req, cx) => list(cx, req),
-})
-
-/** Without a date where there was none of the keys. */
-const removed = (receipt: Receipt | undefined) =>
-  receipt ? { deletionDate: at(receipt.changed) } : {}
-
-/** All of one organisation, which the access rule has let the caller look at. */
-async function list(cx: Cx, req: ListOrganizationMetadataRequest) {
-  const scope = { all: true, orgs: [], projects: [], grants: [] }
-  const found = await search<MetadataRow>({ ...cx, scope }, metadataEntries, {
-    page: pageOf(req.pagination),
-    filters: [{ equals: "org", value: req.organizationId }, ...req.filters.map(filterOf)],
-  })
-  return { pagination: pagination(found), metadata: found.rows.map(toMetadata) }
-}
-
-function filterOf({ filter }: MetadataSearchFilter): Filter {
-  if (filter.case === undefined) throw filterMissingError()
-  return textFilter("meta_key", filter.value.key, filter.value.method)
-}
-
-const toMetadata = (row: MetadataRow) => ({
-  key: row.meta_key,
-  value: row.value,
-  creationDate: at(row.created),
-  changeDate: at(row.changed),
+  setOrganizationMetadata: (req, cx) => metadata.set(cx, req.organizationId, req.metadata),
+  deleteOrganizationMetadata: (req, cx) => metadata.remove(cx, req.organizationId, req.keys),
+  listOrganizationMetadata: (req, cx) => metadata.list(cx, req.organizationId, req),
 })

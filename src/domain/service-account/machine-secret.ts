@@ -1,6 +1,7 @@
 import { isOneOf } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
+import { removalFrom } from "../family/index.ts"
 import { newClientSecret } from "../policy/index.ts"
 import { existing } from "../user/index.ts"
 import { keepAnOwner, type Machine, user } from "../user-model/index.ts"
@@ -36,17 +37,13 @@ export async function generateMachineSecret(
 }
 
 /** Takes the secret away, and what it got with it; answers undefined where there is none. */
-export async function removeMachineSecret(cx: Cx, userId: string): Promise<Receipt | undefined> {
-  const step = await cx.store.transact(cx, (tx) => {
-    const present = existing(tx.state(user, userId))
-    if (present.kind !== "machine" || !present.secret) return false
-    keepAnOwner(tx, userId, { ...present, secret: null })
-    const erase = { types: ["user.machine.secret.set"] }
-    tx.append(user, userId, [{ type: "user.machine.secret.removed", data: {}, erase }])
-    return true
-  })
-  return step.value ? step.receipt(user, userId) : undefined
-}
+export const removeMachineSecret = removalFrom(user)((state, _, tx, userId) => {
+  const present = existing(state)
+  if (present.kind !== "machine" || !present.secret) return undefined
+  keepAnOwner(tx, userId, { ...present, secret: null })
+  const erase = { types: ["user.machine.secret.set"] }
+  return { type: "user.machine.secret.removed", data: {}, erase }
+})
 
 /** Whether `secret` is the service user's; false where it has none. */
 export const isMachineSecret = (

@@ -1,9 +1,9 @@
-import { never } from "../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { optionalTextOf } from "../../kernel/text/user-field.ts"
-import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
+import type { Cx, Receipt, Transaction } from "../../store/index.ts"
+import { type CredentialKind, expiryOf, removalFrom } from "../family/index.ts"
 import { existing } from "../user/index.ts"
-import { hasLeft, keepAnOwner, type Machine, type UserEvent, user } from "../user-model/index.ts"
+import { hasLeft, keepAnOwner, type Machine, user } from "../user-model/index.ts"
 
 /** So that whoever looks for lost secrets knows one when they see it. */
 const prefix = "latchkey_pat_"
@@ -11,11 +11,15 @@ const prefix = "latchkey_pat_"
 /** What such a token is good for: to say who its user is, and to call the management interface. */
 const scopes = ["openid", "profile", "urn:core:iam:org:project:id:core:aud"]
 
-const tokensMax = 100
+const personalTokens = {
+  noun: "token",
+  holder: "a service user",
+  errorIds: { expired: "user.token_expired", tooMany: "user.too_many_tokens" },
+} as const satisfies CredentialKind
 
 type NewToken = { readonly id: string; readonly expires: number; readonly name?: string }
 
-const addToken = user.command<NewToken>((state, { id, expires, name }, cx) => {
+const addToken = user.command<NewToken>((state, { id, expires, name }, { now }) => {
   const present = existing(state)
   if (present.kind !== "machine") {
     throw new Fault(
@@ -24,21 +28,8 @@ const addToken = user.command<NewToken>((state, { id, expires, name }, cx) => {
       "only service users have personal access tokens; people sign in themselves",
     )
   }
-  if (expires <= cx.now) {
-    throw new Fault(
-      "invalid_argument",
-      "user.token_expired",
-      "the token's expiration date must lie in the future",
-    )
-  }
-  if (Object.keys(present.personalTokens).length >= tokensMax) {
-    throw new Fault(
-      "resource_exhausted",
-      "user.too_many_tokens",
-      `a service user has at most ${tokensMax} tokens; remove one that is no longer used`,
-    )
-  }
-  const data = { tokenId: id, expires: Math.min(expires, never), scopes }
+  const count = Object.keys(present.personalTokens).length
+  const data = { tokenId: id, expires: expiryOf(personalTokens, { expires, now, count }), scopes }
   return [{ type: "user.pat.added", data, private: { name: optionalTextOf("name", name) } }]
 })
 
@@ -67,22 +58,14 @@ export function addPersonalToken(
 }
 
 /** Ends a token; answers undefined where there is no such one. */
-export async function removePersonalToken(
-  cx: Cx,
-  userId: string,
-  tokenId: string,
-): Promise<Receipt | undefined> {
-  const step = await cx.store.transact(cx, (tx) => {
-    const present = existing(tx.state(user, userId))
-    if (present.kind !== "machine" || !Object.hasOwn(present.personalTokens, tokenId)) return false
-    const { [tokenId]: _, ...personalTokens } = present.personalTokens
-    keepAnOwner(tx, userId, { ...present, personalTokens })
-    const removed: Draft<UserEvent> = { type: "user.pat.removed", data: { tokenId } }
-    tx.append(user, userId, [removed])
-    return true
-  })
-  return step.value ? step.receipt(user, userId) : undefined
-}
+export const removePersonalToken = removalFrom(user)<string>((state, tokenId, tx, userId) => {
+  const present = existing(state)
+  if (present.kind !== "machine" || !Object.hasOwn(present.personalTokens, tokenId))
+    return undefined
+  const { [tokenId]: _, ...personalTokens } = present.personalTokens
+  keepAnOwner(tx, userId, { ...present, personalTokens })
+  return { type: "user.pat.removed", data: { tokenId } }
+})
 
 type PersonalToken = Machine["personalTokens"][string]
 

@@ -1,6 +1,7 @@
 import { createPublicKey, hash, type KeyObject } from "node:crypto"
 import { Fault, fieldError } from "../../kernel/fault.ts"
-import type { Cx, Draft, Receipt } from "../../store/index.ts"
+import type { Cx, Draft } from "../../store/index.ts"
+import { removalFrom } from "../family/index.ts"
 import { mustExist } from "./commands.ts"
 import { type PublicKey, type Target, type TargetEvent, target } from "./model.ts"
 
@@ -64,25 +65,16 @@ const offOf = (keyId: string): Draft<TargetEvent> => ({
 })
 
 /** Removes a key that is not active; undefined where there is none. */
-export async function removePublicKey(
-  cx: Cx,
-  id: string,
-  keyId: string,
-): Promise<Receipt | undefined> {
-  const step = await cx.store.transact(cx, (tx) => {
-    const state = tx.state(target, id)
-    mustExist(state)
-    const key = heldIn(state, keyId)
-    if (!key) return false
-    if (key.active) {
-      const words = "the key is active; activate another one, or deactivate it, first"
-      throw new Fault("failed_precondition", "target.key_active", words)
-    }
-    tx.append(target, id, [{ type: "target.public_key.removed", data: { keyId } }])
-    return true
-  })
-  return step.value ? step.receipt(target, id) : undefined
-}
+export const removePublicKey = removalFrom(target)<string>((state, keyId) => {
+  mustExist(state)
+  const key = heldIn(state, keyId)
+  if (!key) return undefined
+  if (key.active) {
+    const words = "the key is active; activate another one, or deactivate it, first"
+    throw new Fault("failed_precondition", "target.key_active", words)
+  }
+  return { type: "target.public_key.removed", data: { keyId } }
+})
 
 function keyIn(state: Target, keyId: string): PublicKey {
   mustExist(state)

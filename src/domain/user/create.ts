@@ -28,7 +28,7 @@ import {
 } from "../user-model/index.ts"
 import { checkJwtFormat } from "./jwt-format.ts"
 import { mustBeFree, nameHolder, nameRefusal, takeName } from "./login-name.ts"
-import { type Metadata, metadataOf, metadataSet } from "./metadata.ts"
+import { firstMetadata, type Metadata } from "./metadata.ts"
 
 /** Names as they are given; what is left out is derived or empty. */
 export type NewProfile = {
@@ -136,7 +136,7 @@ function add(tx: Transaction, id: string, input: NewUser): void {
     input.kind === "human"
       ? humanAdded(tx, input, { id, userName })
       : machineAdded(tx, { id, input, userName })
-  tx.append(user, id, [...drafts, ...metadataSet(metadataOf(input.metadata ?? []))], input.orgId)
+  tx.append(user, id, [...drafts, ...firstMetadata(input.metadata ?? [])], input.orgId)
   const links = (input.kind === "human" && input.links) || []
   for (const link of links) addLink(tx, id, { ...link, isFirst: true })
 }

@@ -23,6 +23,10 @@ export const pagination = ({ total, limit }: Found<unknown>) => ({
   appliedLimit: BigInt(limit),
 })
 
+/** The answer of a removal; without a date where there was nothing to remove. */
+export const deletion = (receipt: { readonly changed: number } | undefined) =>
+  receipt ? { deletionDate: at(receipt.changed) } : {}
+
 /** What a number of an enum stands for; refuses numbers that the book does not know. */
 export function meaning<T>(table: readonly T[] | Readonly<Record<number, T>>, value: number): T {
   const found = table[value]

@@ -11,13 +11,12 @@ import {
   ApplicationService,
   type CreateApplicationKeyRequest,
   type GenerateClientSecretRequest,
-  type ListApplicationKeysRequest,
 } from "../../../gen/core/application/v2/application_service_pb.ts"
 import { never } from "../../../kernel/crypto/signing-key.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
-import { type Cx, type Filter, type Receipt, search } from "../../../store/index.ts"
+import { at, deletion, filterMissingError } from "../../../protocol/api/answer.ts"
+import type { Cx, Filter } from "../../../store/index.ts"
+import { listOf } from "../../family/api.ts"
 import { appKeyOf, createAppKey, removeAppKey } from "../app-key.ts"
 import { generateSecret, removeSecret, secretsOf } from "../secret.ts"
 import { type AppKeyRow, appKeys } from "../view.ts"
@@ -30,10 +29,10 @@ export const v2credential = share<Cx>()(ApplicationService, {
   },
   listClientSecrets: (req, cx) => ({ secrets: secretsOf(cx, req.applicationId).map(toSecret) }),
   removeClientSecret: async (req, cx) =>
-    ended(await removeSecret(cx, req.applicationId, req.secretId)),
+    deletion(await removeSecret(cx, req.applicationId, req.secretId)),
   createApplicationKey: (req, cx) => create(cx, req),
   deleteApplicationKey: async (req, cx) =>
-    ended(await removeAppKey(cx, req.applicationId, req.keyId)),
+    deletion(await removeAppKey(cx, req.applicationId, req.keyId)),
   getApplicationKey: (req, cx) => {
     const row = appKeyOf(cx, req.keyId)
     return {
@@ -42,7 +41,10 @@ export const v2credential = share<Cx>()(ApplicationService, {
       expirationDate: at(row.expires),
     }
   },
-  listApplicationKeys: (req, cx) => list(cx, req),
+  listApplicationKeys: async (req, cx) => {
+    const { rows, pagination } = await list(cx, req)
+    return { pagination, keys: rows }
+  },
 })
 
 /** Without a word the older secrets are void at once: that is what callers of old expect. */
@@ -76,19 +78,6 @@ async function create(cx: Cx, { applicationId, expirationDate }: CreateApplicati
   }
 }
 
-/** Without a date where there was nothing to end. */
-const ended = (receipt: Receipt | undefined) =>
-  receipt ? { deletionDate: at(receipt.changed) } : {}
-
-async function list(cx: Cx, req: ListApplicationKeysRequest) {
-  const found = await search<AppKeyRow>(cx, appKeys, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn),
-    filters: req.filters.map(filterOf),
-  })
-  return { pagination: pagination(found), keys: found.rows.map(toKey) }
-}
-
 const toKey = (row: AppKeyRow): MessageInitShape<typeof ApplicationKeySchema> => ({
   keyId: row.id,
   applicationId: row.app,
@@ -108,6 +97,8 @@ const columns: Readonly<Record<number, string>> = {
   // All keys are of one type.
   [ApplicationKeysSorting.APPLICATION_KEYS_SORT_BY_TYPE]: "id",
 }
+
+const list = listOf({ table: appKeys, columns, filterOf, shown: toKey })
 
 function filterOf({ filter }: ApplicationKeySearchFilter): Filter {
   switch (filter.case) {

@@ -1,10 +1,5 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { share } from "../../../api/method.ts"
-import {
-  type TimestampFilter,
-  TimestampFilterMethod,
-} from "../../../gen/core/filter/v2/filter_pb.ts"
 import {
   AdministratorFieldName,
   type AdministratorSchema,
@@ -19,6 +14,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
 import { type Cx, type Filter, textFilter } from "../../../store/index.ts"
+import { timeFilter } from "../../family/api.ts"
 import type { Target } from "../model.ts"
 import { type AdministratorRow, grantTarget, searchAdministrators } from "../view.ts"
 
@@ -79,21 +75,6 @@ function filterOf(cx: Cx, { filter }: AdministratorSearchFilter, depth: number):
       throw filterMissingError()
   }
 }
-
-function timeFilter(column: string, { timestamp, method }: TimestampFilter): Filter {
-  if (!timestamp) throw filterMissingError()
-  const value = timestampMs(timestamp)
-  const by = meaning(comparisons, method)
-  return by === "=" ? { equals: column, value } : { compare: column, by, value }
-}
-
-const comparisons = {
-  [TimestampFilterMethod.EQUALS]: "=",
-  [TimestampFilterMethod.AFTER]: ">",
-  [TimestampFilterMethod.AFTER_OR_EQUALS]: ">=",
-  [TimestampFilterMethod.BEFORE]: "<",
-  [TimestampFilterMethod.BEFORE_OR_EQUALS]: "<=",
-} as const
 
 function resourceFilter(cx: Cx, { resource }: ResourceFilter): Filter {
   switch (resource.case) {

@@ -1,7 +1,6 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
-import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
+import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { share } from "../../../api/method.ts"
-import { TimestampFilterMethod } from "../../../gen/core/filter/v2/filter_pb.ts"
 import {
   KeyFieldName,
   type KeySchema,
@@ -9,9 +8,9 @@ import {
 } from "../../../gen/core/user/v2/user_pb.ts"
 import { type AddKeyRequest, UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { type Found, pageOf } from "../../../kernel/page.ts"
-import { at, meaning } from "../../../protocol/api/answer.ts"
-import { type Cx, type Filter, type Receipt, search } from "../../../store/index.ts"
+import { at, deletion } from "../../../protocol/api/answer.ts"
+import type { Cx, Filter } from "../../../store/index.ts"
+import { listOf, timeFilter } from "../../family/api.ts"
 import { type UserKeyRow, userKeys } from "../../user-lookup/index.ts"
 import {
   addServiceKey,
@@ -26,15 +25,11 @@ export const v2key = share<Cx>()(UserService, {
   addKey: async (req, cx) => {
     return register(cx, req, await keyOf(cx, req))
   },
-  removeKey: async (req, cx) => ended(await removeServiceKey(cx, req.userId, req.keyId)),
-  listKeys: async (req, cx) =>
-    listed(
-      await search(cx, userKeys, {
-        page: pageOf(req.pagination),
-        sort: meaning(columns, req.sortingColumn ?? KeyFieldName.UNSPECIFIED),
-        filters: req.filters.map(condition),
-      }),
-    ),
+  removeKey: async (req, cx) => deletion(await removeServiceKey(cx, req.userId, req.keyId)),
+  listKeys: async (req, cx) => {
+    const { rows, pagination } = await list(cx, req)
+    return { pagination, result: rows }
+  },
 })
 
 const keyOf = (cx: Cx, { userId, publicKey }: AddKeyRequest): ServiceKey | Promise<ServiceKey> =>
@@ -54,15 +49,6 @@ async function register(cx: Cx, req: AddKeyRequest, { content, ...key }: Service
   return { creationDate: at(changed), keyId: key.keyId, keyContent: Buffer.from(content) }
 }
 
-/** Without a date where there was nothing to end. */
-export const ended = (receipt: Receipt | undefined) =>
-  receipt ? { deletionDate: at(receipt.changed) } : {}
-
-const listed = (found: Found<UserKeyRow>) => ({
-  pagination: { totalResult: BigInt(found.total), appliedLimit: BigInt(found.limit) },
-  result: found.rows.map(toKey),
-})
-
 const toKey = (row: UserKeyRow): MessageInitShape<typeof KeySchema> => ({
   id: row.key_id,
   userId: row.user_id,
@@ -81,6 +67,8 @@ const columns: Readonly<Record<number, string>> = {
   [KeyFieldName.KEY_EXPIRATION_DATE]: "expires",
 }
 
+const list = listOf({ table: userKeys, columns, filterOf: condition, shown: toKey })
+
 function condition({ filter }: KeysSearchFilter): Filter {
   switch (filter.case) {
     case "keyIdFilter":
@@ -90,30 +78,12 @@ function condition({ filter }: KeysSearchFilter): Filter {
     case "organizationIdFilter":
       return { equals: "org", value: filter.value.id }
     case "createdDateFilter":
-      return moment("created", filter.value)
+      return timeFilter("created", filter.value, emptyFilter)
     case "expirationDateFilter":
-      return moment("expires", filter.value)
+      return timeFilter("expires", filter.value, emptyFilter)
     case undefined:
       throw emptyFilter()
   }
-}
-
-export function moment(
-  column: string,
-  { timestamp, method }: { timestamp?: Timestamp | undefined; method: TimestampFilterMethod },
-): Filter {
-  if (!timestamp) throw emptyFilter()
-  const value = timestampMs(timestamp)
-  const by = meaning(comparisons, method)
-  return by === "=" ? { equals: column, value } : { compare: column, by, value }
-}
-
-const comparisons: Readonly<Record<number, "=" | "<" | "<=" | ">" | ">=">> = {
-  [TimestampFilterMethod.EQUALS]: "=",
-  [TimestampFilterMethod.AFTER]: ">",
-  [TimestampFilterMethod.AFTER_OR_EQUALS]: ">=",
-  [TimestampFilterMethod.BEFORE]: "<",
-  [TimestampFilterMethod.BEFORE_OR_EQUALS]: "<=",
 }
 
 export const emptyFilter = () =>

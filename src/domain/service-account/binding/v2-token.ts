@@ -8,17 +8,16 @@ import {
 } from "../../../gen/core/user/v2/user_pb.ts"
 import {
   type AddPersonalAccessTokenRequest,
-  type ListPersonalAccessTokensRequest,
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { pageOf } from "../../../kernel/page.ts"
-import { at, meaning, pagination } from "../../../protocol/api/answer.ts"
-import { type Cx, type Filter, search } from "../../../store/index.ts"
+import { at, deletion } from "../../../protocol/api/answer.ts"
+import type { Cx, Filter } from "../../../store/index.ts"
+import { listOf, timeFilter } from "../../family/api.ts"
 import { type UserTokenRow, userTokens } from "../../user-lookup/index.ts"
 import { generateMachineSecret, removeMachineSecret } from "../machine-secret.ts"
 import { createPersonalToken, removePersonalToken } from "../personal-token.ts"
-import { emptyFilter, ended, moment } from "./v2-key.ts"
+import { emptyFilter } from "./v2-key.ts"
 
 /** Secrets and personal access tokens of service users. */
 export const v2token = share<Cx>()(UserService, {
@@ -26,13 +25,16 @@ export const v2token = share<Cx>()(UserService, {
     const { secret, receipt } = await generateMachineSecret(cx, req.userId)
     return { clientSecret: secret, creationDate: at(receipt.changed) }
   },
-  removeSecret: async (req, cx) => ended(await removeMachineSecret(cx, req.userId)),
+  removeSecret: async (req, cx) => deletion(await removeMachineSecret(cx, req.userId)),
   addPersonalAccessToken: async (req, cx) => {
     return create(cx, req)
   },
   removePersonalAccessToken: async (req, cx) =>
-    ended(await removePersonalToken(cx, req.userId, req.tokenId)),
-  listPersonalAccessTokens: (req, cx) => list(cx, req),
+    deletion(await removePersonalToken(cx, req.userId, req.tokenId)),
+  listPersonalAccessTokens: async (req, cx) => {
+    const { rows, pagination } = await list(cx, req)
+    return { pagination, result: rows }
+  },
 })
 
 async function create(cx: Cx, { userId, expirationDate, name }: AddPersonalAccessTokenRequest) {
@@ -45,15 +47,6 @@ async function create(cx: Cx, { userId, expirationDate, name }: AddPersonalAcces
   }
   const made = await createPersonalToken(cx, userId, timestampMs(expirationDate), name)
   return { tokenId: made.id, token: made.token, creationDate: at(made.receipt.changed) }
-}
-
-async function list(cx: Cx, req: ListPersonalAccessTokensRequest) {
-  const found = await search<UserTokenRow>(cx, userTokens, {
-    page: pageOf(req.pagination),
-    sort: meaning(columns, req.sortingColumn ?? PersonalAccessTokenFieldName.UNSPECIFIED),
-    filters: req.filters.map(condition),
-  })
-  return { pagination: pagination(found), result: found.rows.map(toToken) }
 }
 
 const toToken = (row: UserTokenRow): MessageInitShape<typeof PersonalAccessTokenSchema> => ({
@@ -75,6 +68,8 @@ const columns: Readonly<Record<number, string>> = {
   [PersonalAccessTokenFieldName.EXPIRATION_DATE]: "expires",
 }
 
+const list = listOf({ table: userTokens, columns, filterOf: condition, shown: toToken })
+
 function condition({ filter }: PersonalAccessTokensSearchFilter): Filter {
   switch (filter.case) {
     case "tokenIdFilter":
@@ -84,9 +79,9 @@ function condition({ filter }: PersonalAccessTokensSearchFilter): Filter {
     case "organizationIdFilter":
       return { equals: "org", value: filter.value.id }
     case "createdDateFilter":
-      return moment("created", filter.value)
+      return timeFilter("created", filter.value, emptyFilter)
     case "expirationDateFilter":
-      return moment("expires", filter.value)
+      return timeFilter("expires", filter.value, emptyFilter)
     case undefined:
       throw emptyFilter()
   }

@@ -7,7 +7,13 @@ import {
 } from "../../../gen/core/action/v2/target_pb.ts"
 import { TimestampFilterMethod } from "../../../gen/core/filter/v2/filter_pb.ts"
 import { pageOf } from "../../../kernel/page.ts"
-import { at, filterMissingError, meaning, pagination } from "../../../protocol/api/answer.ts"
+import {
+  at,
+  deletion,
+  filterMissingError,
+  meaning,
+  pagination,
+} from "../../../protocol/api/answer.ts"
 import { type Cx, windowOf } from "../../../store/index.ts"
 import { mustExist } from "../commands.ts"
 import { type PublicKey, target } from "../model.ts"
@@ -25,10 +31,8 @@ export const v2 = share<Cx>()(ActionService, {
   deactivatePublicKey: async ({ targetId, keyId }, cx) => ({
     changeDate: at(await turnPublicKey(cx, targetId, { keyId, active: false })),
   }),
-  removePublicKey: async ({ targetId, keyId }, cx) => {
-    const receipt = await removePublicKey(cx, targetId, keyId)
-    return receipt ? { deletionDate: at(receipt.changed) } : {}
-  },
+  removePublicKey: async ({ targetId, keyId }, cx) =>
+    deletion(await removePublicKey(cx, targetId, keyId)),
   listPublicKeys: ({ targetId, sortingColumn, filters, ...req }, cx) => {
     const state = cx.store.state(cx, target, targetId)
     mustExist(state)

@@ -1,20 +1,15 @@
 import { share } from "../../../api/method.ts"
 import { CoreActions } from "../../../gen/core/resources/action/v3alpha/action_service_pb.ts"
-import {
-  ExecutionFieldName,
-  type ExecutionSearchFilter,
-  type ExecutionTargetType,
-  ExecutionType,
-} from "../../../gen/core/resources/action/v3alpha/execution_pb.ts"
+import type { ExecutionTargetType } from "../../../gen/core/resources/action/v3alpha/execution_pb.ts"
 import { fieldError } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
-import { at, filterMissingError, meaning } from "../../../protocol/api/answer.ts"
+import { at } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
-import { functions, toCondition } from "../condition.ts"
+import { toCondition } from "../condition.ts"
 import { setExecution } from "../execution.ts"
-import { type ExecutionFilter, type Listed, searchExecutions } from "../list.ts"
+import { type Listed, searchExecutions } from "../list.ts"
 import type { Entry } from "../model.ts"
-import { idOf, methodNames, serviceNames } from "./v2-execution.ts"
+import { conditionLists, executionFilterOf, executionSort, idOf } from "./v2-message.ts"
 import { ascending, details, listDetails, on, ownerOf } from "./v3alpha-details.ts"
 
 export const v3alpha = share<Cx>()(CoreActions, {
@@ -29,17 +24,15 @@ export const v3alpha = share<Cx>()(CoreActions, {
   searchExecutions: ({ instance, query, sortingColumn, filters }, cx) => {
     const found = searchExecutions(on(cx, instance), {
       page: pageOf(ascending(query)),
-      sort: meaning(columns, sortingColumn ?? ExecutionFieldName.UNSPECIFIED),
-      filters: filters.map((each) => filterOf(cx, each)),
+      sort: executionSort(sortingColumn),
+      filters: filters.map((each) => executionFilterOf(cx, each)),
     })
     return {
       details: listDetails(cx, found),
       result: found.rows.map((row) => toExecution(cx, row)),
     }
   },
-  listExecutionFunctions: () => ({ functions: [...functions] }),
-  listExecutionMethods: () => ({ methods: methodNames }),
-  listExecutionServices: () => ({ services: serviceNames }),
+  ...conditionLists,
 })
 
 function entryOf(cx: Cx, { type }: ExecutionTargetType): Entry {
@@ -58,32 +51,3 @@ const toEntry = ({ type, target }: Entry) =>
   type === "target"
     ? ({ type: { case: "target", value: target } } as const)
     : ({ type: { case: "include", value: toCondition(target) } } as const)
-
-const columns = {
-  [ExecutionFieldName.UNSPECIFIED]: "created",
-  [ExecutionFieldName.ID]: "id",
-  [ExecutionFieldName.CREATED_DATE]: "created",
-  [ExecutionFieldName.CHANGED_DATE]: "changed",
-} as const
-
-function filterOf(cx: Cx, { filter }: ExecutionSearchFilter): ExecutionFilter {
-  switch (filter.case) {
-    case "inConditionsFilter":
-      return { conditions: filter.value.conditions.map((each) => idOf(cx, each)) }
-    case "executionTypeFilter":
-      return { kind: meaning(kinds, filter.value.executionType) }
-    case "targetFilter":
-      return { target: filter.value.targetId }
-    case "includeFilter":
-      return { include: idOf(cx, filter.value.include) }
-    default:
-      throw filterMissingError()
-  }
-}
-
-const kinds = {
-  [ExecutionType.REQUEST]: "request",
-  [ExecutionType.RESPONSE]: "response",
-  [ExecutionType.EVENT]: "event",
-  [ExecutionType.FUNCTION]: "function",
-} as const

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest"
 import * as layering from "./support/tidy-console.ts"
 import { doorNames } from "./support/tidy-doors.ts"
+import { faultIds, faultTables } from "./support/tidy-faults.ts"
 import {
   circles,
   cycleOf,
@@ -473,6 +474,21 @@ test("a file that only a test or another dead file imports is dead", async () =>
   }
   const found = deadFiles(await parse(new Map(Object.entries(files))))
   expect(found.map((finding) => finding.path)).toEqual(["src/dead.ts", "src/deader.ts"])
+})
+
+test("a table that chooses texts by the IDs of faults is found", async () => {
+  const table = 'export const texts = { "room.full": "The room is full.", "room.added": 1 }'
+  const sources = await parse(
+    new Map([
+      ["src/room/a.ts", 'throw new Fault("aborted", "room.full", "the room is full")'],
+      ["src/room/b.ts", 'throw fieldError("room.name", "name", "must be given")'],
+      ["src/login/look/fault-text.ts", table],
+      ["src/hall/c.ts", table],
+      ["ui/hall/d.ts", table],
+    ]),
+  )
+  expect([...faultIds(sources)]).toEqual(["room.full", "room.name"])
+  expect(faultTables(sources).map(({ path }) => path)).toEqual(["src/hall/c.ts", "ui/hall/d.ts"])
 })
 
 test("a cycle in the list of modules is named", () => {

@@ -2,6 +2,7 @@ import { dirname, join } from "node:path"
 import { beforeAll, describe, expect, test } from "vitest"
 import * as layering from "./support/tidy-console.ts"
 import { doorNames } from "./support/tidy-doors.ts"
+import { faultTables } from "./support/tidy-faults.ts"
 import {
   circles,
   cycleOf,
@@ -81,6 +82,10 @@ describe("the checkout", () => {
 
   test("no files import each other in a circle", () => {
     expect(circles(sources).map(asLine)).toEqual([])
+  })
+
+  test("only the listed tables choose a text by the ID of a fault", () => {
+    expect(faultTables(sources).map(asLine)).toEqual([])
   })
 
   test("the list of modules has no cycle", () => {

@@ -22,6 +22,7 @@ import type { Waiting } from "../browser-context.ts"
 import { type LoginContext, loginContextOf, type PageContext, trouble } from "../context.ts"
 import { askedOfExternal } from "../entered/script.ts"
 import { goTo } from "../form.ts"
+import { type ProviderProblem, providerText } from "../look/fault-text.ts"
 import { domainRefusalOf, recordDomainRefusal } from "./allowed-domain.ts"
 import { enterLinked, enterLinking, enterNew } from "./enter.ts"
 import { linkings, offeredIdp, options } from "./offer.ts"
@@ -176,19 +177,10 @@ export const showFailed = (
 
 /** What is told of it, and logged; throws what is no failure of a provider. */
 export function problemOf(cx: Cx, cause: unknown): ProviderProblem {
-  const problem = cause instanceof Fault ? problems[cause.id] : undefined
+  const problem = cause instanceof Fault ? providerText[cause.id] : undefined
   if (!(cause instanceof Fault) || !problem) throw cause
   if (cause.cause) cx.warn(`an identity provider failed: ${reasonText(cause.cause)}`)
   return problem
-}
-
-export type ProviderProblem = "provider_cancelled" | "provider_down" | "provider_refused"
-
-const problems: Readonly<Record<string, ProviderProblem>> = {
-  "idp.cancelled": "provider_cancelled",
-  "idp.unreachable": "provider_down",
-  "idp.answer_refused": "provider_refused",
-  "idp.claims_missing": "provider_refused",
 }
 
 /** The id of what went wrong, as it is kept and told. */

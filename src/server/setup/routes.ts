@@ -7,7 +7,7 @@ import type { Origin } from "../../http/origin.ts"
 import { type Answer, areaOf } from "../../http/route.ts"
 import type { Visit } from "../../http/visit.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { type ShowPage, showFault, showTrouble } from "../../login/index.ts"
+import { passwordText, type ShowPage, showFault, showTrouble } from "../../login/index.ts"
 import { languagesOf, wantsPage } from "../../protocol/accept.ts"
 import { type FormMax, formType, formWithin } from "../../protocol/body.ts"
 import { type Network, systemNetwork } from "../../runtime/network.ts"
@@ -195,7 +195,8 @@ const texts = async (cx: Cx) =>
 /** Puts a refusal beside the field it is about, in the language of who reads it. */
 async function wrongOf(cx: Cx, { id, message }: Fault): Promise<Wrong> {
   const { t } = await texts(cx)
-  const wrong = wrongs[id]
+  const password = passwordText[id]
+  const wrong = password ? { at: "password", key: password } : fieldText[id]
   if (wrong) {
     const { rulesIn } = await import("../../../ui/login/index.ts")
     return { errors: { [wrong.at]: t(wrong.key, { rules: rulesIn(t, lengthOnly) }) } }
@@ -204,18 +205,13 @@ async function wrongOf(cx: Cx, { id, message }: Fault): Promise<Wrong> {
   return { error: message }
 }
 
-const wrongs: Readonly<Record<string, { at: SetupField | "password"; key: TextKey }>> = {
+const fieldText: Readonly<Record<string, { at: SetupField; key: TextKey }>> = {
   "instance.public_url_invalid": { at: "publicUrl", key: "setup.error.public_url" },
   "request.field_invalid": { at: "organization", key: "setup.error.name" },
   "user.given_name_invalid": { at: "firstName", key: "setup.error.name" },
   "user.family_name_invalid": { at: "lastName", key: "setup.error.name" },
   "user.email_invalid": { at: "email", key: "setup.error.email" },
   "user.username_invalid": { at: "loginName", key: "setup.error.login_name" },
-  "user.password_too_simple": { at: "password", key: "password_change.error.simple" },
-  "user.password_common": { at: "password", key: "password_change.error.common" },
-  "user.password_is_name": { at: "password", key: "password_change.error.name" },
-  "password.too_long": { at: "password", key: "password_change.error.long" },
-  "password.busy": { at: "password", key: "password.error.busy" },
 }
 
 type Sent = {

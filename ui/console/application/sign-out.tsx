@@ -149,7 +149,9 @@ async function mustBeReached({ application }: OidcPart, backChannelLogoutUri: st
   const asked = { applicationId, projectId, backChannelLogoutUri }
   const { reach } = await call(getBackChannelLogoutStatus, asked)
   if (reach === BackChannelLogoutReach.PRIVATE_NETWORK) throw refusedHere(privateId)
-  if (reach === BackChannelLogoutReach.FORBIDDEN) throw refusedHere(`${privateId}_never`)
+  if (reach === BackChannelLogoutReach.FORBIDDEN) {
+    throw refusedHere("app.back_channel_private_never")
+  }
 }
 
 const address = { optional: true, type: "url", maxLength: 2000 } as const

@@ -8,9 +8,9 @@ const read = (path: string) => readFileSync(join(root, path), "utf8")
 const { dependencies, devDependencies } = JSON.parse(read("package.json"))
 
 test.each(Object.keys({ ...dependencies, ...devDependencies }))(
-  "%s has a reason in src/README.md",
+  "%s has a reason in src/dependencies.md",
   (name) => {
-    expect(read("src/README.md")).toMatch(new RegExp(`^\\|.*\`${name}\`.*\\| .+ \\|$`, "m"))
+    expect(read("src/dependencies.md")).toMatch(new RegExp(`^\\|.*\`${name}\`.*\\| .+ \\|$`, "m"))
   },
 )
 

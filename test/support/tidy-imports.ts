@@ -15,7 +15,7 @@ import { type Finding, findingAt, nodesOf, type Rule, type Source } from "./tidy
  * The modules of the domain, in the order of the one list of modules: each may import those before
  * it, so that they can't go round in a circle.
  */
-const modules: readonly string[] = (() => {
+export const modules: readonly string[] = (() => {
   const list = readFileSync(join(import.meta.dirname, "../../src/server/modules.ts"), "utf8")
   const named = list.match(/const modules = \[([^\]]*)\]/)?.[1]?.matchAll(/(\w+)\.module/g) ?? []
   return [...named].map(([, name = ""]) => name.replace(/[A-Z]/g, (big) => `-${big.toLowerCase()}`))

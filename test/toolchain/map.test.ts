@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { mayImport } from "../support/tidy-imports.ts"
 
 const root = join(import.meta.dirname, "../..")
 const map = readFileSync(join(root, "src/README.md"), "utf8")
@@ -29,9 +28,4 @@ const roots = ["", "src", "ui/console"]
 
 test.each([...new Set(paths)])("%s is where the map says", (path) => {
   expect(roots.some((below) => existsSync(join(root, below, path)))).toBe(true)
-})
-
-test.each(Object.keys(mayImport))("%s is in the map", (module) => {
-  const name = module.replace(/^src\//, "").replace(/^domain\/.*/, "domain/<module>")
-  expect(map).toContain(name)
 })

@@ -1,15 +1,15 @@
 import type { MessageInitShape } from "@bufbuild/protobuf"
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { share } from "../../../api/method.ts"
-import {
-  KeyFieldName,
-  type KeySchema,
-  type KeysSearchFilter,
+import type {
+  KeySchema,
+  KeysSearchFilter,
+  PersonalAccessTokensSearchFilter,
 } from "../../../gen/core/user/v2/user_pb.ts"
 import { type AddKeyRequest, UserService } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { at, deletion } from "../../../protocol/api/answer.ts"
-import type { Cx, Filter } from "../../../store/index.ts"
+import type { Cx, Filter, Searchable } from "../../../store/index.ts"
 import { listOf, timeFilter } from "../../family/api.ts"
 import { type UserKeyRow, userKeys } from "../../user-lookup/index.ts"
 import {
@@ -51,6 +51,19 @@ async function register(cx: Cx, req: AddKeyRequest, { content, ...key }: Service
 
 const toKey = (row: UserKeyRow): MessageInitShape<typeof KeySchema> => ({
   id: row.key_id,
+  ...holderAndDates(row),
+})
+
+type CredentialRow = {
+  readonly user_id: string
+  readonly org: string
+  readonly created: number
+  readonly changed: number
+  readonly expires: number
+}
+
+/** The service user that has a key or a token, and when it begins and ends. */
+export const holderAndDates = (row: CredentialRow) => ({
   userId: row.user_id,
   organizationId: row.org,
   creationDate: at(row.created),
@@ -58,35 +71,49 @@ const toKey = (row: UserKeyRow): MessageInitShape<typeof KeySchema> => ({
   expirationDate: at(row.expires),
 })
 
-const columns: Readonly<Record<number, string>> = {
-  [KeyFieldName.UNSPECIFIED]: "created",
-  [KeyFieldName.CREATED_DATE]: "created",
-  [KeyFieldName.ID]: "key_id",
-  [KeyFieldName.USER_ID]: "user_id",
-  [KeyFieldName.ORGANIZATION_ID]: "org",
-  [KeyFieldName.KEY_EXPIRATION_DATE]: "expires",
+type List<Row, Shown> = {
+  readonly table: Searchable
+  /** The column of the ID of a key or a token. */
+  readonly id: string
+  readonly shown: (row: Row) => Shown
 }
 
-const list = listOf({ table: userKeys, columns, filterOf: condition, shown: toKey })
+type Filters = KeysSearchFilter["filter"] | PersonalAccessTokensSearchFilter["filter"]
 
-function condition({ filter }: KeysSearchFilter): Filter {
+/** A list of keys or of tokens of service users; both number the fields to sort by alike. */
+export const credentialList = <Row extends CredentialRow, Shown>({
+  table,
+  id,
+  shown,
+}: List<Row, Shown>) =>
+  listOf({
+    table,
+    columns: ["created", "created", id, "user_id", "org", "expires"],
+    filterOf: (condition: { readonly filter: Filters }) => filterBy(id, condition),
+    shown,
+  })
+
+const list = credentialList({ table: userKeys, id: "key_id", shown: toKey })
+
+function filterBy(id: string, { filter }: { readonly filter: Filters }): Filter {
   switch (filter.case) {
     case "keyIdFilter":
-      return { equals: "key_id", value: filter.value.id }
+    case "tokenIdFilter":
+      return { equals: id, value: filter.value.id }
     case "userIdFilter":
       return { equals: "user_id", value: filter.value.id }
     case "organizationIdFilter":
       return { equals: "org", value: filter.value.id }
     case "createdDateFilter":
-      return timeFilter("created", filter.value, emptyFilter)
+      return timeFilter("created", filter.value, emptyFilterError)
     case "expirationDateFilter":
-      return timeFilter("expires", filter.value, emptyFilter)
+      return timeFilter("expires", filter.value, emptyFilterError)
     case undefined:
-      throw emptyFilter()
+      throw emptyFilterError()
   }
 }
 
-export const emptyFilter = () =>
+const emptyFilterError = () =>
   invalidError("user.filter_empty", "a filter is empty; say what it looks for")
 
 const invalidError = (id: string, message: string) => new Fault("invalid_argument", id, message)

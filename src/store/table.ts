@@ -117,7 +117,7 @@ export function table<C extends Columns>(
   { texts = [], ...options }: TableOptions<C>,
 ): Table<C> {
   const all = Object.keys(columns)
-  const sql = statementsOf(name, all)
+  const statements = statementsOf(name, all)
   const stored = encoderOf(name, columns)
   const rowOf = (row: object) => {
     const names = Object.keys(row)
@@ -129,21 +129,21 @@ export function table<C extends Columns>(
   return {
     ...{ name, columns, texts, layout: layoutOf(columns, options) },
     decode: decode ?? ((row) => row),
-    insert: (db, row) => db.write(sql.insert(), rowOf(row)),
-    insertIfAbsent: (db, row) => db.write(sql.insertIfAbsent(), rowOf(row)),
-    upsert: (db, row, update) => db.write(sql.upsert(update), rowOf(row)),
+    insert: (db, row) => db.write(statements.insert(), [], rowOf(row)),
+    insertIfAbsent: (db, row) => db.write(statements.insertIfAbsent(), [], rowOf(row)),
+    upsert: (db, row, update) => db.write(statements.upsert(update), [], rowOf(row)),
     update: (db, where, changes) => {
-      const changed = changedIn(changes)
+      const changed = Object.keys(changes).filter((column) => isChanged(changes, column))
       if (changed.length === 0) return
       const by = Object.keys(where)
-      db.write(sql.update(changed, by), [...stored(changes, changed), ...stored(where, by)])
+      db.write(statements.update(changed, by), stored(changes, changed), stored(where, by))
     },
     remove: (db, where) => {
       const by = Object.keys(where)
-      db.write(sql.remove(by), stored(where, by))
+      db.write(statements.remove(by), [], stored(where, by))
     },
     select: <Key extends Name<C>>(read: readonly Key[] | "*", rest = "") =>
-      Object.assign(statement<Pick<Row<C>, Key>>(sql.select(read, rest)), decoding),
+      Object.assign(statement<Pick<Row<C>, Key>>(statements.select(read, rest)), decoding),
     searchable: (spec) => ({ ...spec, ...decoding, table: name }),
   }
 }
@@ -197,7 +197,10 @@ function statementsOf(name: string, columns: readonly string[]) {
 function declaredOnce(sql: (first: Names, second: Names) => string) {
   const declared = new Map<string, Statement>()
   return (first: Names = [], second: Names = []): Statement => {
-    const combination = `${first};${second}`
+    let combination = ""
+    for (const column of first) combination += `${column},`
+    combination += ";"
+    for (const column of second) combination += `${column},`
     const found = declared.get(combination) ?? statement(sql(first, second))
     declared.set(combination, found)
     return found
@@ -219,8 +222,8 @@ function encoderOf(name: string, columns: Columns) {
     })
 }
 
-const changedIn = (changes: object): Names =>
-  Object.keys(changes).filter((column) => valueIn(changes, column) !== undefined)
+const isChanged = (changes: object, column: string): boolean =>
+  valueIn(changes, column) !== undefined
 
 /** Reason for the cast: columns without a codec have values that SQLite takes. */
 const valueIn = (values: object, column: string): Value | undefined => (values as Values)[column]

@@ -271,11 +271,15 @@ test("a table without codecs has nothing to decode", () => {
 })
 
 test("a statement gets exactly the values of its parameters", () => {
-  const rename = statement("UPDATE books SET id = $id WHERE instance = $instance AND org = $org")
+  const move = statement("UPDATE books SET id = $id WHERE instance = $instance AND org = $org")
   bookTable.insert(db(), book)
-  for (const values of [[], ["b2"], ["b2", "o1", "o1"]]) {
-    expect(() => db().write(rename, values)).toThrow("not the values")
+  for (const [before, after] of [
+    [[], []],
+    [["b2"], []],
+    [["b2"], ["o1", "o1"]],
+  ]) {
+    expect(() => db().write(move, before ?? [], after ?? [])).toThrow("expected 3 values")
   }
-  db().write(rename, ["b2", "o1"])
+  db().write(move, ["b2"], ["o1"])
   expect(stored()).toMatchObject([{ id: "b2" }])
 })

@@ -55,19 +55,8 @@ export function handleOf(database: Database, generations: readonly TableGenerati
         run: (query, values) => void prepared(query).run(bound(query, at, values)),
         get: (query, values) => get(query, at, values),
         all: (query, values) => all(query, at, values),
-        write: (query, values) => void prepared(query).run(...placed(query, instance, values)),
+        write: (query, before, after) => void prepared(query).run(...before, instance, ...after),
       }
     },
   }
-}
-
-/** SQLite numbers parameters in the order in which a statement first names them. */
-function placed(
-  { parameters, sql }: Statement,
-  instance: string,
-  values: readonly Value[],
-): Value[] {
-  if (values.length !== parameters.length - 1) throw new Error(`not the values that it has: ${sql}`)
-  let next = 0
-  return parameters.map((name) => (name === "instance" ? instance : (values[next++] ?? null)))
 }

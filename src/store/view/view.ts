@@ -12,10 +12,10 @@ export type ViewWriter = {
   readonly get: <Row>(statement: Statement<Row>, values?: Values) => Row | undefined
   readonly all: <Row>(statement: Statement<Row>, values?: Values) => readonly Row[]
   /**
-   * Runs a statement with the values of its parameters in their order, without `$instance`; those
-   * of the event are none of them.
+   * Runs a statement with the values of its parameters in their order: those before `$instance` and
+   * those after it. None is taken from the event.
    */
-  readonly write: (statement: Statement, values: readonly Value[]) => void
+  readonly write: (statement: Statement, before: readonly Value[], after: readonly Value[]) => void
 }
 
 /** How a table lies in the database. The hash of its view is computed from it. */

@@ -220,14 +220,13 @@ function loginNamePage(
   const createHref = registerHref(loginContext)
   return loginContext.show(
     loginContext.cx,
-    (ui, shared, keep) => {
+    (ui, shared) => {
       const error = problem && shared.t(`login_name.error.${problem}`)
       const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
-      const passkey = offered && { ...offered.passkey, error: wrong, unknownKey }
+      const passkey = offered && { ...offered, error: wrong, unknownKey }
       const notice = noticeFor(loginContext, shared)
       const asked = { application, error, loginName, form, passkey, providers, createHref, notice }
-      const own = [form.csrf, form.authRequest ?? "", ...(offered?.own ?? [])]
-      return keep({ page: ui.LoginNamePage, props: { ...shared, ...asked }, own })
+      return ui.LoginNamePage({ ...shared, ...asked })
     },
     optionsOf(loginContext, problem || hasWrongKey ? 422 : 200),
   )
@@ -269,17 +268,14 @@ function passwordPage(
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return loginContext.show(
     loginContext.cx,
-    (ui, shared, keep) => {
+    (ui, shared) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
       const asked = { application, error, account, changeHref, form, linkForm, providers, isAsking }
-      const own = [form.csrf, form.authRequest ?? "", ...(offered?.own ?? [])]
-      const naming = (word: (text: string) => string) => ({
-        account: wordedAccount(account, ui.initialsOf(account.displayName), word),
-        forgotHref: setupHref ? undefined : forgot && word(forgot),
-        instead: setupHref ? { passkey: offered?.passkey, setupHref: word(setupHref) } : undefined,
+      return ui.PasswordPage({
+        ...{ ...shared, ...asked, isSetup: isSetup && !hasPasswords },
+        forgotHref: setupHref ? undefined : forgot,
+        instead: setupHref ? { passkey: offered, setupHref } : undefined,
       })
-      const way = { isSetup: isSetup && !hasPasswords }
-      return keep({ page: ui.PasswordPage, props: { ...shared, ...asked, ...way }, own, naming })
     },
     {
       ...optionsOf(loginContext, statusOf(problem), known),
@@ -302,19 +298,6 @@ function passwordsOf(
     : policyOf(cx, orgNamedIn(cx, loginName) ?? pagesOf(cx, waiting?.asked.home)?.id ?? "", login)
   return policy.allowUsernamePassword
 }
-
-/** An account whose texts are put into a page that is kept for everybody. */
-const wordedAccount = (
-  account: Account,
-  initials: string,
-  word: (text: string) => string,
-): Account => ({
-  ...account,
-  displayName: word(account.displayName),
-  loginName: word(account.loginName),
-  shownAs: account.shownAs === undefined ? undefined : word(account.shownAs),
-  initials: word(initials),
-})
 
 /** Who is asked for the password again, and was here before; whose name was typed is nobody yet. */
 function knownUser(loginContext: LoginContext, { loginName }: Account): string | undefined {

@@ -6,26 +6,18 @@ import type { BrowserContext } from "../browser-context.ts"
 import { type LoginContext, targetOf } from "../context.ts"
 import { loginPaths } from "../path.ts"
 
-/** `own` are the words in it that no other browser is given. */
-type Offered = { readonly passkey: OfferedPasskey; readonly own: readonly string[] }
-
 const userVerification = "required"
 
 /** Asks on the first page for any passkey; undefined where nobody could use one. */
-export function offeredPasskey(loginContext: LoginContext): Offered | undefined {
+export function offeredPasskey(loginContext: LoginContext): OfferedPasskey | undefined {
   const { cx, browserContext, waiting } = loginContext
   const { allowPasswordless } = policyOf(cx, waiting?.asked.home ?? "", login)
   if (!allowPasswordless || !hasKeys(cx)) return undefined
   const until = `${cx.clock.now() + keyChallengeMs}`
   const hash = cx.secrets.hash(until, aboutOf(cx, browserContext))
-  const challenge = challengeIn(hash)
-  const { options } = challengeKey(cx, { userVerification, challenge })
+  const { options } = challengeKey(cx, { userVerification, challenge: challengeIn(hash) })
   const form = targetOf(loginContext, loginPaths.passkey)
-  const offer = `${until}.${hash}`
-  return {
-    passkey: { form, options: JSON.stringify(options), challenge: offer },
-    own: [challenge, offer],
-  }
+  return { form, options: JSON.stringify(options), challenge: `${until}.${hash}` }
 }
 
 /** What was asked for by an offer; undefined for anything that this browser was not offered. */

@@ -25,9 +25,16 @@ import {
 import { findByLoginName, readerOf, user } from "../domain/user/index.ts"
 import { isSameOrigin } from "../kernel/net/host.ts"
 import type { Cx } from "../store/index.ts"
-import { needOf } from "./factor/need.ts"
-import type { Bar } from "./factor/sufficiency.ts"
-import type { Present, Wanted } from "./flow.ts"
+import { needFor } from "./factor/need.ts"
+import {
+  type AuthorizationRequest,
+  type Bar,
+  mayNeedConsent,
+  nextStep,
+  type Policies,
+  type Present,
+  type Step,
+} from "./flow.ts"
 import { registrationHome } from "./register/home.ts"
 
 /** One request of one browser to the pages. */
@@ -75,7 +82,7 @@ export type Waiting = {
   readonly id: string
   readonly asked: Requested
   readonly loginHint: string
-  readonly wanted: Wanted
+  readonly requirements: AuthorizationRequest
 }
 
 /** The open request with this id. Undefined for one that is over, or another browser's. */
@@ -88,7 +95,7 @@ export function waitingRequest(
   if (state.status !== "open" || state.agentId !== browserContext.browser.id) return undefined
   if (cx.clock.now() >= state.created + requestLifetimes.request) return undefined
   const { asked, loginHint } = state
-  return { id, asked, loginHint, wanted: wantedOf(cx, asked, state) }
+  return { id, asked, loginHint, requirements: requirementsOf(cx, asked, state) }
 }
 
 /** A request that was answered a moment ago; `sessionId` is whose it was. */
@@ -115,29 +122,51 @@ export function justAnswered(
   return { asked, agentId, sessionId }
 }
 
-type Rest = Pick<Wanted, "created" | "sessionId" | "isDenied"> &
+type Rest = Pick<AuthorizationRequest, "created" | "sessionId" | "isDenied"> &
   Pick<HandedRequest, "consent" | "allowedWhen"> & { readonly loginHint: string }
 
 /** What the flow must know of a request. */
-export function wantedOf(cx: Cx, asked: Requested, rest: Rest): Wanted {
+export function requirementsOf(cx: Cx, asked: Requested, rest: Rest): AuthorizationRequest {
   const { loginHint, created, sessionId, isDenied = false, ...given } = rest
   const consent = consentTo(readerOf(cx), { ...given, asked })
   // A name that is nobody's suggests nobody here, like that of somebody who is elsewhere.
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
-  const barOf = (userId: string) => barAgainst(cx, asked, userId)
-  const needs = (userId: string) => {
-    const need = needOf(cx, userId)
-    const isAsked = asked.needsFactor === true
-    const isLocalOnly = need.isLocalOnly && !isAsked
-    return { ...need, isForced: need.isForced || isAsked, isLocalOnly }
-  }
-  const mayRegister = registrationHome(cx, asked.home) !== undefined
   const isUnvouched = isSelfRegistered(cx, asked.appId)
-  const known = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied, mayRegister }
-  const needsPassword = asked.saml?.needsPassword
-  const isRememberedOf = (userId: string) => isConsentRemembered(cx, asked, userId)
-  return { ...asked, ...known, needsPassword, barOf, needOf: needs, isRememberedOf }
+  const known = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied }
+  return { ...asked, ...known, needsPassword: asked.saml?.needsPassword }
 }
+
+/** What applies to a request, and to the people of sessions. */
+export function policiesFor(
+  cx: Cx,
+  { asked, requirements }: Pick<Waiting, "asked" | "requirements">,
+  sessions: readonly Present[],
+): Policies {
+  const isAsked = asked.needsFactor === true
+  const mayBeRemembered = mayNeedConsent(requirements)
+  const policyOf = (session: Present) => {
+    const { userId } = session
+    const need = needFor(cx, session)
+    const isForced = need.isForced || isAsked
+    return {
+      bar: barAgainst(cx, asked, userId),
+      need: { ...need, isForced, isLocalOnly: need.isLocalOnly && !isAsked },
+      isConsentRemembered: mayBeRemembered && isConsentRemembered(cx, asked, userId),
+    }
+  }
+  return {
+    mayRegister: registrationHome(cx, asked.home) !== undefined,
+    sessions: new Map(sessions.map((session) => [session.id, policyOf(session)])),
+  }
+}
+
+/** What must happen next for a request, by the policies that apply now. */
+export const stepFor = (
+  cx: Cx,
+  waiting: Pick<Waiting, "asked" | "requirements">,
+  sessions: readonly Present[],
+  now = cx.clock.now(),
+): Step => nextStep(waiting.requirements, sessions, policiesFor(cx, waiting, sessions), now)
 
 /** Why a person may not use the application that asks; undefined for who may. */
 function barAgainst(cx: Cx, asked: Requested, userId: string): Bar | undefined {

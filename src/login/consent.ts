@@ -11,7 +11,7 @@ import { org } from "../domain/org/index.ts"
 import { project } from "../domain/project/index.ts"
 import { readerOf } from "../domain/user/index.ts"
 import type { Cx } from "../store/index.ts"
-import type { Waiting } from "./browser-context.ts"
+import { stepFor, type Waiting } from "./browser-context.ts"
 import {
   accountOf,
   afterwards,
@@ -21,7 +21,7 @@ import {
   optionsOf,
   targetOf,
 } from "./context.ts"
-import { nextStep, type Step } from "./flow.ts"
+import type { Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { loginPaths } from "./path.ts"
 
@@ -143,5 +143,5 @@ export async function takeConsent(loginContext: LoginContext, fields: Fields): P
   return goTo(afterwards(loginContext))
 }
 
-const stepOf = ({ cx, browserContext }: LoginContext, { wanted }: Waiting): Step =>
-  nextStep(wanted, browserContext.present, cx.clock.now())
+const stepOf = ({ cx, browserContext }: LoginContext, waiting: Waiting): Step =>
+  stepFor(cx, waiting, browserContext.present)

@@ -14,12 +14,13 @@ import {
   type JustAnswered,
   justAnswered,
   presentIn,
+  requirementsOf,
+  stepFor,
   type Waiting,
   waitingRequest,
-  wantedOf,
 } from "./browser-context.ts"
 import { finishedRequest, showFinished, showForeignForm, showOver } from "./finished.ts"
-import { nextStep, type Present, type Step } from "./flow.ts"
+import type { Present, Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"
 import { learnedBy } from "./look/learned.ts"
@@ -145,7 +146,8 @@ function formerLoginContext(pageContext: PageContext, fields: Fields): LoginCont
   const asked = postedAgain({ ...pageContext, browserContext: before }, fields)?.asked
   if (asked) {
     const rest = { loginHint: "", created: cx.clock.now(), sessionId: "" }
-    return { ...former, waiting: { id, asked, loginHint: "", wanted: wantedOf(cx, asked, rest) } }
+    const requirements = requirementsOf(cx, asked, rest)
+    return { ...former, waiting: { id, asked, loginHint: "", requirements } }
   }
   if (!isJustSignedIn({ cx, browserContext: before }, fields.get("loginName"))) return undefined
   const waiting = waitingRequest(cx, before, id)
@@ -264,6 +266,4 @@ function destinationOf({ asked: { redirectUri, device } }: Waiting): Destination
 
 /** What must happen next; where nobody waits, somebody only says who they are. */
 export const stepOf = ({ cx, browserContext, waiting }: LoginContext): Step =>
-  waiting
-    ? nextStep(waiting.wanted, browserContext.present, cx.clock.now())
-    : { kind: "login name" }
+  waiting ? stepFor(cx, waiting, browserContext.present) : { kind: "login name" }

@@ -5,16 +5,25 @@ export {
   browserContextOf,
   isOwnForm,
   justAnswered,
+  policiesFor,
   presentBy,
   presentIn,
+  requirementsOf,
+  stepFor,
   type Waiting,
   waitingRequest,
-  wantedOf,
 } from "./browser-context.ts"
 export { type Answering, accountOf } from "./context.ts"
 export { notFreshReason } from "./external/not-fresh.ts"
 export { showFinished, showForeignForm, showNoCookies, showOver } from "./finished.ts"
-export { nextStep, type Present, type Step, type Wanted } from "./flow.ts"
+export {
+  type AuthorizationRequest,
+  nextStep,
+  type Policies,
+  type Present,
+  type SessionPolicy,
+  type Step,
+} from "./flow.ts"
 export { lookOrgOf } from "./look/labelling.ts"
 export { notesFor } from "./note.ts"
 export { pagesWith, type ShowPage, showContinue, showFault, showTrouble } from "./page.ts"

@@ -16,10 +16,9 @@ import {
   trouble,
 } from "./context.ts"
 import { linkedProvidersOf, providersOf } from "./external/offer.ts"
-import { needOf } from "./factor/need.ts"
+import { needFor } from "./factor/need.ts"
 import { offeredPasskey } from "./factor/passkey-offer.ts"
-import { missingFrom } from "./factor/sufficiency.ts"
-import type { Present } from "./flow.ts"
+import { missingFrom, type Present } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { forgotHref, hasToAsk } from "./link/forgot.ts"
 import { mayAskLink } from "./link/magic-link.ts"
@@ -27,6 +26,7 @@ import { notesFor } from "./note.ts"
 import { pagesOf } from "./page.ts"
 import { changes } from "./password/change.ts"
 import { loginPaths } from "./path.ts"
+import { registrationHome } from "./register/home.ts"
 import { registerHref } from "./register/register.ts"
 import { type SignedIn, signInWith } from "./sign-in.ts"
 
@@ -119,7 +119,7 @@ export async function takePassword(loginContext: LoginContext, fields: Fields): 
 export function askAccount(loginContext: LoginContext): Promise<Response> | Response {
   const { cx, show, browserContext, waiting } = loginContext
   if (browserContext.present.length === 0) return goTo(hrefOf(loginContext, loginPaths.loginName))
-  const hinted = waiting?.wanted.hintedUser ?? waiting?.wanted.suggestedUser
+  const hinted = waiting?.requirements.hintedUser ?? waiting?.requirements.suggestedUser
   // Whom the application means comes first; the choice is the person's.
   const first = browserContext.present.filter(({ userId }) => userId === hinted)
   const rest = browserContext.present.filter(({ userId }) => userId !== hinted)
@@ -180,7 +180,7 @@ export function showSignedIn(
 }
 
 function isFactorMissing({ cx }: LoginContext, session: Present): boolean {
-  const need = needOf(cx, session.userId)
+  const need = needFor(cx, session)
   const requirement = { need, since: session.authTime - 1, mustSignIn: false }
   return missingFrom(session, requirement, cx.clock.now())?.kind === "factor"
 }
@@ -233,9 +233,9 @@ function loginNamePage(
 }
 
 /** What to tell who came for a new account (prompt=create) where nobody may make one. */
-function noticeFor({ waiting }: LoginContext, { t }: Pick<PageProps, "t">): string | undefined {
-  const isClosed = waiting?.asked.prompts.includes("create") && !waiting.wanted.mayRegister
-  return isClosed ? t("register.closed") : undefined
+function noticeFor({ cx, waiting }: LoginContext, { t }: Pick<PageProps, "t">): string | undefined {
+  if (!waiting?.asked.prompts.includes("create")) return undefined
+  return registrationHome(cx, waiting.asked.home) === undefined ? t("register.closed") : undefined
 }
 
 type PasswordProblem =

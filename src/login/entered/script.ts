@@ -13,8 +13,8 @@ import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { type Waiting, waitingRequest } from "../browser-context.ts"
 import type { LoginContext, PageContext } from "../context.ts"
-import { cameBy, needOf } from "../factor/need.ts"
-import type { Present } from "../flow.ts"
+import { needOf } from "../factor/need.ts"
+import { cameBy, type Present } from "../flow.ts"
 
 type Seen = Pick<LoginContext, "cx" | "request" | "browserContext" | "waiting">
 

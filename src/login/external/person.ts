@@ -32,9 +32,8 @@ import { freshSeconds } from "../../kernel/context.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import type { LoginContext } from "../context.ts"
 import { newcomersHome } from "../entered/script.ts"
-import { needOf } from "../factor/need.ts"
-import { missingFrom } from "../factor/sufficiency.ts"
-import type { Present } from "../flow.ts"
+import { needFor } from "../factor/need.ts"
+import { missingFrom, type Present } from "../flow.ts"
 import { domainRefusalOf } from "./allowed-domain.ts"
 import { type Candidate, type Verdict, verdictOn } from "./rule.ts"
 
@@ -137,7 +136,7 @@ export function provenHere({ cx, browserContext }: LoginContext, found: Found): 
     const { userId } = session
     // How long a first factor may be used again does not matter: half an hour is less.
     const lifetimes = { firstLifetime: Infinity, externalLifetime: Infinity }
-    const need = { ...needOf(cx, userId), ...lifetimes }
+    const need = { ...needFor(cx, session), ...lifetimes }
     const required = { need, maxAgeSeconds: recentSeconds, since: now }
     if (missingFrom(session, required, now)) return false
     return letsUserIn(cx, found.idp.id, userId)

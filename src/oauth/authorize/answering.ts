@@ -1,13 +1,15 @@
 import { answerRequest, isPushedOver } from "../../domain/grant/index.ts"
-import { type Answering, nextStep } from "../../login/index.ts"
+import { type Answering, stepFor } from "../../login/index.ts"
 import { goneSince } from "./client.ts"
 import { allowedSession, isForCode } from "./complete.ts"
 
 /** What the callback does of a request that nothing but a sign-in was missing for, at once. */
 export const answering: Answering = {
-  within: (cx, tx, { id, asked, wanted }, session) => {
+  within: (cx, tx, waiting, session) => {
+    const { id, asked } = waiting
     if (!isForCode(asked) || asked.testedBy !== undefined || goneSince(cx, asked)) return false
-    const step = nextStep({ ...wanted, sessionId: session.id }, [session], tx.now)
+    const requirements = { ...waiting.requirements, sessionId: session.id }
+    const step = stepFor(cx, { asked, requirements }, [session], tx.now)
     if (step.kind !== "done") return false
     // Answered meanwhile, in another window: the callback tells the person.
     if (isPushedOver(tx, asked)) return false

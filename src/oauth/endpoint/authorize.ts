@@ -3,11 +3,11 @@ import { Fault } from "../../kernel/fault.ts"
 import {
   applicationName,
   browserContextOf,
-  nextStep,
+  requirementsOf,
   type Step,
   showTrouble,
+  stepFor,
   stepPath,
-  wantedOf,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { answerClient } from "../authorize/answer.ts"
@@ -136,8 +136,9 @@ async function begin(asking: Asking, checked: Checked): Promise<Response> {
   const { asked, loginHint } = checked
   const page = asked.testedBy === undefined ? loginPageOf(cx, asked) : undefined
   if (page !== undefined) return handOver(cx, checked, page)
-  const wanted = wantedOf(cx, asked, { loginHint, created: cx.clock.now(), sessionId: "" })
-  const step = nextStep(wanted, browserContext.present, cx.clock.now())
+  const beginning = { loginHint, created: cx.clock.now(), sessionId: "" }
+  const requirements = requirementsOf(cx, asked, beginning)
+  const step = stepFor(cx, { asked, requirements }, browserContext.present)
   const id = cx.ids.next()
   const cookies = [browserContext.browser.setCookie]
   const added = { ...checked, agentId: browserContext.browser.id }

@@ -4,12 +4,12 @@ import {
   type BrowserContext,
   browserContextOf,
   justAnswered,
-  nextStep,
   notFreshReason,
   type ShowPage,
   type Step,
   showOver,
   showTrouble,
+  stepFor,
   stepPath,
   type Waiting,
   waitingRequest,
@@ -63,7 +63,7 @@ async function answerOpen(
   if (!isTester(browserContext, asked)) {
     return showTrouble(show, cx, { problem: "other_tester", cookies })
   }
-  const step = nextStep(waiting.wanted, browserContext.present, cx.clock.now())
+  const step = stepFor(cx, waiting, browserContext.present)
   if (step.kind === "refuse") {
     const fields = refusalOf(cx, step)
     await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))

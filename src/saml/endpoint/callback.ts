@@ -4,11 +4,11 @@ import {
   type BrowserContext,
   browserContextOf,
   justAnswered,
-  nextStep,
   notFreshReason,
   type Step,
   showOver,
   showTrouble,
+  stepFor,
   stepPath,
   type Waiting,
   waitingRequest,
@@ -47,8 +47,9 @@ type Context = Pick<Asking, "cx" | "show" | "request"> & {
 /** Answers a request that waits, or shows what is still to be done. */
 async function answerOpen(
   { cx, show: showAny, browserContext }: Context,
-  { id, asked, wanted }: Waiting,
+  waiting: Waiting,
 ): Promise<Response> {
+  const { id, asked } = waiting
   const cookies = [browserContext.browser.setCookie]
   if (!asked.saml) return showTrouble(showAny, cx, { problem: "expired", cookies })
   const show = shownFor(showAny, asked)
@@ -59,7 +60,7 @@ async function answerOpen(
   if (!isTester(browserContext, asked)) {
     return showTrouble(show, cx, { problem: "other_tester", cookies })
   }
-  const step = nextStep(wanted, browserContext.present, cx.clock.now())
+  const step = stepFor(cx, waiting, browserContext.present)
   if (step.kind === "refuse") {
     const { status, why } = reasonOf(cx, step)
     await cx.store.transact(cx, (tx) => failRequest(tx, id, status))

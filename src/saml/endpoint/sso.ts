@@ -4,12 +4,12 @@ import {
   askedName,
   browserContextOf,
   lookOrgOf,
-  nextStep,
+  requirementsOf,
   type ShowPage,
   type Step,
   showTrouble,
+  stepFor,
   stepPath,
-  wantedOf,
 } from "../../login/index.ts"
 import { handedId, isTester, loginPageOf, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -117,9 +117,9 @@ async function begin(asking: Asking, asked: Requested): Promise<Response> {
   if (page !== undefined) return handOver(cx, asked, page)
   const browserContext = await browserContextOf(cx, request)
   const { present, browser } = browserContext
-  const now = cx.clock.now()
-  const wanted = wantedOf(cx, asked, { loginHint: "", created: now, sessionId: "" })
-  const step = nextStep(wanted, present, now)
+  const beginning = { loginHint: "", created: cx.clock.now(), sessionId: "" }
+  const requirements = requirementsOf(cx, asked, beginning)
+  const step = stepFor(cx, { asked, requirements }, present)
   const cookies = [browser.setCookie]
   const application = askedName(cx, asked)
   if (step.kind === "done") {

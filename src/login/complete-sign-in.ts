@@ -7,6 +7,7 @@ import { isHomeActive, presentOf, waitingRequest } from "./browser-context.ts"
 import { afterwards, type LoginContext } from "./context.ts"
 import { tellIfNew } from "./entered/new-device.ts"
 import { askedOnEntry } from "./entered/script.ts"
+import { answerWithin } from "./finish.ts"
 import { goTo } from "./form.ts"
 
 /** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
@@ -32,7 +33,7 @@ export async function completeSignIn<Refusal extends object = never>(
   loginContext: LoginContext,
   { userId, first, proof, stopAt, method }: Completing<Refusal>,
 ): Promise<Response | Refusal> {
-  const { cx, browserContext, waiting, answering } = loginContext
+  const { cx, browserContext, waiting } = loginContext
   const noted = await askedOnEntry(loginContext, { userId, first, method, proof })
   let isAnswered = false
   // A double click has posted the form twice, and the other one was faster.
@@ -51,7 +52,7 @@ export async function completeSignIn<Refusal extends object = never>(
       const now = isHome ? waitingRequest(cx, browserContext, waiting.id) : undefined
       const present = presentOf(id, tx.state(session, id))
       const goesOn = now !== undefined && stopAt?.() === undefined
-      isAnswered = goesOn && answering.within(cx, tx, now, present)
+      isAnswered = goesOn && answerWithin(cx, tx, now, present)
       wasAnswered = isHome && !isAnswered && isAnsweredBy(tx, waiting.id, id)
       if (!isAnswered && !wasAnswered) linkSession(tx, waiting.id, id)
     },

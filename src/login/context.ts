@@ -6,7 +6,7 @@ import { label, policyOf } from "../domain/policy/index.ts"
 import { browserOfForm, csrfOf } from "../domain/session/index.ts"
 import { avatarPath, findByLoginName, homeOf, profile, shownNames } from "../domain/user/index.ts"
 import { isOnDevice } from "../kernel/net/redirect-uri.ts"
-import type { Cx, Transaction } from "../store/index.ts"
+import type { Cx } from "../store/index.ts"
 import {
   askedName,
   type BrowserContext,
@@ -20,13 +20,13 @@ import {
   waitingRequest,
 } from "./browser-context.ts"
 import { finishedRequest, showFinished, showForeignForm, showOver } from "./finished.ts"
-import type { Present, Step } from "./flow.ts"
+import type { Step } from "./flow.ts"
 import { type Fields, goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"
 import { learnedBy } from "./look/learned.ts"
 import { notesFor } from "./note.ts"
 import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
-import { loginPaths, withRequest } from "./path.ts"
+import { continuePath, loginPaths, withRequest } from "./path.ts"
 
 /** Everything that a page of the sign-in works with. */
 export type LoginContext = {
@@ -34,17 +34,8 @@ export type LoginContext = {
   readonly show: ShowPage
   readonly request: Request
   readonly browserContext: BrowserContext
-  /** Where a request goes on when the login has done its part. */
-  readonly onward: (waiting: Pick<Waiting, "id" | "asked">) => string
-  readonly answering: Answering
   /** Absent where somebody signs in without an application to go to. */
   readonly waiting: Waiting | undefined
-}
-
-/** How a request is answered for which somebody had to sign in, and nothing else. */
-export type Answering = {
-  /** Answers it as a part of the step that signs in; whether it did. */
-  readonly within: (cx: Cx, tx: Transaction, waiting: Waiting, session: Present) => boolean
 }
 
 /** What is known before the request that waits. */
@@ -58,7 +49,7 @@ export async function loginContextOf(
   if (requestId === "") return { ...pageContext, waiting: undefined }
   const waiting = waitingRequest(pageContext.cx, pageContext.browserContext, requestId)
   if (waiting) return { ...pageContext, waiting }
-  const finished = showFinished(pageContext, { id: requestId })
+  const finished = showFinished(pageContext, { id: requestId, mayContinue: true })
   if (finished !== undefined) return finished
   const isPost = pageContext.request.method === "POST"
   return isPost ? trouble(pageContext, { problem: "expired" }) : showOver(pageContext, requestId)
@@ -72,7 +63,7 @@ export async function postedLoginContext(
   const { cx, browserContext, request } = pageContext
   const requestId = fields.get("authRequest")
   const answered = postedAgain(pageContext, fields)
-  if (answered) return goTo(pageContext.onward({ id: requestId, asked: answered.asked }))
+  if (answered) return goTo(continuePath({ id: requestId, asked: answered.asked }))
   const former = formerLoginContext(pageContext, fields)
   if (former) return former
   // A second click, or Back and the button again: the page offers to continue.
@@ -89,13 +80,13 @@ export async function postedLoginContext(
     const { present } = browserContext
     const isOther = named !== "" && present.length > 0 && !isPresent(pageContext, named)
     const path = withRequest(loginPaths.loginName, requestId)
-    return goTo(isOther ? path : pageContext.onward(waiting))
+    return goTo(isOther ? path : continuePath(waiting))
   }
   // The client has its answer already: what is left is to say that it has worked.
   if (isPresent(pageContext, fields.get("loginName"))) return goTo(loginPaths.signedIn)
   const { secure, header } = browserContext
   const formOf = browserOfForm(cx, { secure, header, csrf: fields.get("csrf") })
-  const lost = showFinished(pageContext, { id: finishedId, formOf })
+  const lost = showFinished(pageContext, { id: finishedId, formOf, mayContinue: true })
   return lost ?? showForeignForm(pageContext, withRequest(loginPaths.loginName, requestId))
 }
 
@@ -210,8 +201,8 @@ export const hrefOf = ({ waiting }: LoginContext, path: string): string =>
   withRequest(path, waiting?.id ?? "")
 
 /** Where the browser goes when somebody has signed in. */
-export const afterwards = ({ waiting, onward }: LoginContext): string =>
-  waiting ? onward(waiting) : loginPaths.signedIn
+export const afterwards = ({ waiting }: Pick<LoginContext, "waiting">): string =>
+  waiting ? continuePath(waiting) : loginPaths.signedIn
 
 /** Options that every page of the context has; `userId` is who has shown who they are. */
 export const optionsOf = (

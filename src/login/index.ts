@@ -13,9 +13,10 @@ export {
   type Waiting,
   waitingRequest,
 } from "./browser-context.ts"
-export { type Answering, accountOf } from "./context.ts"
+export { accountOf } from "./context.ts"
 export { notFreshReason } from "./external/not-fresh.ts"
-export { showFinished, showForeignForm, showNoCookies, showOver } from "./finished.ts"
+export { type Finish, finish, finishAgain, type RefusedStep } from "./finish.ts"
+export { showForeignForm, showNoCookies, showOver } from "./finished.ts"
 export {
   type AuthorizationRequest,
   nextStep,
@@ -27,6 +28,6 @@ export {
 export { lookOrgOf } from "./look/labelling.ts"
 export { notesFor } from "./note.ts"
 export { pagesWith, type ShowPage, showContinue, showFault, showTrouble } from "./page.ts"
-export { loginPaths, stepPath } from "./path.ts"
+export { callbackPaths, continuePath, loginPaths, stepPath } from "./path.ts"
 export { isRegistrationOpen } from "./register/home.ts"
 export { type LoginParts, loginRoutes } from "./routes.ts"

@@ -1,7 +1,7 @@
 import { isRefusal } from "../domain/action/index.ts"
 import { isRequestOver } from "../domain/grant/index.ts"
 import { callbackPath, providerIn, tokenPath } from "../domain/idp/index.ts"
-import { originsOf } from "../domain/user/index.ts"
+import { originsOf, warmPasswords } from "../domain/user/index.ts"
 import { areaOf, type Method, type Route, type Routes } from "../http/route.ts"
 import type { Exchange } from "../http/visit.ts"
 import { Fault } from "../kernel/fault.ts"
@@ -59,12 +59,7 @@ import {
 
 export type LoginParts = {
   readonly show: ShowPage
-  /** Where a request goes on when the login has done its part. */
-  readonly onward: LoginContext["onward"]
-  readonly answering: LoginContext["answering"]
   readonly hrefs: SignedInHrefs
-  /** Told of each request for a page of a sign-in. */
-  readonly began?: () => void
 }
 
 type Answer = Promise<Response> | Response
@@ -75,18 +70,19 @@ type Page = {
 }
 
 /** The login pages, and what identity providers send people back to. */
-export function loginRoutes(parts: LoginParts) {
-  const { hrefs, began, ...shared } = parts
+export function loginRoutes({ show, hrefs }: LoginParts) {
+  let isWarmed = false
   const within: Within = (go) => ({
     isSignIn: true,
     answer: async ({ cx, request, url }) => {
-      began?.()
+      if (!isWarmed) void warm(cx)
+      isWarmed = true
       try {
         const browserContext = await browserContextOf(cx, request)
-        const pageContext = { ...shared, cx, request, browserContext }
+        const pageContext = { show, cx, request, browserContext }
         return await unlessRefused(pageContext, () => go(pageContext, url))
       } catch (cause) {
-        if (cause instanceof Fault) return showFault(parts.show, cx, cause)
+        if (cause instanceof Fault) return showFault(show, cx, cause)
         throw cause
       }
     },
@@ -107,6 +103,15 @@ export function loginRoutes(parts: LoginParts) {
     ...callbackRoutes(within(takeCallback)),
     ...samlRoutes(within),
   })
+}
+
+/**
+ * Loads the password library while a person still types, and not at start: a server that nobody
+ * signs in to does without its memory.
+ */
+async function warm(cx: Cx): Promise<void> {
+  if ((await warmPasswords()) !== "Bun.password") return
+  cx.warn("the addon for argon2 can't load here; passwords are checked more slowly")
 }
 
 /** Where providers send people back to; some have addresses of their own. */

@@ -27,7 +27,7 @@ import * as user from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { loginRoutes, pagesWith } from "../../src/login/index.ts"
 import { apiCaller, oauthRoutes } from "../../src/oauth/index.ts"
-import { answering, onward, samlRoutes } from "../../src/saml/index.ts"
+import { samlRoutes } from "../../src/saml/index.ts"
 import type { AnyAggregate, Cx } from "../../src/store/index.ts"
 import { answeringBy } from "../http/answering.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
@@ -158,8 +158,6 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const show = pagesWith(assets)
   const login = loginRoutes({
     show,
-    onward,
-    answering,
     hrefs: { logout: "/oidc/v1/endsession", account: "/ui/account", console: "/ui/console/" },
   })
   const saml = samlRoutes({ show, refused: () => undefined })

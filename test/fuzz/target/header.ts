@@ -1,5 +1,6 @@
 import { isIP } from "node:net"
 import { rulesFor } from "../../../src/domain/app/forward-auth.ts"
+import { isRegistered } from "../../../src/domain/app/redirect-uri.ts"
 import { cookieIn } from "../../../src/domain/session/index.ts"
 import { originOf } from "../../../src/http/origin.ts"
 import {
@@ -14,7 +15,6 @@ import { directoryServerOf } from "../../../src/kernel/net/directory.ts"
 import { isPublicAddress, outboundAllowedOf } from "../../../src/kernel/net/outbound.ts"
 import { languagesOf, wantsPage } from "../../../src/kernel/text/accept.ts"
 import { browserNameOf } from "../../../src/kernel/text/browser-name.ts"
-import { isRegistered } from "../../../src/oauth/authorize/redirect-uri.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 
 /** RFC 9110 §12.5.4, with the languages that it lists. */

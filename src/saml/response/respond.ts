@@ -5,7 +5,7 @@ import { type Showing, send } from "./send.ts"
 import { showTested } from "./tested.ts"
 
 /** Answers a request whose person has done all that is asked of them; a test shows what it says. */
-export async function finish(cx: Cx, showing: Showing, ready: Ready): Promise<Response> {
+export async function respond(cx: Cx, showing: Showing, ready: Ready): Promise<Response> {
   const { show, cookies } = showing
   const expired = () => showTrouble(show, cx, { problem: "expired", cookies })
   if (ready.asked.testedBy !== undefined) {

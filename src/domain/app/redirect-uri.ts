@@ -1,5 +1,9 @@
-import type { OidcApp } from "../../domain/app/index.ts"
+import { isExposed } from "../../kernel/net/redirect-uri.ts"
 import { fitsWildcards } from "../../kernel/text/wildcard.ts"
+import type { Cx } from "../../store/index.ts"
+import { requireInstance } from "../instance/index.ts"
+import { findClient, isAppActive } from "./client.ts"
+import type { OidcApp } from "./model.ts"
 
 type Registration = Pick<OidcApp["oidc"], "appType" | "devMode" | "redirectUris">
 
@@ -28,4 +32,36 @@ const loopback = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?(\/.*|\
 function withoutPort(uri: string): string | undefined {
   const [whole, host, rest = ""] = loopback.exec(uri) ?? []
   return whole === undefined ? undefined : `http://${host}${rest}`
+}
+
+/** Why a client gets no answer at an address. */
+export type AddressProblem = "unknown client" | "unregistered" | "exposed"
+
+/** Why an application gets no answer at a redirect URI; undefined where it does. */
+export function redirectProblem(
+  cx: Cx,
+  { oidc }: OidcApp,
+  redirectUri: string,
+): Exclude<AddressProblem, "unknown client"> | undefined {
+  if (!isRegistered(oidc, redirectUri)) return "unregistered"
+  const issuer = requireInstance(cx).publicUrl
+  return isExposed(oidc, redirectUri, issuer) ? "exposed" : undefined
+}
+
+/** Where the answer to a request goes. */
+type AnswerAddress = {
+  readonly clientId: string
+  readonly redirectUri: string
+  /** Present for a device, which has no address. */
+  readonly device?: object | undefined
+}
+
+/** Why a request gets no answer any more; undefined where it does. */
+export function addressProblem(
+  cx: Cx,
+  { clientId, redirectUri, device }: AnswerAddress,
+): AddressProblem | undefined {
+  const client = findClient(cx, clientId)
+  if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) return "unknown client"
+  return device ? undefined : redirectProblem(cx, client.state, redirectUri)
 }

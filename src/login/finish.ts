@@ -1,0 +1,82 @@
+import { addressProblem } from "../domain/app/index.ts"
+import {
+  allowedSession,
+  answerRequest,
+  isForCode,
+  isPushedOver,
+  type Requested,
+} from "../domain/grant/index.ts"
+import type { Cx, Transaction } from "../store/index.ts"
+import { justAnswered, stepFor, type Waiting, waitingRequest } from "./browser-context.ts"
+import { type FinishContext, showOver } from "./finished.ts"
+import type { Present, Step } from "./flow.ts"
+import { stepPath } from "./path.ts"
+
+/** What a request has come to that the endpoint of its protocol takes up again. */
+export type Finish =
+  /** The person has another step to take, on the page at `href`. */
+  | (FinishedBy & { readonly kind: "next"; readonly href: string })
+  /** All is done: the endpoint tells the application who has signed in. */
+  | (FinishedBy & {
+      readonly kind: "answered"
+      readonly sessionId: string
+      /** Whether it was answered a moment ago, and the browser has lost the answer. */
+      readonly isAgain: boolean
+    })
+  /** Nobody signs in: the endpoint tells the application why. */
+  | (FinishedBy & { readonly kind: "refused"; readonly refusal: RefusedStep })
+  /** There is nothing to answer: a page says why. */
+  | { readonly kind: "page"; readonly page: Response }
+
+type FinishedBy = { readonly id: string; readonly asked: Requested }
+
+/** Why nobody signs in. */
+export type RefusedStep = Extract<Step, { kind: "refuse" }>
+
+/** What a request of this browser has come to. */
+export async function finish(context: FinishContext, id: string): Promise<Finish> {
+  const { cx, browserContext } = context
+  const waiting = waitingRequest(cx, browserContext, id)
+  if (!waiting) return finishAgain(context, id)
+  const { asked } = waiting
+  const step = stepFor(cx, waiting, browserContext.present)
+  if (step.kind === "refuse") return { kind: "refused", id, asked, refusal: step }
+  if (step.kind === "done") {
+    return { kind: "answered", id, asked, sessionId: step.sessionId, isAgain: false }
+  }
+  return { kind: "next", id, asked, href: stepPath(step, id) }
+}
+
+/**
+ * What a request has come to that waits no more: one that was answered a moment ago, in this very
+ * browser, which has lost the answer by a double click, is answered again.
+ */
+export async function finishAgain(context: FinishContext, id: string): Promise<Finish> {
+  const answered = justAnswered(context.cx, context.browserContext, id)
+  if (!answered) return { kind: "page", page: await showOver(context, id) }
+  const { asked, sessionId } = answered
+  return { kind: "answered", id, asked, sessionId, isAgain: true }
+}
+
+/**
+ * Answers a request within the step that signs in, if nothing else is left to do; returns whether
+ * it did. A response of SAML is signed off the event loop, which no step waits for: its endpoint
+ * answers.
+ */
+export function answerWithin(
+  cx: Cx,
+  tx: Transaction,
+  { id, asked, requirements }: Waiting,
+  session: Present,
+): boolean {
+  if (asked.saml || !isForCode(asked) || asked.testedBy !== undefined) return false
+  if (addressProblem(cx, asked)) return false
+  const linked = { ...requirements, sessionId: session.id }
+  const step = stepFor(cx, { asked, requirements: linked }, [session], tx.now)
+  if (step.kind !== "done") return false
+  // Answered meanwhile, in another window: the endpoint tells the person.
+  if (isPushedOver(tx, asked)) return false
+  if (!allowedSession(cx, tx, { id, asked, sessionId: session.id })) return false
+  answerRequest(tx, id, session.id)
+  return true
+}

@@ -11,6 +11,7 @@ import {
   provePassword,
   user,
 } from "../../user/index.ts"
+import { addSession, checkedBy } from "../commands.ts"
 import { type SessionEvent, type SessionMetadata, session, type UserAgent } from "../model.ts"
 import { isLive, passwordVersionOf } from "../query.ts"
 import { tokenHash } from "../token.ts"
@@ -65,10 +66,8 @@ export function createSession(
   const creatorId = caller.kind === "user" ? caller.userId : ""
   const isPersonal = userAgent.ip !== undefined
   return change(person, id, { ...asked, isPersonal }, (tx, userId) => {
-    const data = { userId: "", agentId: "", creatorId }
-    const added: Draft<SessionEvent> = { type: "session.added", data, private: { userAgent } }
-    const home = tx.owner(user, userId)
-    tx.append(session, id, [added], home || (caller.kind === "user" ? caller.orgId : ""))
+    const orgId = tx.owner(user, userId) || (caller.kind === "user" ? caller.orgId : "")
+    addSession(tx, id, { userId: "", agentId: "", creatorId, userAgent, orgId })
   })
 }
 
@@ -221,7 +220,7 @@ function eventsOf(tx: Transaction, asked: Asked, { userId, said }: Who): Draft<S
   const events: Draft<SessionEvent>[] = []
   if (said) events.push({ type: "session.user.checked", data: { userId, orgId }, private: said })
   if (passwordVersion !== undefined) {
-    events.push({ type: "session.password.checked", data: { passwordVersion } })
+    events.push(checkedBy({ kind: "password" }, passwordVersion))
   }
   if (lifetimeSeconds !== undefined) {
     events.push({ type: "session.lifetime.set", data: { lifetimeSeconds } })

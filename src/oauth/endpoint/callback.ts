@@ -47,8 +47,8 @@ type Context = Pick<Asking, "cx" | "show" | "request"> & {
 }
 
 /**
- * Answers the client, or shows what is still to be done. A request that was answered a moment ago is
- * answered with the same code, while it was not used.
+ * Answers the client, or shows what is still to be done. A request that was answered a moment ago
+ * is answered with the same code, while it was not used.
  */
 async function answered(context: Context, finished: Finish): Promise<Response> {
   if (finished.kind === "page") return finished.page

@@ -3,12 +3,12 @@ import { authRequest, linkSession, refundPushed } from "../domain/grant/index.ts
 import { deviceCookie, enterBrowser, type Proof, session } from "../domain/session/index.ts"
 import { user } from "../domain/user/index.ts"
 import type { Transaction } from "../store/index.ts"
-import { isHomeActive, presentOf, waitingRequest } from "./browser-context.ts"
 import { afterwards, type LoginContext } from "./context.ts"
 import { tellIfNew } from "./entered/new-device.ts"
 import { askedOnEntry } from "./entered/script.ts"
 import { answerWithin } from "./finish.ts"
 import { goTo } from "./form.ts"
+import { isHomeActive, presentOf, waitingRequest } from "./request.ts"
 
 /** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
 export type Completing<Refusal extends object> = {

@@ -7,6 +7,14 @@ import { browserOfForm, csrfOf } from "../domain/session/index.ts"
 import { avatarPath, findByLoginName, homeOf, profile, shownNames } from "../domain/user/index.ts"
 import { isOnDevice } from "../kernel/net/redirect-uri.ts"
 import type { Cx } from "../store/index.ts"
+import { finishedRequest, showFinished, showForeignForm, showOver } from "./finished.ts"
+import type { Step } from "./flow.ts"
+import { type Fields, goTo } from "./form.ts"
+import { lookOrgOf } from "./look/labelling.ts"
+import { learnedBy } from "./look/learned.ts"
+import { notesFor } from "./note.ts"
+import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
+import { continuePath, loginPaths, withRequest } from "./path.ts"
 import {
   askedName,
   type BrowserContext,
@@ -18,15 +26,7 @@ import {
   stepFor,
   type Waiting,
   waitingRequest,
-} from "./browser-context.ts"
-import { finishedRequest, showFinished, showForeignForm, showOver } from "./finished.ts"
-import type { Step } from "./flow.ts"
-import { type Fields, goTo } from "./form.ts"
-import { lookOrgOf } from "./look/labelling.ts"
-import { learnedBy } from "./look/learned.ts"
-import { notesFor } from "./note.ts"
-import { type PageOptions, type ShowPage, showTrouble, type Trouble } from "./page.ts"
-import { continuePath, loginPaths, withRequest } from "./path.ts"
+} from "./request.ts"
 
 /** Everything that a page of the sign-in works with. */
 export type LoginContext = {

@@ -7,10 +7,10 @@ import {
   type Requested,
 } from "../domain/grant/index.ts"
 import type { Cx, Transaction } from "../store/index.ts"
-import { justAnswered, stepFor, type Waiting, waitingRequest } from "./browser-context.ts"
 import { type FinishContext, showOver } from "./finished.ts"
 import type { Present, Step } from "./flow.ts"
 import { stepPath } from "./path.ts"
+import { justAnswered, stepFor, type Waiting, waitingRequest } from "./request.ts"
 
 /** What a request has come to that the endpoint of its protocol takes up again. */
 export type Finish =

@@ -3,12 +3,12 @@ import { type AuthRequest, authRequest, type FinishedRequest } from "../domain/g
 import { bringsCookie } from "../domain/session/index.ts"
 import { isOnDevice } from "../kernel/net/redirect-uri.ts"
 import type { Cx } from "../store/index.ts"
-import { askedName, type BrowserContext, justAnswered } from "./browser-context.ts"
 import type { PageContext } from "./context.ts"
 import { goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"
 import { showTrouble } from "./page.ts"
 import { continuePath } from "./path.ts"
+import { askedName, type BrowserContext, justAnswered } from "./request.ts"
 
 /** A request of this browser that was answered or refused; undefined for every other. */
 export function finishedRequest(

@@ -1,18 +1,3 @@
-export {
-  applicationName,
-  askedName,
-  type BrowserContext,
-  browserContextOf,
-  isOwnForm,
-  justAnswered,
-  policiesFor,
-  presentBy,
-  presentIn,
-  requirementsOf,
-  stepFor,
-  type Waiting,
-  waitingRequest,
-} from "./browser-context.ts"
 export { accountOf } from "./context.ts"
 export { notFreshReason } from "./external/not-fresh.ts"
 export { type Finish, finish, finishAgain, type RefusedStep } from "./finish.ts"
@@ -29,5 +14,20 @@ export { lookOrgOf } from "./look/labelling.ts"
 export { notesFor } from "./note.ts"
 export { pagesWith, type ShowPage, showContinue, showFault, showTrouble } from "./page.ts"
 export { callbackPaths, continuePath, loginPaths, stepPath } from "./path.ts"
-export { isRegistrationOpen } from "./register/home.ts"
+export { isRegistrationOpen } from "./policy/registration.ts"
+export {
+  applicationName,
+  askedName,
+  type BrowserContext,
+  browserContextOf,
+  isOwnForm,
+  justAnswered,
+  policiesFor,
+  presentBy,
+  presentIn,
+  requirementsOf,
+  stepFor,
+  type Waiting,
+  waitingRequest,
+} from "./request.ts"
 export { type LoginParts, loginRoutes } from "./routes.ts"

@@ -6,8 +6,6 @@ import { areaOf, type Method, type Route, type Routes } from "../http/route.ts"
 import type { Exchange } from "../http/visit.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import { browserContextOf } from "./browser-context.ts"
-import { askConsent, takeCancel, takeConsent } from "./consent.ts"
 import {
   afterwards,
   hrefOf,
@@ -19,32 +17,41 @@ import {
   trouble,
   troublePage,
 } from "./context.ts"
-import { showDone } from "./entered/done.ts"
-import { startExternal, takeCallback } from "./external/callback.ts"
-import { askDirectory, takeDirectory } from "./external/directory.ts"
-import { accountPage, askLinking, takeLinking } from "./external/linking.ts"
-import { askOption, takeOption } from "./external/option.ts"
-import { takeSaml } from "./external/saml.ts"
-import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
-import { askRecoveryLeft } from "./factor/recovery-left.ts"
-import { askSetup, takeSetup } from "./factor/setup.ts"
-import { askFactor, takeFactor } from "./factor/verify.ts"
 import { showNoCookies } from "./finished.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
-import { askForgot, showForgotSent, takeForgot } from "./link/forgot.ts"
-import { askInvitePassword, takeInvite, takeInvitePassword } from "./link/invite.ts"
-import { askLink } from "./link/link.ts"
-import { askMagicLink, openMagicLink, takeMagicLink } from "./link/magic-link.ts"
-import { askNewPassword, showPasswordDone, takeNewPassword, takeReset } from "./link/reset.ts"
-import { askVerify, showVerified, takeVerify } from "./link/verify.ts"
 import { showSheet } from "./look/branding.ts"
 import { type ShowPage, showFault } from "./page.ts"
-import { askPasswordChange, takePasswordChange } from "./password/change.ts"
-import { askExpiry } from "./password/expiry.ts"
+import { askLink } from "./part/link.ts"
 import { loginPaths } from "./path.ts"
-import { askRegisterPassword, takeRegisterCode, takeRegisterPassword } from "./register/finish.ts"
-import { askRegister, showWaiting, takeRegister } from "./register/register.ts"
-import { takeSignUpLink } from "./register/sign-up-link.ts"
+import { browserContextOf } from "./request.ts"
+import { askConsent, takeCancel, takeConsent } from "./screen/account/consent.ts"
+import { showDone } from "./screen/account/done.ts"
+import { startExternal, takeCallback } from "./screen/external/callback.ts"
+import { askDirectory, takeDirectory } from "./screen/external/directory.ts"
+import { accountPage, askLinking, takeLinking } from "./screen/external/linking.ts"
+import { askOption, takeOption } from "./screen/external/option.ts"
+import { takeSaml } from "./screen/external/saml.ts"
+import {
+  askNoPasskey,
+  askPasskeyLink,
+  takePasskey,
+  takePasskeyLink,
+} from "./screen/factor/passkey.ts"
+import { askRecoveryLeft } from "./screen/factor/recovery-left.ts"
+import { askSetup, takeSetup } from "./screen/factor/setup.ts"
+import { askFactor, takeFactor } from "./screen/factor/verify.ts"
+import { askInvitePassword, takeInvite, takeInvitePassword } from "./screen/link/invite.ts"
+import { askMagicLink, openMagicLink, takeMagicLink } from "./screen/link/magic-link.ts"
+import {
+  askNewPassword,
+  showPasswordDone,
+  takeNewPassword,
+  takeReset,
+} from "./screen/link/reset.ts"
+import { askVerify, showVerified, takeVerify } from "./screen/link/verify.ts"
+import { askPasswordChange, takePasswordChange } from "./screen/password/change.ts"
+import { askExpiry } from "./screen/password/expiry.ts"
+import { askForgot, showForgotSent, takeForgot } from "./screen/password/forgot.ts"
 import {
   askAccount,
   askLoginName,
@@ -55,7 +62,14 @@ import {
   takeAccount,
   takeLoginName,
   takePassword,
-} from "./screen.ts"
+} from "./screen/password/password.ts"
+import {
+  askRegisterPassword,
+  takeRegisterCode,
+  takeRegisterPassword,
+} from "./screen/register/finish.ts"
+import { askRegister, showWaiting, takeRegister } from "./screen/register/register.ts"
+import { takeSignUpLink } from "./screen/register/sign-up-link.ts"
 
 export type LoginParts = {
   readonly show: ShowPage

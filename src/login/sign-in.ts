@@ -4,8 +4,8 @@ import { Fault } from "../kernel/fault.ts"
 import type { Transaction } from "../store/index.ts"
 import { completeSignIn } from "./complete-sign-in.ts"
 import type { LoginContext } from "./context.ts"
-import { writeProof } from "./password/change.ts"
-import { expiryHref } from "./password/expiry.ts"
+import { writeProof } from "./screen/password/change.ts"
+import { expiryHref } from "./screen/password/expiry.ts"
 
 export type SignedIn =
   | { readonly kind: "in"; readonly answer: Response }

@@ -4,8 +4,8 @@ import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import type { Options, Settings } from "../../src/domain/idp/index.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { findByLoginName, linksOf, user } from "../../src/domain/user/index.ts"
-import { domainRefusalOf } from "../../src/login/external/allowed-domain.ts"
-import type { Newcomer } from "../../src/login/external/person.ts"
+import { domainRefusalOf } from "../../src/login/screen/external/allowed-domain.ts"
+import type { Newcomer } from "../../src/login/screen/external/person.ts"
 import {
   answerOf,
   authorizePath,

@@ -11,10 +11,10 @@ import { type Proof, standingNow } from "../../domain/session/index.ts"
 import { hasLeft, linkedUser, type Metadata, user, userLetIn } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
-import { type Waiting, waitingRequest } from "../browser-context.ts"
 import type { LoginContext, PageContext } from "../context.ts"
-import { needOf } from "../factor/need.ts"
 import { cameBy, type Present } from "../flow.ts"
+import { needOf } from "../policy/need.ts"
+import { type Waiting, waitingRequest } from "../request.ts"
 
 type Seen = Pick<LoginContext, "cx" | "request" | "browserContext" | "waiting">
 

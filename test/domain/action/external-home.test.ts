@@ -12,8 +12,8 @@ import { setDefaultOrg } from "../../../src/domain/instance/commands.ts"
 import { addMember, type Target } from "../../../src/domain/member/index.ts"
 import { createOrganization } from "../../../src/domain/org/index.ts"
 import { linksOf, lockUser, profile, user } from "../../../src/domain/user/index.ts"
-import { browserContextOf } from "../../../src/login/browser-context.ts"
 import { askedAt } from "../../../src/login/entered/script.ts"
+import { browserContextOf } from "../../../src/login/request.ts"
 import {
   answerOf,
   authorizePath,

@@ -1,16 +1,10 @@
-import { addressProblem } from "../domain/app/index.ts"
-import {
-  allowedSession,
-  answerRequest,
-  isForCode,
-  isPushedOver,
-  type Requested,
-} from "../domain/grant/index.ts"
-import type { Cx, Transaction } from "../store/index.ts"
+import type { Requested } from "../domain/grant/index.ts"
+import { idpById } from "../domain/idp/index.ts"
+import type { Cx } from "../store/index.ts"
 import { type FinishContext, showOver } from "./finished.ts"
-import type { Present, Step } from "./flow.ts"
+import type { Step } from "./flow.ts"
 import { stepPath } from "./path.ts"
-import { justAnswered, stepFor, type Waiting, waitingRequest } from "./request.ts"
+import { justAnswered, stepFor, waitingRequest } from "./request.ts"
 
 /** What a request has come to that the endpoint of its protocol takes up again. */
 export type Finish =
@@ -58,25 +52,14 @@ export async function finishAgain(context: FinishContext, id: string): Promise<F
   return { kind: "answered", id, asked, sessionId, isAgain: true }
 }
 
-/**
- * Answers a request within the step that signs in, if nothing else is left to do; returns whether
- * it did. A response of SAML is signed off the event loop, which no step waits for: its endpoint
- * answers.
- */
-export function answerWithin(
-  cx: Cx,
-  tx: Transaction,
-  { id, asked, requirements }: Waiting,
-  session: Present,
-): boolean {
-  if (asked.saml || !isForCode(asked) || asked.testedBy !== undefined) return false
-  if (addressProblem(cx, asked)) return false
-  const linked = { ...requirements, sessionId: session.id }
-  const step = stepFor(cx, { asked, requirements: linked }, [session], tx.now)
-  if (step.kind !== "done") return false
-  // Answered meanwhile, in another window: the endpoint tells the person.
-  if (isPushedOver(tx, asked)) return false
-  if (!allowedSession(cx, tx, { id, asked, sessionId: session.id })) return false
-  answerRequest(tx, id, session.id)
-  return true
+/** The name of a provider, for a protocol that has ASCII alone (RFC 6749 §4.1.2.1). */
+const printable = (name: string): string => name.replace(/[^\x20-\x7e]|["\\]/g, "?").slice(0, 100)
+
+/** Why nobody could be signed in freshly who came by a provider, in English. */
+export function notFreshReason(cx: Cx, idpId: string): string {
+  const name = idpById(cx, idpId)?.idp.name ?? idpId
+  return (
+    `the identity provider ${printable(name)} did not sign the user in again, and the user has ` +
+    "no password, passkey or second factor here"
+  )
 }

@@ -8,7 +8,8 @@ import { goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"
 import { showTrouble } from "./page.ts"
 import { continuePath } from "./path.ts"
-import { askedName, type BrowserContext, justAnswered } from "./request.ts"
+import { askedName, justAnswered } from "./request.ts"
+import type { BrowserContext } from "./session.ts"
 
 /** A request of this browser that was answered or refused; undefined for every other. */
 export function finishedRequest(

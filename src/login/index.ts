@@ -1,6 +1,5 @@
 export { accountOf } from "./context.ts"
-export { notFreshReason } from "./external/not-fresh.ts"
-export { type Finish, finish, finishAgain, type RefusedStep } from "./finish.ts"
+export { type Finish, finish, finishAgain, notFreshReason, type RefusedStep } from "./finish.ts"
 export { showForeignForm, showNoCookies, showOver } from "./finished.ts"
 export {
   type AuthorizationRequest,
@@ -18,16 +17,11 @@ export { isRegistrationOpen } from "./policy/registration.ts"
 export {
   applicationName,
   askedName,
-  type BrowserContext,
-  browserContextOf,
-  isOwnForm,
-  justAnswered,
   policiesFor,
-  presentBy,
-  presentIn,
   requirementsOf,
   stepFor,
   type Waiting,
   waitingRequest,
 } from "./request.ts"
 export { type LoginParts, loginRoutes } from "./routes.ts"
+export { type BrowserContext, browserContextOf, isOwnForm, presentBy } from "./session.ts"

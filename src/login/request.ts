@@ -1,30 +1,26 @@
 import {
   type AskedFor,
+  addressProblem,
   applicationAskedFor,
   findClient,
   isSelfRegistered,
 } from "../domain/app/index.ts"
 import { mayEnter } from "../domain/authorization/index.ts"
 import {
+  allowedSession,
+  answerRequest,
   authRequest,
   consentTo,
   type HandedRequest,
   isConsentRemembered,
+  isForCode,
+  isPushedOver,
   type Requested,
   requestLifetimes,
 } from "../domain/grant/index.ts"
-import { requireInstance } from "../domain/instance/index.ts"
-import { isOrgActive } from "../domain/org/index.ts"
-import {
-  csrfMatches,
-  type KnownBrowser,
-  readBrowser,
-  type Session,
-  sessionNow,
-} from "../domain/session/index.ts"
+import type { KnownBrowser } from "../domain/session/index.ts"
 import { findByLoginName, readerOf, user } from "../domain/user/index.ts"
-import { isSameOrigin } from "../kernel/net/host.ts"
-import type { Cx } from "../store/index.ts"
+import type { Cx, Transaction } from "../store/index.ts"
 import {
   type AuthorizationRequest,
   type Bar,
@@ -37,45 +33,12 @@ import {
 import { needFor } from "./policy/need.ts"
 import { registrationHome } from "./policy/registration.ts"
 
-/** One request of one browser to the pages. */
-export type BrowserContext = {
-  readonly issuer: string
-  readonly secure: boolean
-  readonly browser: KnownBrowser
-  /** The cookies that it came with. */
-  readonly header: string | null
+/** What must be known of a browser to find its requests. */
+export type RequestBrowser = {
+  readonly browser: Pick<KnownBrowser, "id">
   /** Who is signed in here, oldest sign-in first. */
   readonly present: readonly Present[]
 }
-
-/** Reads who comes. */
-export async function browserContextOf(cx: Cx, request: Request): Promise<BrowserContext> {
-  const issuer = requireInstance(cx).publicUrl
-  const secure = issuer.startsWith("https:")
-  const header = request.headers.get("cookie")
-  const browser = await readBrowser(cx, secure, header)
-  return { issuer, secure, browser, header, present: presentIn(cx, browser) }
-}
-
-/** The people who are signed in to a browser now. */
-export const presentIn = (cx: Cx, { sessions }: Pick<KnownBrowser, "sessions">): Present[] =>
-  sessions.flatMap((id) => presentBy(cx, id) ?? [])
-
-/** Who is signed in by a session now; undefined where nobody is. */
-export function presentBy(cx: Cx, id: string): Present | undefined {
-  const usable = sessionNow(cx, id)
-  return usable && isHomeActive(cx, usable.userId) ? presentOf(id, usable) : undefined
-}
-
-/** A session as the flow looks at it. */
-export const presentOf = (
-  id: string,
-  { userId, authTime, checks, userVerified, vouched }: Session,
-): Present => ({ id, userId, authTime, checks, userVerified, ...(vouched && { vouched }) })
-
-/** Whether nobody has stopped the organisation that a person belongs to. */
-export const isHomeActive = (cx: Cx, userId: string): boolean =>
-  isOrgActive(cx, cx.store.receipt(cx, user, userId)?.owner ?? "")
 
 /** A request to sign somebody in that still waits in this browser. */
 export type Waiting = {
@@ -88,7 +51,7 @@ export type Waiting = {
 /** The open request with this id. Undefined for one that is over, or another browser's. */
 export function waitingRequest(
   cx: Cx,
-  browserContext: BrowserContext,
+  browserContext: RequestBrowser,
   id: string,
 ): Waiting | undefined {
   const state = cx.store.state(cx, authRequest, id)
@@ -111,7 +74,7 @@ export type JustAnswered = {
  */
 export function justAnswered(
   cx: Cx,
-  browserContext: BrowserContext,
+  browserContext: RequestBrowser,
   id: string,
 ): JustAnswered | undefined {
   const state = cx.store.state(cx, authRequest, id)
@@ -168,6 +131,29 @@ export const stepFor = (
   now = cx.clock.now(),
 ): Step => nextStep(waiting.requirements, sessions, policiesFor(cx, waiting, sessions), now)
 
+/**
+ * Answers a request within the step that signs in, if nothing else is left to do; returns whether
+ * it did. A response of SAML is signed off the event loop, which no step waits for: its endpoint
+ * answers.
+ */
+export function answerWithin(
+  cx: Cx,
+  tx: Transaction,
+  { id, asked, requirements }: Waiting,
+  session: Present,
+): boolean {
+  if (asked.saml || !isForCode(asked) || asked.testedBy !== undefined) return false
+  if (addressProblem(cx, asked)) return false
+  const linked = { ...requirements, sessionId: session.id }
+  const step = stepFor(cx, { asked, requirements: linked }, [session], tx.now)
+  if (step.kind !== "done") return false
+  // Answered meanwhile, in another window: the endpoint tells the person.
+  if (isPushedOver(tx, asked)) return false
+  if (!allowedSession(cx, tx, { id, asked, sessionId: session.id })) return false
+  answerRequest(tx, id, session.id)
+  return true
+}
+
 /** Why a person may not use the application that asks; undefined for who may. */
 function barAgainst(cx: Cx, asked: Requested, userId: string): Bar | undefined {
   const { home } = asked
@@ -177,18 +163,6 @@ function barAgainst(cx: Cx, asked: Requested, userId: string): Bar | undefined {
   const entry = mayEnter(cx, userId, applicationAskedFor(cx, asked)?.projectId ?? "")
   if (entry === "yes") return undefined
   return entry === "no roles" ? "roles" : "project"
-}
-
-/** Whether a form was posted from a page that we gave to this very browser. */
-export function isOwnForm(
-  cx: Cx,
-  browserContext: BrowserContext,
-  posted: { request: Request; csrf: string },
-) {
-  const origin = posted.request.headers.get("origin")
-  const isForeign = origin !== null && !isSameOrigin(origin, browserContext.issuer)
-  if (isForeign && origin !== "null") return false
-  return csrfMatches(cx, browserContext.browser, posted.csrf)
 }
 
 /** Name of an application as people know it; empty where it is gone. */

@@ -6,26 +6,17 @@ import { areaOf, type Method, type Route, type Routes } from "../http/route.ts"
 import type { Exchange } from "../http/visit.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import {
-  afterwards,
-  hrefOf,
-  type LoginContext,
-  loginContextOf,
-  type PageContext,
-  postedLoginContext,
-  showTroubled,
-  trouble,
-  troublePage,
-} from "./context.ts"
+import { afterwards, hrefOf, type LoginContext, type PageContext } from "./context.ts"
+import { loginContextOf, postedLoginContext } from "./entrance.ts"
 import { showNoCookies } from "./finished.ts"
 import { type Fields, fieldsOf, goTo } from "./form.ts"
 import { showSheet } from "./look/branding.ts"
 import { type ShowPage, showFault } from "./page.ts"
 import { askLink } from "./part/link.ts"
 import { loginPaths } from "./path.ts"
-import { browserContextOf } from "./request.ts"
 import { askConsent, takeCancel, takeConsent } from "./screen/account/consent.ts"
 import { showDone } from "./screen/account/done.ts"
+import { troubleScreen } from "./screen/account/trouble.ts"
 import { startExternal, takeCallback } from "./screen/external/callback.ts"
 import { askDirectory, takeDirectory } from "./screen/external/directory.ts"
 import { accountPage, askLinking, takeLinking } from "./screen/external/linking.ts"
@@ -70,6 +61,8 @@ import {
 } from "./screen/register/finish.ts"
 import { askRegister, showWaiting, takeRegister } from "./screen/register/register.ts"
 import { takeSignUpLink } from "./screen/register/sign-up-link.ts"
+import { browserContextOf } from "./session.ts"
+import { trouble, troublePage } from "./trouble.ts"
 
 export type LoginParts = {
   readonly show: ShowPage
@@ -235,7 +228,7 @@ const pagesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Page>> => ({
   [loginPaths.verifyPhone]: { get: askVerify, post: takeVerify("phone") },
   [loginPaths.verified]: { get: showVerified },
   [loginPaths.invitePassword]: { get: askInvitePassword, post: takeInvitePassword },
-  [loginPaths.trouble]: { get: showTroubled },
+  [loginPaths.trouble]: troubleScreen,
   [loginPaths.signedIn]: { get: (loginContext) => showSignedIn(loginContext, hrefs) },
   [loginPaths.signedOut]: { get: showSignedOut },
 })

@@ -1,6 +1,6 @@
 import type { Challenge } from "../../domain/user/index.ts"
 import type { Cx } from "../../store/index.ts"
-import type { BrowserContext } from "../request.ts"
+import type { BrowserContext } from "../session.ts"
 
 /**
  * Notes for the next page what was asked for. It counts in this browser only, and for this person;

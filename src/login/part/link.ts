@@ -9,13 +9,14 @@ import type {
 import { type CodeCheck, type CodeFor, checkCode, complexityFor } from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../context.ts"
+import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../context.ts"
 import { type Fields, linkCodeIn } from "../form.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { registrationHome } from "../policy/registration.ts"
 import type { NewPasswordProblem } from "../screen/password/change.ts"
 import { forgotHref } from "../screen/password/forgot.ts"
+import { trouble } from "../trouble.ts"
 
 /** Where the page of each link posts to, and what its code is for. */
 const kinds = {

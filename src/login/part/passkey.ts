@@ -4,7 +4,7 @@ import { type Challenge, challengeKey, hasKeys, keyChallengeMs } from "../../dom
 import type { Cx } from "../../store/index.ts"
 import { type LoginContext, targetOf } from "../context.ts"
 import { loginPaths } from "../path.ts"
-import type { BrowserContext } from "../request.ts"
+import type { BrowserContext } from "../session.ts"
 
 const userVerification = "required"
 

@@ -1,4 +1,5 @@
 // Who comes from a provider: whose scripts have a say, in what, and of whom.
+import { browserContextOf } from "../../../src/login/session.ts"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { startLinking } from "../../../src/domain/federation/linking.ts"
 import {
@@ -13,7 +14,6 @@ import { addMember, type Target } from "../../../src/domain/member/index.ts"
 import { createOrganization } from "../../../src/domain/org/index.ts"
 import { linksOf, lockUser, profile, user } from "../../../src/domain/user/index.ts"
 import { askedAt } from "../../../src/login/entered/script.ts"
-import { browserContextOf } from "../../../src/login/request.ts"
 import {
   answerOf,
   authorizePath,

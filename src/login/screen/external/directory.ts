@@ -1,14 +1,7 @@
 import { answeredByDirectory } from "../../../domain/federation/index.ts"
 import { entranceOf, type Found, noteAnswered } from "../../../domain/idp/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import {
-  applicationOf,
-  hrefOf,
-  type LoginContext,
-  optionsOf,
-  targetOf,
-  trouble,
-} from "../../context.ts"
+import { applicationOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
 import { askedOfExternal } from "../../entered/script.ts"
 import type { Fields } from "../../form.ts"
 import {
@@ -18,6 +11,7 @@ import {
   type DirectoryProblem as Problem,
 } from "../../part/provider.ts"
 import { loginPaths } from "../../path.ts"
+import { trouble } from "../../trouble.ts"
 import { failed, proceed } from "./callback.ts"
 import { accountPage, linkingBy } from "./linking.ts"
 

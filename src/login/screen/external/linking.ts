@@ -9,10 +9,11 @@ import {
   startIntent,
 } from "../../../domain/idp/index.ts"
 import { linkedUser, user } from "../../../domain/user/index.ts"
-import { accountOf, type LoginContext, optionsOf, targetOf, trouble } from "../../context.ts"
+import { accountOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { directories, linkings } from "../../part/provider.ts"
 import { loginPaths } from "../../path.ts"
+import { trouble } from "../../trouble.ts"
 import { doneHref } from "../account/done.ts"
 import { failed } from "./callback.ts"
 import { newcomerAt } from "./enter.ts"

@@ -3,18 +3,12 @@ import { login, policyOf } from "../../../domain/policy/index.ts"
 import { deviceOf, hindranceOf } from "../../../domain/session/index.ts"
 import { accountOf as accountNamed, letsUserIn, provePassword } from "../../../domain/user/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import {
-  accountOf,
-  applicationOf,
-  type LoginContext,
-  optionsOf,
-  targetOf,
-  trouble,
-} from "../../context.ts"
+import { accountOf, applicationOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
 import type { Fields } from "../../form.ts"
 import { type OptionNote, options } from "../../part/provider.ts"
 import { loginPaths } from "../../path.ts"
 import { needOf } from "../../policy/need.ts"
+import { trouble } from "../../trouble.ts"
 import { domainRefusalOf } from "./allowed-domain.ts"
 import { mendable, refuseCreation } from "./callback.ts"
 import { enterLinking, enterNew } from "./enter.ts"

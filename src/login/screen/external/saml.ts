@@ -14,9 +14,10 @@ import { formWithin } from "../../../kernel/body.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { fromForm } from "../../../xml/binding.ts"
 import { responseSize } from "../../../xml/read.ts"
-import { type PageContext, trouble, troublePage } from "../../context.ts"
+import type { PageContext } from "../../context.ts"
 import { askedOfExternal } from "../../entered/script.ts"
 import { goTo } from "../../form.ts"
+import { trouble, troublePage } from "../../trouble.ts"
 import {
   failed,
   type ProviderProblem,

@@ -11,18 +11,12 @@ import {
 } from "../../../domain/user/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
-import {
-  accountOf,
-  hrefOf,
-  type LoginContext,
-  optionsOf,
-  targetOf,
-  trouble,
-} from "../../context.ts"
+import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
 import { type Fields, goTo, linkCodeIn } from "../../form.ts"
 import { notesFor } from "../../note.ts"
 import { challengeOffered } from "../../part/passkey.ts"
 import { loginPaths } from "../../path.ts"
+import { trouble } from "../../trouble.ts"
 import { loginNames } from "../password/password.ts"
 import { attemptCheck } from "./attempt.ts"
 import { keyAttempt } from "./setup.ts"

@@ -10,19 +10,14 @@ import {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
-import {
-  applicationOf,
-  hrefOf,
-  type LoginContext,
-  optionsOf,
-  targetOf,
-  trouble,
-} from "../../context.ts"
+import { applicationOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
 import { pagesOf } from "../../page.ts"
 import { loginPaths } from "../../path.ts"
-import { type BrowserContext, waitingRequest } from "../../request.ts"
+import { waitingRequest } from "../../request.ts"
+import type { BrowserContext } from "../../session.ts"
+import { trouble } from "../../trouble.ts"
 import { canMail } from "../password/forgot.ts"
 
 /**

@@ -7,18 +7,12 @@ import {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
-import {
-  accountOf,
-  hrefOf,
-  type LoginContext,
-  optionsOf,
-  targetOf,
-  trouble,
-} from "../../context.ts"
+import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
 import { loginPaths } from "../../path.ts"
-import { type BrowserContext, isHomeActive } from "../../request.ts"
+import { type BrowserContext, isHomeActive } from "../../session.ts"
+import { trouble } from "../../trouble.ts"
 import { doneHref } from "../account/done.ts"
 
 /** What a person has just proved: that they know the password of this version. */

@@ -13,7 +13,6 @@ import {
   optionsOf,
   stepOf,
   targetOf,
-  trouble,
 } from "../../context.ts"
 import { missingFrom, type Present } from "../../flow.ts"
 import { type Fields, goTo } from "../../form.ts"
@@ -25,6 +24,7 @@ import { loginPaths } from "../../path.ts"
 import { needFor } from "../../policy/need.ts"
 import { registrationHome } from "../../policy/registration.ts"
 import { type SignedIn, signInWith } from "../../sign-in.ts"
+import { trouble } from "../../trouble.ts"
 import { mayAskLink } from "../link/magic-link.ts"
 import { registerHref } from "../register/register.ts"
 import { changes } from "./change.ts"

@@ -17,7 +17,7 @@ import {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
-import { hrefOf, type LoginContext, trouble } from "../../context.ts"
+import { hrefOf, type LoginContext } from "../../context.ts"
 import { sceneOf } from "../../entered/script.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
@@ -32,6 +32,7 @@ import {
 import { loginPaths } from "../../path.ts"
 import { mayStillRegister } from "../../policy/registration.ts"
 import { waitingRequest } from "../../request.ts"
+import { trouble } from "../../trouble.ts"
 import { chosenIn, mayTake, offeredFirst } from "./choice.ts"
 import { refuseEnded, signUpWith } from "./sign-up-link.ts"
 

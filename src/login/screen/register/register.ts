@@ -6,10 +6,11 @@ import { askRegistration, isLanguage, registrantOf } from "../../../domain/user/
 import { Fault } from "../../../kernel/fault.ts"
 import { writtenDomain } from "../../../kernel/text/domain.ts"
 import { linkIn } from "../../../kernel/text/language.ts"
-import { hrefOf, type LoginContext, optionsOf, targetOf, trouble } from "../../context.ts"
+import { hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { loginPaths } from "../../path.ts"
 import { homeOfAddress, mayFound, registrationHome } from "../../policy/registration.ts"
+import { trouble } from "../../trouble.ts"
 import { registerPages as pages } from "./page.ts"
 import { homeByLink, refuseEnded, type SignUp, signUpWith } from "./sign-up-link.ts"
 

@@ -51,6 +51,9 @@ export const loginPaths = {
   nobodyHere: "/ui/login/signedout?nobody",
 } as const
 
+/** Where people find what they sign in with, and are linked to. */
+export const accountSecurityPath = "/ui/account/security"
+
 /** An address with the request that it serves, where there is one. */
 export const withRequest = (path: string, requestId: string): string =>
   requestId === "" ? path : `${path}?authRequest=${encodeURIComponent(requestId)}`

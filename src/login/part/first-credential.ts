@@ -9,9 +9,9 @@ import {
 import { Fault } from "../../kernel/fault.ts"
 import type { LoginContext } from "../context.ts"
 import type { Fields } from "../form.ts"
-import { newPasswordIn } from "../screen/password/change.ts"
 import { readChallenge, writeChallenge } from "./challenge.ts"
 import type { ChoiceProblem } from "./link.ts"
+import { newPasswordIn } from "./new-password.ts"
 
 type BegunKey = { readonly options: object; readonly challenge: Challenge }
 

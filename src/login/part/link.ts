@@ -14,9 +14,9 @@ import { type Fields, linkCodeIn } from "../form.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths } from "../path.ts"
 import { registrationHome } from "../policy/registration.ts"
-import type { NewPasswordProblem } from "../screen/password/change.ts"
-import { forgotHref } from "../screen/password/forgot.ts"
 import { trouble } from "../trouble.ts"
+import { forgotHref } from "./by-mail.ts"
+import type { NewPasswordProblem } from "./new-password.ts"
 
 /** Where the page of each link posts to, and what its code is for. */
 const kinds = {

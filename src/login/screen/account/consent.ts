@@ -18,19 +18,20 @@ import {
   hrefOf,
   type LoginContext,
   optionsOf,
+  type Screen,
+  stepOf,
   targetOf,
 } from "../../context.ts"
-import type { Step } from "../../flow.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { loginPaths } from "../../path.ts"
-import { stepFor, type Waiting } from "../../request.ts"
+import type { Waiting } from "../../request.ts"
 
 /** GET: asks the person, or tells them why they can't go on; only where one of both is next. */
-export function askConsent(loginContext: LoginContext): Promise<Response> | Response {
+function askConsent(loginContext: LoginContext): Promise<Response> | Response {
   const { cx, show, browserContext, waiting } = loginContext
   const application = applicationOf(loginContext)
   if (!waiting || !application) return goTo(loginPaths.signedIn)
-  const step = stepOf(loginContext, waiting)
+  const step = stepOf(loginContext)
   if (step.kind !== "consent" && step.kind !== "barred") return goTo(afterwards(loginContext))
   const userId = browserContext.present.find(({ id }) => id === step.sessionId)?.userId ?? ""
   const several = browserContext.present.length > 1
@@ -116,7 +117,7 @@ const organizationOf = (cx: Cx, projectId: string): string =>
   cx.store.state(cx, org, cx.store.state(cx, project, projectId).orgId).name
 
 /** The person does not want to sign in: the application is told that they refuse. */
-export async function takeCancel(loginContext: LoginContext): Promise<Response> {
+async function takeCancel(loginContext: LoginContext): Promise<Response> {
   const { cx, waiting } = loginContext
   if (!waiting) return goTo(loginPaths.signedIn)
   await cx.store.transact(cx, (tx) => denyConsent(tx, waiting.id))
@@ -127,10 +128,10 @@ export async function takeCancel(loginContext: LoginContext): Promise<Response> 
  * The person has decided. What they allow, they allow for the account that they were shown, and the
  * application as it was shown.
  */
-export async function takeConsent(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takeConsent(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, waiting } = loginContext
   if (!waiting) return goTo(loginPaths.signedIn)
-  const step = stepOf(loginContext, waiting)
+  const step = stepOf(loginContext)
   const answer = fields.get("answer")
   if (answer === "cancel" && (step.kind === "consent" || step.kind === "barred")) {
     await cx.store.transact(cx, (tx) => denyConsent(tx, waiting.id))
@@ -143,5 +144,15 @@ export async function takeConsent(loginContext: LoginContext, fields: Fields): P
   return goTo(afterwards(loginContext))
 }
 
-const stepOf = ({ cx, browserContext }: LoginContext, waiting: Waiting): Step =>
-  stepFor(cx, waiting, browserContext.present)
+export const consentScreen: Screen = {
+  path: loginPaths.consent,
+  get: askConsent,
+  post: takeConsent,
+}
+
+/** Each page of a sign-in posts to it. */
+export const cancelScreen: Screen = {
+  path: loginPaths.cancel,
+  get: (loginContext) => goTo(hrefOf(loginContext, loginPaths.loginName)),
+  post: takeCancel,
+}

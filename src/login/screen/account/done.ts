@@ -1,51 +1,22 @@
-import { loginWords } from "../../../domain/text/index.ts"
-import { pageLanguages } from "../../../kernel/text/language.ts"
-import { afterwards, hrefOf, type LoginContext, optionsOf } from "../../context.ts"
+import { afterwards, type LoginContext, optionsOf, type Screen } from "../../context.ts"
 import { goTo } from "../../form.ts"
-import { lookOrgOf } from "../../look/labelling.ts"
-import { pagesOf } from "../../page.ts"
-import { loginPaths } from "../../path.ts"
-
-/** What a step of the sign-in has done. */
-const kinds = ["invite", "password_change", "factor_setup", "passkey_setup", "linking"] as const
-export type DoneKind = (typeof kinds)[number]
-
-/**
- * The page that says that something is done. Users go on without it, unless the pages that they see
- * have a text for it; undefined: they have none.
- */
-export function doneHref(
-  loginContext: LoginContext,
-  kind: DoneKind,
-  userId: string,
-): string | undefined {
-  const { cx, waiting } = loginContext
-  const home = pagesOf(cx, lookOrgOf(cx, waiting?.asked, userId))
-  const isWorded = pageLanguages.some((language) =>
-    Object.keys(loginWords(cx, home?.id, language)?.texts ?? {}).some((text) =>
-      text.startsWith(`${kind}_done/`),
-    ),
-  )
-  if (!isWorded) return undefined
-  const href = hrefOf(loginContext, loginPaths.done)
-  return `${href}${href.includes("?") ? "&" : "?"}of=${kind}`
-}
+import { doneKinds } from "../../part/done.ts"
+import { accountSecurityPath, loginPaths } from "../../path.ts"
 
 /** GET: says it, and leads on. */
-export function showDone(
-  loginContext: LoginContext,
-  accountHref: string,
-): Promise<Response> | Response {
+function showDone(loginContext: LoginContext): Promise<Response> | Response {
   const { browserContext, waiting, cx, request } = loginContext
   const of = new URL(request.url).searchParams.get("of")
-  const kind = kinds.find((each) => each === of)
+  const kind = doneKinds.find((each) => each === of)
   const newest = browserContext.present.at(-1)
   if (!kind || !newest) return goTo(afterwards(loginContext))
   const isOfAccount = kind === "linking" && !waiting
-  const onwardHref = isOfAccount ? accountHref : afterwards(loginContext)
+  const onwardHref = isOfAccount ? accountSecurityPath : afterwards(loginContext)
   return loginContext.show(
     cx,
     (ui, shared) => ui.StepDonePage({ ...shared, kind, onwardHref }),
     optionsOf(loginContext, 200, newest.userId),
   )
 }
+
+export const doneScreen: Screen = { path: loginPaths.done, get: showDone }

@@ -1,7 +1,14 @@
 import { answeredByDirectory } from "../../../domain/federation/index.ts"
 import { entranceOf, type Found, noteAnswered } from "../../../domain/idp/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { applicationOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
+import {
+  applicationOf,
+  hrefOf,
+  type LoginContext,
+  optionsOf,
+  type Screen,
+  targetOf,
+} from "../../context.ts"
 import { askedOfExternal } from "../../entered/script.ts"
 import type { Fields } from "../../form.ts"
 import {
@@ -10,10 +17,10 @@ import {
   offeredIdp,
   type DirectoryProblem as Problem,
 } from "../../part/provider.ts"
-import { loginPaths } from "../../path.ts"
+import { accountSecurityPath, loginPaths } from "../../path.ts"
 import { trouble } from "../../trouble.ts"
-import { failed, proceed } from "./callback.ts"
-import { accountPage, linkingBy } from "./linking.ts"
+import { linkingBy } from "./linkable.ts"
+import { failed, proceed } from "./outcome.ts"
 
 /** The directory, and to whom it is to link who is found there; nobody where it signs in. */
 type Asking = { readonly found: Found; readonly linkUserId?: string }
@@ -29,7 +36,7 @@ function askingOf(
 }
 
 /** GET of the page that asks for a name and a password of a directory. */
-export function askDirectory(loginContext: LoginContext): Promise<Response> | Response {
+function askDirectory(loginContext: LoginContext): Promise<Response> | Response {
   const { cx, request, waiting } = loginContext
   const named = new URL(request.url).searchParams.get("idp") ?? ""
   const shown = directories.of(loginContext) ?? { idpId: named }
@@ -40,7 +47,7 @@ export function askDirectory(loginContext: LoginContext): Promise<Response> | Re
     ...{ provider: found.idp.name, idpId, ticket, loginName: loginName ?? waiting?.loginHint },
     form: targetOf(loginContext, loginPaths.directory),
     application: applicationOf(loginContext),
-    otherHref: ticket ? accountPage : hrefOf(loginContext, loginPaths.loginName),
+    otherHref: ticket ? accountSecurityPath : hrefOf(loginContext, loginPaths.loginName),
   }
   const retryAfterSeconds =
     problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
@@ -62,7 +69,7 @@ function statusOf(problem: Problem | undefined): number {
 }
 
 /** The name and the password were given: the directory says whose they are. */
-export async function takeDirectory(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takeDirectory(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, browserContext, waiting } = loginContext
   const ticket = fields.get("ticket")
   const asking = askingOf(loginContext, { idpId: fields.get("idp"), ticket })
@@ -102,4 +109,10 @@ function problemOf(cause: unknown): Problem | undefined {
     return { key: "password.error.too_many_tries", retryAfterSeconds }
   }
   return code === "resource_exhausted" ? { key: "password.error.busy" } : undefined
+}
+
+export const directoryScreen: Screen = {
+  path: loginPaths.directory,
+  get: askDirectory,
+  post: takeDirectory,
 }

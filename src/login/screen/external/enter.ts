@@ -14,8 +14,8 @@ import type { Transaction } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
 import type { LoginContext } from "../../context.ts"
 import { askedAt, newcomersHome, sceneOf } from "../../entered/script.ts"
+import { doneHref } from "../../part/done.ts"
 import { trouble } from "../../trouble.ts"
-import { doneHref } from "../account/done.ts"
 import { addPerson, follow, link, type Newcomer, personOf, type Said } from "./person.ts"
 
 /** Signs in whom the provider vouches for; what `before` does belongs to the same step. */

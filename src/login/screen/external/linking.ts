@@ -1,49 +1,26 @@
-import { isTaken, linkableIdps, openTicket } from "../../../domain/federation/index.ts"
+import { isTaken } from "../../../domain/federation/index.ts"
 import {
   consumeIntent,
   entranceOf,
-  type Found,
   intentOfBrowser,
   isIdpThere,
   missingError,
   startIntent,
 } from "../../../domain/idp/index.ts"
 import { linkedUser, user } from "../../../domain/user/index.ts"
-import { accountOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
+import { accountOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
+import { doneHref } from "../../part/done.ts"
 import { directories, linkings } from "../../part/provider.ts"
-import { loginPaths } from "../../path.ts"
+import { accountSecurityPath, loginPaths } from "../../path.ts"
 import { trouble } from "../../trouble.ts"
-import { doneHref } from "../account/done.ts"
-import { failed } from "./callback.ts"
 import { newcomerAt } from "./enter.ts"
-import { link, type Newcomer, newcomerOf, provenHere } from "./person.ts"
-
-/** Where people find what they are linked to. */
-export const accountPage = "/ui/account/security"
-
-type Wanted = { readonly userId: string; readonly idpId: string }
-
-/** The provider that is to be linked; undefined where it may not be, or its person is not here. */
-export function linkingOf(loginContext: LoginContext, { userId, idpId }: Wanted) {
-  const { cx } = loginContext
-  const found = linkableIdps(cx, userId).find(({ idp }) => idp.id === idpId)
-  const isHere = found && provenHere(loginContext, found).some((each) => each.userId === userId)
-  return isHere ? found : undefined
-}
-
-/** The same by what began it. */
-export function linkingBy(
-  loginContext: LoginContext,
-  sealed: string,
-): { readonly found: Found; readonly userId: string } | undefined {
-  const ticket = openTicket(loginContext.cx, sealed)
-  const found = ticket && linkingOf(loginContext, ticket)
-  return ticket && found && { found, userId: ticket.userId }
-}
+import { linkingBy, linkingOf } from "./linkable.ts"
+import { failed } from "./outcome.ts"
+import { link, type Newcomer, newcomerOf } from "./person.ts"
 
 /** GET: begins with a ticket; without one it asks, showing both accounts, before it links them. */
-export function askLinking(loginContext: LoginContext): Promise<Response> | Response {
+function askLinking(loginContext: LoginContext): Promise<Response> | Response {
   const ticket = new URL(loginContext.request.url).searchParams.get("ticket")
   if (ticket !== null) return begin(loginContext, ticket)
   const asked = askedBy(loginContext, linkings.of(loginContext)?.intentId ?? "")
@@ -55,7 +32,7 @@ export function askLinking(loginContext: LoginContext): Promise<Response> | Resp
     ...{ provider: found.idp.name, identity, intentId: intent.id },
     form: targetOf(loginContext, loginPaths.externalLink),
     account: accountOf(cx, asked.userId),
-    accountHref: accountPage,
+    accountHref: accountSecurityPath,
   }
   return loginContext.show(
     cx,
@@ -106,7 +83,7 @@ function askedBy(loginContext: LoginContext, intentId: string): Asked | undefine
 }
 
 /** The person has seen both accounts, and says that they are theirs. */
-export async function takeLinking(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takeLinking(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
   const asked = askedBy(loginContext, fields.get("intent"))
   if (!asked) return overPage(loginContext)
@@ -124,11 +101,21 @@ export async function takeLinking(loginContext: LoginContext, fields: Fields): P
     if (isTaken(cause)) return takenPage(loginContext)
     throw cause
   }
-  return goTo(doneHref(loginContext, "linking", userId) ?? accountPage)
+  return goTo(doneHref(loginContext, "linking", userId) ?? accountSecurityPath)
 }
 
 const takenPage = (loginContext: LoginContext): Promise<Response> | Response =>
-  trouble(loginContext, { problem: "provider_taken", status: 409, accountHref: accountPage })
+  trouble(loginContext, {
+    problem: "provider_taken",
+    status: 409,
+    accountHref: accountSecurityPath,
+  })
 
 const overPage = (loginContext: LoginContext): Promise<Response> | Response =>
-  trouble(loginContext, { problem: "expired", accountHref: accountPage })
+  trouble(loginContext, { problem: "expired", accountHref: accountSecurityPath })
+
+export const linkingScreen: Screen = {
+  path: loginPaths.externalLink,
+  get: askLinking,
+  post: takeLinking,
+}

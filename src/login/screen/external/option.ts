@@ -3,15 +3,22 @@ import { login, policyOf } from "../../../domain/policy/index.ts"
 import { deviceOf, hindranceOf } from "../../../domain/session/index.ts"
 import { accountOf as accountNamed, letsUserIn, provePassword } from "../../../domain/user/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { accountOf, applicationOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
+import {
+  accountOf,
+  applicationOf,
+  type LoginContext,
+  optionsOf,
+  type Screen,
+  targetOf,
+} from "../../context.ts"
 import type { Fields } from "../../form.ts"
 import { type OptionNote, options } from "../../part/provider.ts"
 import { loginPaths } from "../../path.ts"
 import { needOf } from "../../policy/need.ts"
 import { trouble } from "../../trouble.ts"
 import { domainRefusalOf } from "./allowed-domain.ts"
-import { mendable, refuseCreation } from "./callback.ts"
 import { enterLinking, enterNew } from "./enter.ts"
+import { mendable, refuseCreation } from "./outcome.ts"
 import { judged, type Newcomer, newcomerOf, optionsFor, provenHere } from "./person.ts"
 
 type Asked = {
@@ -40,7 +47,7 @@ function askedBy(loginContext: LoginContext, note: OptionNote | undefined): Aske
 }
 
 /** GET of the page that asks whether somebody is new here or has an account already. */
-export function askOption(loginContext: LoginContext): Promise<Response> | Response {
+function askOption(loginContext: LoginContext): Promise<Response> | Response {
   const asked = askedBy(loginContext, options.of(loginContext))
   if (!asked) return trouble(loginContext, { problem: "expired" })
   const { newcomer, note, mayLink, mayCreate } = asked
@@ -68,7 +75,7 @@ export function askOption(loginContext: LoginContext): Promise<Response> | Respo
 }
 
 /** The choice was made: to link an account that is here, or to make one. */
-export async function takeOption(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takeOption(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const intentId = fields.get("intent")
   const asked = askedBy(loginContext, { intentId })
   if (!asked) return trouble(loginContext, { problem: "expired" })
@@ -138,4 +145,10 @@ async function linkByPassword(
     if (cause.code === "invalid_argument") return again("wrong")
     throw cause
   }
+}
+
+export const optionScreen: Screen = {
+  path: loginPaths.externalOption,
+  get: askOption,
+  post: takeOption,
 }

@@ -26,7 +26,7 @@ import {
   reasonOf,
   showFailed,
   tellElsewhere,
-} from "./callback.ts"
+} from "./outcome.ts"
 import { recordRefusedAnswer } from "./refused-answer.ts"
 
 /** A message in base64 is a third larger than it is; some signs of that are written as three. */

@@ -1,10 +1,12 @@
-import { type Proof, usableSession } from "../../../domain/session/index.ts"
+import { org } from "../../../domain/org/index.ts"
+import { mayUsePasskeyAlone, type Proof, usableSession } from "../../../domain/session/index.ts"
 import {
   type AdmitFactor,
   type Asked,
   type Checked,
   type CheckKind,
   factorChecks,
+  finishedKey,
   recoveryCodesLeft,
   user,
 } from "../../../domain/user/index.ts"
@@ -12,7 +14,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
 import type { LoginContext } from "../../context.ts"
-import { type DoneKind, doneHref } from "../account/done.ts"
+import { type DoneKind, doneHref } from "../../part/done.ts"
 import { recoveryLeftHref } from "./recovery-left.ts"
 
 /** How a proof ended; `over`: the session that it was for. */
@@ -87,3 +89,57 @@ export const attemptCheck = (
     admit: () => factorChecks[kind](loginContext.cx, asked),
     ...(refuses && { refuses }),
   })
+
+type NewKey = {
+  readonly userId: string
+  readonly kind: "passkey" | "u2f"
+  readonly tokenId: string
+  readonly given: string
+  /** Of the link that the registration began with, where it let them begin. */
+  readonly codeId?: string
+  /** What keeps out who registers it; without a word that their session is over. */
+  readonly refuses?: (tx: Transaction) => boolean
+}
+
+/** Registers a key; that it could be made is the first proof by it. */
+export async function keyAttempt(
+  loginContext: LoginContext,
+  { userId, kind, tokenId, given, codeId, refuses }: NewKey,
+): Promise<Attempted> {
+  try {
+    return await attempt(loginContext, {
+      ...{ userId, kind: "webauthn", ...(refuses && { refuses }) },
+      done: kind === "passkey" ? "passkey_setup" : "factor_setup",
+      admit: async () => {
+        const credential = jsonOf(given)
+        const finish = await finishedKey(loginContext.cx, userId, {
+          ...{ kind, tokenId, credential, name: "", codeId },
+        })
+        return (tx) => {
+          finish(tx)
+          const isUserVerified = kind === "passkey"
+          return { isRight: true, methods: ["pop", "user"], isUserVerified }
+        }
+      },
+    })
+  } catch (cause) {
+    if (cause instanceof Fault && cause.id.startsWith("user.key_")) return { kind: "wrong" }
+    throw cause
+  }
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether somebody may sign in by a passkey alone. */
+export function maySignInByPasskey(tx: Transaction, userId: string): boolean {
+  const orgId = tx.owner(user, userId)
+  const isActive = tx.state(user, userId).status === "active"
+  const isHomeActive = tx.state(org, orgId).status === "active"
+  return isActive && isHomeActive && mayUsePasskeyAlone(tx, userId)
+}

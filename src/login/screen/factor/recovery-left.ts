@@ -1,7 +1,14 @@
-import { accountOf, afterwards, hrefOf, type LoginContext, optionsOf } from "../../context.ts"
+import {
+  accountOf,
+  afterwards,
+  hrefOf,
+  type LoginContext,
+  optionsOf,
+  type Screen,
+} from "../../context.ts"
 import { goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
-import { loginPaths } from "../../path.ts"
+import { accountSecurityPath, loginPaths } from "../../path.ts"
 
 /** Who has just used a recovery code, and how many they have left. */
 type Left = { readonly userId: string; readonly left: number }
@@ -16,17 +23,14 @@ export const recoveryLeftHref = (loginContext: LoginContext, used: Left): string
   used.left <= few ? notes.href(loginContext, used) : undefined
 
 /** GET: says how many are left, and leads on as well as to new ones. */
-export function askRecoveryLeft(
-  loginContext: LoginContext,
-  createHref: string,
-): Promise<Response> | Response {
+function askRecoveryLeft(loginContext: LoginContext): Promise<Response> | Response {
   const note = notes.of(loginContext)
   if (!note) return goTo(afterwards(loginContext))
   const { userId, left } = note
   const page = {
     account: accountOf(loginContext.cx, userId),
     changeHref: hrefOf(loginContext, loginPaths.loginName),
-    ...{ createHref, onwardHref: afterwards(loginContext), left },
+    ...{ createHref: accountSecurityPath, onwardHref: afterwards(loginContext), left },
   }
   return loginContext.show(
     loginContext.cx,
@@ -34,3 +38,5 @@ export function askRecoveryLeft(
     optionsOf(loginContext, 200, userId),
   )
 }
+
+export const recoveryLeftScreen: Screen = { path: loginPaths.recoveryLeft, get: askRecoveryLeft }

@@ -4,7 +4,6 @@ import {
   addOtp,
   admitTotp,
   beginKey,
-  finishedKey,
   hasKeys,
   type OtpChannel,
   pendingTotp,
@@ -12,21 +11,20 @@ import {
   skipFactors,
   totpUri,
 } from "../../../domain/user/index.ts"
-import { Fault } from "../../../kernel/fault.ts"
-import type { Transaction } from "../../../store/index.ts"
 import {
   accountOf,
   afterwards,
   hrefOf,
   type LoginContext,
   optionsOf,
+  type Screen,
   stepOf,
   targetOf,
 } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
 import { loginPaths } from "../../path.ts"
-import { type Attempted, attempt } from "./attempt.ts"
+import { type Attempted, attempt, keyAttempt } from "./attempt.ts"
 
 /** What was chosen, as a form has left it. */
 type Chosen =
@@ -42,7 +40,7 @@ type KeyBegun = {
 const chosen = notesFor<Chosen>(loginPaths.factorSetup)
 
 /** GET: what could be set up, or how what was chosen is. */
-export async function askSetup(loginContext: LoginContext): Promise<Response> {
+async function askSetup(loginContext: LoginContext): Promise<Response> {
   const asked = askedOf(loginContext)
   if (!asked) return goTo(afterwards(loginContext))
   const note = chosen.of(loginContext)
@@ -55,7 +53,7 @@ export async function askSetup(loginContext: LoginContext): Promise<Response> {
 }
 
 /** Something was chosen, or shown to work. */
-export async function takeSetup(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takeSetup(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const asked = askedOf(loginContext)
   if (!asked) return goTo(afterwards(loginContext))
   const { userId, ways, isForced } = asked
@@ -207,48 +205,8 @@ function keyPage(
   )
 }
 
-type NewKey = {
-  readonly userId: string
-  readonly kind: "passkey" | "u2f"
-  readonly tokenId: string
-  readonly given: string
-  /** Of the link that the registration began with, where it let them begin. */
-  readonly codeId?: string
-  /** What keeps out who registers it; without a word that their session is over. */
-  readonly refuses?: (tx: Transaction) => boolean
-}
-
-/** Registers a key; that it could be made is the first proof by it. */
-export async function keyAttempt(
-  loginContext: LoginContext,
-  { userId, kind, tokenId, given, codeId, refuses }: NewKey,
-): Promise<Attempted> {
-  try {
-    return await attempt(loginContext, {
-      ...{ userId, kind: "webauthn", ...(refuses && { refuses }) },
-      done: kind === "passkey" ? "passkey_setup" : "factor_setup",
-      admit: async () => {
-        const credential = jsonOf(given)
-        const finish = await finishedKey(loginContext.cx, userId, {
-          ...{ kind, tokenId, credential, name: "", codeId },
-        })
-        return (tx) => {
-          finish(tx)
-          const isUserVerified = kind === "passkey"
-          return { isRight: true, methods: ["pop", "user"], isUserVerified }
-        }
-      },
-    })
-  } catch (cause) {
-    if (cause instanceof Fault && cause.id.startsWith("user.key_")) return { kind: "wrong" }
-    throw cause
-  }
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+export const factorSetupScreen: Screen = {
+  path: loginPaths.factorSetup,
+  get: askSetup,
+  post: takeSetup,
 }

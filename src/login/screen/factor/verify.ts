@@ -15,6 +15,7 @@ import {
   hrefOf,
   type LoginContext,
   optionsOf,
+  type Screen,
   stepOf,
   targetOf,
 } from "../../context.ts"
@@ -33,7 +34,7 @@ type Shown = Partial<Exclude<Attempted, { kind: "in" | "over" }>> & {
 const tried = notesFor<Shown>(loginPaths.factor)
 
 /** GET: the factor that the address names, else the best. It sends nothing and uses nothing up. */
-export function askFactor(loginContext: LoginContext): Promise<Response> | Response {
+function askFactor(loginContext: LoginContext): Promise<Response> | Response {
   const note = tried.of(loginContext)
   const named = note?.factor ?? searchOf(loginContext).get("factor") ?? ""
   const asked = askedOf(loginContext, named)
@@ -42,7 +43,7 @@ export function askFactor(loginContext: LoginContext): Promise<Response> | Respo
 }
 
 /** A proof was given, or a code is to be sent. */
-export async function takeFactor(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takeFactor(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const asked = askedOf(loginContext, fields.get("factor"))
   if (!asked) return goTo(afterwards(loginContext))
   if (fields.get("send") !== "") return sendCode(loginContext, asked)
@@ -162,3 +163,5 @@ const withFactor = (loginContext: LoginContext, factor: Factor): string =>
   `${hrefOf(loginContext, loginPaths.factor)}&factor=${factor}`
 
 const searchOf = ({ request }: LoginContext): URLSearchParams => new URL(request.url).searchParams
+
+export const factorScreen: Screen = { path: loginPaths.factor, get: askFactor, post: takeFactor }

@@ -12,9 +12,10 @@ import {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
-import { hrefOf, type LoginContext } from "../../context.ts"
+import { hrefOf, type LoginContext, type Screen } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
+import { doneHref } from "../../part/done.ts"
 import {
   firstCredentialIn,
   firstPasskey,
@@ -29,7 +30,7 @@ import {
   refuseLink,
 } from "../../part/link.ts"
 import { loginPaths } from "../../path.ts"
-import { doneHref } from "../account/done.ts"
+import { askVerify } from "./verify.ts"
 
 const kind = "invite"
 
@@ -39,14 +40,14 @@ type Choice = { readonly linked: Linked; readonly problem?: ChoiceProblem }
 const choices = notesFor<Choice>(loginPaths.invitePassword)
 
 /** GET: asks for a passkey or a password; without a right code, that happens on the first page. */
-export function askInvitePassword(loginContext: LoginContext): Promise<Response> | Response {
+function askInvitePassword(loginContext: LoginContext): Promise<Response> | Response {
   const choice = choices.of(loginContext)
   if (!choice) return goTo(hrefOf(loginContext, loginPaths.loginName))
   return choicePage(loginContext, choice.linked, choice.problem)
 }
 
 /** The code was shown; only now is it said who is invited, and by whom. */
-export async function takeInvite(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takeInvite(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const linked = linkedIn(fields)
   const result = await checkLink(loginContext.cx, kind, linked)
   return result === "ok"
@@ -55,10 +56,7 @@ export async function takeInvite(loginContext: LoginContext, fields: Fields): Pr
 }
 
 /** What they chose: with it the code is used up and the person signed in, in one step. */
-export async function takeInvitePassword(
-  loginContext: LoginContext,
-  fields: Fields,
-): Promise<Response> {
+async function takeInvitePassword(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
   const linked = linkedIn(fields)
   const result = await checkLink(cx, kind, linked)
@@ -126,4 +124,12 @@ async function choicePage(
     }),
   }
   return linkPasswordPage(loginContext, asked, problem)
+}
+
+export const inviteScreen: Screen = { path: loginPaths.invite, get: askVerify, post: takeInvite }
+
+export const invitePasswordScreen: Screen = {
+  path: loginPaths.invitePassword,
+  get: askInvitePassword,
+  post: takeInvitePassword,
 }

@@ -1,5 +1,4 @@
 import { queueMagicLink } from "../../../domain/message/index.ts"
-import { login, policyOf } from "../../../domain/policy/index.ts"
 import { deviceOf } from "../../../domain/session/index.ts"
 import {
   createMagicLink,
@@ -10,25 +9,21 @@ import {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
-import { applicationOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
+import {
+  applicationOf,
+  hrefOf,
+  type LoginContext,
+  optionsOf,
+  type Screen,
+  targetOf,
+} from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
-import { pagesOf } from "../../page.ts"
+import { mayAskLink } from "../../part/by-mail.ts"
 import { loginPaths } from "../../path.ts"
 import { waitingRequest } from "../../request.ts"
 import type { BrowserContext } from "../../session.ts"
 import { trouble } from "../../trouble.ts"
-import { canMail } from "../password/forgot.ts"
-
-/**
- * Whether the page offers a link by mail instead of a password. The policy is that of the page: the
- * person's own, which decides, would tell who is here.
- */
-export function mayAskLink(loginContext: LoginContext): boolean {
-  const { cx, waiting } = loginContext
-  if (!canMail(loginContext)) return false
-  return policyOf(cx, pagesOf(cx, waiting?.asked.home)?.id ?? "", login).allowMagicLink
-}
 
 type Problem =
   | { readonly key: "link.error.missing" | "link.error.wrong" }
@@ -50,7 +45,7 @@ type Opened = { readonly link: MagicLink; readonly request: string }
 const opened = notesFor<Opened>(loginPaths.magicLinkOpen)
 
 /** GET: asks for the code of the mail. */
-export function askMagicLink(loginContext: LoginContext): Promise<Response> | Response {
+function askMagicLink(loginContext: LoginContext): Promise<Response> | Response {
   const note = sent.of(loginContext)
   if (!note) return goTo(hrefOf(loginContext, loginPaths.loginName))
   return linkPage(loginContext, { ...note, isOpened: false })
@@ -60,7 +55,7 @@ export function askMagicLink(loginContext: LoginContext): Promise<Response> | Re
  * GET of the link in the mail; it looks at no code and uses none up. Elsewhere it signs nobody in:
  * whoever asked for it may be a stranger, who waits for just that.
  */
-export function openMagicLink(loginContext: LoginContext): Promise<Response> {
+function openMagicLink(loginContext: LoginContext): Promise<Response> {
   const { cx, show, browserContext } = loginContext
   const note = opened.of(loginContext)
   if (!note) {
@@ -76,10 +71,7 @@ export function openMagicLink(loginContext: LoginContext): Promise<Response> {
 }
 
 /** A link is asked for, or the code of its mail shown. */
-export function takeMagicLink(
-  loginContext: LoginContext,
-  fields: Fields,
-): Promise<Response> | Response {
+function takeMagicLink(loginContext: LoginContext, fields: Fields): Promise<Response> | Response {
   const sealed = fields.get("link")
   if (sealed === "") return sendLink(loginContext, fields.get("loginName").trim())
   const { cx, browserContext } = loginContext
@@ -183,3 +175,11 @@ function linkPage(
     { ...optionsOf(loginContext, problem ? status : 200), retryAfterSeconds: seconds },
   )
 }
+
+export const magicLinkScreen: Screen = {
+  path: loginPaths.magicLink,
+  get: askMagicLink,
+  post: takeMagicLink,
+}
+
+export const magicLinkOpenScreen: Screen = { path: loginPaths.magicLinkOpen, get: openMagicLink }

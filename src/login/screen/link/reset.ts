@@ -1,13 +1,13 @@
 import type { Linked } from "../../../../ui/login/index.ts"
 import { homeOf, resetPasswordFor, setPassword } from "../../../domain/user/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { hrefOf, type LoginContext, optionsOf } from "../../context.ts"
+import { hrefOf, type LoginContext, optionsOf, type Screen } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
-import { checkLink, linkedIn, linkPasswordPage, refuseLink } from "../../part/link.ts"
+import { askLink, checkLink, linkedIn, linkPasswordPage, refuseLink } from "../../part/link.ts"
+import { type NewPasswordProblem, newPasswordIn } from "../../part/new-password.ts"
 import { loginPaths, withRequest } from "../../path.ts"
 import { waitingRequest } from "../../request.ts"
-import { type NewPasswordProblem, newPasswordIn } from "../password/change.ts"
 
 const kind = "reset"
 
@@ -17,14 +17,14 @@ type Choice = { readonly linked: Linked; readonly problem?: NewPasswordProblem }
 const choices = notesFor<Choice>(loginPaths.passwordNew)
 
 /** GET: asks for the password; without a right code, that happens on the first page. */
-export function askNewPassword(loginContext: LoginContext): Promise<Response> | Response {
+function askNewPassword(loginContext: LoginContext): Promise<Response> | Response {
   const choice = choices.of(loginContext)
   if (!choice) return goTo(hrefOf(loginContext, loginPaths.loginName))
   return passwordPage(loginContext, choice.linked, choice.problem)
 }
 
 /** The code was shown; only now is it said whose password it is. */
-export async function takeReset(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takeReset(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const linked = linkedIn(fields)
   const result = await checkLink(loginContext.cx, kind, linked)
   return result === "ok"
@@ -36,10 +36,7 @@ export async function takeReset(loginContext: LoginContext, fields: Fields): Pro
  * The new password was chosen: it counts at once, and everywhere. Whoever has shown the code signs
  * in with it as everybody does, for a code is no second factor.
  */
-export async function takeNewPassword(
-  loginContext: LoginContext,
-  fields: Fields,
-): Promise<Response> {
+async function takeNewPassword(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx, browserContext } = loginContext
   const linked = linkedIn(fields)
   const { userId, code, key } = linked
@@ -60,7 +57,7 @@ export async function takeNewPassword(
   return goTo(withRequest(loginPaths.passwordDone, waiting?.id ?? ""))
 }
 
-export const showPasswordDone = (loginContext: LoginContext): Promise<Response> =>
+const showPasswordDone = (loginContext: LoginContext): Promise<Response> =>
   loginContext.show(
     loginContext.cx,
     (ui, shared) =>
@@ -84,3 +81,17 @@ function passwordPage(
   }
   return linkPasswordPage(loginContext, asked, problem)
 }
+
+export const resetScreen: Screen = {
+  path: loginPaths.passwordSet,
+  get: (loginContext) => askLink(loginContext, kind),
+  post: takeReset,
+}
+
+export const newPasswordScreen: Screen = {
+  path: loginPaths.passwordNew,
+  get: askNewPassword,
+  post: takeNewPassword,
+}
+
+export const passwordDoneScreen: Screen = { path: loginPaths.passwordDone, get: showPasswordDone }

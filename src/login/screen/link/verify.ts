@@ -1,6 +1,6 @@
 import type { LinkKind } from "../../../../ui/login/index.ts"
 import { type CodeOf, verifyByLink } from "../../../domain/user/index.ts"
-import { type LoginContext, optionsOf } from "../../context.ts"
+import { type LoginContext, optionsOf, type Screen } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { askLink, guessing, linkedIn, refuseLink } from "../../part/link.ts"
 import { loginPaths } from "../../path.ts"
@@ -18,7 +18,7 @@ export function askVerify(loginContext: LoginContext): Promise<Response> | Respo
 }
 
 /** The code was shown, and is used up by that. */
-export const takeVerify =
+const takeVerify =
   (of: CodeOf) =>
   async (loginContext: LoginContext, fields: Fields): Promise<Response> => {
     const { cx } = loginContext
@@ -29,7 +29,7 @@ export const takeVerify =
     return refuseLink(loginContext, { kind: `verify_${of}`, linked }, result)
   }
 
-export function showVerified(loginContext: LoginContext): Promise<Response> {
+function showVerified(loginContext: LoginContext): Promise<Response> {
   const of = new URL(loginContext.request.url).searchParams.get("of")
   const kind = of === "phone" ? "verify_phone" : "verify_email"
   return loginContext.show(
@@ -38,3 +38,17 @@ export function showVerified(loginContext: LoginContext): Promise<Response> {
     optionsOf(loginContext),
   )
 }
+
+export const verifyEmailScreen: Screen = {
+  path: loginPaths.verifyEmail,
+  get: askVerify,
+  post: takeVerify("email"),
+}
+
+export const verifyPhoneScreen: Screen = {
+  path: loginPaths.verifyPhone,
+  get: askVerify,
+  post: takeVerify("phone"),
+}
+
+export const verifiedScreen: Screen = { path: loginPaths.verified, get: showVerified }

@@ -1,19 +1,21 @@
-import {
-  complexityFor,
-  type NewPassword,
-  replacementOf,
-  replacePassword,
-} from "../../../domain/user/index.ts"
-import { Fault } from "../../../kernel/fault.ts"
+import { complexityFor, replacementOf, replacePassword } from "../../../domain/user/index.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
-import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
+import {
+  accountOf,
+  hrefOf,
+  type LoginContext,
+  optionsOf,
+  type Screen,
+  targetOf,
+} from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
+import { doneHref } from "../../part/done.ts"
+import { type NewPasswordProblem, newPasswordIn } from "../../part/new-password.ts"
 import { loginPaths } from "../../path.ts"
 import { type BrowserContext, isHomeActive } from "../../session.ts"
 import { trouble } from "../../trouble.ts"
-import { doneHref } from "../account/done.ts"
 
 /** What a person has just proved: that they know the password of this version. */
 export type Proven = { readonly userId: string; readonly version: number }
@@ -58,7 +60,7 @@ type Asked = {
 export const changes = notesFor<Asked>(loginPaths.passwordChange)
 
 /** GET: asks for the new password. Without anything proved, that happens on the first page. */
-export function askPasswordChange(loginContext: LoginContext): Promise<Response> | Response {
+function askPasswordChange(loginContext: LoginContext): Promise<Response> | Response {
   const asked = changes.of(loginContext)
   if (!asked) return goTo(hrefOf(loginContext, loginPaths.loginName))
   const { proof, isEarly = false, problem } = asked
@@ -91,10 +93,7 @@ function passwordChangePage(
 }
 
 /** Changes the password and signs in with it, in one step. */
-export async function takePasswordChange(
-  loginContext: LoginContext,
-  fields: Fields,
-): Promise<Response> {
+async function takePasswordChange(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
   const proof = fields.get("proof")
   const proven = readProof(loginContext, proof)
@@ -113,38 +112,8 @@ export async function takePasswordChange(
   })
 }
 
-/** Reads a new password that was typed twice; or what is wrong with it, to be said beside it. */
-export async function newPasswordIn(
-  fields: Fields,
-  prepare: (plain: string) => Promise<NewPassword>,
-): Promise<NewPassword | NewPasswordProblem> {
-  const plain = fields.get("password")
-  if (plain === "") return { at: "password", key: "password_change.error.missing" }
-  if (plain !== fields.get("repeat")) return { at: "repeat", key: "password_change.error.repeat" }
-  try {
-    return await prepare(plain)
-  } catch (cause) {
-    const key = cause instanceof Fault ? wrongs[cause.id] : undefined
-    if (key) return { at: "password", key }
-    throw cause
-  }
-}
-
-/** What is wrong with a new password, in the person's language. */
-const wrongs: Readonly<Record<string, NewPasswordProblem["key"]>> = {
-  "user.password_too_simple": "password_change.error.simple",
-  "user.password_is_name": "password_change.error.name",
-  "user.password_common": "password_change.error.common",
-  "user.password_reused": "password_change.error.reused",
-  "user.password_unchanged": "password_change.error.same",
-  "password.too_long": "password_change.error.long",
-  "password.busy": "password.error.busy",
-}
-
-export type NewPasswordProblem = {
-  readonly at: "password" | "repeat"
-  readonly key:
-    | `password_change.error.${"missing" | "repeat" | "simple" | "name" | "same" | "long"}`
-    | `password_change.error.${"common" | "reused"}`
-    | "password.error.busy"
+export const passwordChangeScreen: Screen = {
+  path: loginPaths.passwordChange,
+  get: askPasswordChange,
+  post: takePasswordChange,
 }

@@ -1,7 +1,14 @@
 import { daysLeftOf } from "../../../domain/session/index.ts"
 import { passwordOf, user } from "../../../domain/user/index.ts"
 import type { Transaction } from "../../../store/index.ts"
-import { accountOf, afterwards, hrefOf, type LoginContext, optionsOf } from "../../context.ts"
+import {
+  accountOf,
+  afterwards,
+  hrefOf,
+  type LoginContext,
+  optionsOf,
+  type Screen,
+} from "../../context.ts"
 import { goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
 import { loginPaths } from "../../path.ts"
@@ -30,7 +37,7 @@ export function expiryHref(
 }
 
 /** GET: says it, and leads on as well as to another password. */
-export function askExpiry(loginContext: LoginContext): Promise<Response> | Response {
+function askExpiry(loginContext: LoginContext): Promise<Response> | Response {
   const note = expiring.of(loginContext)
   if (!note) return goTo(afterwards(loginContext))
   const { userId, proof, days } = note
@@ -47,3 +54,5 @@ export function askExpiry(loginContext: LoginContext): Promise<Response> | Respo
     optionsOf(loginContext, 200, userId),
   )
 }
+
+export const passwordExpiryScreen: Screen = { path: loginPaths.passwordExpiry, get: askExpiry }

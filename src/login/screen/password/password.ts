@@ -1,96 +1,42 @@
-import type { Account, PageProps, UnknownKey } from "../../../../ui/login/index.ts"
-import { linkSession } from "../../../domain/grant/index.ts"
-import { memberships } from "../../../domain/member/index.ts"
+import type { Account } from "../../../../ui/login/index.ts"
 import { login, policyFor, policyOf } from "../../../domain/policy/index.ts"
-import { homeOf, isUnknownName, orgNamedIn } from "../../../domain/user/index.ts"
+import { deviceOf, hindranceOf } from "../../../domain/session/index.ts"
+import {
+  type Admit,
+  accountOf as accountNamed,
+  homeOf,
+  orgNamedIn,
+  passwordOf,
+  provePassword,
+  user,
+} from "../../../domain/user/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import type { Transaction } from "../../../store/index.ts"
+import { completeSignIn } from "../../complete-sign-in.ts"
 import {
   accountOf,
-  afterwards,
   applicationOf,
   hrefOf,
   type LoginContext,
   optionsOf,
+  type Screen,
   stepOf,
   targetOf,
 } from "../../context.ts"
-import { missingFrom, type Present } from "../../flow.ts"
 import { type Fields, goTo } from "../../form.ts"
-import { notesFor } from "../../note.ts"
 import { pagesOf } from "../../page.ts"
+import { forgotHref, hasToAsk, mayAskLink } from "../../part/by-mail.ts"
+import { loginNameMax } from "../../part/login-name.ts"
 import { offeredPasskey } from "../../part/passkey.ts"
-import { linkedProvidersOf, providersOf } from "../../part/provider.ts"
+import { linkedProvidersOf } from "../../part/provider.ts"
 import { loginPaths } from "../../path.ts"
-import { needFor } from "../../policy/need.ts"
-import { registrationHome } from "../../policy/registration.ts"
-import { type SignedIn, signInWith } from "../../sign-in.ts"
 import { trouble } from "../../trouble.ts"
-import { mayAskLink } from "../link/magic-link.ts"
-import { registerHref } from "../register/register.ts"
-import { changes } from "./change.ts"
-import { forgotHref, hasToAsk } from "./forgot.ts"
-
-/** What the first page is shown with. */
-type LoginNameShown = {
-  readonly loginName?: string
-  readonly problem?: "missing" | "unknown"
-  /** Whether a passkey was shown that opens nothing. */
-  readonly hasWrongKey?: boolean
-  /** That passkey, where it is nobody's. */
-  readonly unknownKey?: UnknownKey
-}
-
-/** The first page, as a form has left it. */
-export const loginNames = notesFor<LoginNameShown>(loginPaths.loginName)
-
-/** GET of the first page; a login_hint fills it in. */
-export const askLoginName = (loginContext: LoginContext): Promise<Response> =>
-  loginNamePage(loginContext, {
-    loginName: loginContext.waiting?.loginHint ?? "",
-    ...loginNames.of(loginContext),
-  })
-
-/** The login name was given; only where the policy lets it is said here that it is nobody's. */
-export function takeLoginName(
-  loginContext: LoginContext,
-  fields: Fields,
-): Promise<Response> | Response {
-  const loginName = fields.get("loginName").trim()
-  if (loginName === "" || loginName.length > loginNameMax) {
-    return loginNames.next(loginContext, {
-      loginName: loginName.slice(0, loginNameMax),
-      problem: "missing",
-    })
-  }
-  const { cx, waiting } = loginContext
-  if (!isUnknownName(cx, loginName, waiting?.asked.home)) {
-    return passwords.next(loginContext, { loginName })
-  }
-  // Names are guessed one by one, as passwords are.
-  try {
-    cx.allowance?.spend("guess")
-  } catch (cause) {
-    const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
-    if (retryAfterSeconds === undefined) throw cause
-    return trouble(loginContext, { problem: "too_many_tries", status: 429, retryAfterSeconds })
-  }
-  return loginNames.next(loginContext, { loginName, problem: "unknown" })
-}
-
-const loginNameMax = 200
-
-type PasswordShown = {
-  readonly loginName: string
-  readonly problem?: PasswordProblem
-  /** Whether a password was asked for where it only sets up a passkey. */
-  readonly isSetup?: boolean
-}
-
-/** The password of a name that was typed, as a form has left it. */
-const passwords = notesFor<PasswordShown>(loginPaths.password)
+import { changes, writeProof } from "./change.ts"
+import { expiryHref } from "./expiry.ts"
+import { type PasswordNote, type PasswordProblem, passwords } from "./password-note.ts"
 
 /** GET of the password page: for a name that was typed here, or a person that the flow knows. */
-export function askPassword(loginContext: LoginContext): Promise<Response> | Response {
+function askPassword(loginContext: LoginContext): Promise<Response> | Response {
   const note = passwords.of(loginContext)
   if (note) {
     return passwordPage(loginContext, shownAccount(loginContext, note.loginName), note)
@@ -101,7 +47,7 @@ export function askPassword(loginContext: LoginContext): Promise<Response> | Res
 }
 
 /** The password was given. */
-export async function takePassword(loginContext: LoginContext, fields: Fields): Promise<Response> {
+async function takePassword(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const loginName = fields.get("loginName").trim()
   const password = fields.get("password")
   if (loginName === "" || loginName.length > loginNameMax) {
@@ -115,92 +61,77 @@ export async function takePassword(loginContext: LoginContext, fields: Fields): 
   return refused(loginContext, loginName, result)
 }
 
-/** GET of the choice among the accounts of this browser. */
-export function askAccount(loginContext: LoginContext): Promise<Response> | Response {
-  const { cx, show, browserContext, waiting } = loginContext
-  if (browserContext.present.length === 0) return goTo(hrefOf(loginContext, loginPaths.loginName))
-  const hinted = waiting?.requirements.hintedUser ?? waiting?.requirements.suggestedUser
-  // Whom the application means comes first; the choice is the person's.
-  const first = browserContext.present.filter(({ userId }) => userId === hinted)
-  const rest = browserContext.present.filter(({ userId }) => userId !== hinted)
-  const accounts = [...first, ...rest].map(({ id, userId }) => ({
-    ...accountOf(cx, userId),
-    session: id,
-    signedIn: true,
-  }))
-  const form = targetOf(loginContext, loginPaths.accounts)
-  const otherHref = hrefOf(loginContext, loginPaths.loginName)
-  const application = applicationOf(loginContext)
-  return show(
-    cx,
-    (ui, shared) => {
-      const notice = noticeFor(loginContext, shared)
-      return ui.AccountPage({ ...shared, form, accounts, otherHref, application, notice })
-    },
-    optionsOf(loginContext),
-  )
-}
-
-/** An account was chosen; it must be one that this browser has. */
-export async function takeAccount(loginContext: LoginContext, fields: Fields): Promise<Response> {
-  const { cx, browserContext, waiting } = loginContext
-  const chosen = browserContext.present.find(({ id }) => id === fields.get("session"))
-  if (!chosen) return goTo(hrefOf(loginContext, loginPaths.accounts))
-  if (waiting) await cx.store.transact(cx, (tx) => linkSession(tx, waiting.id, chosen.id))
-  return goTo(afterwards(loginContext))
-}
+/** How a password ended. */
+type PasswordResult =
+  | { readonly kind: "in"; readonly answer: Response }
+  | { readonly kind: "wrong" | "busy" | "passkey required" }
+  | { readonly kind: "change required"; readonly userId: string; readonly proof: string }
+  | { readonly kind: "too many"; readonly retryAfterSeconds: number }
+  | { readonly kind: "locked" | "inactive" }
 
 /**
- * Signed in, with nowhere to go; the newest account is shown. Where a second factor is missing, the
- * account page comes first, whose own request asks for it.
+ * Checks a password and signs in to this browser. A login name that is nobody's makes the same
+ * work, waits as long, and is answered as a wrong password is. A full queue of the hasher, and
+ * tries too many, are the person's to see: they can try again.
  */
-export function showSignedIn(
+async function signInWith(
   loginContext: LoginContext,
-  hrefs: SignedInHrefs,
-): Promise<Response> | Response {
-  const { cx, show, browserContext } = loginContext
-  const newest = browserContext.present.at(-1)
-  if (!newest) return goTo(loginPaths.loginName)
-  if (hrefs.account && isFactorMissing(loginContext, newest)) return goTo(hrefs.account)
-  const account = accountOf(cx, newest.userId)
-  const policy = policyFor(cx, { userId: newest.userId, orgId: homeOf(cx, newest.userId) }, login)
-  const continueHref = policy.defaultRedirectUri || undefined
-  const { logout: logoutHref, account: accountHref } = hrefs
-  // Whoever manages nothing finds nothing there.
-  const console = memberships(cx, newest.userId).length > 0 ? hrefs.console : undefined
-  return show(
-    cx,
-    (ui, shared) =>
-      ui.SignedInPage({
-        ...{ ...shared, account, logoutHref, accountHref, continueHref },
-        consoleHref: console,
-      }),
-    optionsOf(loginContext),
-  )
+  loginName: string,
+  password: string,
+): Promise<PasswordResult> {
+  const { cx, browserContext } = loginContext
+  const account = accountNamed(cx, loginName)
+  const tried = { account, plain: password, device: deviceOf(cx, browserContext, account) }
+  try {
+    cx.allowance?.spend("guess")
+    const way = await provePassword(cx, tried, (admit) => letIn(loginContext, account, admit))
+    if (typeof way === "string") return { kind: "wrong" }
+    if (way.kind !== "wrong") cx.allowance?.refund("guess")
+    return way
+  } catch (cause) {
+    if (!(cause instanceof Fault)) throw cause
+    const { code, retryAfterSeconds } = cause
+    if (retryAfterSeconds !== undefined) return { kind: "too many", retryAfterSeconds }
+    if (code === "resource_exhausted") return { kind: "busy" }
+    if (code === "invalid_argument") return { kind: "wrong" }
+    throw cause
+  }
 }
 
-function isFactorMissing({ cx }: LoginContext, session: Present): boolean {
-  const need = needFor(cx, session)
-  const requirement = { need, since: session.authTime - 1, mustSignIn: false }
-  return missingFrom(session, requirement, cx.clock.now())?.kind === "factor"
+/** What a right password leads to, in one step. */
+async function letIn(
+  loginContext: LoginContext,
+  account: string,
+  admit: Admit,
+): Promise<PasswordResult> {
+  let warning: string | undefined
+  const entered = await completeSignIn<PasswordRefusal>(loginContext, {
+    userId: account,
+    first: (tx) => {
+      const refusal = refusalOf(tx, loginContext, { account, admit })
+      warning = refusal ? undefined : expiryHref(tx, loginContext, account)
+      return refusal
+    },
+    stopAt: () => warning,
+    method: "password",
+  })
+  return entered instanceof Response ? { kind: "in", answer: entered } : entered
 }
 
-export type SignedInHrefs = {
-  readonly logout: string
-  readonly account?: string
-  readonly console?: string | undefined
-}
+type PasswordRefusal = Exclude<PasswordResult, { kind: "in" }>
 
-export const showSignedOut = (loginContext: LoginContext): Promise<Response> =>
-  loginContext.show(
-    loginContext.cx,
-    (ui, shared) =>
-      ui.SignedOutPage({
-        ...{ ...shared, signInHref: loginPaths.entry },
-        isNobodyHere: new URL(loginContext.request.url).searchParams.has("nobody"),
-      }),
-    optionsOf(loginContext),
-  )
+/** What keeps the person out whose password is right. */
+function refusalOf(
+  tx: Transaction,
+  { cx, browserContext }: LoginContext,
+  { account, admit }: { readonly account: string; readonly admit: Admit },
+): PasswordRefusal | undefined {
+  const hindrance = hindranceOf(tx, account, admit)
+  if (hindrance !== "change required") return hindrance && { kind: hindrance }
+  const { version = 0 } = passwordOf(tx.state(user, account)) ?? {}
+  const proof = writeProof(cx, browserContext, { userId: account, version })
+  return { kind: "change required", userId: account, proof }
+}
 
 /** Only the name that was typed: more would tell who exists. Known people are shown in full. */
 function shownAccount(loginContext: LoginContext, loginName: string): Account {
@@ -209,43 +140,10 @@ function shownAccount(loginContext: LoginContext, loginName: string): Account {
   return known?.loginName === loginName ? known : { displayName: loginName, loginName }
 }
 
-function loginNamePage(
-  loginContext: LoginContext,
-  { loginName = "", problem, hasWrongKey = false, unknownKey }: LoginNameShown,
-): Promise<Response> {
-  const offered = offeredPasskey(loginContext)
-  const providers = providersOf(loginContext)
-  const form = targetOf(loginContext, loginPaths.loginName)
-  const application = applicationOf(loginContext)
-  const createHref = registerHref(loginContext)
-  return loginContext.show(
-    loginContext.cx,
-    (ui, shared) => {
-      const error = problem && shared.t(`login_name.error.${problem}`)
-      const wrong = hasWrongKey ? shared.t("passkey.error.unknown") : undefined
-      const passkey = offered && { ...offered, error: wrong, unknownKey }
-      const notice = noticeFor(loginContext, shared)
-      const asked = { application, error, loginName, form, passkey, providers, createHref, notice }
-      return ui.LoginNamePage({ ...shared, ...asked })
-    },
-    optionsOf(loginContext, problem || hasWrongKey ? 422 : 200),
-  )
-}
-
-/** What to tell who came for a new account (prompt=create) where nobody may make one. */
-function noticeFor({ cx, waiting }: LoginContext, { t }: Pick<PageProps, "t">): string | undefined {
-  if (!waiting?.asked.prompts.includes("create")) return undefined
-  return registrationHome(cx, waiting.asked.home) === undefined ? t("register.closed") : undefined
-}
-
-type PasswordProblem =
-  | { readonly key: `password.error.${"missing" | "wrong" | "busy" | "passkey"}` }
-  | { readonly key: "password.error.too_many_tries"; readonly retryAfterSeconds: number }
-
 function passwordPage(
   loginContext: LoginContext,
   account: Account,
-  { problem, isSetup = problem !== undefined }: Omit<PasswordShown, "loginName"> = {},
+  { problem, isSetup = problem !== undefined }: Omit<PasswordNote, "loginName"> = {},
 ): Promise<Response> {
   const form = targetOf(loginContext, loginPaths.password)
   const changeHref = hrefOf(loginContext, loginPaths.loginName)
@@ -323,7 +221,7 @@ function statusOf(problem: PasswordProblem | undefined): number {
 function refused(
   loginContext: LoginContext,
   loginName: string,
-  result: Exclude<SignedIn, { kind: "in" }>,
+  result: Exclude<PasswordResult, { kind: "in" }>,
 ): Promise<Response> | Response {
   const again = (problem: PasswordProblem) => passwords.next(loginContext, { loginName, problem })
   if (result.kind === "too many") {
@@ -347,3 +245,9 @@ const reasons = {
   locked: "error.not_allowed.locked",
   inactive: "error.not_allowed.inactive",
 } as const
+
+export const passwordScreen: Screen = {
+  path: loginPaths.password,
+  get: askPassword,
+  post: takePassword,
+}

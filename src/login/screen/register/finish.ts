@@ -17,12 +17,13 @@ import {
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
-import { hrefOf, type LoginContext } from "../../context.ts"
+import { hrefOf, type LoginContext, type Screen } from "../../context.ts"
 import { sceneOf } from "../../entered/script.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
 import { keyProblem, proofOf } from "../../part/first-credential.ts"
 import {
+  askLink,
   type ChoiceProblem,
   guessing,
   linkedIn,
@@ -44,10 +45,7 @@ type Choice = { readonly linked: Linked; readonly problem?: ChoiceProblem }
 const choices = notesFor<Choice>(loginPaths.registerPassword)
 
 /** The code of the mail was shown: the address is theirs. */
-export async function takeRegisterCode(
-  loginContext: LoginContext,
-  fields: Fields,
-): Promise<Response> {
+async function takeRegisterCode(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
   const linked = linkedIn(fields)
   const { userId, code } = linked
@@ -86,7 +84,7 @@ async function submit(loginContext: LoginContext, linked: Linked): Promise<Respo
 }
 
 /** GET: asks what they want to sign in with, a password or a passkey. */
-export async function askRegisterPassword(loginContext: LoginContext): Promise<Response> {
+async function askRegisterPassword(loginContext: LoginContext): Promise<Response> {
   const { cx } = loginContext
   const { linked, problem } = choices.of(loginContext) ?? {}
   const registrant = linked && registrantBy(cx, linked.userId)
@@ -108,10 +106,7 @@ export async function askRegisterPassword(loginContext: LoginContext): Promise<R
 }
 
 /** What they chose: the account is made with it, and its person signed in, in one step. */
-export async function takeRegisterPassword(
-  loginContext: LoginContext,
-  fields: Fields,
-): Promise<Response> {
+async function takeRegisterPassword(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
   const linked = linkedIn(fields)
   const { userId, code } = linked
@@ -187,4 +182,16 @@ function continued(loginContext: LoginContext, { request }: Linked): LoginContex
   const { cx, browserContext } = loginContext
   const waiting = loginContext.waiting ?? waitingRequest(cx, browserContext, request)
   return { ...loginContext, waiting }
+}
+
+export const registerVerifyScreen: Screen = {
+  path: loginPaths.registerVerify,
+  get: (loginContext) => askLink(loginContext, kind),
+  post: takeRegisterCode,
+}
+
+export const registerPasswordScreen: Screen = {
+  path: loginPaths.registerPassword,
+  get: askRegisterPassword,
+  post: takeRegisterPassword,
 }

@@ -6,34 +6,23 @@ import { askRegistration, isLanguage, registrantOf } from "../../../domain/user/
 import { Fault } from "../../../kernel/fault.ts"
 import { writtenDomain } from "../../../kernel/text/domain.ts"
 import { linkIn } from "../../../kernel/text/language.ts"
-import { hrefOf, type LoginContext, optionsOf, targetOf } from "../../context.ts"
+import { hrefOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
+import { mayRegister, type RegistrationKind } from "../../part/registration.ts"
 import { loginPaths } from "../../path.ts"
-import { homeOfAddress, mayFound, registrationHome } from "../../policy/registration.ts"
+import { homeOfAddress, registrationHome } from "../../policy/registration.ts"
 import { trouble } from "../../trouble.ts"
 import { registerPages as pages } from "./page.ts"
 import { homeByLink, refuseEnded, type SignUp, signUpWith } from "./sign-up-link.ts"
 
-/** Whether somebody joins an organisation or begins one. */
-type Way = "join" | "found"
-
-/** Where who has no account makes one; undefined where nobody may. */
-export const registerHref = (loginContext: LoginContext): string | undefined =>
-  mayGo(loginContext, "join") ? hrefOf(loginContext, loginPaths.register) : undefined
-
-const mayGo = ({ cx, waiting }: LoginContext, way: Way): boolean =>
-  way === "found"
-    ? mayFound(cx, waiting?.asked.home)
-    : registrationHome(cx, waiting?.asked.home) !== undefined
-
 /** GET: asks who wants an account. */
-export const askRegister =
-  (way: Way) =>
+const askRegister =
+  (way: RegistrationKind) =>
   (loginContext: LoginContext): Promise<Response> | Response => {
     const { problem, signUpLinkId, ...typed } = pages[way].notes.of(loginContext) ?? {}
     const signUp = signUpWith(loginContext.cx, signUpLinkId)
     if (signUp === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
-    if (!signUp && !mayGo(loginContext, way)) return closed(loginContext)
+    if (!signUp && !mayRegister(loginContext, way)) return closed(loginContext)
     const email = loginContext.waiting?.loginHint ?? ""
     const registering = { email, givenName: "", familyName: "", organization: "", ...typed }
     return registerPage(loginContext, { way, registering, problem, signUp })
@@ -45,15 +34,15 @@ const closed = (loginContext: LoginContext): Promise<Response> | Response => {
 }
 
 /** Somebody wants an account; whatever comes of it, the next page is the same. */
-export const takeRegister =
-  (way: Way) =>
+const takeRegister =
+  (way: RegistrationKind) =>
   async (loginContext: LoginContext, fields: Fields): Promise<Response> => {
     const { cx, waiting } = loginContext
     // The form posts to the address of its page, whose note names the sign-up link.
     const { signUpLinkId } = pages[way].notes.of(loginContext) ?? {}
     const signUp = signUpWith(cx, signUpLinkId)
     if (signUp === "over") return refuseEnded(loginContext, signUpLinkId ?? "")
-    if (!signUp && !mayGo(loginContext, way)) return closed(loginContext)
+    if (!signUp && !mayRegister(loginContext, way)) return closed(loginContext)
     const registering = typedIn(fields, way)
     const again = (problem: RegisterProblem) =>
       pages[way].notes.next(loginContext, { ...registering, problem, signUpLinkId })
@@ -100,7 +89,7 @@ type Joining = { readonly email: string; readonly signUp: SignUp | undefined }
 const homeFor = ({ cx, waiting }: LoginContext, { email, signUp }: Joining): string | undefined =>
   signUp ? homeByLink(cx, signUp, email) : homeOfAddress(cx, { email, home: waiting?.asked.home })
 
-const typedIn = (fields: Fields, way: Way): Registering => {
+const typedIn = (fields: Fields, way: RegistrationKind): Registering => {
   const short = (name: string) => fields.get(name).trim().slice(0, 200)
   return {
     email: short("email"),
@@ -111,7 +100,7 @@ const typedIn = (fields: Fields, way: Way): Registering => {
 }
 
 type Submission = {
-  readonly way: Way
+  readonly way: RegistrationKind
   readonly registering: Registering
   readonly fields: Fields
   readonly signUp: SignUp | undefined
@@ -154,7 +143,7 @@ const fieldsNamed: Readonly<Record<string, "givenName" | "familyName" | "organiz
 /** What has to be accepted, by its name and address: that of the organisation that is joined. */
 function termsOf(
   loginContext: LoginContext,
-  { way, email, signUp }: Joining & { readonly way: Way },
+  { way, email, signUp }: Joining & { readonly way: RegistrationKind },
 ) {
   const { cx, waiting } = loginContext
   const joined = way === "join" ? homeFor(loginContext, { email, signUp }) : undefined
@@ -170,7 +159,7 @@ function termsOf(
 }
 
 /** GET: says that an administrator decides; the same to everybody. */
-export const showWaiting = (loginContext: LoginContext): Promise<Response> =>
+const showWaiting = (loginContext: LoginContext): Promise<Response> =>
   loginContext.show(
     loginContext.cx,
     (ui, shared) => ui.SignUpWaitingPage({ ...shared, signInHref: loginPaths.entry }),
@@ -178,7 +167,7 @@ export const showWaiting = (loginContext: LoginContext): Promise<Response> =>
   )
 
 type Page = {
-  readonly way: Way
+  readonly way: RegistrationKind
   readonly registering: Registering
   readonly problem: RegisterProblem | undefined
   readonly signUp: SignUp | undefined
@@ -190,7 +179,7 @@ function registerPage(
 ): Promise<Response> {
   const { cx } = loginContext
   const other = way === "join" ? "found" : "join"
-  const isOther = !signUp && mayGo(loginContext, other)
+  const isOther = !signUp && mayRegister(loginContext, other)
   const { path, notes } = pages[way]
   const action = signUp
     ? notes.href(loginContext, { ...registering, signUpLinkId: signUp.id })
@@ -219,3 +208,17 @@ function registerPage(
     signUp ? { ...options, orgId: signUp.link.orgId } : options,
   )
 }
+
+export const registerScreen: Screen = {
+  path: loginPaths.register,
+  get: askRegister("join"),
+  post: takeRegister("join"),
+}
+
+export const registerOrgScreen: Screen = {
+  path: loginPaths.registerOrg,
+  get: askRegister("found"),
+  post: takeRegister("found"),
+}
+
+export const registerWaitingScreen: Screen = { path: loginPaths.registerWaiting, get: showWaiting }

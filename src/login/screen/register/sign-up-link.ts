@@ -2,9 +2,10 @@ import { orgOfProvenDomain } from "../../../domain/org/index.ts"
 import { isSignUpLink, type SignUpLink, usableSignUpLink } from "../../../domain/sign-up/index.ts"
 import { emailDomainOf } from "../../../kernel/text/domain.ts"
 import type { Cx } from "../../../store/index.ts"
-import type { LoginContext } from "../../context.ts"
+import type { LoginContext, Screen } from "../../context.ts"
 import type { Fields } from "../../form.ts"
-import { guessing, linkedIn, refuseLink } from "../../part/link.ts"
+import { askLink, guessing, linkedIn, refuseLink } from "../../part/link.ts"
+import { loginPaths } from "../../path.ts"
 import { registerPages } from "./page.ts"
 
 const kind = "sign_up"
@@ -23,10 +24,7 @@ export function signUpWith(cx: Cx, id: string | undefined): SignUp | "over" | un
 }
 
 /** The secret of the link was shown: the page that asks for name and email address follows. */
-export async function takeSignUpLink(
-  loginContext: LoginContext,
-  fields: Fields,
-): Promise<Response> {
+async function takeSignUpLink(loginContext: LoginContext, fields: Fields): Promise<Response> {
   const { cx } = loginContext
   const linked = linkedIn(fields)
   const { userId: id, code: secret } = linked
@@ -51,4 +49,10 @@ export function refuseEnded(loginContext: LoginContext, id: string): Promise<Res
 export function homeByLink(cx: Cx, { link }: SignUp, email: string): string | undefined {
   const owner = orgOfProvenDomain(cx, emailDomainOf(email))
   return owner === undefined || owner === link.orgId ? link.orgId : undefined
+}
+
+export const signUpLinkScreen: Screen = {
+  path: loginPaths.signUpLink,
+  get: (loginContext) => askLink(loginContext, kind),
+  post: takeSignUpLink,
 }

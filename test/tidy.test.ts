@@ -9,6 +9,7 @@ import {
   mayImport,
   polyfilled,
 } from "./support/tidy-imports.ts"
+import { layersOfLogin } from "./support/tidy-login.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
 import * as words from "./support/tidy-words.ts"
@@ -27,6 +28,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "there is no class but the named ones": walls.namedClasses,
   "no file has a name that names nothing": walls.fileName,
   "modules import along the list and through doors": imports,
+  "no import of src/login leads up its layers": layersOfLogin,
   "libraries stay where they are listed": libraries,
   "a library comes after the polyfill that it needs": polyfilled,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,

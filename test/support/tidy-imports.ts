@@ -362,7 +362,7 @@ type Import = {
 }
 
 /** Imports of every form: static, re-exported, lazy and of types. */
-function importsOf(source: Source): readonly Import[] {
+export function importsOf(source: Source): readonly Import[] {
   return nodesOf(source).flatMap((node) => {
     const specifier = specifierOf(node)
     return specifier === undefined

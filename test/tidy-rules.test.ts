@@ -260,7 +260,7 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     rule: layersOfLogin,
     path: "src/login/screen/factor/passkey.ts",
     bad: 'import { loginNameScreen } from "../password/login-name.ts"',
-    good: 'import { attempt } from "./attempt.ts"\nimport { loginNames } from "../../part/login-name.ts"',
+    good: 'import { attempt } from "./attempt.ts"\nimport { doneHref } from "../../part/done.ts"',
   },
   "a flow that reads": {
     rule: layersOfLogin,

@@ -1,6 +1,6 @@
 import { requestLifetimes } from "../domain/grant/index.ts"
 import { browserOfForm } from "../domain/session/index.ts"
-import { findByLoginName } from "../domain/user/index.ts"
+import { findByLoginName } from "../domain/user-lookup/index.ts"
 import type { LoginContext, PageContext } from "./context.ts"
 import { finishedRequest, showFinished, showForeignForm, showOver } from "./finished.ts"
 import { type Fields, goTo } from "./form.ts"

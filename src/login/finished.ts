@@ -1,7 +1,7 @@
 import { applicationAskedFor, isSelfRegistered } from "../domain/app/index.ts"
 import { type AuthRequest, authRequest, type FinishedRequest } from "../domain/grant/index.ts"
 import { bringsCookie } from "../domain/session/index.ts"
-import { isOnDevice } from "../kernel/net/redirect-uri.ts"
+import { isOnDevice } from "../protocol/redirect-uri.ts"
 import type { Cx } from "../store/index.ts"
 import type { PageContext } from "./context.ts"
 import { goTo } from "./form.ts"

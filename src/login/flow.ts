@@ -1,6 +1,6 @@
+import type { Factor } from "../domain/factor/index.ts"
 import type { Requested } from "../domain/grant/index.ts"
 import { evidenceOf, type Session } from "../domain/session/index.ts"
-import type { Factor } from "../domain/user/index.ts"
 import { type FreshnessRequirement, freshSeconds, isFreshSignIn } from "../kernel/context.ts"
 
 // What must happen next for somebody to be signed in: one pure function. All that it goes by is

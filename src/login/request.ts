@@ -19,7 +19,8 @@ import {
   requestLifetimes,
 } from "../domain/grant/index.ts"
 import type { KnownBrowser } from "../domain/session/index.ts"
-import { findByLoginName, readerOf, user } from "../domain/user/index.ts"
+import { findByLoginName } from "../domain/user-lookup/index.ts"
+import { readerOf, user } from "../domain/user-model/index.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import {
   type AuthorizationRequest,

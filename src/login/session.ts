@@ -13,7 +13,7 @@ import {
   session,
   sessionNow,
 } from "../domain/session/index.ts"
-import { user } from "../domain/user/index.ts"
+import { user } from "../domain/user-model/index.ts"
 import { isSameOrigin } from "../kernel/net/host.ts"
 import type { Cx, Transaction } from "../store/index.ts"
 import { queueNoticeOfNewDevice } from "./entered/new-device.ts"

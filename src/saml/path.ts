@@ -1,6 +1,6 @@
 import { requireInstance } from "../domain/instance/index.ts"
-import { isLoopback } from "../kernel/net/redirect-uri.ts"
 import { callbackPaths } from "../login/index.ts"
+import { isLoopback } from "../protocol/redirect-uri.ts"
 import { cached } from "../store/index.ts"
 
 /** Addresses of what speaks SAML. */

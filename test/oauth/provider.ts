@@ -2,6 +2,7 @@ import { createHash } from "node:crypto"
 import * as action from "../../src/domain/action/index.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
+import { createPassword } from "../../src/domain/credential/commands.ts"
 import * as feature from "../../src/domain/feature/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
 import * as group from "../../src/domain/group/index.ts"
@@ -17,13 +18,14 @@ import * as policy from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import * as quota from "../../src/domain/quota/index.ts"
+import { createServiceKey } from "../../src/domain/service-account/service-key.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as signUp from "../../src/domain/sign-up/index.ts"
 import * as target from "../../src/domain/target/index.ts"
 import * as text from "../../src/domain/text/index.ts"
 import * as transfer from "../../src/domain/transfer/index.ts"
-import * as user from "../../src/domain/user/index.ts"
+import { createUser } from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { loginRoutes, pagesWith } from "../../src/login/index.ts"
 import { apiCaller, oauthRoutes } from "../../src/oauth/index.ts"
@@ -123,7 +125,7 @@ async function prepare(instanceId: string): Promise<Prepared> {
     password,
   }
   const userId = cx.ids.next()
-  const { content, ...key } = await user.createServiceKey(cx, userId)
+  const { content, ...key } = await createServiceKey(cx, userId)
   const outcome = await setUp(cx, {
     publicUrl: issuer,
     organization: "Example",
@@ -186,13 +188,13 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const addPerson = async (userName: string, orgId = setup.orgId) => {
     const id = cx.ids.next()
     const email = `${userName}@example.org`
-    await user.createUser(cx, id, {
+    await createUser(cx, id, {
       kind: "human",
       orgId,
       userName,
       profile: { givenName: "Pat", familyName: "Person" },
       email: { value: email, verified: true },
-      password: await user.createPassword(password, { names: [userName] }),
+      password: await createPassword(password, { names: [userName] }),
     })
     return id
   }

@@ -26,7 +26,7 @@ export type Decoder = {
 export const decoders: readonly Decoder[] = [
   {
     name: "pictures",
-    files: ["kernel/picture/decode.ts", "domain/asset/picture.ts"],
+    files: ["domain/asset/picture/decode.ts", "domain/asset/picture.ts"],
     input: "avatars, logos and icons: PNG, JPEG, WebP, GIF",
     sender: "a user",
     bound:
@@ -113,7 +113,7 @@ export const decoders: readonly Decoder[] = [
       "domain/transfer/binding/v1-place.ts",
       "domain/transfer/binding/v1-policy.ts",
       "domain/transfer/binding/v1-text.ts",
-      "kernel/transfer/line.ts",
+      "protocol/transfer/line.ts",
     ],
     input: "ImportData, and files of an export",
     sender: "an instance administrator",
@@ -130,7 +130,7 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "form",
-    files: ["login/screen/factor/attempt.ts", "domain/user/factor/first-key.ts"],
+    files: ["login/screen/factor/attempt.ts", "domain/factor/key/first-key.ts"],
     input: "fields that contain JSON",
     sender: "anybody",
     bound: "forms of 64 kB and 500 parameters; 16 kB of address, cookies and credentials",
@@ -172,9 +172,9 @@ export const decoders: readonly Decoder[] = [
   {
     name: "passkeys",
     files: [
-      "domain/user/binding/v1-factor.ts",
-      "domain/user/factor/webauthn-check.ts",
-      "domain/user/factor/webauthn.ts",
+      "domain/factor/binding/v1.ts",
+      "domain/factor/key/webauthn-check.ts",
+      "domain/factor/key/webauthn.ts",
     ],
     input: "CBOR and certificates of authenticators",
     sender: "a user",
@@ -210,7 +210,7 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "patterns",
-    files: ["kernel/text/wildcard.ts"],
+    files: ["protocol/wildcard.ts"],
     input: "redirect URIs with wildcards, the only pattern that is configured",
     sender: "an organization's administrator",
     bound: "2048 characters; a wildcard doesn't cross a label or a part of a path",
@@ -246,7 +246,7 @@ export const decoders: readonly Decoder[] = [
   },
   {
     name: "files of the operator",
-    files: ["apply/", "boot/", "kernel/crypto/chain.ts", "kernel/setting/reading.ts"],
+    files: ["apply/", "boot/", "boot/audit/chain.ts", "kernel/setting/reading.ts"],
     input: "settings, keys, certificates, backups, audit logs, YAML of apply",
     sender: "the operator",
     bound: "read at the start or by a command, from files that only the operator writes",
@@ -267,9 +267,9 @@ export const decoders: readonly Decoder[] = [
       "domain/session/",
       "domain/setup/create.ts",
       "domain/target/view.ts",
-      "domain/user/binding/v1-credential.ts",
-      "domain/user/binding/v2-factor.ts",
-      "domain/user/machine/personal-token.ts",
+      "domain/service-account/binding/v1.ts",
+      "domain/factor/binding/v2.ts",
+      "domain/service-account/personal-token.ts",
       "kernel/crypto/secret.ts",
       "kernel/crypto/signing-key.ts",
       "login/note.ts",
@@ -298,7 +298,7 @@ export const decoders: readonly Decoder[] = [
   {
     name: "expressions that are fixed",
     files: [
-      "kernel/text/domain.ts",
+      "protocol/domain.ts",
       "kernel/text/name.ts",
       "domain/user/field.ts",
       "server/operator/doctor.ts",

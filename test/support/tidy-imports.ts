@@ -153,12 +153,12 @@ const mayUse: Readonly<Record<string, readonly string[]>> = {
  * there are not two opinions: pure files, which import nothing that a browser lacks.
  */
 const sharedRules = [
-  "src/kernel/net/mail-cause.ts",
-  "src/kernel/net/redirect-uri.ts",
+  "src/kernel/port/mail-cause.ts",
+  "src/protocol/redirect-uri.ts",
   "src/kernel/text/bidi.ts",
-  "src/kernel/text/browser-name.ts",
-  "src/kernel/text/wildcard.ts",
-  "src/kernel/transfer/order.ts",
+  "src/protocol/browser-name.ts",
+  "src/protocol/wildcard.ts",
+  "src/protocol/transfer/order.ts",
 ]
 
 /** What the login pages say, for the module that lets others say it otherwise: data, no pages. */
@@ -265,7 +265,7 @@ function mayEnter(path: string, from: string, to: string): boolean {
   return mayImport[from]?.includes(to) ?? false
 }
 
-/** src/domain/user/view.ts → src/domain/user. */
+/** src/domain/user-lookup/view.ts → src/domain/user. */
 export function roomOf(path: string): string {
   return /^(src\/domain\/[^/]+|(src|ui)\/[^/]+|[^/]+)/.exec(path)?.[0] ?? path
 }

@@ -1,5 +1,5 @@
-import { isExposed } from "../../kernel/net/redirect-uri.ts"
-import { fitsWildcards } from "../../kernel/text/wildcard.ts"
+import { isExposed } from "../../protocol/redirect-uri.ts"
+import { fitsWildcards } from "../../protocol/wildcard.ts"
 import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { findClient, isAppActive } from "./client.ts"

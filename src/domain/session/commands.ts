@@ -1,7 +1,8 @@
 import { isOpenWindow } from "../../kernel/clock.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Draft, Transaction } from "../../store/index.ts"
-import { type CheckKind, user } from "../user/index.ts"
+import type { CheckKind } from "../factor/index.ts"
+import { user } from "../user-model/index.ts"
 import {
   accountsMax,
   type BrowserEvent,

@@ -1,8 +1,8 @@
 import { queueNewDevice } from "../../domain/message/index.ts"
 import { notification, policyFor } from "../../domain/policy/index.ts"
 import { deviceOf, type Proof } from "../../domain/session/index.ts"
-import { hasOwnWay, user } from "../../domain/user/index.ts"
-import { browserNameOf } from "../../kernel/text/browser-name.ts"
+import { hasOwnWay, user } from "../../domain/user-model/index.ts"
+import { browserNameOf } from "../../protocol/browser-name.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 
 type SignedInUser = { readonly userId: string; readonly proof: Proof | undefined }

@@ -1,4 +1,4 @@
-import type { Challenge } from "../../domain/user/index.ts"
+import type { Challenge } from "../../domain/factor/index.ts"
 import type { Cx } from "../../store/index.ts"
 import type { BrowserContext } from "../session.ts"
 

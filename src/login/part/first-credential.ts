@@ -1,11 +1,8 @@
 import type { FirstPasskey } from "../../../ui/login/index.ts"
+import type { NewPassword } from "../../domain/credential/index.ts"
+import { type Challenge, firstKey } from "../../domain/factor/index.ts"
+import type { FirstCredential } from "../../domain/registration/index.ts"
 import type { Proof } from "../../domain/session/index.ts"
-import {
-  type Challenge,
-  type FirstCredential,
-  firstKey,
-  type NewPassword,
-} from "../../domain/user/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { LoginContext } from "../context.ts"
 import type { Fields } from "../form.ts"

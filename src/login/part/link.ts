@@ -6,7 +6,8 @@ import type {
   LinkProblem,
   PasswordRules,
 } from "../../../ui/login/index.ts"
-import { type CodeCheck, type CodeFor, checkCode, complexityFor } from "../../domain/user/index.ts"
+import { type CodeCheck, checkCode, complexityFor } from "../../domain/credential/index.ts"
+import type { CodeFor } from "../../domain/lockout/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
 import { accountOf, hrefOf, type LoginContext, optionsOf, targetOf } from "../context.ts"

@@ -1,4 +1,4 @@
-import type { NewPassword } from "../../domain/user/index.ts"
+import type { NewPassword } from "../../domain/credential/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Fields } from "../form.ts"
 

@@ -1,5 +1,5 @@
 import { activeIdps, entranceOf, type Found } from "../../domain/idp/index.ts"
-import { letsUserIn, usableLinks } from "../../domain/user/index.ts"
+import { letsUserIn, usableLinks } from "../../domain/user-link/index.ts"
 import type { LoginContext } from "../context.ts"
 import { notesFor } from "../note.ts"
 import { loginPaths, withRequest } from "../path.ts"

@@ -1,17 +1,16 @@
-import { isManager } from "../../domain/member/index.ts"
-import { login, policyFor } from "../../domain/policy/index.ts"
+import { passwordOf } from "../../domain/credential/index.ts"
 import {
   type Factor,
   factorSkipped,
   factorsSetUp,
   hasKeys,
-  hasPasskey,
   isAllowedFactor,
-  letsUserIn,
   mayHaveCodes,
-  passwordOf,
-  user,
-} from "../../domain/user/index.ts"
+} from "../../domain/factor/index.ts"
+import { isManager } from "../../domain/member/index.ts"
+import { login, policyFor } from "../../domain/policy/index.ts"
+import { letsUserIn } from "../../domain/user-link/index.ts"
+import { hasPasskey, user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 import type { Need, Present } from "../flow.ts"
 

@@ -1,5 +1,5 @@
 // Who comes from a provider: whose scripts have a say, in what, and of whom.
-import { browserContextOf } from "../../../src/login/session.ts"
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { startLinking } from "../../../src/domain/federation/linking.ts"
 import {
@@ -12,8 +12,12 @@ import {
 import { setDefaultOrg } from "../../../src/domain/instance/commands.ts"
 import { addMember, type Target } from "../../../src/domain/member/index.ts"
 import { createOrganization } from "../../../src/domain/org/index.ts"
-import { linksOf, lockUser, profile, user } from "../../../src/domain/user/index.ts"
+import { lockUser } from "../../../src/domain/user/index.ts"
+import { profile } from "../../../src/domain/user-lookup/query.ts"
+import { linksOf } from "../../../src/domain/user-model/links.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
 import { askedAt } from "../../../src/login/entered/script.ts"
+import { browserContextOf } from "../../../src/login/session.ts"
 import {
   answerOf,
   authorizePath,

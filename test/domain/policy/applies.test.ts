@@ -1,28 +1,27 @@
 // What an administrator of an organization sets does not apply to those who outrank them.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { createCode } from "../../../src/domain/credential/code.ts"
+import {
+  createPassword,
+  passwordOf,
+  replacementOf,
+  setPassword,
+} from "../../../src/domain/credential/commands.ts"
+import { requestReset, resetPasswordFor } from "../../../src/domain/credential/reset.ts"
 import { linkableIdps } from "../../../src/domain/federation/index.ts"
 import { addIdp, changeIdp, linkIdp, unlinkIdp } from "../../../src/domain/idp/commands.ts"
 import { idpById } from "../../../src/domain/idp/index.ts"
 import { idps, type Said } from "../../../src/domain/idp/model.ts"
+import { countFailedTry, failedTries } from "../../../src/domain/lockout/lockout.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout, login, passwordComplexity, policyFor } from "../../../src/domain/policy/index.ts"
+import { invitedPassword } from "../../../src/domain/registration/invite.ts"
 import { setText } from "../../../src/domain/text/commands.ts"
 import { messageTemplate, messageText } from "../../../src/domain/text/message.ts"
-import { invitedPassword } from "../../../src/domain/user/account/invite.ts"
-import { replacementOf } from "../../../src/domain/user/credential/credential.ts"
-import { countFailedTry, failedTries } from "../../../src/domain/user/credential/lockout.ts"
-import { requestReset } from "../../../src/domain/user/credential/reset.ts"
-import {
-  addUser,
-  createCode,
-  createPassword,
-  letsUserIn,
-  passwordOf,
-  resetPasswordFor,
-  setPassword,
-  user,
-} from "../../../src/domain/user/index.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
+import { letsUserIn } from "../../../src/domain/user-link/commands.ts"
+import { user } from "../../../src/domain/user-model/model.ts"
 import type { Call } from "../../../src/kernel/context.ts"
 import { needOf } from "../../../src/login/policy/need.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"

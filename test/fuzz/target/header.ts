@@ -11,10 +11,10 @@ import {
   placeOf,
   rangeOf,
 } from "../../../src/kernel/net/address.ts"
-import { directoryServerOf } from "../../../src/kernel/net/directory.ts"
-import { isPublicAddress, outboundAllowedOf } from "../../../src/kernel/net/outbound.ts"
-import { languagesOf, wantsPage } from "../../../src/kernel/text/accept.ts"
-import { browserNameOf } from "../../../src/kernel/text/browser-name.ts"
+import { directoryServerOf } from "../../../src/kernel/port/directory.ts"
+import { isPublicAddress, outboundAllowedOf } from "../../../src/kernel/port/outbound.ts"
+import { languagesOf, wantsPage } from "../../../src/protocol/accept.ts"
+import { browserNameOf } from "../../../src/protocol/browser-name.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 
 /** RFC 9110 §12.5.4, with the languages that it lists. */

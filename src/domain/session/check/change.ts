@@ -1,16 +1,11 @@
 import { randomToken } from "../../../kernel/crypto/random.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import { type Admit, provePassword } from "../../credential/index.ts"
+import { keyHolder } from "../../factor/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
-import {
-  type Admit,
-  accountOf,
-  hasLeft,
-  isUnknownName,
-  keyHolder,
-  provePassword,
-  user,
-} from "../../user/index.ts"
+import { accountOf, isUnknownName } from "../../user-lookup/index.ts"
+import { hasLeft, user } from "../../user-model/index.ts"
 import { addSession, checkedBy } from "../commands.ts"
 import { type SessionEvent, type SessionMetadata, session, type UserAgent } from "../model.ts"
 import { isLive, passwordVersionOf } from "../query.ts"

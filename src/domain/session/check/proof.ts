@@ -1,13 +1,7 @@
 import type { Cx, Draft, Transaction } from "../../../store/index.ts"
+import { type Admit, type MagicLink, tryMagicLink } from "../../credential/index.ts"
+import { type AdmitFactor, type CheckKind, factorChecks } from "../../factor/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
-import {
-  type Admit,
-  type AdmitFactor,
-  type CheckKind,
-  factorChecks,
-  type MagicLink,
-  tryMagicLink,
-} from "../../user/index.ts"
 import { checkedBy } from "../commands.ts"
 import { type Hindrance, hindranceOf, mayUsePasskeyAlone, standingOf } from "../entry.ts"
 import { type SessionEvent, session } from "../model.ts"

@@ -9,7 +9,7 @@ import {
 import { requireInstance } from "../../../domain/instance/index.ts"
 import { org } from "../../../domain/org/index.ts"
 import { project } from "../../../domain/project/index.ts"
-import { readerOf } from "../../../domain/user/index.ts"
+import { readerOf } from "../../../domain/user-model/index.ts"
 import type { Cx } from "../../../store/index.ts"
 import {
   accountOf,

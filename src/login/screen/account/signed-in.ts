@@ -1,6 +1,6 @@
 import { memberships } from "../../../domain/member/index.ts"
 import { login, policyFor } from "../../../domain/policy/index.ts"
-import { homeOf } from "../../../domain/user/index.ts"
+import { homeOf } from "../../../domain/user-model/index.ts"
 import { accountOf, type LoginContext, optionsOf, type Screen } from "../../context.ts"
 import { missingFrom, type Present } from "../../flow.ts"
 import { goTo } from "../../form.ts"

@@ -1,6 +1,6 @@
 import { unscripted } from "../../../domain/idp/index.ts"
 import { because, noteRefusal } from "../../../domain/refusal/index.ts"
-import { emailDomainOf } from "../../../kernel/text/domain.ts"
+import { emailDomainOf } from "../../../protocol/domain.ts"
 import type { LoginContext } from "../../context.ts"
 import type { Newcomer } from "./person.ts"
 

@@ -11,7 +11,7 @@ import {
   tokenPath,
   tokenState,
 } from "../../../domain/idp/index.ts"
-import { formWithin } from "../../../kernel/body.ts"
+import { formWithin } from "../../../protocol/body.ts"
 import type { LoginContext, PageContext, Screen } from "../../context.ts"
 import { askedOfExternal } from "../../entered/script.ts"
 import { goTo } from "../../form.ts"

@@ -7,7 +7,8 @@ import {
   missingError,
   startIntent,
 } from "../../../domain/idp/index.ts"
-import { linkedUser, user } from "../../../domain/user/index.ts"
+import { linkedUser } from "../../../domain/user-link/index.ts"
+import { user } from "../../../domain/user-model/index.ts"
 import { accountOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { doneHref } from "../../part/done.ts"

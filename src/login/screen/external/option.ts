@@ -1,7 +1,9 @@
+import { provePassword } from "../../../domain/credential/index.ts"
 import { intentOfBrowser } from "../../../domain/idp/index.ts"
 import { login, policyOf } from "../../../domain/policy/index.ts"
 import { deviceOf, hindranceOf } from "../../../domain/session/index.ts"
-import { accountOf as accountNamed, letsUserIn, provePassword } from "../../../domain/user/index.ts"
+import { letsUserIn } from "../../../domain/user-link/index.ts"
+import { accountOf as accountNamed } from "../../../domain/user-lookup/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import {
   accountOf,

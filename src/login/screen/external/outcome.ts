@@ -4,7 +4,7 @@ import {
   type OpenIntent,
   succeedIntent,
 } from "../../../domain/idp/index.ts"
-import { linkedUser } from "../../../domain/user/index.ts"
+import { linkedUser } from "../../../domain/user-link/index.ts"
 import { Fault, reasonText } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { LoginContext, PageContext } from "../../context.ts"

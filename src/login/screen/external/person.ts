@@ -1,3 +1,5 @@
+import { createCode } from "../../../domain/credential/index.ts"
+import { secondFactorsOf } from "../../../domain/factor/index.ts"
 import {
   type Answered,
   type Found,
@@ -9,26 +11,19 @@ import {
   unscripted,
 } from "../../../domain/idp/index.ts"
 import { memberships } from "../../../domain/member/index.ts"
+import { addUser, type NewHuman, updateUser } from "../../../domain/user/index.ts"
 import {
   addLink,
-  addUser,
-  candidatesFor,
-  createCode,
   type External,
-  isPhone,
-  isSameEmail,
-  isSamePhone,
   letsIn,
   letsUserIn,
   linkedUser,
-  type NewHuman,
-  secondFactorsOf,
-  updateUser,
-  user,
   userLetIn,
-  type Verifier,
-} from "../../../domain/user/index.ts"
+} from "../../../domain/user-link/index.ts"
+import { candidatesFor } from "../../../domain/user-lookup/index.ts"
+import { user, type Verifier } from "../../../domain/user-model/index.ts"
 import { freshSeconds } from "../../../kernel/context.ts"
+import { isPhone, isSameEmail, isSamePhone } from "../../../kernel/text/user-field.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
 import type { LoginContext } from "../../context.ts"
 import { newcomersHome } from "../../entered/script.ts"

@@ -10,8 +10,8 @@ import {
   signOnForm,
   succeedIntent,
 } from "../../../domain/idp/index.ts"
-import { formWithin } from "../../../kernel/body.ts"
 import { Fault } from "../../../kernel/fault.ts"
+import { formWithin } from "../../../protocol/body.ts"
 import { fromForm } from "../../../xml/binding.ts"
 import { responseSize } from "../../../xml/read.ts"
 import type { PageContext } from "../../context.ts"

@@ -1,5 +1,3 @@
-import { org } from "../../../domain/org/index.ts"
-import { mayUsePasskeyAlone, type Proof, usableSession } from "../../../domain/session/index.ts"
 import {
   type AdmitFactor,
   type Asked,
@@ -8,8 +6,10 @@ import {
   factorChecks,
   finishedKey,
   recoveryCodesLeft,
-  user,
-} from "../../../domain/user/index.ts"
+} from "../../../domain/factor/index.ts"
+import { org } from "../../../domain/org/index.ts"
+import { mayUsePasskeyAlone, type Proof, usableSession } from "../../../domain/session/index.ts"
+import { user } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"

@@ -1,4 +1,5 @@
-import { beginKey, hasKeys, homeOf } from "../../../domain/user/index.ts"
+import { beginKey, hasKeys } from "../../../domain/factor/index.ts"
+import { homeOf } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import {

@@ -1,5 +1,5 @@
 import type { UnknownKey } from "../../../../ui/login/index.ts"
-import { keyHolder, unknownKey } from "../../../domain/user/index.ts"
+import { keyHolder, unknownKey } from "../../../domain/factor/index.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { hrefOf, type LoginContext, type Screen } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"

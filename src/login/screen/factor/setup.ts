@@ -1,5 +1,4 @@
 import type { SetupWay } from "../../../../ui/login/index.ts"
-import { instance } from "../../../domain/instance/index.ts"
 import {
   addOtp,
   admitTotp,
@@ -10,7 +9,8 @@ import {
   registerTotp,
   skipFactors,
   totpUri,
-} from "../../../domain/user/index.ts"
+} from "../../../domain/factor/index.ts"
+import { instance } from "../../../domain/instance/index.ts"
 import {
   accountOf,
   afterwards,

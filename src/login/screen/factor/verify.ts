@@ -1,12 +1,12 @@
 import type { FactorWay } from "../../../../ui/login/index.ts"
-import { queueOtp } from "../../../domain/message/index.ts"
 import {
   type CheckKind,
   challengeCode,
   challengeKey,
   type Factor,
   type OtpChannel,
-} from "../../../domain/user/index.ts"
+} from "../../../domain/factor/index.ts"
+import { queueOtp } from "../../../domain/message/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import {
   accountOf,

@@ -1,14 +1,14 @@
 import type { FirstPasskey, Linked } from "../../../../ui/login/index.ts"
+import { hasKeys } from "../../../domain/factor/index.ts"
 import { login, policyFor } from "../../../domain/policy/index.ts"
 import {
   acceptInvite,
   type FirstCredential,
-  hasKeys,
-  homeOf,
   invitationOf,
   invitedKey,
   invitedPassword,
-} from "../../../domain/user/index.ts"
+} from "../../../domain/registration/index.ts"
+import { homeOf } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"

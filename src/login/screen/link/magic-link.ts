@@ -1,11 +1,11 @@
-import { queueMagicLink } from "../../../domain/message/index.ts"
-import { deviceOf } from "../../../domain/session/index.ts"
 import {
   createMagicLink,
   type MagicLink,
   requestMagicLink,
   tryMagicLink,
-} from "../../../domain/user/index.ts"
+} from "../../../domain/credential/index.ts"
+import { queueMagicLink } from "../../../domain/message/index.ts"
+import { deviceOf } from "../../../domain/session/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"

@@ -1,5 +1,6 @@
 import type { Linked } from "../../../../ui/login/index.ts"
-import { homeOf, resetPasswordFor, setPassword } from "../../../domain/user/index.ts"
+import { resetPasswordFor, setPassword } from "../../../domain/credential/index.ts"
+import { homeOf } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, type Screen } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"

@@ -1,5 +1,6 @@
 import type { LinkKind } from "../../../../ui/login/index.ts"
-import { type CodeOf, verifyByLink } from "../../../domain/user/index.ts"
+import type { CodeOf } from "../../../domain/lockout/index.ts"
+import { verifyByLink } from "../../../domain/user/index.ts"
 import { type LoginContext, optionsOf, type Screen } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
 import { askLink, guessing, linkedIn, refuseLink } from "../../part/link.ts"

@@ -1,4 +1,4 @@
-import { complexityFor, replacementOf, replacePassword } from "../../../domain/user/index.ts"
+import { complexityFor, replacementOf, replacePassword } from "../../../domain/credential/index.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"
 import {

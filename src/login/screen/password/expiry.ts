@@ -1,5 +1,6 @@
+import { passwordOf } from "../../../domain/credential/index.ts"
 import { daysLeftOf } from "../../../domain/session/index.ts"
-import { passwordOf, user } from "../../../domain/user/index.ts"
+import { user } from "../../../domain/user-model/index.ts"
 import type { Transaction } from "../../../store/index.ts"
 import {
   accountOf,

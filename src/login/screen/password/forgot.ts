@@ -1,4 +1,4 @@
-import { askReset } from "../../../domain/user/index.ts"
+import { askReset } from "../../../domain/credential/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"

@@ -1,4 +1,4 @@
-import { isUnknownName } from "../../../domain/user/index.ts"
+import { isUnknownName } from "../../../domain/user-lookup/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import {
   applicationOf,

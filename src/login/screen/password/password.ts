@@ -1,15 +1,9 @@
 import type { Account } from "../../../../ui/login/index.ts"
+import { type Admit, passwordOf, provePassword } from "../../../domain/credential/index.ts"
 import { login, policyFor, policyOf } from "../../../domain/policy/index.ts"
 import { deviceOf, hindranceOf } from "../../../domain/session/index.ts"
-import {
-  type Admit,
-  accountOf as accountNamed,
-  homeOf,
-  orgNamedIn,
-  passwordOf,
-  provePassword,
-  user,
-} from "../../../domain/user/index.ts"
+import { accountOf as accountNamed, orgNamedIn } from "../../../domain/user-lookup/index.ts"
+import { homeOf, user } from "../../../domain/user-model/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"

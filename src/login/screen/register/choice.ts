@@ -1,11 +1,11 @@
 import type { FirstPasskey } from "../../../../ui/login/index.ts"
+import { hasKeys } from "../../../domain/factor/index.ts"
 import { login, policyOf } from "../../../domain/policy/index.ts"
 import {
   type FirstCredential,
-  hasKeys,
   registrationKey,
   registrationPassword,
-} from "../../../domain/user/index.ts"
+} from "../../../domain/registration/index.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { LoginContext } from "../../context.ts"
 import type { Fields } from "../../form.ts"

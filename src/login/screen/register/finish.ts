@@ -7,13 +7,13 @@ import {
 } from "../../../domain/action/index.ts"
 import { addFounder } from "../../../domain/member/index.ts"
 import { passwordComplexity, policyOf } from "../../../domain/policy/index.ts"
-import { needsApproval, redeemSignUpLink, submitSignUp } from "../../../domain/sign-up/index.ts"
 import {
   checkRegistration,
   completeRegistration,
   personAsked,
   registrantBy,
-} from "../../../domain/user/index.ts"
+} from "../../../domain/registration/index.ts"
+import { needsApproval, redeemSignUpLink, submitSignUp } from "../../../domain/sign-up/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Transaction } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"

@@ -1,6 +1,6 @@
 import { orgOfProvenDomain } from "../../../domain/org/index.ts"
 import { isSignUpLink, type SignUpLink, usableSignUpLink } from "../../../domain/sign-up/index.ts"
-import { emailDomainOf } from "../../../kernel/text/domain.ts"
+import { emailDomainOf } from "../../../protocol/domain.ts"
 import type { Cx } from "../../../store/index.ts"
 import type { LoginContext, Screen } from "../../context.ts"
 import type { Fields } from "../../form.ts"

@@ -13,6 +13,7 @@ import {
   polyfilled,
 } from "./support/tidy-imports.ts"
 import * as kernel from "./support/tidy-kernel.ts"
+import { layersOfLogin } from "./support/tidy-login.ts"
 import { parse, type Rule } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
 import * as words from "./support/tidy-words.ts"
@@ -289,6 +290,30 @@ expect(a, { timeout: 60_000 }).toBe(b)`,
     bad: 'import { findProject } from "../domain/project/index.ts"',
     good: 'import { Fault } from "../kernel/fault.ts"',
   },
+  "a layer of the login importing a higher one": {
+    rule: layersOfLogin,
+    path: "src/login/session.ts",
+    bad: 'import { trouble } from "./trouble.ts"',
+    good: 'import { nextStep } from "./flow.ts"\nimport { user } from "../domain/user/index.ts"',
+  },
+  "a type of a higher layer of the login": {
+    rule: layersOfLogin,
+    path: "src/login/policy/need.ts",
+    bad: 'import type { LoginContext } from "../context.ts"',
+    good: 'import type { Need } from "../flow.ts"\nimport { home } from "./registration.ts"',
+  },
+  "a screen importing one of another kind": {
+    rule: layersOfLogin,
+    path: "src/login/screen/factor/passkey.ts",
+    bad: 'import { loginNameScreen } from "../password/login-name.ts"',
+    good: 'import { attempt } from "./attempt.ts"\nimport { doneHref } from "../../part/done.ts"',
+  },
+  "a flow that reads": {
+    rule: layersOfLogin,
+    path: "src/login/flow.ts",
+    bad: 'import type { Cx } from "../store/index.ts"',
+    good: 'import type { Requested } from "../domain/grant/index.ts"',
+  },
   "a lazy import against the list": {
     rule: imports,
     path: "src/store/view.ts",
@@ -439,6 +464,14 @@ test("only the file that tests wait with has timers without a reason", async () 
   const [source] = await parse(new Map([["test/support/wait.ts", "await Bun.sleep(20)"]]))
   expect(source && words.durations(source)).toEqual([])
 })
+
+test.each(["src/login/later.ts", "src/login/screen/later.ts", "src/login/later/a.ts"])(
+  "%s is in no layer of the login",
+  async (path) => {
+    const [source] = await parse(new Map([[path, "export {}"]]))
+    expect(source && layersOfLogin(source)).toHaveLength(1)
+  },
+)
 
 test("a finding names the line", async () => {
   const [source] = await parse(new Map([["src/room/thing.ts", "\n\nexport const a = b!\n"]]))

@@ -13,6 +13,7 @@ import {
   polyfilled,
 } from "./support/tidy-imports.ts"
 import * as kernel from "./support/tidy-kernel.ts"
+import { layersOfLogin } from "./support/tidy-login.ts"
 import { type Finding, parse, type Rule, type Source, textsBelow } from "./support/tidy-source.ts"
 import * as walls from "./support/tidy-walls.ts"
 import * as words from "./support/tidy-words.ts"
@@ -36,6 +37,7 @@ const rules: Readonly<Record<string, Rule>> = {
   "no module's index.ts exports more than 40 names": doorNames,
   "the kernel does no I/O and has no code of protocols": kernel.kernel,
   "ports have types only": kernel.ports,
+  "no import of src/login leads up its layers": layersOfLogin,
   "libraries stay where they are listed": libraries,
   "a library comes after the polyfill that it needs": polyfilled,
   "clock, ids, randomness, network and environment are arguments": words.bannedCalls,

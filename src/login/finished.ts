@@ -3,11 +3,13 @@ import { type AuthRequest, authRequest, type FinishedRequest } from "../domain/g
 import { bringsCookie } from "../domain/session/index.ts"
 import { isOnDevice } from "../protocol/redirect-uri.ts"
 import type { Cx } from "../store/index.ts"
-import { askedName, type BrowserContext, justAnswered } from "./browser-context.ts"
 import type { PageContext } from "./context.ts"
 import { goTo } from "./form.ts"
 import { lookOrgOf } from "./look/labelling.ts"
 import { showTrouble } from "./page.ts"
+import { continuePath } from "./path.ts"
+import { askedName, justAnswered } from "./request.ts"
+import type { BrowserContext } from "./session.ts"
 
 /** A request of this browser that was answered or refused; undefined for every other. */
 export function finishedRequest(
@@ -21,8 +23,11 @@ export function finishedRequest(
   return isOwn ? finished : undefined
 }
 
-/** A request, and the browser that a posted form was made for; see `browserOfForm`. */
-type PostedRequest = { readonly id: string; readonly formOf?: string | undefined }
+type PostedRequest = {
+  readonly id: string
+  /** The browser that a posted form was made for; see `browserOfForm`. */
+  readonly formOf?: string | undefined
+}
 
 function finishedOf(state: AuthRequest): FinishedRequest | undefined {
   if (state.status === "answered") return { ...state.asked, agentId: state.agentId }
@@ -35,15 +40,15 @@ function finishedOf(state: AuthRequest): FinishedRequest | undefined {
  * back in their browser. Undefined where the request is not finished, or another browser's.
  */
 export function showFinished(
-  { cx, show, browserContext, onward }: FinishedContext,
-  named: PostedRequest,
+  { cx, show, browserContext }: FinishedContext,
+  { mayContinue = false, ...posted }: FinishedOptions,
 ): Promise<Response> | undefined {
-  const { id } = named
-  const finished = finishedRequest(cx, browserContext, named)
+  const { id } = posted
+  const finished = finishedRequest(cx, browserContext, posted)
   if (!finished) return undefined
   // An answer that was not used yet is sent again, once the person asks for it.
-  const answered = justAnswered(cx, browserContext, id)
-  const href = answered && onward ? onward({ id, asked: answered.asked }) : startOf(cx, finished)
+  const answered = mayContinue ? justAnswered(cx, browserContext, id) : undefined
+  const href = answered ? continuePath({ id, asked: answered.asked }) : startOf(cx, finished)
   const application = askedName(cx, finished)
   return show(
     cx,
@@ -56,9 +61,12 @@ export function showFinished(
   )
 }
 
-/** Without `onward` no answer is sent again. */
-type FinishedContext = Pick<PageContext, "cx" | "show" | "browserContext"> &
-  Partial<Pick<PageContext, "onward">>
+type FinishedContext = Pick<PageContext, "cx" | "show" | "browserContext">
+
+type FinishedOptions = PostedRequest & {
+  /** Whether an answer that was not used yet may be sent again. */
+  readonly mayContinue?: boolean
+}
 
 /**
  * The first page of an application. A native application has none, and to an application that
@@ -72,10 +80,11 @@ function startOf(cx: Cx, finished: FinishedRequest): string | undefined {
   return isNative && isOnDevice(redirectUri) ? undefined : `${new URL(redirectUri).origin}/`
 }
 
-type CookieContext = Pick<PageContext, "cx" | "show" | "browserContext" | "request">
+/** A request for something that a request to sign in has come to. */
+export type FinishContext = Pick<PageContext, "cx" | "show" | "browserContext" | "request">
 
 /** GET of the page of a request that does not wait in this browser: says why. */
-export function showOver(context: CookieContext, id: string): Promise<Response> | Response {
+export function showOver(context: FinishContext, id: string): Promise<Response> | Response {
   const { cx, show, browserContext, request } = context
   const { browser, header } = browserContext
   const finished = showFinished({ cx, show, browserContext }, { id })
@@ -89,7 +98,7 @@ export function showOver(context: CookieContext, id: string): Promise<Response> 
 }
 
 /** GET of a page with a cookie that was sent before: says that cookies are blocked, if they are. */
-export function showNoCookies(context: CookieContext): Promise<Response> | undefined {
+export function showNoCookies(context: FinishContext): Promise<Response> | undefined {
   const { cx, show, browserContext, request } = context
   const { pathname, searchParams } = new URL(request.url)
   if (bringsCookie(browserContext.header) || !searchParams.has(sentMark)) return undefined
@@ -100,7 +109,7 @@ export function showNoCookies(context: CookieContext): Promise<Response> | undef
 }
 
 /** Says why a form is refused that is not from a page of this browser; `href` is its page. */
-export function showForeignForm(context: CookieContext, href: string): Promise<Response> {
+export function showForeignForm(context: FinishContext, href: string): Promise<Response> {
   const { cx, show, browserContext } = context
   const cookies = [browserContext.browser.setCookie]
   const refusal = { status: 403, cookies }

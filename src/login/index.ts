@@ -1,24 +1,27 @@
+export { accountOf } from "./context.ts"
+export { type Finish, finish, finishAgain, notFreshReason, type RefusedStep } from "./finish.ts"
+export { showForeignForm, showNoCookies, showOver } from "./finished.ts"
 export {
-  applicationName,
-  askedName,
-  type BrowserContext,
-  browserContextOf,
-  isOwnForm,
-  justAnswered,
-  presentBy,
-  presentIn,
-  type Waiting,
-  waitingRequest,
-  wantedOf,
-} from "./browser-context.ts"
-export { type Answering, accountOf } from "./context.ts"
-export { notFreshReason } from "./external/not-fresh.ts"
-export { showFinished, showForeignForm, showNoCookies, showOver } from "./finished.ts"
-export { nextStep, type Present, type Step, type Wanted } from "./flow.ts"
-export { passwordText } from "./look/fault-text.ts"
+  type AuthorizationRequest,
+  nextStep,
+  type Policies,
+  type Present,
+  type SessionPolicy,
+  type Step,
+} from "./flow.ts"
 export { lookOrgOf } from "./look/labelling.ts"
 export { notesFor } from "./note.ts"
 export { pagesWith, type ShowPage, showContinue, showFault, showTrouble } from "./page.ts"
-export { loginPaths, stepPath } from "./path.ts"
-export { isRegistrationOpen } from "./register/home.ts"
+export { callbackPaths, continuePath, loginPaths, stepPath } from "./path.ts"
+export { isRegistrationOpen } from "./policy/registration.ts"
+export {
+  applicationName,
+  askedName,
+  policiesFor,
+  requirementsOf,
+  stepFor,
+  type Waiting,
+  waitingRequest,
+} from "./request.ts"
 export { type LoginParts, loginRoutes } from "./routes.ts"
+export { type BrowserContext, browserContextOf, isOwnForm, presentBy } from "./session.ts"

@@ -1,7 +1,8 @@
 import type { Cx } from "../store/index.ts"
-import type { BrowserContext, Waiting } from "./browser-context.ts"
 import { goTo } from "./form.ts"
 import { withRequest } from "./path.ts"
+import type { Waiting } from "./request.ts"
+import type { BrowserContext } from "./session.ts"
 
 /** What must be known to read and write notes. */
 export type NoteContext = {

@@ -11,7 +11,6 @@ import { lru } from "../kernel/lru.ts"
 import type { Cx } from "../store/index.ts"
 import { type Home, lookOf } from "./look/branding.ts"
 import { loginPaths } from "./path.ts"
-import { type Keep, keeperOf } from "./rendering.ts"
 
 type Ui = typeof import("../../ui/login/index.ts")
 
@@ -35,10 +34,10 @@ export type PageOptions = {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** Shows one page, an element or what `keep` made, with the headers that every page has. */
+/** Shows one page with the headers that every page has. */
 export type ShowPage = (
   cx: Cx,
-  render: (ui: Ui, shared: PageProps, keep: Keep) => ReactElement | string,
+  render: (ui: Ui, shared: PageProps) => ReactElement,
   options?: PageOptions,
 ) => Promise<Response>
 
@@ -47,10 +46,8 @@ const loadUi = lazily((): Promise<Ui> => import("../../ui/login/index.ts"))
 
 export function pagesWith(assets: Assets): ShowPage {
   const translators = translatorsKept()
-  let keeper: ReturnType<typeof keeperOf> | undefined
   return async (cx, render, options = {}) => {
     const ui = await loadUi()
-    keeper ??= keeperOf(ui.renderPage, `k${Buffer.from(cx.random.bytes(16)).toString("hex")}k`)
     const wanted = [...(options.languages ?? []), ...cx.languages]
     const home = pagesOf(cx, options.orgId)
     const spoken = ui.translator(allowedOf(cx, wanted))
@@ -58,9 +55,7 @@ export function pagesWith(assets: Assets): ShowPage {
     const { language, t } = said ? translators(ui, spoken.language, said) : spoken
     const look = lookOf(cx, home, language)
     const embedders = options.isFramed === false ? [] : embeddersOf(cx)
-    const keep = keeper(`${language}/${said?.id}`)
-    const page = render(ui, { t, language, assets, look }, keep)
-    const html = typeof page === "string" ? page : ui.renderPage(page)
+    const html = ui.renderPage(render(ui, { t, language, assets, look }))
     const headers = new Headers({
       "content-type": "text/html; charset=utf-8",
       "content-language": language,
@@ -130,12 +125,8 @@ export const showContinue = (
 ): Promise<Response> =>
   show(
     cx,
-    (ui, shared, keep) => {
-      const href = asciiOf(location)
-      const props = { ...shared, application, why, href, isAutomatic: true }
-      const naming = (word: (text: string) => string) => ({ href: word(href) })
-      return keep({ page: ui.ContinuePage, props, own: [], naming })
-    },
+    (ui, shared) =>
+      ui.ContinuePage({ ...shared, application, why, href: asciiOf(location), isAutomatic: true }),
     options,
   )
 

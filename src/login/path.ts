@@ -1,4 +1,5 @@
 import { linkingPath } from "../domain/federation/index.ts"
+import type { Requested } from "../domain/grant/index.ts"
 import { signUpLinkPath } from "../domain/sign-up/index.ts"
 import type { Step } from "./flow.ts"
 
@@ -50,20 +51,35 @@ export const loginPaths = {
   nobodyHere: "/ui/login/signedout?nobody",
 } as const
 
+/** Where people find what they sign in with, and are linked to. */
+export const accountSecurityPath = "/ui/account/security"
+
 /** An address with the request that it serves, where there is one. */
 export const withRequest = (path: string, requestId: string): string =>
   requestId === "" ? path : `${path}?authRequest=${encodeURIComponent(requestId)}`
 
-/** The page that shows a step; undefined where nothing is left to show. */
-export function stepPath(step: Step, requestId: string): string | undefined {
+/** Where the endpoint of each protocol takes a request up again that the login has served. */
+export const callbackPaths = {
+  oauth: "/oauth/v2/authorize/callback",
+  saml: "/saml/v2/SSO/callback",
+} as const
+
+/** Where a request goes on when the login has done its part. */
+export function continuePath({ id, asked }: { readonly id: string; readonly asked: Requested }) {
+  const path = asked.saml ? callbackPaths.saml : callbackPaths.oauth
+  return `${path}?id=${encodeURIComponent(id)}`
+}
+
+/** A step that a page shows. */
+export type ShownStep = Exclude<Step, { kind: "done" | "refuse" }>
+
+/** The page that shows a step. */
+export function stepPath(step: ShownStep, requestId: string): string {
   if (step.kind === "choose") return withRequest(loginPaths.accounts, requestId)
   if (step.kind === "login name") return withRequest(loginPaths.loginName, requestId)
   if (step.kind === "register") return withRequest(loginPaths.register, requestId)
   if (step.kind === "password") return withRequest(loginPaths.password, requestId)
   if (step.kind === "factor") return withRequest(loginPaths.factor, requestId)
   if (step.kind === "set up") return withRequest(loginPaths.factorSetup, requestId)
-  if (step.kind === "consent" || step.kind === "barred") {
-    return withRequest(loginPaths.consent, requestId)
-  }
-  return undefined
+  return withRequest(loginPaths.consent, requestId)
 }

@@ -1,4 +1,5 @@
 import { isRefusal } from "../domain/action/index.ts"
+import { warmPasswords } from "../domain/credential/index.ts"
 import { originsOf } from "../domain/factor/index.ts"
 import { isRequestOver } from "../domain/grant/index.ts"
 import { callbackPath, providerIn, tokenPath } from "../domain/idp/index.ts"
@@ -6,95 +7,78 @@ import { areaOf, type Method, type Route, type Routes } from "../http/route.ts"
 import type { Exchange } from "../http/visit.ts"
 import { Fault } from "../kernel/fault.ts"
 import type { Cx } from "../store/index.ts"
-import { browserContextOf } from "./browser-context.ts"
-import { askConsent, takeCancel, takeConsent } from "./consent.ts"
-import {
-  afterwards,
-  hrefOf,
-  type LoginContext,
-  loginContextOf,
-  type PageContext,
-  postedLoginContext,
-  showTroubled,
-  trouble,
-  troublePage,
-} from "./context.ts"
-import { showDone } from "./entered/done.ts"
-import { startExternal, takeCallback } from "./external/callback.ts"
-import { askDirectory, takeDirectory } from "./external/directory.ts"
-import { accountPage, askLinking, takeLinking } from "./external/linking.ts"
-import { askOption, takeOption } from "./external/option.ts"
-import { takeSaml } from "./external/saml.ts"
-import { askNoPasskey, askPasskeyLink, takePasskey, takePasskeyLink } from "./factor/passkey.ts"
-import { askRecoveryLeft } from "./factor/recovery-left.ts"
-import { askSetup, takeSetup } from "./factor/setup.ts"
-import { askFactor, takeFactor } from "./factor/verify.ts"
+import { afterwards, type PageContext, type Screen } from "./context.ts"
+import { loginContextOf, postedLoginContext } from "./entrance.ts"
 import { showNoCookies } from "./finished.ts"
-import { type Fields, fieldsOf, goTo } from "./form.ts"
-import { askForgot, showForgotSent, takeForgot } from "./link/forgot.ts"
-import { askInvitePassword, takeInvite, takeInvitePassword } from "./link/invite.ts"
-import { askLink } from "./link/link.ts"
-import { askMagicLink, openMagicLink, takeMagicLink } from "./link/magic-link.ts"
-import { askNewPassword, showPasswordDone, takeNewPassword, takeReset } from "./link/reset.ts"
-import { askVerify, showVerified, takeVerify } from "./link/verify.ts"
+import { fieldsOf, goTo } from "./form.ts"
 import { showSheet } from "./look/branding.ts"
 import { type ShowPage, showFault } from "./page.ts"
-import { askPasswordChange, takePasswordChange } from "./password/change.ts"
-import { askExpiry } from "./password/expiry.ts"
 import { loginPaths } from "./path.ts"
-import { askRegisterPassword, takeRegisterCode, takeRegisterPassword } from "./register/finish.ts"
-import { askRegister, showWaiting, takeRegister } from "./register/register.ts"
-import { takeSignUpLink } from "./register/sign-up-link.ts"
+import { chooseScreen } from "./screen/account/choose.ts"
+import { cancelScreen, consentScreen } from "./screen/account/consent.ts"
+import { doneScreen } from "./screen/account/done.ts"
+import { entryScreen, type SignedInHrefs, signedInScreen } from "./screen/account/signed-in.ts"
+import { signedOutScreen } from "./screen/account/signed-out.ts"
+import { troubleScreen } from "./screen/account/trouble.ts"
+import { startExternalScreen, takeCallback } from "./screen/external/callback.ts"
+import { directoryScreen } from "./screen/external/directory.ts"
+import { linkingScreen } from "./screen/external/linking.ts"
+import { optionScreen } from "./screen/external/option.ts"
+import { takeSaml } from "./screen/external/saml.ts"
+import { passkeyScreen } from "./screen/factor/passkey.ts"
+import { passkeyLinkScreen } from "./screen/factor/passkey-link.ts"
+import { recoveryLeftScreen } from "./screen/factor/recovery-left.ts"
+import { factorSetupScreen } from "./screen/factor/setup.ts"
+import { factorScreen } from "./screen/factor/verify.ts"
+import { invitePasswordScreen, inviteScreen } from "./screen/link/invite.ts"
+import { magicLinkOpenScreen, magicLinkScreen } from "./screen/link/magic-link.ts"
+import { newPasswordScreen, passwordDoneScreen, resetScreen } from "./screen/link/reset.ts"
+import { verifiedScreen, verifyEmailScreen, verifyPhoneScreen } from "./screen/link/verify.ts"
+import { passwordChangeScreen } from "./screen/password/change.ts"
+import { passwordExpiryScreen } from "./screen/password/expiry.ts"
+import { forgotScreen, forgotSentScreen } from "./screen/password/forgot.ts"
+import { loginNameScreen } from "./screen/password/login-name.ts"
+import { passwordScreen } from "./screen/password/password.ts"
+import { registerPasswordScreen, registerVerifyScreen } from "./screen/register/finish.ts"
 import {
-  askAccount,
-  askLoginName,
-  askPassword,
-  type SignedInHrefs,
-  showSignedIn,
-  showSignedOut,
-  takeAccount,
-  takeLoginName,
-  takePassword,
-} from "./screen.ts"
+  registerOrgScreen,
+  registerScreen,
+  registerWaitingScreen,
+} from "./screen/register/register.ts"
+import { signUpLinkScreen } from "./screen/register/sign-up-link.ts"
+import { browserContextOf } from "./session.ts"
+import { trouble, troublePage } from "./trouble.ts"
 
 export type LoginParts = {
   readonly show: ShowPage
-  /** Where a request goes on when the login has done its part. */
-  readonly onward: LoginContext["onward"]
-  readonly answering: LoginContext["answering"]
   readonly hrefs: SignedInHrefs
-  /** Told of each request for a page of a sign-in. */
-  readonly began?: () => void
 }
 
 type Answer = Promise<Response> | Response
 type Within = (go: (pageContext: PageContext, url: URL) => Answer) => Route
-type Page = {
-  readonly get: (loginContext: LoginContext) => Answer
-  readonly post?: (loginContext: LoginContext, fields: Fields) => Answer
-}
 
 /** The login pages, and what identity providers send people back to. */
-export function loginRoutes(parts: LoginParts) {
-  const { hrefs, began, ...shared } = parts
+export function loginRoutes({ show, hrefs }: LoginParts) {
+  let isWarmed = false
   const within: Within = (go) => ({
     isSignIn: true,
     answer: async ({ cx, request, url }) => {
-      began?.()
+      if (!isWarmed) void warm(cx)
+      isWarmed = true
       try {
         const browserContext = await browserContextOf(cx, request)
-        const pageContext = { ...shared, cx, request, browserContext }
+        const pageContext = { show, cx, request, browserContext }
         return await unlessRefused(pageContext, () => go(pageContext, url))
       } catch (cause) {
-        if (cause instanceof Fault) return showFault(parts.show, cx, cause)
+        if (cause instanceof Fault) return showFault(show, cx, cause)
         throw cause
       }
     },
   })
-  const pages = Object.entries(pagesOf(hrefs)).map(([path, page]) => {
-    const route = within((pageContext, url) => answer(page, pageContext, url.searchParams))
-    const methods: readonly Method[] = page.post ? ["GET", "POST"] : ["GET"]
-    return [path, { ...route, methods }] as const
+  const pages = screensOf(hrefs).map((screen) => {
+    const route = within((pageContext, url) => answer(screen, pageContext, url.searchParams))
+    const methods: readonly Method[] = screen.post ? ["GET", "POST"] : ["GET"]
+    return [screen.path, { ...route, methods }] as const
   })
   return areaOf("login", {
     ...Object.fromEntries(pages),
@@ -107,6 +91,15 @@ export function loginRoutes(parts: LoginParts) {
     ...callbackRoutes(within(takeCallback)),
     ...samlRoutes(within),
   })
+}
+
+/**
+ * Loads the password library while a person still types, and not at start: a server that nobody
+ * signs in to does without its memory.
+ */
+async function warm(cx: Cx): Promise<void> {
+  if ((await warmPasswords()) !== "Bun.password") return
+  cx.warn("the addon for argon2 can't load here; passwords are checked more slowly")
 }
 
 /** Where providers send people back to; some have addresses of their own. */
@@ -141,7 +134,7 @@ async function unlessRefused(pageContext: PageContext, go: () => Answer): Promis
 }
 
 async function answer(
-  page: Page,
+  screen: Screen,
   pageContext: PageContext,
   search: URLSearchParams,
 ): Promise<Response> {
@@ -150,9 +143,9 @@ async function answer(
     const cookieless = showNoCookies(pageContext)
     if (cookieless !== undefined) return cookieless
     const loginContext = await loginContextOf(pageContext, search.get("authRequest") ?? "")
-    return loginContext instanceof Response ? loginContext : page.get(loginContext)
+    return loginContext instanceof Response ? loginContext : screen.get(loginContext)
   }
-  const { post } = page
+  const { post } = screen
   if (!post) throw new Error(`nothing is posted to ${pageContext.request.url}`)
   const fields = await fieldsOf(pageContext.request)
   if (!fields) return troublePage(pageContext, { problem: "invalid_request" })
@@ -167,59 +160,48 @@ async function answer(
   }
 }
 
-const pagesOf = (hrefs: SignedInHrefs): Readonly<Record<string, Page>> => ({
-  [loginPaths.entry]: { get: () => goTo(loginPaths.signedIn) },
-  [loginPaths.loginName]: { get: askLoginName, post: takeLoginName },
-  [loginPaths.password]: { get: askPassword, post: takePassword },
-  [loginPaths.passwordChange]: { get: askPasswordChange, post: takePasswordChange },
-  [loginPaths.passwordExpiry]: { get: askExpiry },
-  [loginPaths.factor]: { get: askFactor, post: takeFactor },
-  [loginPaths.factorSetup]: { get: askSetup, post: takeSetup },
-  [loginPaths.recoveryLeft]: { get: (loginContext) => askRecoveryLeft(loginContext, accountPage) },
-  [loginPaths.passkey]: { get: askNoPasskey, post: takePasskey },
-  [loginPaths.register]: { get: askRegister("join"), post: takeRegister("join") },
-  [loginPaths.registerOrg]: { get: askRegister("found"), post: takeRegister("found") },
-  [loginPaths.signUpLink]: {
-    get: (loginContext) => askLink(loginContext, "sign_up"),
-    post: takeSignUpLink,
-  },
-  [loginPaths.registerVerify]: {
-    get: (loginContext) => askLink(loginContext, "register"),
-    post: takeRegisterCode,
-  },
-  [loginPaths.registerWaiting]: { get: showWaiting },
-  [loginPaths.registerPassword]: { get: askRegisterPassword, post: takeRegisterPassword },
-  [loginPaths.passkeySet]: { get: askPasskeyLink, post: takePasskeyLink },
-  [loginPaths.accounts]: { get: askAccount, post: takeAccount },
-  [loginPaths.externalIdp]: { get: startExternal },
-  [loginPaths.directory]: { get: askDirectory, post: takeDirectory },
-  [loginPaths.externalOption]: { get: askOption, post: takeOption },
-  [loginPaths.externalLink]: { get: askLinking, post: takeLinking },
-  [loginPaths.consent]: { get: askConsent, post: takeConsent },
-  [loginPaths.cancel]: {
-    get: (loginContext) => goTo(hrefOf(loginContext, loginPaths.loginName)),
-    post: takeCancel,
-  },
-  [loginPaths.forgot]: { get: askForgot, post: takeForgot },
-  [loginPaths.forgotSent]: { get: showForgotSent },
-  [loginPaths.magicLink]: { get: askMagicLink, post: takeMagicLink },
-  [loginPaths.magicLinkOpen]: { get: openMagicLink },
-  [loginPaths.passwordSet]: {
-    get: (loginContext) => askLink(loginContext, "reset"),
-    post: takeReset,
-  },
-  [loginPaths.passwordNew]: { get: askNewPassword, post: takeNewPassword },
-  [loginPaths.passwordDone]: { get: showPasswordDone },
-  [loginPaths.done]: { get: (loginContext) => showDone(loginContext, accountPage) },
-  [loginPaths.invite]: { get: askVerify, post: takeInvite },
-  [loginPaths.verifyEmail]: { get: askVerify, post: takeVerify("email") },
-  [loginPaths.verifyPhone]: { get: askVerify, post: takeVerify("phone") },
-  [loginPaths.verified]: { get: showVerified },
-  [loginPaths.invitePassword]: { get: askInvitePassword, post: takeInvitePassword },
-  [loginPaths.trouble]: { get: showTroubled },
-  [loginPaths.signedIn]: { get: (loginContext) => showSignedIn(loginContext, hrefs) },
-  [loginPaths.signedOut]: { get: showSignedOut },
-})
+/** Every screen, by the order of a sign-in. */
+const screensOf = (hrefs: SignedInHrefs): readonly Screen[] => [
+  entryScreen,
+  loginNameScreen,
+  passwordScreen,
+  passwordChangeScreen,
+  passwordExpiryScreen,
+  factorScreen,
+  factorSetupScreen,
+  recoveryLeftScreen,
+  passkeyScreen,
+  registerScreen,
+  registerOrgScreen,
+  signUpLinkScreen,
+  registerVerifyScreen,
+  registerWaitingScreen,
+  registerPasswordScreen,
+  passkeyLinkScreen,
+  chooseScreen,
+  startExternalScreen,
+  directoryScreen,
+  optionScreen,
+  linkingScreen,
+  consentScreen,
+  cancelScreen,
+  forgotScreen,
+  forgotSentScreen,
+  magicLinkScreen,
+  magicLinkOpenScreen,
+  resetScreen,
+  newPasswordScreen,
+  passwordDoneScreen,
+  doneScreen,
+  inviteScreen,
+  verifyEmailScreen,
+  verifyPhoneScreen,
+  verifiedScreen,
+  invitePasswordScreen,
+  troubleScreen,
+  signedInScreen(hrefs),
+  signedOutScreen,
+]
 
 /** Browsers ask it where a key is used under another domain of the instance. */
 const showOrigins = (cx: Cx): Response => Response.json({ origins: originsOf(cx) })

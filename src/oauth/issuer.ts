@@ -1,4 +1,5 @@
 import { requireInstance } from "../domain/instance/index.ts"
+import { callbackPaths } from "../login/index.ts"
 import { cached } from "../store/index.ts"
 
 /** What every endpoint must know of the instance that it speaks for. */
@@ -27,7 +28,7 @@ export const paths = {
   protectedResource: "/.well-known/oauth-protected-resource",
   keys: "/oauth/v2/keys",
   authorize: "/oauth/v2/authorize",
-  callback: "/oauth/v2/authorize/callback",
+  callback: callbackPaths.oauth,
   par: "/oauth/v2/par",
   registration: "/oauth/v2/register",
   token: "/oauth/v2/token",
@@ -41,7 +42,3 @@ export const paths = {
   endSession: "/oidc/v1/endsession",
   endSessionAlias: "/oidc/v1/end_session",
 } as const
-
-/** Where the login pages hand back to, for the request they served. */
-export const onward = (requestId: string): string =>
-  `${paths.callback}?id=${encodeURIComponent(requestId)}`

@@ -1,4 +1,3 @@
-export { answering, onward } from "./answering.ts"
 export { type SamlParts, samlRoutes } from "./routes.ts"
 
 /** What SAML is to the whole. */

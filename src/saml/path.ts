@@ -1,4 +1,5 @@
 import { requireInstance } from "../domain/instance/index.ts"
+import { callbackPaths } from "../login/index.ts"
 import { isLoopback } from "../protocol/redirect-uri.ts"
 import { cached } from "../store/index.ts"
 
@@ -7,7 +8,7 @@ export const paths = {
   metadata: "/saml/v2/metadata",
   certificate: "/saml/v2/certificate",
   sso: "/saml/v2/SSO",
-  callback: "/saml/v2/SSO/callback",
+  callback: callbackPaths.saml,
   slo: "/saml/v2/SLO",
 } as const
 
@@ -36,7 +37,3 @@ export const selfOf = cached(
   },
   ["instance"],
 )
-
-/** Where the login pages hand back to, for the request they served. */
-export const onwardTo = (requestId: string): string =>
-  `${paths.callback}?id=${encodeURIComponent(requestId)}`

@@ -1,4 +1,3 @@
-import type { Logger } from "@logtape/logtape"
 import type { Entry } from "../api/dispatch.ts"
 import type { Condition } from "../api/encoding/grpc-health.ts"
 import { notFound, respond, respondFault } from "../api/respond.ts"
@@ -23,7 +22,7 @@ import { plainHost } from "../kernel/net/host.ts"
 import { loginRoutes, pagesWith, type ShowPage, showFault, showTrouble } from "../login/index.ts"
 import { namingMetadata, oauthPaths, oauthRoutes, publishedHandler } from "../oauth/index.ts"
 import { languagesOf, wantsPage } from "../protocol/accept.ts"
-import { answering, onward, samlRoutes } from "../saml/index.ts"
+import { samlRoutes } from "../saml/index.ts"
 import { type Cx, otherHistory } from "../store/index.ts"
 import type { Api } from "./api.ts"
 import { anonymousCall, callAt } from "./caller.ts"
@@ -139,7 +138,7 @@ function ownAreas({ services, setupToken, upstream }: OwnParts, show: ShowPage):
     publicFileRoutes(),
     oauthRoutes({ show, refused, issued: meters?.issued }),
     samlRoutes({ show, refused }),
-    loginRoutes({ show, onward, answering, hrefs, began: once(() => warmed(log)) }),
+    loginRoutes({ show, hrefs }),
     consoleRoutes(uiEntry, upstream),
     setupRoutes(services, setupToken, show),
     areaOf("rest", {
@@ -328,24 +327,6 @@ async function failed(
   }
   const said = `something went wrong here; the log says more about request ${requestId}`
   return respondFault(new Fault("internal", "internal", said), {})
-}
-
-/**
- * Loads the password library while a person still types, and not at start: a server that nobody
- * signs in to does without its memory.
- */
-async function warmed(log: Logger): Promise<void> {
-  if ((await warmPasswords()) !== "Bun.password") return
-  log.warning("the addon for argon2 can't load here; passwords are checked more slowly")
-}
-
-function once(act: () => Promise<void>): () => void {
-  let acted = false
-  return () => {
-    if (acted) return
-    acted = true
-    void act()
-  }
 }
 
 const hrefs = {

@@ -6,8 +6,8 @@ import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { linksOf } from "../../src/domain/user-model/links.ts"
 import { user } from "../../src/domain/user-model/model.ts"
-import { domainRefusalOf } from "../../src/login/external/allowed-domain.ts"
-import type { Newcomer } from "../../src/login/external/person.ts"
+import { domainRefusalOf } from "../../src/login/screen/external/allowed-domain.ts"
+import type { Newcomer } from "../../src/login/screen/external/person.ts"
 import {
   answerOf,
   authorizePath,

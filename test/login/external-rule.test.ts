@@ -1,7 +1,7 @@
 // Whose account somebody gets who comes from a provider: the rule alone, as a table.
 import { expect, test } from "vitest"
 import type { Options } from "../../src/domain/idp/index.ts"
-import { type Candidate, type Facts, verdictOn } from "../../src/login/external/rule.ts"
+import { type Candidate, type Facts, verdictOn } from "../../src/login/screen/external/rule.ts"
 
 const all: Options = {
   ...{ isLinkingAllowed: true, isCreationAllowed: true, isAutoCreation: true, isAutoUpdate: true },

@@ -1,8 +1,14 @@
 import { describe, expect, test } from "vitest"
-import { nextStep, type Present, type Step, type Wanted } from "../../src/login/index.ts"
+import {
+  type AuthorizationRequest,
+  nextStep,
+  type Present,
+  type SessionPolicy,
+  type Step,
+} from "../../src/login/index.ts"
 
 const now = 1_000_000
-const wanted: Wanted = { prompts: [], sessionId: "", created: now }
+const request: AuthorizationRequest = { prompts: [], sessionId: "", created: now }
 /** Nothing but a password was checked. */
 const fresh = { checks: {}, userVerified: false }
 const ann: Present = { id: "s-ann", userId: "ann", authTime: now - 60_000, ...fresh }
@@ -32,7 +38,7 @@ const need = {
   firstLifetime: 240 * hour,
   hasPassword: true,
 } as const
-type Needed = ReturnType<NonNullable<Wanted["needOf"]>>
+type Needed = NonNullable<SessionPolicy["need"]>
 const needs = (changes: Partial<Needed>) => ({ needOf: () => ({ ...need, ...changes }) })
 const app = needs({ factors: ["otp", "recovery_codes"] })
 const factor: Step = { kind: "factor", userId: "ann", factors: ["otp", "recovery_codes"] }
@@ -61,7 +67,13 @@ const appProved = annWith({ totp: now })
 const annDone = { ...done(ann), sessionId: ann.id }
 const alsoApp = () => ({ ...alone(false).needOf(), factors: app.needOf().factors })
 
-type Row = readonly [string, Partial<Wanted>, readonly Present[], Step | undefined]
+/** What differs from a request without wishes, by which no policy applies. */
+type Changes = Partial<AuthorizationRequest> & {
+  readonly mayRegister?: boolean
+  readonly barOf?: (userId: string) => SessionPolicy["bar"]
+  readonly needOf?: () => Needed
+}
+type Row = readonly [string, Changes, readonly Present[], Step | undefined]
 const rows: readonly Row[] = [
   ["nobody is signed in", {}, [], { kind: "login name" }],
   ["one person is signed in", {}, [ann], done(ann)],
@@ -229,12 +241,23 @@ const rows: readonly Row[] = [
 
 describe("nextStep", () => {
   test.each(rows)("%s", (_, changes, present, step) => {
-    expect(nextStep({ ...wanted, ...changes }, present, now)).toEqual(step ?? done(ann))
+    const { mayRegister = false, barOf, needOf, ...wishes } = changes
+    const policyOf = ({ userId }: Present) => ({ bar: barOf?.(userId), need: needOf?.() })
+    const sessions = new Map(present.map((session) => [session.id, policyOf(session)]))
+    const found = nextStep({ ...request, ...wishes }, present, { mayRegister, sessions }, now)
+    expect(found).toEqual(step ?? done(ann))
   })
 
   test("a sign-in for this very request satisfies prompt=login and every max_age", () => {
     const fresh = { ...ann, authTime: now + 5 }
-    const strict: Wanted = { ...wanted, prompts: ["login"], maxAge: 0, sessionId: ann.id }
-    expect(nextStep(strict, [fresh], now + 90_000)).toEqual(done(fresh))
+    const wishes = { prompts: ["login"], maxAge: 0, sessionId: ann.id } as const
+    const policies = { mayRegister: false, sessions: new Map([[ann.id, {}]]) }
+    const step = nextStep({ ...request, ...wishes }, [fresh], policies, now + 90_000)
+    expect(step).toEqual(done(fresh))
+  })
+
+  test("lets nobody in whose policy was not read", () => {
+    const policies = { mayRegister: false, sessions: new Map([[bob.id, {}]]) }
+    expect(() => nextStep(request, [ann], policies, now)).toThrow("no policy was read")
   })
 })

@@ -138,7 +138,7 @@ describe("the headers of every page", () => {
         .filter(([path, text]) => path !== "src/login/page.ts" && option.test(text))
         .map(([path]) => path)
     expect(uses(/postsElsewhere:/)).toEqual([
-      "src/login/external/saml.ts",
+      "src/login/screen/external/saml.ts",
       "src/oauth/authorize/answer.ts",
       "src/oauth/authorize/stranger.ts",
     ])

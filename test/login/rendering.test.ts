@@ -1,109 +1,21 @@
-// Pages that are rendered once for many browsers are what each would have been shown anyway.
-import { createElement, type ReactElement } from "react"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { keeperOf } from "../../src/login/rendering.ts"
-import type { PageProps } from "../../ui/login/index.ts"
-import { initialsOf, PasswordPage, renderPage, translator } from "../../ui/login/index.ts"
-import { authorizePath, browserOf, openProvider, type Provider } from "../oauth/provider.ts"
+// A page has the words of the browser and of the person that it is for, as texts and nothing else.
 
-type Shown = PageProps & { readonly name: string; readonly csrf: string; readonly id?: string }
+import { escapeHTML } from "bun"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { LoginNamePage, PasswordPage, renderPage, translator } from "../../ui/login/index.ts"
+import { authorizePath, browserOf, openProvider, type Provider } from "../oauth/provider.ts"
 
 const assets = { css: "/a.css", pageJs: "/a.js", icon: "/a.svg" }
 const shared = { ...translator(["en"]), assets }
+const csrfs = ["A8-8zI.jH_xqwertz", "B7.uu-qqASDFGHJ", "password", `"><b>"><b>`, "$& $1 $$"]
 
-/** A page with what is given in a text, an attribute and an address. */
-const Page = ({ name, csrf, id = "" }: Shown): ReactElement =>
-  createElement(
-    ...(["p", { title: name, "data-csrf": csrf }] as const),
-    createElement("a", { href: `/next?id=${encodeURIComponent(id)}` }, name, csrf),
-  )
-
-describe("a page that is kept", () => {
-  let rendered = 0
-  const keep = keeperOf((page) => {
-    rendered += 1
-    return renderPage(page)
-  }, "k0123456789k")("en")
-  const shownTo = (props: Omit<Shown, keyof PageProps>) =>
-    keep({ page: Page, props: { ...shared, ...props }, own: [props.csrf, props.id ?? ""] })
-  const anew = (props: Omit<Shown, keyof PageProps>) => renderPage(Page({ ...shared, ...props }))
-
-  test.each([
-    [
-      "another browser's words",
-      { name: "Wiki", csrf: "A8-8zI.jH_xqwertz", id: "198679147315200015" },
-    ],
-    ["no request", { name: "Wiki", csrf: "B7.uu-qqASDFGHJ" }],
-    [
-      "a name that is a page of its own",
-      { name: `"><script>1</script>&{}`, csrf: "CCCCCCCCCCCCC" },
-    ],
-    [
-      "a word that is in others",
-      { name: "x123456789012y", csrf: "123456789012", id: "x123456789012y" },
-    ],
-    [
-      "a word that is the name",
-      { name: "Wiki-Wiki-Wiki", csrf: "Wiki-Wiki-Wiki", id: "Wiki-Wiki-Wiki" },
-    ],
-    ["a word like a pattern", { name: "a.b.c.d.e.f.g and aXbXcXdXeXfXg", csrf: "a.b.c.d.e.f.g" }],
-    ["a word that is short", { name: "csrf name id", csrf: "csrf", id: "name" }],
-    [
-      "a word that would have to be escaped",
-      { name: "Wiki", csrf: `"><b>"><b>"><b>"><b>`, id: "1" },
-    ],
-  ])("is the same with %s", (_, props) => {
-    expect(shownTo(props)).toBe(anew(props))
-    expect(shownTo(props)).toBe(anew(props))
-  })
-
-  test("is rendered once for all who see the same, and again for who does not", () => {
-    shownTo({ name: "Shop", csrf: "first-first-first", id: "100000000000001" })
-    const before = rendered
-    expect(
-      shownTo({ name: "Shop", csrf: "second-second-second", id: "200000000000002" }),
-    ).toContain('data-csrf="second-second-second"')
-    expect(rendered).toBe(before)
-    shownTo({ name: "Other shop", csrf: "second-second-second", id: "200000000000002" })
-    expect(rendered).toBe(before + 1)
-  })
-})
-
-describe("a page that is kept for whoever it names", () => {
-  let rendered = 0
-  const keep = keeperOf((page) => {
-    rendered += 1
-    return renderPage(page)
-  }, "k0123456789k")("en")
-  const target = (csrf: string) => ({
-    action: "/password",
-    csrf,
-    authRequest: "198679147315200015",
-  })
-  const shownTo = (displayName: string, loginName: string, csrf: string) => {
+describe("a page that names a person", () => {
+  const pageOf = (displayName: string, loginName: string, csrf: string) => {
+    const form = { action: "/password", csrf, authRequest: "198679147315200015" }
     const account = { displayName, loginName }
-    const props = { ...shared, account, changeHref: "/change", form: target(csrf) }
-    const naming = (word: (text: string) => string) => ({
-      account: {
-        displayName: word(displayName),
-        loginName: word(loginName),
-        initials: word(initialsOf(displayName)),
-      },
-      forgotHref: word(`/forgot?as=${csrf}&of=1`),
-    })
-    const own = [csrf, "198679147315200015"]
-    return keep({ page: PasswordPage, props, own, naming })
+    const forgotHref = `/forgot?as=${encodeURIComponent(csrf)}&of=1`
+    return renderPage(PasswordPage({ ...shared, account, changeHref: "/change", form, forgotHref }))
   }
-  const anew = (displayName: string, loginName: string, csrf: string) =>
-    renderPage(
-      PasswordPage({
-        ...shared,
-        account: { displayName, loginName },
-        changeHref: "/change",
-        form: target(csrf),
-        forgotHref: `/forgot?as=${csrf}&of=1`,
-      }),
-    )
 
   test.each([
     ["Ada Lovelace", "ada@acme.localhost"],
@@ -112,22 +24,43 @@ describe("a page that is kept for whoever it names", () => {
     [`"><script>alert('1')</script>&amp;`, "it's <b>"],
     ["k0123456789k0x", "k0123456789k1x"],
     ["$& $1 $$", "password"],
-    ["", "nobody"],
     ["Zoë Übermut", "Sign in"],
     ["長い 名前", "\u202Eevil"],
-  ])("says %j, %j as a page of its own does", (displayName, loginName) => {
-    for (const csrf of ["A8-8zI.jH_xqwertz", "B7.uu-qqASDFGHJ"]) {
-      expect(shownTo(displayName, loginName, csrf)).toBe(anew(displayName, loginName, csrf))
+  ])("says %j, %j and each form token", (displayName, loginName) => {
+    for (const csrf of csrfs) {
+      const page = pageOf(displayName, loginName, csrf)
+      expect(page).toContain(`name="csrf" value="${escapeHTML(csrf)}"`)
+      expect(page).toContain(`name="loginName" value="${escapeHTML(loginName)}"`)
+      expect(page).toContain(`>${escapeHTML(displayName)}</bdi>`)
+      expect(page).toContain(`href="/forgot?as=${escapeHTML(encodeURIComponent(csrf))}&amp;of=1"`)
+      expect(page).not.toMatch(/<script>|<b>/)
     }
   })
 
-  test("is rendered once, whoever it names", () => {
-    shownTo("Grace Hopper", "grace@acme.localhost", "A8-8zI.jH_xqwertz")
-    const before = rendered
-    const page = shownTo("Alan Turing", "alan@acme.localhost", "B7.uu-qqASDFGHJ")
-    expect(rendered).toBe(before)
+  test("names nobody else", () => {
+    pageOf("Grace Hopper", "grace@acme.localhost", "A8-8zI.jH_xqwertz")
+    const page = pageOf("Alan Turing", "alan@acme.localhost", "B7.uu-qqASDFGHJ")
     expect(page).toContain("Alan Turing")
-    expect(page).not.toContain("race")
+    expect(page).not.toMatch(/race|A8-8zI/)
+  })
+})
+
+describe("a page that names an application", () => {
+  test.each([
+    ["another browser's token", "Wiki", "A8-8zI.jH_xqwertz"],
+    ["a name that is a page of its own", `"><script>1</script>&{}`, "CCCCCCCCCCCCC"],
+    ["a token that is the name", "Wiki-Wiki-Wiki", "Wiki-Wiki-Wiki"],
+    ["a token like a pattern", "a.b.c.d.e.f.g and aXbXcXdXeXfXg", "a.b.c.d.e.f.g"],
+    ["a token that is the name of a field", "csrf name id", "csrf"],
+    ["a token that has to be escaped", "Wiki", `"><b>"><b>`],
+  ])("has %s", (_, name, csrf) => {
+    const form = { action: "/loginname", csrf, authRequest: "198679147315200015" }
+    const application = { name, learns: [], isOurs: false }
+    const page = renderPage(LoginNamePage({ ...shared, form, application }))
+    // In the form and in the one that cancels.
+    expect(page.split(`name="csrf" value="${escapeHTML(csrf)}"`)).toHaveLength(3)
+    expect(page).toContain(escapeHTML(name))
+    expect(page).not.toMatch(/<script>|<b>/)
   })
 })
 

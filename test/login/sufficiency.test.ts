@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest"
-import type { Need } from "../../src/login/factor/need.ts"
 import {
   missingFrom,
+  type Need,
   type Requirement,
   type SessionFacts,
-} from "../../src/login/factor/sufficiency.ts"
+} from "../../src/login/flow.ts"
 
 const now = 1_800_000_000_000
 const minute = 60_000

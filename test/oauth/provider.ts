@@ -2,7 +2,7 @@ import { createHash } from "node:crypto"
 import * as action from "../../src/domain/action/index.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
-import { createPassword } from "../../src/domain/credential/index.ts"
+import { createPassword } from "../../src/domain/credential/commands.ts"
 import * as feature from "../../src/domain/feature/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
 import * as group from "../../src/domain/group/index.ts"
@@ -18,18 +18,18 @@ import * as policy from "../../src/domain/policy/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import * as quota from "../../src/domain/quota/index.ts"
-import { createServiceKey } from "../../src/domain/service-account/index.ts"
+import { createServiceKey } from "../../src/domain/service-account/service-key.ts"
 import * as session from "../../src/domain/session/index.ts"
 import { type SetupOutcome, setUp } from "../../src/domain/setup/index.ts"
 import * as signUp from "../../src/domain/sign-up/index.ts"
 import * as target from "../../src/domain/target/index.ts"
 import * as text from "../../src/domain/text/index.ts"
 import * as transfer from "../../src/domain/transfer/index.ts"
-import { createUser } from "../../src/domain/user/create.ts"
+import { createUser } from "../../src/domain/user/index.ts"
 import type { Call } from "../../src/kernel/context.ts"
 import { loginRoutes, pagesWith } from "../../src/login/index.ts"
 import { apiCaller, oauthRoutes } from "../../src/oauth/index.ts"
-import { answering, onward, samlRoutes } from "../../src/saml/index.ts"
+import { samlRoutes } from "../../src/saml/index.ts"
 import type { AnyAggregate, Cx } from "../../src/store/index.ts"
 import { answeringBy } from "../http/answering.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
@@ -161,8 +161,6 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
   const show = pagesWith(assets)
   const login = loginRoutes({
     show,
-    onward,
-    answering,
     hrefs: { logout: "/oidc/v1/endsession", account: "/ui/account", console: "/ui/console/" },
   })
   const saml = samlRoutes({ show, refused: () => undefined })

@@ -3,15 +3,13 @@ type PersonProps = {
   readonly loginName: string
   /** The address of a picture of them, on our own server; empty or left out for none. */
   readonly picture?: string | undefined
-  /** Left out for those of the name. */
-  readonly initials?: string | undefined
 }
 
 /** Who somebody is: picture or initials, name, and the name they sign in with. */
-export function Person({ name, loginName, picture, initials }: PersonProps) {
+export function Person({ name, loginName, picture }: PersonProps) {
   return (
     <span className="person">
-      <Avatar name={name} picture={picture} initials={initials} />
+      <Avatar name={name} picture={picture} />
       <span className="person-text">
         <bdi className="person-name" title={name}>
           {name}
@@ -26,14 +24,14 @@ export function Person({ name, loginName, picture, initials }: PersonProps) {
   )
 }
 
-type AvatarProps = Pick<PersonProps, "name" | "picture" | "initials">
+type AvatarProps = Pick<PersonProps, "name" | "picture">
 
 /** A picture of somebody whose name stands beside it; their initials where there is none. */
-export function Avatar({ name, picture, initials }: AvatarProps) {
+export function Avatar({ name, picture }: AvatarProps) {
   if (picture) return <img className="avatar" src={picture} alt="" width={36} height={36} />
   return (
     <span className="avatar" aria-hidden="true">
-      {initials ?? initialsOf(name)}
+      {initialsOf(name)}
     </span>
   )
 }

@@ -39,8 +39,6 @@ export type Account = {
   readonly shownAs?: string | undefined
   /** The address of a picture of them, where there is one. */
   readonly picture?: string | undefined
-  /** Left out for those of the displayed name. */
-  readonly initials?: string | undefined
 }
 
 /** Where a form posts to, and what it carries unseen. */
@@ -172,7 +170,6 @@ export const AccountPerson = ({ account }: { readonly account: Account }) => (
     name={account.displayName}
     loginName={account.shownAs ?? account.loginName}
     picture={account.picture}
-    initials={account.initials}
   />
 )
 

@@ -1,5 +1,4 @@
 export { brandingSheet } from "../kit/branding.ts"
-export { initialsOf } from "../kit/person.tsx"
 export { AccountPage, type AccountPageProps, type KnownAccount } from "./account-page.tsx"
 export { BarredPage, type BarredPageProps } from "./barred-page.tsx"
 export { ConsentPage, type ConsentPageProps } from "./consent-page.tsx"

@@ -60,6 +60,12 @@ export {
 } from "./model.ts"
 export { allowedOrigins, isPrivateAllowed, type OidcInput, oidcDefaults } from "./oidc.ts"
 export {
+  type AddressProblem,
+  addressProblem,
+  isRegistered,
+  redirectProblem,
+} from "./redirect-uri.ts"
+export {
   type ClientMetadata,
   type Credentials,
   changeRegistration,

@@ -10,6 +10,7 @@ import {
   type AuthRequest,
   type AuthRequestEvent,
   authRequest,
+  isForCode,
   type Requested,
   type RequestedClaims,
 } from "./request.ts"
@@ -234,8 +235,7 @@ export function exchangeCode(
   const state = requestOf(tx, answered)
   if (state.status !== "answered") throw new Error("only an answered request can be exchanged")
   const { sessionId, asked } = state
-  const isForCode = (asked.responseType ?? "code") === "code"
-  const grantType = isForCode ? "authorization_code" : "implicit"
+  const grantType = isForCode(asked) ? "authorization_code" : "implicit"
   const authTime = authTimeFor(asked, given.session)
   const grantId = addGrant(tx, { ...given, sessionId, grantType, authTime })
   const exchanged: Draft<AuthRequestEvent> = {

@@ -34,6 +34,7 @@ export {
   requestOf,
 } from "./commands.ts"
 export { connectedApps } from "./connected.ts"
+export { allowedSession } from "./consent/allowed.ts"
 export {
   consentTo,
   identityShown,
@@ -76,6 +77,7 @@ export {
   type AuthRequest,
   authRequest,
   type FinishedRequest,
+  isForCode,
   type Prompt,
   type Requested,
   type RequestedClaims,

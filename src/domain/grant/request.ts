@@ -58,6 +58,10 @@ export type Requested = {
   readonly saml?: SamlRequested
 }
 
+/** Whether a request asks for a code, and not for the tokens themselves. */
+export const isForCode = ({ responseType = "code" }: Pick<Requested, "responseType">): boolean =>
+  responseType === "code"
+
 /** What a service provider asked for, checked (SAML Core §3.4.1). */
 export type SamlRequested = {
   /** Who the service provider says it is. */

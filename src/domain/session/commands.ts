@@ -58,13 +58,8 @@ export function signIn(tx: Transaction, signing: SignIn): string {
   for (const id of theirs) if (id !== known) endSession(tx, id)
   const sessionId = known ?? tx.ids.next()
   if (known === undefined) {
-    const added: Draft<SessionEvent> = {
-      type: "session.added",
-      data: { userId, agentId },
-      private: { userAgent },
-    }
     tx.begin(session, sessionId)
-    tx.append(session, sessionId, [added], tx.owner(user, userId))
+    addSession(tx, sessionId, { userId, agentId, userAgent, orgId: tx.owner(user, userId) })
   }
   const passwordVersion = passwordVersionOf(tx, userId)
   if (passwordVersion === undefined) {
@@ -108,8 +103,31 @@ function settleConcurrent(
 /** How long a sign-in may be under way. */
 const twinMs = 60_000
 
-/** A second factor alone begins nothing: a session that it is the first of can't be used. */
-function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {
+/** A session in which nothing is proved yet. */
+export type NewSession = {
+  /** Empty where nobody has said who it is yet. */
+  readonly userId: string
+  /** The browser that it belongs to; empty for one that a login page keeps. */
+  readonly agentId: string
+  /** Who operates that login page. */
+  readonly creatorId?: string
+  readonly userAgent: UserAgent
+  /** The organization that owns it. */
+  readonly orgId: string
+}
+
+/** Begins a session: of a browser that signs in here, or of a login page of somebody else. */
+export function addSession(tx: Transaction, id: string, input: NewSession): void {
+  const { userAgent, orgId, ...data } = input
+  const added: Draft<SessionEvent> = { type: "session.added", data, private: { userAgent } }
+  tx.append(session, id, [added], orgId)
+}
+
+/**
+ * Notes in a session what was proved, wherever it was. A second factor alone begins nothing: a
+ * session that it is the first of can't be used.
+ */
+export function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {
   const { kind: by } = proof
   if (by === "intent") return vouchedBy(proof, passwordVersion)
   if (by === "password" || by === "magic_link")
@@ -120,7 +138,7 @@ function checkedBy(proof: Proof, passwordVersion: number): Draft<SessionEvent> {
 }
 
 /** Notes that a provider has vouched for the person of a session. */
-export const vouchedBy = (
+const vouchedBy = (
   { idpId, idpOrg, upstream, authTime, freshAt }: Vouched,
   passwordVersion: number,
 ): Draft<SessionEvent> => ({

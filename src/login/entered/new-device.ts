@@ -4,19 +4,21 @@ import { deviceOf, type Proof } from "../../domain/session/index.ts"
 import { hasOwnWay, user } from "../../domain/user-model/index.ts"
 import { browserNameOf } from "../../protocol/browser-name.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
-import type { LoginContext } from "../context.ts"
 
-type SignedIn = { readonly userId: string; readonly proof: Proof | undefined }
+type SignedInUser = { readonly userId: string; readonly proof: Proof | undefined }
+
+/** The cookies of a browser say which people it knows. */
+type DeviceContext = { readonly cx: Cx; readonly browserContext: Parameters<typeof deviceOf>[1] }
 
 /**
  * Tells somebody by mail, where their organisation wants that, of a sign-in on a device that does
  * not know them, as a part of its step. Not who could not have signed in anywhere before, nor who
  * has just read a mail to sign in.
  */
-export function tellIfNew(
+export function queueNoticeOfNewDevice(
   tx: Transaction,
-  { cx, browserContext }: Pick<LoginContext, "cx" | "browserContext">,
-  { userId, proof }: SignedIn,
+  { cx, browserContext }: DeviceContext,
+  { userId, proof }: SignedInUser,
 ): void {
   if (proof?.kind === "magic_link") return
   if (!policyFor(tx, { userId, orgId: tx.owner(user, userId) }, notification).newDevice) return

@@ -13,18 +13,23 @@ import { linkedUser, userLetIn } from "../../domain/user-link/index.ts"
 import { hasLeft, user } from "../../domain/user-model/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
-import { type Waiting, waitingRequest } from "../browser-context.ts"
-import type { LoginContext, PageContext } from "../context.ts"
-import { cameBy, needOf } from "../factor/need.ts"
-import type { Present } from "../flow.ts"
+import { cameBy, type Present } from "../flow.ts"
+import { needOf } from "../policy/need.ts"
+import { type RequestBrowser, type Waiting, waitingRequest } from "../request.ts"
 
-type Seen = Pick<LoginContext, "cx" | "request" | "browserContext" | "waiting">
+/** What scripts are shown something of. */
+type ScriptContext = {
+  readonly cx: Cx
+  readonly request: Request
+  readonly browserContext: RequestBrowser
+  readonly waiting: Waiting | undefined
+}
 
 /** Who is about to come in, and what they have just shown; without a word a password. */
 type Who = { readonly userId: string; readonly proof?: Proof | undefined }
 
 /** What scripts are shown of where somebody signs in; the names are the interface's. */
-export function sceneOf({ cx, request, browserContext, waiting }: Seen, who?: Who): Scene {
+export function sceneOf({ cx, request, browserContext, waiting }: ScriptContext, who?: Who): Scene {
   const { origin, host, pathname } = new URL(request.url)
   const userAgent = request.headers.get("user-agent") ?? ""
   const acceptLanguage = request.headers.get("accept-language") ?? ""
@@ -117,7 +122,7 @@ type Entering = {
  * out. Of whoever is kept out anyway none is asked.
  */
 export async function askedOnEntry(
-  seen: Seen,
+  seen: ScriptContext,
   { userId, first, method, proof }: Entering,
 ): Promise<readonly Metadata[]> {
   const { cx } = seen
@@ -157,11 +162,11 @@ type Come = {
  * kept out anyway none is asked.
  */
 export async function askedOfExternal(
-  pageContext: PageContext,
+  context: Omit<ScriptContext, "waiting">,
   found: Found,
   { answered, requestId, linkUserId }: Come,
 ): Promise<Answered> {
-  const { cx, browserContext } = pageContext
+  const { cx, browserContext } = context
   const waiting = waitingRequest(cx, browserContext, requestId)
   const { externalId } = answered.identity
   const external = { idpId: found.idp.id, externalId }
@@ -169,11 +174,11 @@ export async function askedOfExternal(
   if (userId === undefined) {
     if (linkedUser(cx, external) !== undefined) return answered
     const orgId = newcomersHome(cx, found, waiting)
-    return askedAt({ ...pageContext, waiting }, found, { answered, orgId })
+    return askedAt({ ...context, waiting }, found, { answered, orgId })
   }
   if (standingNow(cx, userId)) return answered
   const orgId = cx.store.receipt(cx, user, userId)?.owner ?? ""
-  return askedAt({ ...pageContext, waiting }, found, { answered, orgId, userId })
+  return askedAt({ ...context, waiting }, found, { answered, orgId, userId })
 }
 
 /** The organisation of somebody whom nobody knows here yet. */
@@ -194,7 +199,7 @@ type AtHome = {
  * they mend the scripts.
  */
 export function askedAt(
-  seen: Seen,
+  seen: ScriptContext,
   found: Found,
   { answered, orgId, userId = "" }: AtHome,
 ): Promise<Answered> | Answered {

@@ -1,12 +1,16 @@
-import { findClient, isAppActive, type OidcApp } from "../../domain/app/index.ts"
+import {
+  type AddressProblem,
+  addressProblem,
+  findClient,
+  isAppActive,
+  type OidcApp,
+  redirectProblem,
+} from "../../domain/app/index.ts"
 import type { PushedReference, Requested, ResponseMode } from "../../domain/grant/index.ts"
 import { because, type Found, findingOfAddress } from "../../domain/refusal/index.ts"
-import { isExposed } from "../../protocol/redirect-uri.ts"
 import type { Cx } from "../../store/index.ts"
 import { unusableFindings } from "../client/registered.ts"
-import { issuerOf } from "../issuer.ts"
 import { repeatedFinding } from "../request.ts"
-import { isRegistered } from "./redirect-uri.ts"
 import { responseModeOf } from "./request/response-type.ts"
 
 /** Where an answer goes that nobody else may get. */
@@ -47,8 +51,8 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
     return { problem: "unknown_application", finding: () => unusableFindings(cx, clientId) }
   }
   if (!redirectUri) return { problem: "invalid_request", detail: "redirect_uri is missing." }
-  const untrusted = distrusted(cx, client.state, redirectUri)
-  if (untrusted) return untrusted
+  const problem = redirectProblem(cx, client.state, redirectUri)
+  if (problem) return untrustedBy(problem, { app: client.state, redirectUri })
   return {
     clientId,
     appId: client.appId,
@@ -65,21 +69,24 @@ export function returnPathOf(cx: Cx, search: URLSearchParams): ReturnPath | Untr
  */
 export function goneSince(
   cx: Cx,
-  { clientId, redirectUri, device }: Pick<Requested, "clientId" | "redirectUri" | "device">,
+  asked: Pick<Requested, "clientId" | "redirectUri" | "device">,
 ): Untrusted | undefined {
-  const client = findClient(cx, clientId)
-  if (client?.state.kind !== "oidc" || !isAppActive(cx, client.appId)) {
-    return { problem: "unknown_application" }
-  }
-  return device ? undefined : distrusted(cx, client.state, redirectUri)
+  const problem = addressProblem(cx, asked)
+  const { clientId, redirectUri } = asked
+  const app = findClient(cx, clientId)?.state
+  return problem && untrustedBy(problem, { ...(app?.kind === "oidc" && { app }), redirectUri })
 }
 
-function distrusted(cx: Cx, { oidc }: OidcApp, redirectUri: string): Untrusted | undefined {
-  if (!isRegistered(oidc, redirectUri)) {
-    const finding = () => [findingOfAddress("redirect_uri", redirectUri, oidc.redirectUris)]
+type Address = { readonly app?: OidcApp; readonly redirectUri: string }
+
+/** What is told of it, and what the administrators find among the refused requests. */
+function untrustedBy(problem: AddressProblem, { app, redirectUri }: Address): Untrusted {
+  if (problem === "unknown client") return { problem: "unknown_application" }
+  if (problem === "unregistered") {
+    const registered = app?.oidc.redirectUris ?? []
+    const finding = () => [findingOfAddress("redirect_uri", redirectUri, registered)]
     return { problem: "redirect_uri", finding }
   }
-  if (!isExposed(oidc, redirectUri, issuerOf(cx).issuer)) return undefined
   const subject = "redirect_uri"
   const why = because(subject, "address.exposed")
   const finding = () => [{ subject, received: redirectUri, expected: [], ...why }]

@@ -1,14 +1,13 @@
-import { findClient, isSelfRegistered, noteUse } from "../../domain/app/index.ts"
+import { findClient, noteUse } from "../../domain/app/index.ts"
 import {
+  allowedSession,
   answerRequest,
-  authRequest,
-  consentTo,
   exchangeCode,
-  isConsentRemembered,
+  isForCode,
   lastWithdrawal,
   type Requested,
 } from "../../domain/grant/index.ts"
-import { type Session, usableSession } from "../../domain/session/index.ts"
+import type { Session } from "../../domain/session/index.ts"
 import type { Cx, Transaction } from "../../store/index.ts"
 import { writeCode, writeWholeCode } from "../code.ts"
 import { consentedAmong } from "../token/audience.ts"
@@ -61,29 +60,6 @@ export async function complete(cx: Cx, ready: Ready): Promise<Fields | undefined
   if (isForCode(asked)) return { code: writeCode(cx, { id }) }
   return tokensOf(cx, ready, step.value)
 }
-
-/**
- * The session that answers a request, if it is still usable and its user has not withdrawn the
- * consent that the answer relies on. A consent to this very request is kept with the request.
- */
-export function allowedSession(
-  cx: Cx,
-  tx: Transaction,
-  { id, asked, sessionId }: Omit<Ready, "keep">,
-): Session | undefined {
-  const session = usableSession(tx, sessionId)
-  if (!session) return undefined
-  const request = tx.state(authRequest, id)
-  const given = request.status === "open" && request.consent === sessionId ? request : undefined
-  const isAllowed = given !== undefined && consentTo(tx, given) !== undefined
-  const isEnough = isSelfRegistered(cx, asked.appId)
-    ? isAllowed || isConsentRemembered(cx, asked, session.userId)
-    : isAllowed || given === undefined
-  return isEnough ? session : undefined
-}
-
-/** Whether a request asks for a code, and not for the tokens themselves. */
-export const isForCode = ({ responseType = "code" }: Requested): boolean => responseType === "code"
 
 type Granted = { readonly grantId: string; readonly session: Session }
 

@@ -3,20 +3,20 @@ import { Fault } from "../../kernel/fault.ts"
 import {
   applicationName,
   browserContextOf,
-  nextStep,
+  requirementsOf,
   type Step,
   showTrouble,
+  stepFor,
   stepPath,
-  wantedOf,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { type ReturnPath, returnPathOf, type Untrusted } from "../authorize/client.ts"
-import { finish } from "../authorize/finish.ts"
 import { inLanguages, languagesOf } from "../authorize/language.ts"
 import { type Checked, parseRequest } from "../authorize/request/parse.ts"
 import { checkWay } from "../authorize/request/request-rules.ts"
 import { type Requested, requestedBy } from "../authorize/request/requested.ts"
+import { respond } from "../authorize/respond.ts"
 import { isSilent } from "../authorize/stranger.ts"
 import { isTester, showTestRefused } from "../authorize/tested.ts"
 import { errorOf, OAuthError } from "../error.ts"
@@ -136,20 +136,21 @@ async function begin(asking: Asking, checked: Checked): Promise<Response> {
   const { asked, loginHint } = checked
   const page = asked.testedBy === undefined ? loginPageOf(cx, asked) : undefined
   if (page !== undefined) return handOver(cx, checked, page)
-  const wanted = wantedOf(cx, asked, { loginHint, created: cx.clock.now(), sessionId: "" })
-  const step = nextStep(wanted, browserContext.present, cx.clock.now())
+  const beginning = { loginHint, created: cx.clock.now(), sessionId: "" }
+  const requirements = requirementsOf(cx, asked, beginning)
+  const step = stepFor(cx, { asked, requirements }, browserContext.present)
   const id = cx.ids.next()
   const cookies = [browserContext.browser.setCookie]
   const added = { ...checked, agentId: browserContext.browser.id }
   if (step.kind === "done") {
     const { sessionId } = step
     const keep = (tx: Parameters<typeof addAuthRequest>[0]) => addAuthRequest(tx, id, added)
-    return finish(cx, show, { ready: { id, asked, sessionId, keep }, cookies })
+    return respond(cx, show, { ready: { id, asked, sessionId, keep }, cookies })
   }
-  if (asked.prompts.includes("none")) throw silentError(step)
+  if (asked.prompts.includes("none") || step.kind === "refuse") throw silentError(step)
   cx.allowance?.spend("request")
   await cx.store.transactSoon(cx, (tx) => addAuthRequest(tx, id, added))
-  return redirect(stepPath(step, id) ?? "", ...cookies)
+  return redirect(stepPath(step, id), ...cookies)
 }
 
 /** A login page of somebody else goes on; it keeps who is signed in there. */

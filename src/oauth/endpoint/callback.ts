@@ -3,22 +3,19 @@ import {
   applicationName,
   type BrowserContext,
   browserContextOf,
-  justAnswered,
-  nextStep,
+  type Finish,
+  finish,
+  finishAgain,
   notFreshReason,
+  type RefusedStep,
   type ShowPage,
-  type Step,
-  showOver,
   showTrouble,
-  stepPath,
-  type Waiting,
-  waitingRequest,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { answerClient } from "../authorize/answer.ts"
 import { goneSince } from "../authorize/client.ts"
-import { finish } from "../authorize/finish.ts"
 import { inLanguages, shownFor } from "../authorize/language.ts"
+import { respond } from "../authorize/respond.ts"
 import { isTester } from "../authorize/tested.ts"
 import { writeCode } from "../code.ts"
 import { readPosted } from "../handed/posted.ts"
@@ -35,13 +32,12 @@ export const callback: Endpoint = {
     if (answer !== null) return post(cx, showAny, { answer, browserContext })
     const id = url.searchParams.get("id") ?? ""
     const context = { cx, show: showAny, browserContext, request }
-    const waiting = waitingRequest(cx, browserContext, id)
     try {
-      return await (waiting ? answerOpen(context, waiting) : answerAgain(context, id))
+      return await answered(context, await finish(context, id))
     } catch (cause) {
       // A double click has the browser come twice, and the other one was faster.
       if (!isRequestOver(cause)) throw cause
-      return answerAgain(context, id)
+      return answered(context, await finishAgain(context, id))
     }
   },
 }
@@ -50,54 +46,38 @@ type Context = Pick<Asking, "cx" | "show" | "request"> & {
   readonly browserContext: BrowserContext
 }
 
-/** Answers a request that waits, or shows what is still to be done. */
-async function answerOpen(
-  { cx, show: showAny, browserContext }: Context,
-  waiting: Waiting,
-): Promise<Response> {
+/**
+ * Answers the client, or shows what is still to be done. A request that was answered a moment ago
+ * is answered with the same code, while it was not used.
+ */
+async function answered(context: Context, finished: Finish): Promise<Response> {
+  if (finished.kind === "page") return finished.page
+  const { cx, browserContext } = context
+  const { id, asked } = finished
   const cookies = [browserContext.browser.setCookie]
-  const { id, asked } = waiting
-  const show = shownFor(showAny, asked)
+  const show = shownFor(context.show, asked)
   const gone = goneSince(cx, asked)
   if (gone) return showTrouble(show, cx, { ...gone, cookies })
   if (!isTester(browserContext, asked)) {
     return showTrouble(show, cx, { problem: "other_tester", cookies })
   }
-  const step = nextStep(waiting.wanted, browserContext.present, cx.clock.now())
-  if (step.kind === "refuse") {
-    const fields = refusalOf(cx, step)
+  if (finished.kind === "next") return redirect(finished.href, ...cookies)
+  const told = { back: asked, cookies, isAfterForm }
+  const application = applicationName(cx, asked.clientId)
+  if (finished.kind === "refused") {
+    const fields = refusalOf(cx, finished.refusal)
     await cx.store.transact(cx, (tx) => failRequest(tx, id, fields.error))
-    const application = applicationName(cx, asked.clientId)
-    const told = { back: asked, application, cookies, isAfterForm }
-    return answerClient(cx, show, { ...told, fields, here: browserContext.present })
+    return answerClient(cx, show, { ...told, application, fields, here: browserContext.present })
   }
-  if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
-  const ready = { id, asked, sessionId: step.sessionId }
-  return finish(cx, show, { ready, cookies, isAfterForm })
+  const { sessionId, isAgain } = finished
+  if (!isAgain) return respond(cx, show, { ready: { id, asked, sessionId }, cookies, isAfterForm })
+  // RFC 8628 §3.3: the device gets its answer by itself.
+  const fields = asked.device ? {} : { code: writeCode(cx, { id }) }
+  return answerClient(cx, show, { ...told, application, fields })
 }
 
 /** The login pages post forms to us, and their answers lead here. */
 const isAfterForm = true
-
-/**
- * Answers a request that was answered a moment ago, in this very browser, which has lost the answer
- * by a double click: with the same code, while it was not used. Later the browser is offered to
- * continue, without a code.
- */
-async function answerAgain(context: Context, id: string): Promise<Response> {
-  const { cx, show: showAny, browserContext } = context
-  const cookies = [browserContext.browser.setCookie]
-  const answered = justAnswered(cx, browserContext, id)
-  if (!answered) return showOver(context, id)
-  const { asked } = answered
-  const show = shownFor(showAny, asked)
-  const gone = goneSince(cx, asked)
-  if (gone) return showTrouble(show, cx, { ...gone, cookies })
-  const application = applicationName(cx, asked.clientId)
-  // RFC 8628 §3.3: the device gets its answer by itself.
-  const fields = asked.device ? {} : { code: writeCode(cx, { id }) }
-  return answerClient(cx, show, { back: asked, application, fields, cookies, isAfterForm })
-}
 
 type Posting = Pick<Context, "browserContext"> & { readonly answer: string }
 
@@ -119,7 +99,7 @@ function post(cx: Cx, showAny: ShowPage, { answer, browserContext }: Posting): P
 }
 
 /** RFC 6749 §4.1.2.1: what a client is told of a request that ends without a sign-in. */
-function refusalOf(cx: Cx, step: Extract<Step, { kind: "refuse" }>) {
+function refusalOf(cx: Cx, step: RefusedStep) {
   if (step.why !== "not fresh") return refusals[step.why]
   return { error: "login_required", error_description: notFreshReason(cx, step.idpId) }
 }

@@ -3,6 +3,7 @@ import { csrfOf } from "../../domain/session/index.ts"
 import {
   type BrowserContext,
   browserContextOf,
+  continuePath,
   isOwnForm,
   notesFor,
   showForeignForm,
@@ -11,7 +12,7 @@ import {
 import type { Cx } from "../../store/index.ts"
 import { shownUserCode, userCodeOf } from "../device/user-code.ts"
 import { askedBy, type Found, waitingDevice } from "../device/waiting.ts"
-import { onward, paths } from "../issuer.ts"
+import { paths } from "../issuer.ts"
 import { parametersOf } from "../request.ts"
 import { redirect } from "../response.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -41,8 +42,8 @@ export const device: Endpoint = {
     const found = waitingDevice(cx, typed)
     if (!found) return wrongCodes.next({ cx, request, browserContext }, { typed: firstOf(typed) })
     cx.allowance?.refund("guess")
-    const requestId = await beginSignIn(cx, browserContext, found)
-    return redirect(onward(requestId), browserContext.browser.setCookie)
+    const begun = await beginSignIn(cx, browserContext, found)
+    return redirect(continuePath(begun), browserContext.browser.setCookie)
   },
 }
 
@@ -50,14 +51,14 @@ export const device: Endpoint = {
  * From here on it is a sign-in like any other, that ends on a page of ours. The person is always
  * asked: whoever sent them the code may sit at the device (RFC 8628 §5.4).
  */
-async function beginSignIn(cx: Cx, { browser }: BrowserContext, found: Found): Promise<string> {
+async function beginSignIn(cx: Cx, { browser }: BrowserContext, found: Found) {
   const id = cx.ids.next()
   const asked = askedBy(cx, found)
   cx.allowance?.spend("request")
   await cx.store.transact(cx, (tx) =>
     addAuthRequest(tx, id, { agentId: browser.id, asked, loginHint: "" }),
   )
-  return id
+  return { id, asked }
 }
 
 const wrongCodes = notesFor<{ readonly typed: string }>(paths.device)

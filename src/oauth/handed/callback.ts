@@ -7,7 +7,7 @@ import {
   type Requested,
 } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { wantedOf } from "../../login/index.ts"
+import { requirementsOf } from "../../login/index.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
 import { answerFields, joined } from "../authorize/answer.ts"
 import { goneSince } from "../authorize/client.ts"
@@ -45,8 +45,8 @@ export async function callbackWith(cx: Cx, id: string, named: NamedSession): Pro
   const { asked, ...rest } = requireHanded(cx, id)
   mustBeThere(cx, asked)
   const session = provenBy(cx, named)
-  const wanted = wantedOf(cx, asked, { ...rest, sessionId: session.id })
-  const { isConsented } = mustBeDone(cx, { wanted, session })
+  const requirements = requirementsOf(cx, asked, { ...rest, sessionId: session.id })
+  const { isConsented } = mustBeDone(cx, { asked, requirements, session })
   if (isConsented) await allowRequest(cx, id, session.id)
   const fields = await complete(cx, { id, asked, sessionId: session.id })
   if (!fields) throw new Fault("failed_precondition", "session.unproven", "the session has ended")

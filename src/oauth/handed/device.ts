@@ -1,7 +1,7 @@
 import { approveDevice, denyDevice } from "../../domain/grant/index.ts"
 import { usableSession } from "../../domain/session/index.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { wantedOf } from "../../login/index.ts"
+import { requirementsOf } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { askedBy, type Found, waitingById, waitingDevice } from "../device/waiting.ts"
 import { mustBeThere } from "./callback.ts"
@@ -24,7 +24,7 @@ export async function allowDevice(cx: Cx, handle: string, named: NamedSession): 
   mustBeThere(cx, asked)
   const session = provenBy(cx, named)
   const rest = { loginHint: "", created: cx.clock.now(), sessionId: session.id }
-  mustBeDone(cx, { wanted: wantedOf(cx, asked, rest), session })
+  mustBeDone(cx, { asked, requirements: requirementsOf(cx, asked, rest), session })
   await cx.store.transact(cx, (tx) => {
     if (!usableSession(tx, session.id)) {
       throw new Fault("failed_precondition", "session.unproven", "the session has ended")

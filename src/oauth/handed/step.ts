@@ -4,11 +4,17 @@ import { Fault } from "../../kernel/fault.ts"
 import {
   nextStep,
   notFreshReason,
+  type Policies,
   type Present,
+  policiesFor,
+  type SessionPolicy,
   type Step,
-  type Wanted,
+  type Waiting,
 } from "../../login/index.ts"
 import type { Cx } from "../../store/index.ts"
+
+/** A request that a login page serves, and the session that it is to be answered with. */
+type HandedStep = Pick<Waiting, "asked" | "requirements"> & { readonly session: Present }
 
 /**
  * Refuses where the person of a session may not have a request answered (yet), by the one rule of
@@ -16,13 +22,14 @@ import type { Cx } from "../../store/index.ts"
  */
 export function mustBeDone(
   cx: Cx,
-  { wanted, session }: { readonly wanted: Wanted; readonly session: Present },
+  { asked, requirements, session }: HandedStep,
 ): { readonly isConsented: boolean } {
-  const asked = { ...wanted, ...unoffered(wanted), sessionId: session.id }
-  const step = nextStep(asked, [session], cx.clock.now())
+  const linked = { ...requirements, sessionId: session.id }
+  const policies = unoffered(policiesFor(cx, { asked, requirements }, [session]))
+  const step = nextStep(linked, [session], policies, cx.clock.now())
   if (step.kind === "done") return { isConsented: false }
   // OpenID Connect Core §3.1.2.1: then nobody can have been asked.
-  if (step.kind === "consent" && !wanted.prompts.includes("none")) return { isConsented: true }
+  if (step.kind === "consent" && !asked.prompts.includes("none")) return { isConsented: true }
   throw stepError(cx, step)
 }
 
@@ -30,8 +37,15 @@ export function mustBeDone(
  * What could be set up beside what is needed, and which providers people come in by, the other page
  * offers or does not.
  */
-const unoffered = ({ needOf }: Wanted): Pick<Wanted, "needOf"> =>
-  needOf ? { needOf: (userId) => ({ ...needOf(userId), isDue: false, isLetInBy: undefined }) } : {}
+const unoffered = ({ sessions, ...rest }: Policies): Policies => ({
+  ...rest,
+  sessions: new Map([...sessions].map(([id, policy]) => [id, withoutOffers(policy)])),
+})
+
+const withoutOffers = ({ need, ...rest }: SessionPolicy): SessionPolicy => ({
+  ...rest,
+  need: need && { ...need, isDue: false, isProviderClosed: false },
+})
 
 /** Whether a person must be asked for what a request wants. */
 export function wantsConsent(cx: Cx, { appId, prompts, foreign = [] }: Requested): boolean {

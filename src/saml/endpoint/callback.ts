@@ -3,20 +3,18 @@ import {
   askedName,
   type BrowserContext,
   browserContextOf,
-  justAnswered,
-  nextStep,
+  type Finish,
+  finish,
+  finishAgain,
   notFreshReason,
-  type Step,
+  type RefusedStep,
   showOver,
   showTrouble,
-  stepPath,
-  type Waiting,
-  waitingRequest,
 } from "../../login/index.ts"
 import { isTester, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { backOf, isGone } from "../request/back.ts"
-import { finish } from "../response/finish.ts"
+import { respond } from "../response/respond.ts"
 import { refusalOf, send } from "../response/send.ts"
 import { showPage } from "../response/tested.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -29,13 +27,12 @@ export const callback: Endpoint = {
     const browserContext = await browserContextOf(cx, request)
     const id = url.searchParams.get("id") ?? ""
     const context = { cx, show, browserContext, request }
-    const waiting = waitingRequest(cx, browserContext, id)
     try {
-      return await (waiting ? answerOpen(context, waiting) : answerAgain(context, id))
+      return await answered(context, await finish(context, id))
     } catch (cause) {
       // A double click has the browser come twice, and the other one was faster.
       if (!isRequestOver(cause)) throw cause
-      return answerAgain(context, id)
+      return answered(context, await finishAgain(context, id))
     }
   },
 }
@@ -44,14 +41,22 @@ type Context = Pick<Asking, "cx" | "show" | "request"> & {
   readonly browserContext: BrowserContext
 }
 
-/** Answers a request that waits, or shows what is still to be done. */
-async function answerOpen(
-  { cx, show: showAny, browserContext }: Context,
-  { id, asked, wanted }: Waiting,
-): Promise<Response> {
+/**
+ * Answers the service provider, or shows what is still to be done. A request that was answered a
+ * moment ago is answered again.
+ */
+async function answered(context: Context, finished: Finish): Promise<Response> {
+  if (finished.kind === "page") return finished.page
+  const { cx, browserContext } = context
+  const { id, asked } = finished
   const cookies = [browserContext.browser.setCookie]
-  if (!asked.saml) return showTrouble(showAny, cx, { problem: "expired", cookies })
-  const show = shownFor(showAny, asked)
+  const isAgain = finished.kind === "answered" && finished.isAgain
+  if (!asked.saml) {
+    return isAgain
+      ? showOver(context, id)
+      : showTrouble(context.show, cx, { problem: "expired", cookies })
+  }
+  const show = shownFor(context.show, asked)
   const application = askedName(cx, asked)
   if (await isGone(cx, asked)) {
     return showTrouble(show, cx, { problem: "unknown_application", cookies })
@@ -59,9 +64,9 @@ async function answerOpen(
   if (!isTester(browserContext, asked)) {
     return showTrouble(show, cx, { problem: "other_tester", cookies })
   }
-  const step = nextStep(wanted, browserContext.present, cx.clock.now())
-  if (step.kind === "refuse") {
-    const { status, why } = reasonOf(cx, step)
+  if (finished.kind === "next") return redirect(finished.href, ...cookies)
+  if (finished.kind === "refused") {
+    const { status, why } = reasonOf(cx, finished.refusal)
     await cx.store.transact(cx, (tx) => failRequest(tx, id, status))
     if (asked.testedBy !== undefined) {
       const refusal = { error: status, description: why }
@@ -70,33 +75,13 @@ async function answerOpen(
     const way = refusalOf(cx, backOf(asked), status, why)
     return send(cx, way, { show, application, cookies, afterForm: "refused" })
   }
-  if (step.kind !== "done") return redirect(stepPath(step, id) ?? "", ...cookies)
-  cx.allowance?.refund("request")
-  const ready = { id, asked, sessionId: step.sessionId }
-  return finish(cx, { show, application, cookies, afterForm: "signed_in" }, ready)
-}
-
-/**
- * Answers a request again that was answered a moment ago, in this very browser, which has lost the
- * answer by a double click. Later the browser is offered to continue, without an assertion.
- */
-async function answerAgain(context: Context, id: string): Promise<Response> {
-  const { cx, show: showAny, browserContext } = context
-  const cookies = [browserContext.browser.setCookie]
-  const answered = justAnswered(cx, browserContext, id)
-  if (!answered?.asked.saml) return showOver(context, id)
-  const { asked, sessionId } = answered
-  const show = shownFor(showAny, asked)
-  const application = askedName(cx, asked)
-  if (await isGone(cx, asked)) {
-    return showTrouble(show, cx, { problem: "unknown_application", cookies })
-  }
-  const showing = { show, application, cookies, afterForm: "signed_in" } as const
-  return finish(cx, showing, { asked, sessionId })
+  if (!isAgain) cx.allowance?.refund("request")
+  const ready = { ...(!isAgain && { id }), asked, sessionId: finished.sessionId }
+  return respond(cx, { show, application, cookies, afterForm: "signed_in" }, ready)
 }
 
 /** SAML Core §3.2.2.2: what a service provider is told of a request that ends without a sign-in. */
-const reasonOf = (cx: Cx, step: Extract<Step, { kind: "refuse" }>) =>
+const reasonOf = (cx: Cx, step: RefusedStep) =>
   step.why === "not fresh"
     ? ({ status: "noAuthnContext", why: notFreshReason(cx, step.idpId) } as const)
     : ({ status: "requestDenied", why: "the person did not allow it" } as const)

@@ -4,12 +4,12 @@ import {
   askedName,
   browserContextOf,
   lookOrgOf,
-  nextStep,
+  requirementsOf,
   type ShowPage,
   type Step,
   showTrouble,
+  stepFor,
   stepPath,
-  wantedOf,
 } from "../../login/index.ts"
 import { handedId, isTester, loginPageOf, redirect } from "../../oauth/index.ts"
 import type { Cx } from "../../store/index.ts"
@@ -27,7 +27,7 @@ import {
 import { backOf, usableProvider } from "../request/back.ts"
 import { opened } from "../request/receive.ts"
 import { takeTest } from "../request/tested.ts"
-import { finish } from "../response/finish.ts"
+import { respond } from "../response/respond.ts"
 import { refusalOf, send } from "../response/send.ts"
 import { readCarried, writeCarried } from "./carried.ts"
 import type { Asking, Endpoint } from "./endpoint.ts"
@@ -117,16 +117,16 @@ async function begin(asking: Asking, asked: Requested): Promise<Response> {
   if (page !== undefined) return handOver(cx, asked, page)
   const browserContext = await browserContextOf(cx, request)
   const { present, browser } = browserContext
-  const now = cx.clock.now()
-  const wanted = wantedOf(cx, asked, { loginHint: "", created: now, sessionId: "" })
-  const step = nextStep(wanted, present, now)
+  const beginning = { loginHint: "", created: cx.clock.now(), sessionId: "" }
+  const requirements = requirementsOf(cx, asked, beginning)
+  const step = stepFor(cx, { asked, requirements }, present)
   const cookies = [browser.setCookie]
   const application = askedName(cx, asked)
   if (step.kind === "done") {
     const ready = { asked, sessionId: step.sessionId }
-    return finish(cx, { show, application, cookies }, ready)
+    return respond(cx, { show, application, cookies }, ready)
   }
-  if (asked.prompts.includes("none")) {
+  if (asked.prompts.includes("none") || step.kind === "refuse") {
     return refuse(asking, { back: backOf(asked), ...silentRefusal(step) })
   }
   const id = cx.ids.next()
@@ -134,7 +134,7 @@ async function begin(asking: Asking, asked: Requested): Promise<Response> {
   await cx.store.transactSoon(cx, (tx) =>
     addAuthRequest(tx, id, { asked, agentId: browser.id, loginHint: "" }),
   )
-  return redirect(stepPath(step, id) ?? "", ...cookies)
+  return redirect(stepPath(step, id), ...cookies)
 }
 
 /** A login page of somebody else goes on; it keeps who is signed in there. */

@@ -1,6 +1,6 @@
 import { authRequest, failRequest, type Requested } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { wantedOf } from "../../login/index.ts"
+import { requirementsOf } from "../../login/index.ts"
 import { mustBeDone, type NamedSession, provenBy, requireHanded } from "../../oauth/index.ts"
 import type { Cx, Receipt } from "../../store/index.ts"
 import type { Status } from "../../xml/names.ts"
@@ -16,7 +16,8 @@ export async function respondWith(cx: Cx, id: string, named: NamedSession): Prom
   const { asked, ...rest } = requireHanded(cx, id, "saml")
   await mustBeThere(cx, asked)
   const session = provenBy(cx, named)
-  mustBeDone(cx, { wanted: wantedOf(cx, asked, { ...rest, sessionId: session.id }), session })
+  const requirements = requirementsOf(cx, asked, { ...rest, sessionId: session.id })
+  mustBeDone(cx, { asked, requirements, session })
   const way = await complete(cx, { id, asked, sessionId: session.id })
   if (!way) throw new Fault("failed_precondition", "session.unproven", "the session has ended")
   return responded(cx, id, way)

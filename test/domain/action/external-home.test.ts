@@ -1,4 +1,5 @@
 // Who comes from a provider: whose scripts have a say, in what, and of whom.
+
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { startLinking } from "../../../src/domain/federation/linking.ts"
 import {
@@ -15,8 +16,8 @@ import { lockUser } from "../../../src/domain/user/index.ts"
 import { profile } from "../../../src/domain/user-lookup/query.ts"
 import { linksOf } from "../../../src/domain/user-model/links.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { browserContextOf } from "../../../src/login/browser-context.ts"
 import { askedAt } from "../../../src/login/entered/script.ts"
+import { browserContextOf } from "../../../src/login/session.ts"
 import {
   answerOf,
   authorizePath,

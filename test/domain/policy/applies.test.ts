@@ -23,7 +23,7 @@ import { addUser } from "../../../src/domain/user/index.ts"
 import { letsUserIn } from "../../../src/domain/user-link/commands.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
 import type { Call } from "../../../src/kernel/context.ts"
-import { needOf } from "../../../src/login/factor/need.ts"
+import { needOf } from "../../../src/login/policy/need.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 import { callerOf } from "../../support/world.ts"
 

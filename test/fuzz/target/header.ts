@@ -1,5 +1,6 @@
 import { isIP } from "node:net"
 import { rulesFor } from "../../../src/domain/app/forward-auth.ts"
+import { isRegistered } from "../../../src/domain/app/redirect-uri.ts"
 import { cookieIn } from "../../../src/domain/session/index.ts"
 import { originOf } from "../../../src/http/origin.ts"
 import {
@@ -12,7 +13,6 @@ import {
 } from "../../../src/kernel/net/address.ts"
 import { outboundAllowedOf } from "../../../src/kernel/setting/allow-list.ts"
 import { isPublicAddress } from "../../../src/notify/address-kind.ts"
-import { isRegistered } from "../../../src/oauth/authorize/redirect-uri.ts"
 import { languagesOf, wantsPage } from "../../../src/protocol/accept.ts"
 import { browserNameOf } from "../../../src/protocol/browser-name.ts"
 import { directoryServerOf } from "../../../src/protocol/ldap-url.ts"

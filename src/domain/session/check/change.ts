@@ -6,6 +6,7 @@ import { keyHolder } from "../../factor/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
 import { accountOf, isUnknownName } from "../../user-lookup/index.ts"
 import { hasLeft, user } from "../../user-model/index.ts"
+import { addSession, checkedBy } from "../commands.ts"
 import { type SessionEvent, type SessionMetadata, session, type UserAgent } from "../model.ts"
 import { isLive, passwordVersionOf } from "../query.ts"
 import { tokenHash } from "../token.ts"
@@ -60,10 +61,8 @@ export function createSession(
   const creatorId = caller.kind === "user" ? caller.userId : ""
   const isPersonal = userAgent.ip !== undefined
   return change(person, id, { ...asked, isPersonal }, (tx, userId) => {
-    const data = { userId: "", agentId: "", creatorId }
-    const added: Draft<SessionEvent> = { type: "session.added", data, private: { userAgent } }
-    const home = tx.owner(user, userId)
-    tx.append(session, id, [added], home || (caller.kind === "user" ? caller.orgId : ""))
+    const orgId = tx.owner(user, userId) || (caller.kind === "user" ? caller.orgId : "")
+    addSession(tx, id, { userId: "", agentId: "", creatorId, userAgent, orgId })
   })
 }
 
@@ -216,7 +215,7 @@ function eventsOf(tx: Transaction, asked: Asked, { userId, said }: Who): Draft<S
   const events: Draft<SessionEvent>[] = []
   if (said) events.push({ type: "session.user.checked", data: { userId, orgId }, private: said })
   if (passwordVersion !== undefined) {
-    events.push({ type: "session.password.checked", data: { passwordVersion } })
+    events.push(checkedBy({ kind: "password" }, passwordVersion))
   }
   if (lifetimeSeconds !== undefined) {
     events.push({ type: "session.lifetime.set", data: { lifetimeSeconds } })

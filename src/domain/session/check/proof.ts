@@ -2,7 +2,7 @@ import type { Cx, Draft, Transaction } from "../../../store/index.ts"
 import { type Admit, type MagicLink, tryMagicLink } from "../../credential/index.ts"
 import { type AdmitFactor, type CheckKind, factorChecks } from "../../factor/index.ts"
 import type { CheckedIntent } from "../../federation/index.ts"
-import { vouchedBy } from "../commands.ts"
+import { checkedBy } from "../commands.ts"
 import { type Hindrance, hindranceOf, mayUsePasskeyAlone, standingOf } from "../entry.ts"
 import { type SessionEvent, session } from "../model.ts"
 import { passwordVersionOf } from "../query.ts"
@@ -71,7 +71,11 @@ export function proveAll(
     const isFirst = isKey || kind === "magic_link"
     const standing = isFirst && standingOf(tx, userId)
     if (standing) return standing
-    events.push(noteOf(kind, { methods, passwordVersion: passwordVersionOf(tx, userId), isFirst }))
+    const passwordVersion = passwordVersionOf(tx, userId)
+    const isFirstKey = isKey && passwordVersion !== undefined
+    const proof = kind === "magic_link" ? { kind } : { kind, methods, isUserVerified: isFirstKey }
+    // Whose link was right is a person, and signs in under a version.
+    events.push(checkedBy(proof, passwordVersion ?? 0))
   }
   return events
 }
@@ -88,32 +92,5 @@ export function proveIntent(
   intent.use(tx)
   const passwordVersion = passwordVersionOf(tx, userId)
   if (passwordVersion === undefined) return "inactive"
-  return [vouchedBy(intent, passwordVersion)]
+  return [checkedBy({ ...intent, kind: "intent" }, passwordVersion)]
 }
-
-type Note = {
-  readonly methods: readonly string[]
-  readonly passwordVersion: number | undefined
-  readonly isFirst: boolean
-}
-
-function noteOf(
-  kind: Admitting["kind"],
-  { methods, passwordVersion, isFirst }: Note,
-): Draft<SessionEvent> {
-  if (kind === "magic_link") {
-    // Whose link was right is a person, and signs in under a version.
-    return { type: "session.magic_link.checked", data: { passwordVersion: passwordVersion ?? 0 } }
-  }
-  if (kind !== "webauthn") return { type: seconds[kind], data: { methods } }
-  const counts = isFirst && passwordVersion !== undefined
-  const data = { methods, passwordVersion: passwordVersion ?? 0, userVerified: counts }
-  return { type: "session.webAuthN.checked", data }
-}
-
-const seconds = {
-  totp: "session.totp.checked",
-  otp_sms: "session.otp.sms.checked",
-  otp_email: "session.otp.email.checked",
-  recovery_code: "session.recovery_code.checked",
-} as const

@@ -1,0 +1,67 @@
+import { askReset } from "../../../domain/credential/index.ts"
+import { Fault } from "../../../kernel/fault.ts"
+import { hrefOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
+import { type Fields, goTo } from "../../form.ts"
+import { type ForgottenProblem, forgotten, isResetHidden } from "../../part/by-mail.ts"
+import { loginPaths } from "../../path.ts"
+
+const nameMax = 200
+
+/** GET: asks whose password it was. */
+function askForgot(loginContext: LoginContext): Promise<Response> | Response {
+  if (isResetHidden(loginContext)) return goTo(hrefOf(loginContext, loginPaths.loginName))
+  const { loginName = "", problem } = forgotten.of(loginContext) ?? {}
+  return forgotPage(loginContext, loginName, problem)
+}
+
+/** Somebody asks for a link; whatever comes of it, the next page is the same. */
+async function takeForgot(loginContext: LoginContext, fields: Fields): Promise<Response> {
+  if (isResetHidden(loginContext)) return goTo(hrefOf(loginContext, loginPaths.loginName))
+  const loginName = fields.get("loginName").trim()
+  if (loginName === "" || loginName.length > nameMax) {
+    const problem = { isMissing: true } as const
+    return forgotten.next(loginContext, { loginName: loginName.slice(0, nameMax), problem })
+  }
+  try {
+    const { cx, waiting } = loginContext
+    await askReset(cx, loginName, waiting && { requestId: waiting.id })
+  } catch (cause) {
+    const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
+    if (retryAfterSeconds === undefined) throw cause
+    return forgotten.next(loginContext, { loginName, problem: { retryAfterSeconds } })
+  }
+  return goTo(hrefOf(loginContext, loginPaths.forgotSent))
+}
+
+const showForgotSent = (loginContext: LoginContext): Promise<Response> =>
+  loginContext.show(
+    loginContext.cx,
+    (ui, shared) =>
+      ui.ForgotSentPage({ ...shared, backHref: hrefOf(loginContext, loginPaths.loginName) }),
+    optionsOf(loginContext),
+  )
+
+function forgotPage(
+  loginContext: LoginContext,
+  loginName: string,
+  problem?: ForgottenProblem,
+): Promise<Response> {
+  const form = targetOf(loginContext, loginPaths.forgot)
+  const backHref = hrefOf(loginContext, loginPaths.loginName)
+  const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
+  const status = seconds ? 429 : 422
+  return loginContext.show(
+    loginContext.cx,
+    (ui, shared) => {
+      const minutes = Math.ceil(seconds / 60)
+      const busy = seconds ? shared.t("password.error.too_many_tries", { minutes }) : undefined
+      const error = problem && (busy ?? shared.t("login_name.error.missing"))
+      return ui.ForgotPage({ ...shared, form, loginName, error, backHref })
+    },
+    { ...optionsOf(loginContext, problem ? status : 200), retryAfterSeconds: seconds },
+  )
+}
+
+export const forgotScreen: Screen = { path: loginPaths.forgot, get: askForgot, post: takeForgot }
+
+export const forgotSentScreen: Screen = { path: loginPaths.forgotSent, get: showForgotSent }

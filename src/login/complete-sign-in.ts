@@ -1,13 +1,13 @@
 import { afterwards, type LoginContext } from "./context.ts"
 import { goTo } from "./form.ts"
-import { type SignIn, signIn } from "./session.ts"
+import { type SignInOptions, signIn } from "./session.ts"
 
 /** Signs a person in and sends the browser on; what is refused is for the caller to tell. */
 export async function completeSignIn<Refusal extends object = never>(
   loginContext: LoginContext,
-  signing: SignIn<Refusal>,
+  options: SignInOptions<Refusal>,
 ): Promise<Response | Refusal> {
-  const result = await signIn(loginContext, signing)
+  const result = await signIn(loginContext, options)
   if (result.kind === "refused") return result.refusal
   const stop = result.kind === "next" ? result.stop : undefined
   return goTo(stop ?? afterwards(loginContext), ...result.cookies)

@@ -85,7 +85,7 @@ export type SignInContext = {
 }
 
 /** Who signs in, and what comes before that in the same step; see `enterBrowser`. */
-export type SignIn<Refusal extends object> = {
+export type SignInOptions<Refusal extends object> = {
   readonly userId: string
   readonly first: (tx: Transaction) => Refusal | undefined
   /** What that has shown to be proved; without a word a password. */
@@ -117,7 +117,7 @@ export type SignInResult<Refusal> =
  */
 export async function signIn<Refusal extends object>(
   context: SignInContext,
-  { userId, first, proof, stopAt, method }: SignIn<Refusal>,
+  { userId, first, proof, stopAt, method }: SignInOptions<Refusal>,
 ): Promise<SignInResult<Refusal>> {
   const { cx, browserContext, waiting } = context
   const noted = await askedOnEntry(context, { userId, first, method, proof })

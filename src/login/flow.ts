@@ -1,7 +1,7 @@
 import type { Factor } from "../domain/factor/index.ts"
 import type { Requested } from "../domain/grant/index.ts"
 import { evidenceOf, type Session } from "../domain/session/index.ts"
-import { type FreshnessRequirement, freshSeconds, isFreshSignIn } from "../kernel/context.ts"
+import { type FreshnessRequirement, freshSeconds, isFreshSignIn } from "../protocol/freshness.ts"
 
 // What must happen next for somebody to be signed in: one pure function. All that it goes by is
 // data, which others read before they ask.

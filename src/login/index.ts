@@ -9,6 +9,7 @@ export {
   type SessionPolicy,
   type Step,
 } from "./flow.ts"
+export { passwordText } from "./look/fault-text.ts"
 export { lookOrgOf } from "./look/labelling.ts"
 export { notesFor } from "./note.ts"
 export { pagesWith, type ShowPage, showContinue, showFault, showTrouble } from "./page.ts"

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { hashOfLine, hashOfLine, sealLine, sealLine } from "../../src/boot/audit/chain.ts"
+import { hashOfLine, sealLine } from "../../src/boot/audit/chain.ts"
 import { exportEvents } from "../../src/boot/audit/export.ts"
 import { exportPart, publicKey } from "../../src/boot/audit/part.ts"
 import { verifyEvents } from "../../src/boot/audit/verify.ts"

@@ -1,7 +1,7 @@
 import type { OfferedPasskey } from "../../../ui/login/index.ts"
 import { type Challenge, challengeKey, hasKeys } from "../../domain/factor/index.ts"
 import { login, policyOf } from "../../domain/policy/index.ts"
-import { ceremonyMs as keyChallengeMs } from "../../domain/user-model/index.ts"
+import { ceremonyMs } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { type LoginContext, targetOf } from "../context.ts"
 import { loginPaths } from "../path.ts"

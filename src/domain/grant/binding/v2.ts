@@ -6,7 +6,7 @@ import {
 } from "../../../gen/core/activity/v2/activity_service_pb.ts"
 import { callerOf } from "../../../kernel/context.ts"
 import { pageOf } from "../../../kernel/page.ts"
-import { at, at, pagination, pagination } from "../../../protocol/api/answer.ts"
+import { at, pagination } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { app } from "../../app/index.ts"
 import { org } from "../../org/index.ts"

@@ -6,7 +6,7 @@ import {
 import type { MembershipQuery } from "../../../gen/core/user/v1/user_pb.ts"
 import { callerOf } from "../../../kernel/context.ts"
 import { pageOf } from "../../../kernel/page.ts"
-import { at, at, details, details, filterMissingError, filterMissingError } from "../../../protocol/api/answer.ts"
+import { at, details, filterMissingError } from "../../../protocol/api/answer.ts"
 import type { Cx, Filter } from "../../../store/index.ts"
 import { instance } from "../../instance/index.ts"
 import { contextOrg } from "../../org/index.ts"

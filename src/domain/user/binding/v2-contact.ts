@@ -6,7 +6,7 @@ import {
   UserService,
 } from "../../../gen/core/user/v2/user_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
-import { details, details } from "../../../protocol/api/answer.ts"
+import { details } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
 import { codeOf, createCode, mustBeModest } from "../../credential/index.ts"
 import type { CodeOf } from "../../lockout/index.ts"

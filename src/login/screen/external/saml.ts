@@ -17,16 +17,9 @@ import { responseSize } from "../../../xml/read.ts"
 import type { PageContext } from "../../context.ts"
 import { askedOfExternal } from "../../entered/script.ts"
 import { goTo } from "../../form.ts"
+import type { ProviderProblem } from "../../look/fault-text.ts"
 import { trouble, troublePage } from "../../trouble.ts"
-import {
-  failed,
-  type ProviderProblem,
-  problemOf,
-  proceed,
-  reasonOf,
-  showFailed,
-  tellElsewhere,
-} from "./outcome.ts"
+import { failed, problemOf, proceed, reasonOf, showFailed, tellElsewhere } from "./outcome.ts"
 import { recordRefusedAnswer } from "./refused-answer.ts"
 
 /** A message in base64 is a third larger than it is; some signs of that are written as three. */

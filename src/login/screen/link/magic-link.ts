@@ -6,6 +6,7 @@ import {
 } from "../../../domain/credential/index.ts"
 import { queueMagicLink } from "../../../domain/message/index.ts"
 import { deviceOf } from "../../../domain/session/index.ts"
+import { accountOf } from "../../../domain/user-lookup/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx } from "../../../store/index.ts"
 import { completeSignIn } from "../../complete-sign-in.ts"

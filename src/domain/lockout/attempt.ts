@@ -1,22 +1,21 @@
-import { boundedUntil, isOpenWindow } from "../../kernel/clock.ts"
+import { boundedUntil } from "../../kernel/clock.ts"
 import type { Call } from "../../kernel/context.ts"
 import { inDirectory, onDevice } from "../../kernel/event/subject.ts"
 import { Fault } from "../../kernel/fault.ts"
 import { paceMs } from "../../kernel/limit.ts"
 import { lru } from "../../kernel/lru.ts"
-import { type Sender, senderOf, unknownSender } from "../../protocol/sender.ts"
+import { type Sender, senderOf } from "../../protocol/sender.ts"
 import {
   aggregate,
   type Cx,
-  type Erasure,
   type Event,
   type Store,
   type Transaction,
   type Try,
   type Turn,
-  type Upcaster,
 } from "../../store/index.ts"
-import { hasLeft, user } from "../user-model/index.ts"
+import { type Count, countAt, limits, untilRight, withAnother } from "./limits.ts"
+import { eraseAfter, oldestSender, type Senders, senderFor, withoutSender } from "./sender.ts"
 
 export type PasswordCheckEvent =
   /** The private part is null in events of earlier versions. */
@@ -28,38 +27,14 @@ export type PasswordCheckEvent =
 /** Failed tries since the last one that worked; `last` is when one last failed, ms UTC. */
 export type Attempts = { readonly failures: number; readonly last: number }
 
-/** Where failed tries came from, as far as that is kept; `oldest` is when the first failed. */
-type Senders = { readonly oldest: number }
-
-/** When the first sender is kept that is, after a failed try; 0 where none is. */
-export const oldestSender = (
-  { oldest }: Senders,
-  { time, erase }: { readonly time: number; readonly erase?: Erasure | null },
-): number => (erase || oldest === 0 ? time : oldest)
-
-/**
- * Erases all senders so far once the first of them has been kept for long enough: those of single
- * events can't be erased. Put into the event that counts the next try.
- */
-export const eraseAfter = (
-  { oldest }: Senders,
-  { keptMs, now }: { readonly keptMs: number; readonly now: number },
-): { readonly erase?: Erasure } =>
-  oldest === 0 || isOpenWindow(oldest, keptMs, now) ? {} : { erase: {} }
-
-/** Events of the first revision have no sender. */
-export const withoutSender: Upcaster = (data) => ({ data, private: null })
-
-const dayMs = 86_400_000
-
 /** Wrong passwords are listed for so long. */
-export const passwordListedMs = dayMs
+export const passwordListedMs = limits.listedPasswords.window.ms
 
 /**
  * Longer than they are listed: erasing takes along where the latest came from, so that it must not
  * happen on each day of a long attack.
  */
-const passwordSendersMs = 7 * dayMs
+const passwordSendersMs = 7 * passwordListedMs
 
 /**
  * Tries of one account, whatever the spelling it was asked for by, apart from the user's own
@@ -74,19 +49,17 @@ export const passwordCheck = aggregate<PasswordCheckEvent, Attempts & Senders>({
   downcasters: { "user.human.password.check.failed": withoutSender },
   initial: { failures: 0, last: 0, oldest: 0 },
   evolve: {
-    "user.human.password.check.failed": (state, event) => ({
-      // A last try in the future was noted by a clock that was ahead: it counts no more.
-      failures: isOpenWindow(state.last, Number.POSITIVE_INFINITY, event.time)
-        ? state.failures + 1
-        : 1,
-      last: event.time,
-      oldest: oldestSender(state, event),
-    }),
+    "user.human.password.check.failed": (state, event) => {
+      const { at: last, count: failures } = withAnother(untilRight, countOf(state), event.time)
+      return { failures, last, oldest: oldestSender(state, event) }
+    },
     // What failed before is shown to those concerned as long as what failed after.
     "user.human.password.check.succeeded": (state) => ({ ...state, failures: 0 }),
     "user.human.password.check.erased": () => ({ failures: 0, last: 0, oldest: 0 }),
   },
 })
+
+const countOf = ({ failures, last }: Attempts): Count => ({ at: last, count: failures })
 
 /** What the streams of accounts that are nobody's begin with. */
 export const nobody = "nobody:"
@@ -139,9 +112,6 @@ function strangersOf(store: Store) {
 const strangerTries = (store: Store, line: string): Attempts =>
   strangersOf(store).get(line) ?? { failures: 0, last: 0 }
 
-/** From so many failed tries on, the next ones come one by one, and slower with each further so. */
-const triesUntilSlow = 5
-
 /** How many tries, or hashes, may wait. */
 export const waitingMax = 256
 
@@ -150,7 +120,6 @@ const patienceMs = 15_000
 
 /** As slow as it may get while one more can wait behind who has just had their turn. */
 const slowestSeconds = Math.floor((patienceMs / 2 - paceMs) / 1000)
-const rememberedMs = 15 * 60_000
 
 /**
  * How many tries of an account are looked at together as long as few have failed: no more, so that
@@ -284,12 +253,12 @@ const newLine = (failures: number): Line => ({
 export const recentFailures = (cx: Cx, account: string): number =>
   lately(attemptsOf(cx, account), cx.clock.now())
 
-const lately = ({ failures, last }: Attempts, now: number): number =>
-  isOpenWindow(last, rememberedMs, now) ? failures : 0
+const lately = (attempts: Attempts, now: number): number =>
+  countAt(limits.wrongPasswords, countOf(attempts), now)
 
-/** Each further five failed tries make the next one wait a second longer. */
+/** Each further five (`limits.wrongPasswords`) make the next one wait a second longer. */
 const delaySeconds = (failures: number): number =>
-  Math.min(Math.floor(failures / triesUntilSlow), slowestSeconds)
+  Math.min(Math.floor(failures / limits.wrongPasswords.max), slowestSeconds)
 
 /** How long a try takes, with the delay before it and until it may be told. */
 const tryMs = (failures: number): number => delaySeconds(failures) * 1000 + paceMs
@@ -299,7 +268,7 @@ function after(cx: Cx, seconds: number): Promise<void> {
   return new Promise((resolve) => cx.clock.after(seconds * 1000, resolve))
 }
 
-const isSlow = ({ failures }: Line): boolean => failures >= triesUntilSlow
+const isSlow = ({ failures }: Line): boolean => failures >= limits.wrongPasswords.max
 const roomInside = (line: Line): number => (isSlow(line) ? 1 : together)
 
 /**
@@ -415,9 +384,7 @@ export async function keepFailure(
 /** Counts a failed try, with where it came from if it is somebody's: it is erased with them. */
 export function countFailure(tx: Transaction, line: string): void {
   const { userId } = accountIn(line)
-  const isTheirs = userId !== undefined && !hasLeft(tx.state(user, userId))
-  const sender = isTheirs && tx.from ? senderOf(tx.from) : unknownSender
   const type = "user.human.password.check.failed"
   const old = eraseAfter(tx.state(passwordCheck, line), { keptMs: passwordSendersMs, now: tx.now })
-  tx.append(passwordCheck, line, [{ type, data: {}, private: sender, ...old }])
+  tx.append(passwordCheck, line, [{ type, data: {}, private: senderFor(tx, userId), ...old }])
 }

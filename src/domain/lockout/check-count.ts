@@ -1,6 +1,4 @@
-import { isOpenWindow } from "../../kernel/clock.ts"
-import { Fault } from "../../kernel/fault.ts"
-import { type Sender, senderOf, unknownSender } from "../../protocol/sender.ts"
+import type { Sender } from "../../protocol/sender.ts"
 import {
   aggregate,
   type ClaimChange,
@@ -9,9 +7,16 @@ import {
   type Event,
   type Transaction,
 } from "../../store/index.ts"
-import { lockout, policyFor } from "../policy/index.ts"
-import { hasLeft, isOnlyOwner, user } from "../user-model/index.ts"
-import { eraseAfter, oldestSender, withoutSender } from "./attempt.ts"
+import {
+  type Count,
+  countAt,
+  limits,
+  lockByTries,
+  locksUser,
+  refuseAt,
+  withAnother,
+} from "./limits.ts"
+import { eraseAfter, oldestSender, senderFor, withoutSender } from "./sender.ts"
 
 const stems = {
   totp: "user.human.mfa.otp",
@@ -64,17 +69,10 @@ export type FactorCount = {
 
 type Span = { readonly since: number; readonly failed: number }
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
+const { wrongFactorsInHour, wrongFactorsInDay, wrongFactorsInRow } = limits
 
 /** Wrong ones are listed for so long; the next one then erases where all of them came from. */
-export const factorListedMs = 365 * dayMs
-
-/**
- * Wrong ones that are looked at. Of the codes of an authenticator app three in a million are right
- * at any time: within a year somebody who has the password gets in with one in thirty.
- */
-export const factorLimits = { hour: 10, day: 30 } as const
+export const factorListedMs = limits.listedFactors.window.ms
 
 const none: Span = { since: 0, failed: 0 }
 
@@ -85,7 +83,8 @@ export const factorCount = aggregate<FactorCheckEvent, FactorCount>({
   stream: "factor_check",
   retention: "transient",
   // Whoever tries once a day gets no further by being patient.
-  expires: ({ last, inRow }) => last + (inRow > 0 ? factorListedMs : dayMs),
+  expires: ({ last, inRow }) =>
+    last + (inRow > 0 ? wrongFactorsInRow : wrongFactorsInDay).window.ms,
   revision: 4,
   upcasters: {
     "user.human.mfa.otp.check.failed": [withoutSender],
@@ -130,8 +129,8 @@ function failed(state: FactorCount, event: Failed): FactorCount {
   const { time, data } = event
   return {
     ...state,
-    hour: another(hour, time, hourMs),
-    day: another(day, time, dayMs),
+    hour: another(wrongFactorsInHour, hour, time),
+    day: another(wrongFactorsInDay, day, time),
     inRow: data.locks ? 0 : inRowAt(state, time) + 1,
     last: time,
     oldest: oldestSender(state, event),
@@ -140,10 +139,14 @@ function failed(state: FactorCount, event: Failed): FactorCount {
 
 /** Wrong ones in a row, unless the last was noted by a clock that was ahead. */
 const inRowAt = ({ inRow, last }: FactorCount, now: number): number =>
-  isOpenWindow(last, factorListedMs, now) ? inRow : 0
+  countAt(wrongFactorsInRow, { at: last, count: inRow }, now)
 
-const another = ({ since, failed: before }: Span, time: number, lasts: number): Span =>
-  isOpenWindow(since, lasts, time) ? { since, failed: before + 1 } : { since: time, failed: 1 }
+const countOf = ({ since, failed }: Span): Count => ({ at: since, count: failed })
+
+function another(limit: Parameters<typeof withAnother>[0], span: Span, time: number): Span {
+  const { at: since, count } = withAnother(limit, countOf(span), time)
+  return { since, failed: count }
+}
 
 /** What failed before stays in the spans: who guesses may also know one of the codes. */
 function succeeded(state: FactorCount, { time, data, erase }: Succeeded): FactorCount {
@@ -189,49 +192,31 @@ export function isStepTaken(
 /** Refuses to look at a proof where too many were wrong; asked within the same step. */
 export function mayTryFactor(tx: Transaction, userId: string): void {
   const { hour, day } = tx.state(factorCount, userId)
-  const until = Math.max(
-    endOf(hour, { lastsMs: hourMs, max: factorLimits.hour, now: tx.now }),
-    endOf(day, { lastsMs: dayMs, max: factorLimits.day, now: tx.now }),
-  )
-  if (tx.now >= until) return
-  throw new Fault(
-    "resource_exhausted",
-    "user.too_many_factor_tries",
-    "too many wrong codes were tried; wait before you try again",
-    { retryAfterSeconds: Math.ceil((until - tx.now) / 1000) },
-  )
+  const counts = [
+    [wrongFactorsInHour, countOf(hour)],
+    [wrongFactorsInDay, countOf(day)],
+  ] as const
+  refuseAt(tx, counts, {
+    id: "user.too_many_factor_tries",
+    message: "too many wrong codes were tried; wait before you try again",
+  })
 }
-
-type SpanLimit = { readonly lastsMs: number; readonly max: number; readonly now: number }
-
-/** When a span is over that is full; 0 where it is not, or is over. */
-const endOf = ({ since, failed }: Span, { lastsMs, max, now }: SpanLimit): number =>
-  failed >= max && isOpenWindow(since, lastsMs, now) ? since + lastsMs : 0
 
 /** Counts a wrong one, and locks its user where the policy of their organisation says so. */
 export function countWrong(tx: Transaction, userId: string, kind: CountedKind): void {
-  const locks = locksNow(tx, userId)
+  const inRow = inRowAt(tx.state(factorCount, userId), tx.now) + 1
+  const locks = locksUser(tx, userId, wrongFactorsInRow, inRow)
   const type = `${stems[kind]}.check.failed` as const
-  const isThere = !hasLeft(tx.state(user, userId))
-  const sender = isThere && tx.from ? senderOf(tx.from) : unknownSender
+  const sender = senderFor(tx, userId)
   const old = eraseOld(tx, userId)
   const event: Draft<FactorCheckEvent> = { type, data: { locks }, private: sender, ...old }
   tx.append(factorCount, userId, [event])
-  if (locks) tx.append(user, userId, [{ type: "user.locked", data: { isByTries: true } }])
+  if (locks) lockByTries(tx, userId)
 }
 
 /** Right ones go on for as long as somebody signs in, so that they erase, too. */
 const eraseOld = (tx: Transaction, userId: string) =>
   eraseAfter(tx.state(factorCount, userId), { keptMs: factorListedMs, now: tx.now })
-
-/** The last person who could administer the instance is never locked; see `countFailedTry`. */
-function locksNow(tx: Transaction, userId: string): boolean {
-  const state = tx.state(user, userId)
-  if (hasLeft(state) || state.kind !== "human" || state.status !== "active") return false
-  const { maxOtpAttempts: max } = policyFor(tx, { userId, orgId: tx.owner(user, userId) }, lockout)
-  if (max === 0 || inRowAt(tx.state(factorCount, userId), tx.now) + 1 < max) return false
-  return !isOnlyOwner(tx, userId)
-}
 
 /**
  * Notes that a proof was right. `used` is what can't be shown again until it has expired: of two

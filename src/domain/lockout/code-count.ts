@@ -1,5 +1,3 @@
-import { isOpenWindow } from "../../kernel/clock.ts"
-import { Fault } from "../../kernel/fault.ts"
 import { networkOf } from "../../kernel/net/address.ts"
 import {
   aggregate,
@@ -11,6 +9,15 @@ import {
 } from "../../store/index.ts"
 import { codeStrength } from "../policy/index.ts"
 import { hasLeft, user } from "../user-model/index.ts"
+import {
+  type Count,
+  isCounting,
+  isReached,
+  isReachedByCode,
+  limits,
+  refuseAt,
+  withAnother,
+} from "./limits.ts"
 
 /** What a code proves the ownership of. */
 export type CodeOf = "email" | "phone"
@@ -89,26 +96,6 @@ export type CodeCount = {
   readonly code?: GuessedCode & { readonly failed: number; readonly failedWithKey: number }
 }
 
-const hour = 3_600_000
-
-/**
- * Within an hour, of one person and for one purpose, however many codes are made meanwhile: codes
- * that are asked for, wrong ones of one caller, and wrong ones of all. A caller's failures keep
- * nobody else out; those of all end what can be guessed, and the link of the message stays valid.
- * Of codes below 28 bits fewer are looked at: callers can take as many addresses as they pay for.
- *
- * Over the life of one code: wrong ones of all, after which it is not accepted without its link,
- * and wrong ones of callers who have the key of the link, which then lifts no limit any more.
- */
-export const codeLimits = {
-  requested: 10,
-  failed: 10,
-  failedByAll: 100,
-  failedByAllIfWeak: 20,
-  failedOfCode: 100,
-  failedWithKey: 50,
-} as const
-
 /** In bits: a hundred guesses an hour find one in 2.6 million of such codes. */
 const strongMin = 28
 
@@ -119,7 +106,7 @@ const strongMin = 28
 export const codeCount = aggregate<CodeCountEvent, CodeCount>({
   stream: "code_count",
   retention: "transient",
-  expires: ({ since, code }) => Math.max(since + hour, code?.expires ?? 0),
+  expires: ({ since, code }) => Math.max(since + limits.codeRequests.window.ms, code?.expires ?? 0),
   revision: 2,
   initial: { since: 0, requested: 0, failed: 0 },
   evolve: {
@@ -141,11 +128,15 @@ export const codeCount = aggregate<CodeCountEvent, CodeCount>({
   },
 })
 
+/** Requests and wrong codes share one window: that of the first of either. */
 function another(what: "requested" | "failed") {
   return (state: CodeCount, { time }: { readonly time: number }): CodeCount => {
-    if (isOpenWindow(state.since, hour, time)) return { ...state, [what]: state[what] + 1 }
-    const { code } = state
-    return { since: time, requested: 0, failed: 0, ...(code && { code }), [what]: 1 }
+    const { since, code } = state
+    const isOpen = isCounting(limits.codeRequests, since, time)
+    const present = isOpen ? state : { requested: 0, failed: 0, ...(code && { code }) }
+    const count = { at: since, count: present[what] }
+    const next = withAnother(limits.codeRequests, count, time)
+    return { since: next.at, ...present, [what]: next.count }
   }
 }
 
@@ -171,37 +162,44 @@ function failedFor({ code: last }: CodeCount, code: GuessedCode, hasKey: boolean
 
 /** Counts a code that is asked for, by which somebody is written to; refuses one too many. */
 export function countRequest(tx: Transaction, userId: string, of: CodePurpose): void {
-  const { since, requested } = tx.state(codeCount, codeCountId(userId, of))
-  if (isOpenWindow(since, hour, tx.now) && requested >= codeLimits.requested) {
-    throw tooManyError("codes were asked for", since + hour - tx.now)
-  }
+  refuseAt(tx, [[limits.codeRequests, requestsOf(tx, userId, of)]], {
+    id: "user.too_many_codes",
+    message: "too many codes were asked for; wait an hour",
+  })
   const counted: Draft<CodeCountEvent> = { type: requests[of], data: {} }
   tx.append(codeCount, codeCountId(userId, of), [counted])
 }
 
-/** Whether one more would be too many; for who must not be told, nor kept waiting, by that. */
-export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpose): boolean => {
+function requestsOf(tx: Transaction, userId: string, of: CodePurpose): Count {
   const { since, requested } = tx.state(codeCount, codeCountId(userId, of))
-  return isOpenWindow(since, hour, tx.now) && requested >= codeLimits.requested
+  return { at: since, count: requested }
 }
+
+/** Whether one more would be too many; for who must not be told, nor kept waiting, by that. */
+export const isRequestedOften = (tx: Transaction, userId: string, of: CodePurpose): boolean =>
+  isReached(limits.codeRequests, requestsOf(tx, userId, of), tx.now)
 
 /**
  * Refuses to look at a code where too many wrong ones were tried by the same caller, or by all;
  * asked within the same step.
  */
 export function mayTryCode(tx: Transaction, userId: string, of: TriedFor): void {
-  const { since, failed, by } = tx.state(codeCount, codeCountId(userId, of))
-  if (!isOpenWindow(since, hour, tx.now)) return
+  const { since: at, failed, by } = tx.state(codeCount, codeCountId(userId, of))
+  if (!isCounting(limits.wrongCodes, at, tx.now)) return
   const own = isServiceAccount(tx) ? 0 : (by?.[callerIn(tx)] ?? 0)
-  if (own < codeLimits.failed && failed < failedByAllMax(tx, of)) return
-  throw tooManyError("wrong codes were tried", since + hour - tx.now)
+  const counts = [
+    [limits.wrongCodesOfCaller, { at, count: own }],
+    [isWeak(tx, of) ? limits.wrongWeakCodes : limits.wrongCodes, { at, count: failed }],
+  ] as const
+  refuseAt(tx, counts, {
+    id: "user.too_many_codes",
+    message: "too many wrong codes were tried; wait an hour",
+  })
 }
 
-/** How strong the code is that they guess; the same where the user has none. */
-function failedByAllMax(tx: Decision, of: TriedFor): number {
-  const bits = codeStrength(tx, of === "magic_link" ? "otp_email" : codeGenerators[of])
-  return bits < strongMin ? codeLimits.failedByAllIfWeak : codeLimits.failedByAll
-}
+/** Whether the code that they guess has less than 28 bits; the same where the user has none. */
+const isWeak = (tx: Decision, of: TriedFor): boolean =>
+  codeStrength(tx, of === "magic_link" ? "otp_email" : codeGenerators[of]) < strongMin
 
 /**
  * Service accounts host login pages: the wrong codes of a stranger there must not keep out the
@@ -216,13 +214,13 @@ function isServiceAccount({ caller, state }: Decision): boolean {
 /** Whether a code is still accepted without the key of its link. */
 export function isTypedValid(tx: Transaction, userId: string, of: TriedFor, id: string): boolean {
   const { code } = tx.state(codeCount, codeCountId(userId, of))
-  return code?.id !== id || code.failed < codeLimits.failedOfCode
+  return code?.id !== id || !isReachedByCode(limits.wrongCodesForCode, code.failed)
 }
 
 /** Whether the key of the link of a code still lifts the limits on wrong codes. */
 export function isKeyValid(tx: Transaction, userId: string, of: TriedFor, id: string): boolean {
   const { code } = tx.state(codeCount, codeCountId(userId, of))
-  return code?.id !== id || code.failedWithKey < codeLimits.failedWithKey
+  return code?.id !== id || !isReachedByCode(limits.wrongCodesWithKey, code.failedWithKey)
 }
 
 /** Counts a wrong code. */
@@ -256,8 +254,3 @@ export const codeCountId = (userId: string, of: CodePurpose): string => `${of}/$
 /** The IDs of all streams in which codes of a user are counted. */
 export const codeCounts = (userId: string): readonly string[] =>
   Object.keys(requests).map((of) => `${of}/${userId}`)
-
-const tooManyError = (what: string, leftMs: number) =>
-  new Fault("resource_exhausted", "user.too_many_codes", `too many ${what}; wait an hour`, {
-    retryAfterSeconds: Math.ceil(leftMs / 1000),
-  })

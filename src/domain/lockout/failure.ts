@@ -25,12 +25,14 @@ import {
   factorListedMs,
 } from "./check-count.ts"
 import { codeCountId, codeCounts } from "./code-count.ts"
+import { limits } from "./limits.ts"
 
 /** What was wrong in a sign-in that failed. */
 export type FailedCheck = "password" | CountedKind
 
 /** Of each place that tries come from, the latest; whoever guesses on makes no more rows. */
-const kept = 50
+const keptOf = ({ failed }: { readonly failed: FailedCheck }): number =>
+  (failed === "password" ? limits.listedPasswords : limits.listedFactors).max
 
 const failedTable = table(
   "failed_sign_ins",
@@ -63,7 +65,7 @@ const withSender = failedTable.select(
 const forgetOld = statement(
   `DELETE FROM failed_sign_ins
    WHERE instance = $instance AND stream = $stream AND line = $id
-     AND version <= $version - ${kept}`,
+     AND version <= $version - $kept`,
 )
 
 const eraseSenders = (db: ViewWriter, stream: string, line: string) =>
@@ -107,7 +109,7 @@ function add(db: ViewWriter, event: FailedEvent, row: NewRow): void {
     user_agent: sender?.userAgent ?? "",
     time,
   })
-  db.run(forgetOld, { stream })
+  db.run(forgetOld, { stream, kept: keptOf(row) })
 }
 
 /** Who failed to sign in to which account; names that are nobody's are not in it. */

@@ -1,7 +1,5 @@
-import { isOpenWindow } from "../../kernel/clock.ts"
 import { aggregate, type Event, type Transaction } from "../../store/index.ts"
-import { lockout, policyFor } from "../policy/index.ts"
-import { hasLeft, isOnlyOwner, user } from "../user-model/index.ts"
+import { limits, lockByTries, lockMax, locksUser, withAnother } from "./limits.ts"
 
 export type LockoutEvent =
   | Event<"user.human.password.lockout.counted">
@@ -10,40 +8,30 @@ export type LockoutEvent =
 /** Wrong passwords in a row, whatever the device and the spelling; `last` is ms UTC. */
 export type FailedTries = { readonly failures: number; readonly last: number }
 
-const year = 365 * 86_400_000
+const limit = limits.wrongPasswordsOfUser
+const keptMs = limit.window.ms
 
 /** Counted only where a policy locks; whoever tries once a day gets no further by being patient. */
 export const failedTries = aggregate<LockoutEvent, FailedTries>({
   stream: "lockout",
   retention: "transient",
-  expires: ({ last }) => last + year,
+  expires: ({ last }) => last + keptMs,
   initial: { failures: 0, last: 0 },
   evolve: {
-    "user.human.password.lockout.counted": ({ failures, last }, { time }) => ({
-      failures: isOpenWindow(last, year, time) ? failures + 1 : 1,
-      last: time,
-    }),
-    "user.human.password.lockout.cleared": () => ({ failures: 0, last: -year }),
+    "user.human.password.lockout.counted": ({ failures, last }, { time }) => {
+      const next = withAnother(limit, { at: last, count: failures }, time)
+      return { failures: next.count, last: next.at }
+    },
+    "user.human.password.lockout.cleared": () => ({ failures: 0, last: -keptMs }),
   },
 })
 
-/**
- * Counts a wrong password, and locks its user where the policy of their organisation says so. The
- * last person who could administer the instance is slowed down as everybody is, and never locked:
- * any stranger could do that, and nobody could undo it.
- */
+/** Counts a wrong password, and locks its user where the policy of their organisation says so. */
 export function countFailedTry(tx: Transaction, id: string): void {
-  const state = tx.state(user, id)
-  if (hasLeft(state) || state.kind !== "human" || state.status !== "active") return
-  const { maxPasswordAttempts: max } = policyFor(
-    tx,
-    { userId: id, orgId: tx.owner(user, id) },
-    lockout,
-  )
-  if (max === 0) return
+  if (lockMax(tx, id, limit) === 0) return
   tx.append(failedTries, id, [{ type: "user.human.password.lockout.counted", data: {} }])
-  if (tx.state(failedTries, id).failures < max || isOnlyOwner(tx, id)) return
-  tx.append(user, id, [{ type: "user.locked", data: { isByTries: true } }])
+  if (!locksUser(tx, id, limit, tx.state(failedTries, id).failures)) return
+  lockByTries(tx, id)
   forgetFailedTries(tx, id)
 }
 

@@ -11,7 +11,7 @@ import {
   removeRecoveryCodes,
 } from "../../../src/domain/factor/recovery-code.ts"
 import { registerTotp, removeTotp, verifyTotp } from "../../../src/domain/factor/totp.ts"
-import { factorLimits } from "../../../src/domain/lockout/check-count.ts"
+import { limits } from "../../../src/domain/lockout/limits.ts"
 import { addPolicy, changePolicy } from "../../../src/domain/policy/commands.ts"
 import { type Login, lockout, login } from "../../../src/domain/policy/index.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
@@ -102,20 +102,20 @@ describe("an authenticator app", () => {
   test("is guessed at ten times an hour and thirty times a day, whoever guesses", async () => {
     const secret = await withTotp()
     const given = wrong(secret)
-    for (const _ of Array.from({ length: factorLimits.hour })) {
+    for (const _ of Array.from({ length: limits.wrongFactorsInHour.max })) {
       expect(await check("totp", { given: wrong(secret) })).toBe(false)
     }
     expect(await check("totp", { given: codeOf(secret) })).toBe("user.too_many_factor_tries")
     // Nor by another kind, and the stand-in of a name that is nobody's is treated the same.
     expect(await check("recovery_code", { given })).toBe("user.too_many_factor_tries")
-    for (const _ of Array.from({ length: factorLimits.hour })) {
+    for (const _ of Array.from({ length: limits.wrongFactorsInHour.max })) {
       expect(await check("totp", { given }, "nobody:x")).toBe(false)
     }
     expect(await check("totp", { given }, "nobody:x")).toBe("user.too_many_factor_tries")
     world.clock.advance(3_600_000)
     expect(await check("totp", { given: codeOf(secret) })).toBe(true)
     for (const _ of [1, 2]) {
-      for (const __ of Array.from({ length: factorLimits.hour })) {
+      for (const __ of Array.from({ length: limits.wrongFactorsInHour.max })) {
         await check("totp", { given: wrong(secret) })
       }
       world.clock.advance(3_600_000)

@@ -3,8 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { checkPassword, createPassword } from "../../../src/domain/credential/commands.ts"
 import { factorChecks } from "../../../src/domain/factor/check.ts"
 import { registerTotp, removeTotp, verifyTotp } from "../../../src/domain/factor/totp.ts"
-import { factorCount, factorLimits } from "../../../src/domain/lockout/check-count.ts"
+import { factorCount } from "../../../src/domain/lockout/check-count.ts"
 import { countRequest } from "../../../src/domain/lockout/code-count.ts"
+import { limits } from "../../../src/domain/lockout/limits.ts"
 import { countFailedTry } from "../../../src/domain/lockout/lockout.ts"
 import { addPolicy } from "../../../src/domain/policy/commands.ts"
 import { lockout } from "../../../src/domain/policy/index.ts"
@@ -62,7 +63,7 @@ describe("after the clock was a day ahead and is corrected", () => {
   test("wrong codes of then keep nobody out", async () => {
     const secret = await withTotp()
     world.clock.advance(day)
-    for (let each = 0; each < factorLimits.hour; each++) await tryCode("000000")
+    for (let each = 0; each < limits.wrongFactorsInHour.max; each++) await tryCode("000000")
     expect(await tryCode(codeOf(secret))).toBe("user.too_many_factor_tries")
     world.clock.advance(-day + 60_000)
     expect(await tryCode(codeOf(secret))).toBe(true)

@@ -4,7 +4,8 @@ import { createCode } from "../../../src/domain/credential/code.ts"
 import { checkCode } from "../../../src/domain/credential/code-check.ts"
 import { requestReset } from "../../../src/domain/credential/reset.ts"
 import { sentCode } from "../../../src/domain/credential/sent-code.ts"
-import { codeCount, codeLimits } from "../../../src/domain/lockout/code-count.ts"
+import { codeCount } from "../../../src/domain/lockout/code-count.ts"
+import { limits } from "../../../src/domain/lockout/limits.ts"
 import { changeGenerator } from "../../../src/domain/policy/generator.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"
@@ -31,7 +32,8 @@ const guess = (cx: Caller, given = "AAAAAA", key?: string): Promise<string> =>
   checkCode(cx, id, { of: "password", given, key }).catch((fault) => fault.id)
 
 async function exhaust(cx: Caller): Promise<void> {
-  for (let count = 0; count < codeLimits.failed; count++) expect(await guess(cx)).toBe("wrong")
+  for (let count = 0; count < limits.wrongCodesOfCaller.max; count++)
+    expect(await guess(cx)).toBe("wrong")
   expect(await guess(cx)).toBe("user.too_many_codes")
 }
 
@@ -69,11 +71,11 @@ describe("wrong codes of a stranger", () => {
       name: "Login page",
     })
     const { plain } = await send()
-    for (let count = 0; count < 2 * codeLimits.failed; count++) {
+    for (let count = 0; count < 2 * limits.wrongCodesOfCaller.max; count++) {
       expect(await guess(api("login-page"))).toBe("wrong")
     }
     expect(await guess(api("login-page"), plain)).toBe("ok")
-    for (let count = 2 * codeLimits.failed; count < codeLimits.failedByAll; count++) {
+    for (let count = 2 * limits.wrongCodesOfCaller.max; count < limits.wrongCodes.max; count++) {
       expect(await guess(api("login-page"))).toBe("wrong")
     }
     expect(await guess(api("login-page"), plain)).toBe("user.too_many_codes")
@@ -81,8 +83,12 @@ describe("wrong codes of a stranger", () => {
 
   test("of many callers end the typed code, and the link stays valid", async () => {
     const { plain, key } = await send()
-    for (let address = 0; address < codeLimits.failedByAll / codeLimits.failed; address++) {
-      for (let count = 0; count < codeLimits.failed; count++) {
+    for (
+      let address = 0;
+      address < limits.wrongCodes.max / limits.wrongCodesOfCaller.max;
+      address++
+    ) {
+      for (let count = 0; count < limits.wrongCodesOfCaller.max; count++) {
         expect(await guess(browser(`203.0.113.${address}`))).toBe("wrong")
       }
     }
@@ -126,7 +132,7 @@ describe("codes below 28 bits", () => {
   test("are guessed twenty times an hour by all, whatever the browser is called", async () => {
     await changeGenerator(estate.cx(), type, digits)
     const { plain, key } = await send()
-    expect(await exhaustAll()).toBe(codeLimits.failedByAllIfWeak)
+    expect(await exhaustAll()).toBe(limits.wrongWeakCodes.max)
     expect(await guess(browser("198.51.100.7"), plain)).toBe("user.too_many_codes")
     expect(await guess(browser("198.51.100.7"), plain, key)).toBe("ok")
   })
@@ -134,12 +140,12 @@ describe("codes below 28 bits", () => {
   test("are told from stronger ones by their strength, not by their length", async () => {
     await changeGenerator(estate.cx(), type, { ...digits, length: 9 })
     await send()
-    expect(await exhaustAll()).toBe(codeLimits.failedByAll)
+    expect(await exhaustAll()).toBe(limits.wrongCodes.max)
   })
 
   test("do not differ where the user has none", async () => {
     await changeGenerator(estate.cx(), type, digits)
-    expect(await exhaustAll()).toBe(codeLimits.failedByAllIfWeak)
+    expect(await exhaustAll()).toBe(limits.wrongWeakCodes.max)
   })
 })
 
@@ -156,7 +162,7 @@ test("a code is wrong without its link after a hundred wrong ones over its life"
   await changeGenerator(estate.cx(), "password_reset_code", { expiry: 30 * day })
   const { plain, key } = await send()
   const person = browser("198.51.100.7")
-  for (let count = 0; count < codeLimits.failedOfCode; count++) {
+  for (let count = 0; count < limits.wrongCodesForCode.max; count++) {
     expect(await guess(person, plain)).toBe("ok")
     expect(await guess(browser(`203.0.113.${count}`))).toBe("wrong")
     if (count % 5 === 4) await nextDay()
@@ -171,13 +177,13 @@ describe("wrong codes with the key of the link", () => {
   test("are counted apart, for all callers and the life of the code", async () => {
     const { plain, key } = await send()
     const person = browser("198.51.100.7")
-    for (let count = 0; count < codeLimits.failedWithKey; count++) {
+    for (let count = 0; count < limits.wrongCodesWithKey.max; count++) {
       estate.clock.advance(60_000)
       const caller = count % 2 === 0 ? person : browser(`203.0.113.${count}`)
       expect(await guess(caller, plain, key)).toBe("ok")
       expect(await guess(caller, "AAAAAA", key)).toBe("wrong")
     }
-    for (let count = 0; count < codeLimits.failed; count++) {
+    for (let count = 0; count < limits.wrongCodesOfCaller.max; count++) {
       expect(await guess(person, "AAAAAA", key)).toBe("wrong")
     }
     expect(await guess(person, plain, key)).toBe("user.too_many_codes")

@@ -5,7 +5,7 @@ import type { TextTable } from "../view/indexes.ts"
 import type { Value, Values } from "../view/statement.ts"
 import { literal } from "../view/view.ts"
 import { headOf, prefixed } from "./prefix.ts"
-import type { Sought, TextCondition } from "./text-index.ts"
+import type { Sought, TextCondition } from "./text/text-index.ts"
 
 /** How a text is compared; in a column whose name ends in `_folded` with the value folded, too. */
 export type TextMethod = "equals" | "starts_with" | "contains" | "ends_with"

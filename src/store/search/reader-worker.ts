@@ -4,11 +4,11 @@ import { reasonText } from "../../kernel/fault.ts"
 import { lru } from "../../kernel/lru.ts"
 import { stepBack } from "../../runtime/thread.ts"
 import type { Value, Values } from "../view/statement.ts"
-import { type Candidates, candidatesOf, narrowed } from "./candidates.ts"
 import { eventIndexOf } from "./event/event-index.ts"
 import { searchEvents } from "./event/event-search.ts"
 import type { Read, ReadAnswer, ReadRequest } from "./reader.ts"
-import { textIndexOf } from "./text-index.ts"
+import { type Candidates, candidatesOf, narrowed } from "./text/candidates.ts"
+import { textIndexOf } from "./text/text-index.ts"
 
 // The reader thread: it answers searches, one after the other, and writes nothing.
 declare const self: Worker

@@ -5,7 +5,7 @@ import type { Statement, Value } from "../view/statement.ts"
 import type { FoundEvents } from "./event/event-search.ts"
 import type { Plan } from "./plan.ts"
 import { cachedStatement } from "./statement-cache.ts"
-import type { TextCondition } from "./text-index.ts"
+import type { TextCondition } from "./text/text-index.ts"
 import { type Asker, askerOf, type Ended, type readerThread } from "./thread.ts"
 
 /** A search as the reader thread is asked for it. */

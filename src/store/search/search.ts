@@ -18,7 +18,7 @@ import {
 import { cursors } from "./cursor.ts"
 import { fewMax, planOf, tieOf } from "./plan.ts"
 import type { Countable } from "./reader.ts"
-import type { TextCondition } from "./text-index.ts"
+import type { TextCondition } from "./text/text-index.ts"
 
 export type Query = {
   readonly page: Page

@@ -1,5 +1,5 @@
-import type { Values } from "../view/statement.ts"
-import type { Countable, Reading, Texts, TextTables } from "./reader.ts"
+import type { Values } from "../../view/statement.ts"
+import type { Countable, Reading, Texts, TextTables } from "../reader.ts"
 import type { TextCondition, TextIndex, TextView } from "./text-index.ts"
 
 /** What an index of texts tells of a search. */

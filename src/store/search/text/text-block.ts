@@ -1,4 +1,4 @@
-import type { TextMethod } from "./condition.ts"
+import type { TextMethod } from "../condition.ts"
 
 /** Ends a text within a block. UTF-8 has no such byte, so no text and nothing asked for has it. */
 const end = 0xff

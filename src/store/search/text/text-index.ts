@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite"
-import type { TextTable } from "../view/indexes.ts"
-import type { TextMethod } from "./condition.ts"
+import type { TextTable } from "../../view/indexes.ts"
+import type { TextMethod } from "../condition.ts"
 import { blockOf, findIn, soughtOf, textsAt } from "./text-block.ts"
 import { type BlockFile, type Blocks, openBlockFile, type Range } from "./text-file.ts"
 

@@ -8,7 +8,7 @@ import { addOrganization } from "../../src/domain/org/index.ts"
 import { addProject, addRoles } from "../../src/domain/project/index.ts"
 import { addGrant } from "../../src/domain/project-grant/index.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
-import { addUser } from "../../src/domain/user/index.ts"
+import { addUser, type NewUser } from "../../src/domain/user/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import type { Secrets } from "../../src/kernel/crypto/secret.ts"
@@ -24,11 +24,25 @@ const batch = 500
 export const orgIdOf = (org: number): string => `org${org}`
 export const userIdOf = (user: number): string => `user${user}`
 
+type Person = Omit<Extract<NewUser, { kind: "human" }>, "kind" | "orgId">
+export type PersonOf = (count: number) => Person
+
+const numberedPerson: PersonOf = (count) => ({
+  userName: `person-${count}`,
+  profile: { givenName: `Given${count % 997}`, familyName: `Family${count % 10_007}` },
+  email: { value: `person-${count}@example.com`, verified: true },
+})
+
 /**
  * People are spread evenly; each organisation has a manager, a group and a project with a role and
  * an application, which is granted to the organisation before it.
  */
-export async function populate(file: string, users: number, orgs: number): Promise<void> {
+export async function populate(
+  file: string,
+  users: number,
+  orgs: number,
+  personOf: PersonOf = numberedPerson,
+): Promise<void> {
   const store = openDatabase(file)
   const cx = fillingCx(store)
   const each = Math.ceil(users / orgs)
@@ -39,24 +53,16 @@ export async function populate(file: string, users: number, orgs: number): Promi
     const end = Math.min(users, first + each)
     for (let from = first; from < end; from += batch) {
       const to = Math.min(end, from + batch)
-      await store.transact(cx, (tx) => addPeople(tx, orgId, from, to))
+      await store.transact(cx, (tx) => {
+        for (let count = from; count < to; count++) {
+          addUser(tx, userIdOf(count), { kind: "human", orgId, ...personOf(count) })
+        }
+      })
     }
     if (first < end) await store.transact(cx, (tx) => furnish(tx, org, userIdOf(first)))
     await createGroup(cx, `group${org}`, { orgId, name: `Group ${org}`, description: "" })
   }
   await store.close()
-}
-
-function addPeople(tx: Transaction, orgId: string, from: number, to: number): void {
-  for (let count = from; count < to; count++) {
-    addUser(tx, userIdOf(count), {
-      kind: "human",
-      orgId,
-      userName: `person-${count}`,
-      profile: { givenName: `Given${count % 997}`, familyName: `Family${count % 10_007}` },
-      email: { value: `person-${count}@example.com`, verified: true },
-    })
-  }
 }
 
 function furnish(tx: Transaction, org: number, userId: string): void {

@@ -1,8 +1,8 @@
 // How long searches of users take by two binaries, asked the same in turn, so that what else the
 // machine does slows both: `bun scripts/bench/search.ts BINARY BINARY [USERS] [ROUNDS] [FOLDER]`.
-// Only the ratios count. Each binary has its own copy of the same data. First nothing is written, then
-// 50 users are updated each second, and last no page of the files is in memory.
-// Writes a temporary folder, or the one that is named, which is kept and used again the next time.
+// Only the ratios count. Each binary has its own copy of the same data. First nothing is written,
+// then 50 users are updated each second, and last no page of the files is in memory. Writes a
+// temporary folder, or the one that is named, which is kept and used again the next time.
 import {
   cpSync,
   existsSync,

@@ -167,14 +167,24 @@ function filterOf(random: Dice, depth: number): Filter {
 
 const textOf = (random: Dice): Filter => {
   const text = random.pick([...texts, "state"])
-  const value = word(random)
+  const value = valueFrom(random)
   const method = random.pick(methods)
   return { text, method, value }
 }
 
+/** A word, or a part of what a row contains: few words of more than two characters are in any. */
+function valueFrom(random: Dice): string {
+  const { next, pick } = random
+  if (rows.size === 0 || next(2) === 0) return word(random)
+  const { name, mail } = pick([...rows.values()])
+  const characters = [...pick([name, mail])]
+  const from = next(2) && next(characters.length + 1)
+  return characters.slice(from, from + 1 + next(8)).join("")
+}
+
 /** As people are looked for: the same text in any of their names. */
 function anywhere(random: Dice): Filter {
-  const value = word(random)
+  const value = valueFrom(random)
   const inside = (text: string): Filter => ({ text, method: "contains", value })
   const others: readonly Filter[] = [{ oneOf: "org", values: [random.pick(orgs)] }]
   return {
@@ -274,8 +284,14 @@ function remember(row: Row): void {
 
 /** One search of each table in memory and in the store, however many rows count as few. */
 async function tryOnce(random: Dice): Promise<void> {
+  await tryFilters(
+    random,
+    Array.from({ length: random.next(4) }, () => someFilter(random)),
+  )
+}
+
+async function tryFilters(random: Dice, filters: readonly Filter[]): Promise<void> {
   const { next, pick } = random
-  const filters = Array.from({ length: next(4) }, () => someFilter(random))
   const page = { offset: next(3) && next(60), limit: 1 + next(12), asc: next(2) === 0 }
   const sort = pick(sorts)
   const limits = { orgs: orgs.slice(next(4)), self: `${next(80)}` }
@@ -325,6 +341,19 @@ describe("so does one by an index of texts", () => {
   })
 
   test.each([3, 4])("while rows come, change and go (%i)", tryAll)
+
+  test("for all that a row contains", async () => {
+    const random = dice(83)
+    const { pick, next } = random
+    await write("i1", random, 150)
+    for (let time = 0; time < 150; time++) {
+      const row = pick([...rows.values()])
+      const text = pick(texts)
+      const characters = [...row[text]]
+      const value = characters.slice(next(2) && next(characters.length)).join("")
+      await tryFilters(random, [{ text, method: pick(["contains", "ends_with"]), value }])
+    }
+  })
 })
 
 const sorts = ["rank", "name_folded", "mail_folded", "state", "nick_folded", "org", "id", "name"]

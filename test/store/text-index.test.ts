@@ -1,9 +1,10 @@
 import { Database } from "bun:sqlite"
-import { existsSync, readdirSync, readlinkSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { blockOf, findIn, soughtOf, textsAt } from "../../src/store/search/text/text-block.ts"
+import { fold, foldName } from "../../src/kernel/text/name.ts"
 import { type TextIndex, textIndexOf } from "../../src/store/search/text/text-index.ts"
+import { documentOf, normalized, trigramQuery } from "../../src/store/search/text/trigram.ts"
 import { dice } from "../support/dice.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 
@@ -51,38 +52,33 @@ function work(): number {
   return times
 }
 
-const found = (value: string, columns = ["name"], instance = "i1") =>
+const found = (value: string, instance = "i1", most = 100) =>
   index.of("thing_1", instance)?.find(
     {
       name: "t0",
-      texts: columns.map((column) => ({ column, method: "contains", value })),
-      isAnywhere: true,
+      comparisons: ["name", "nick"].map((column) => ({ column, method: "contains", value })),
     },
-    { most: 100, isCounted: true },
+    most,
   )
 
-test("texts of a block are found as they are compared one by one", () => {
-  const { next, pick } = dice(17)
-  const word = () =>
-    Array.from({ length: next(4) }, () => pick(["a", "b", "é", "\0", "ÿ"])).join("")
-  const methods = {
-    equals: (text: string, value: string) => text === value,
-    starts_with: (text: string, value: string) => text.startsWith(value),
-    ends_with: (text: string, value: string) => text.endsWith(value),
-    contains: (text: string, value: string) => text.includes(value),
-  } as const
-  for (let time = 0; time < 5000; time++) {
-    const texts = Array.from({ length: next(6) }, word)
-    const block = blockOf(texts)
-    expect(textsAt(block, texts.keys())).toEqual(texts)
-    const value = `${word()}${pick(["a", "é"])}`
-    const method = pick(["equals", "starts_with", "ends_with", "contains"] as const)
-    const rows = new Set<number>()
-    findIn(block, soughtOf(value, method), rows)
-    const wanted = texts.flatMap((text, at) => (methods[method](text, value) ? [at] : []))
-    expect([...rows], JSON.stringify({ texts, method, value })).toEqual(wanted)
+/** The bytes of the file of the index, which has no name. */
+function bytes(): Buffer {
+  const [descriptor] = openDescriptors()
+  return descriptor === undefined ? Buffer.of() : readFileSync(join("/proc/self/fd", descriptor))
+}
+
+/** What the index contains, read from its bytes as from a file of SQLite. */
+function contents(): { readonly terms: readonly string[]; readonly documents: readonly string[] } {
+  const copy = join(folder.path, "copy")
+  writeFileSync(copy, bytes())
+  using database = new Database(copy)
+  database.run("CREATE VIRTUAL TABLE term USING fts5vocab(trigram, row)")
+  const query = (sql: string) => database.query<{ text: string }, []>(sql).all()
+  return {
+    terms: query("SELECT term AS text FROM term").map(({ text }) => text),
+    documents: query("SELECT texts AS text FROM document").map(({ text }) => text),
   }
-})
+}
 
 test("only a long table has an index", () => {
   setMany(2)
@@ -95,12 +91,12 @@ test("an index is made a little at a time, and finds what its table has", () => 
   setMany(10, "i2")
   expect(work()).toBeGreaterThan(2)
   expect(index.of("thing_1", "i1")?.rows()).toBe(5500)
-  expect(found("name 54")?.total).toBe(111)
-  expect(found("name 54")?.keys).toBeUndefined()
-  expect(found("name 543")?.keys).toEqual(["00543", ...ten("0543")])
-  expect(found("name 5", ["name"], "i2")?.keys).toEqual(["00005"])
-  expect(found("k of name 5432", ["name", "nick"])?.keys).toEqual(["05432"])
-  expect(found("nowhere")).toEqual({ total: 0, keys: [] })
+  expect(found("name 54")).toBeUndefined()
+  expect(found("name 54", "i1", 111)).toHaveLength(111)
+  expect(found("name 543")).toEqual(["00543", ...ten("0543")])
+  expect(found("name 5", "i2")).toEqual(["00005"])
+  expect(found("k of name 5432")).toEqual(["05432"])
+  expect(found("nowhere")).toEqual([])
 })
 
 const ten = (start: string) =>
@@ -120,16 +116,16 @@ test("what changes is a candidate at once, and then found as it is", () => {
   work()
   expect(index.of("thing_1", "i1")?.changed).toEqual([])
   expect(index.of("thing_1", "i1")?.rows()).toBe(8500)
-  expect(found("renamed")?.keys).toEqual(["00007", "04999", "99999"])
-  expect(found("one of many")?.total).toBe(3000)
-  expect(found("name 2500")?.total).toBe(0)
-  expect(found("elsewhere", ["name"], "i3")?.keys).toEqual(["1"])
+  expect(found("renamed")).toEqual(["00007", "04999", "99999"])
+  expect(found("one of many", "i1", 3000)).toHaveLength(3000)
+  expect(found("name 2500")).toEqual([])
+  expect(found("elsewhere", "i3")).toEqual(["1"])
 })
 
 test("more changes than are looked through make it of no use until it has them", () => {
   setMany(5500)
   work()
-  for (let at = 0; at < 5; at++) set(`0${at}500`, "renamed")
+  for (let at = 0; at < 60; at++) set(`${at * 90}`.padStart(5, "0"), "renamed")
   const known = index.of("thing_1", "i1")
   expect(known?.changed.length).toBeGreaterThan(0)
   database.transaction(() => {
@@ -137,7 +133,7 @@ test("more changes than are looked through make it of no use until it has them",
   })()
   expect(index.of("thing_1", "i1")).toBeUndefined()
   work()
-  expect(found("again")?.keys).toEqual(["00001"])
+  expect(found("again")).toEqual(["00001"])
 })
 
 test("a table that takes the place of another gets an index of its own", () => {
@@ -150,14 +146,137 @@ test("a table that takes the place of another gets an index of its own", () => {
   expect(index.of("thing_2", "i1")?.rows()).toBe(10)
 })
 
-test("an instance that is gone is let go of", () => {
+test("a removed instance leaves nothing in the index, whatever it contained", () => {
   setMany(10)
-  setMany(10, "i2")
+  setMany(200, "i2")
+  set("Wolpertinger", "Wolpertinger", "i2")
   work()
   database.run("DELETE FROM thing_1 WHERE instance = 'i2'")
-  index.purge()
+  expect(purge()).toBeGreaterThan(2)
   expect(index.of("thing_1", "i1")?.rows()).toBe(10)
   expect(index.of("thing_1", "i2")?.rows()).toBe(0)
+  expect(found("Wolpertinger", "i2")).toEqual([])
+  expect(contents().documents).toHaveLength(10)
+  expect(contents().terms).not.toContain("wol")
+  expect(index.purge()).toBe(false)
+})
+
+test("without a removed instance of many rows the index is built again", () => {
+  setMany(10)
+  setMany(10_001, "i2")
+  work()
+  database.run("DELETE FROM thing_1 WHERE instance = 'i2'")
+  expect(purge()).toBe(2)
+  expect(openDescriptors()).toEqual([])
+  work()
+  expect(index.of("thing_1", "i1")?.rows()).toBe(10)
+  expect(contents().documents).toHaveLength(10)
+})
+
+/** Removes all that is left of removed instances, and returns how often that had to be called. */
+function purge(): number {
+  let times = 1
+  while (index.purge()) times++
+  return times
+}
+
+test("of changed and removed rows no byte is left in the file", () => {
+  setMany(700)
+  const people = Array.from({ length: 40 }, (_, at) => `9-${at}`)
+  for (const id of people) set(id, `Wolpertinger-${id} quixotic`)
+  work()
+  const isIn = (text: string) => bytes().includes(text)
+  expect([isIn("wolpertinger"), isIn("quixotic")]).toEqual([true, true])
+  const traces = ["wol", "olp", "qui", "uix", "xot"]
+  expect(contents().terms).toEqual(expect.arrayContaining(traces))
+  for (const id of people.slice(0, 20)) set(id, undefined)
+  for (const id of people.slice(20)) set(id, "somebody")
+  work()
+  expect([isIn("wolpertinger"), isIn("quixotic")]).toEqual([false, false])
+  for (const trace of traces) expect(contents().terms).not.toContain(trace)
+  expect(found("somebody")).toHaveLength(20)
+  expect(found("name 699")).toEqual(["00699"])
+})
+
+test("a file in its place is replaced, whatever it contains", () => {
+  setMany(10)
+  work()
+  const before = bytes()
+  for (const content of ["", "no database", before.subarray(0, before.length / 2)]) {
+    index.close()
+    writeFileSync(file(), content)
+    index = textIndexOf({ database, file: file(), rowsMin: 3 })
+    work()
+    expect(found("name 7")).toEqual(["00007"])
+    expect(existsSync(file())).toBe(false)
+  }
+})
+
+const syllables = [
+  ...[
+    "a",
+    "Ann",
+    "É",
+    "e\u0301",
+    "ß",
+    "ΑΣ",
+    "ς",
+    "İ",
+    "ﬁ",
+    "한",
+    "王",
+    "\u{1F600}",
+    "\u{10FFFF}",
+    "\uE000",
+  ],
+  ...["%", "_", "*", "'", '"', '""', "(", "AND", " OR ", "NEAR(", ":", "-", "^", "\n", "\t", " "],
+  ...["\0", "\u0001", "\uFFFD", "\uFFFE", "\\", "1", "@x.example"],
+]
+
+test("every row that contains a text is found, in any script and with any characters", () => {
+  const { next, pick } = dice(17)
+  const word = (length: number) =>
+    Array.from({ length: next(length) }, () => pick(syllables)).join("")
+  const rows = new Map<string, string>()
+  database.transaction(() => {
+    for (let at = 0; at < 600; at++) {
+      const name = pick([(text: string) => text, fold, foldName])(word(8))
+      rows.set(`${at}`, name)
+      set(`${at}`, name)
+    }
+  })()
+  work()
+  for (let time = 0; time < 3000; time++) {
+    const [id, name] = pick([...rows])
+    const characters = [...name]
+    const from = next(characters.length + 1)
+    const value = characters.slice(from, from + 1 + next(9)).join("")
+    if (value !== "") expect(found(value, "i1", 600), JSON.stringify({ name, value })).toContain(id)
+  }
+})
+
+test("a text of any length is found, and one that is in no row is not", () => {
+  setMany(600)
+  const long = Array.from({ length: 4096 }, (_, at) => String.fromCodePoint(97 + (at % 23))).join(
+    "",
+  )
+  set("long", long)
+  work()
+  expect(found(long)).toEqual(["long"])
+  expect(found(long.slice(1, 4000))).toEqual(["long"])
+  for (const value of ["%", "_", '"', "'", "*", "name_1", "name%", 'name "1', "\u{1F600}"]) {
+    expect(found(value), value).toEqual([])
+  }
+})
+
+test("the texts of a row are indexed once, in lower-case ASCII", () => {
+  expect(documentOf(["Ann", "ann", "ann@x.example", null, "", "É", "é"])).toBe(
+    "ann@x.example\nÉ\né",
+  )
+  expect(normalized("A\0B\ud800")).toBe("ab\ufffd")
+  expect(trigramQuery("ab")).toBeUndefined()
+  expect(trigramQuery('A"B"')).toBe('"a""b" AND """b"""')
+  expect(trigramQuery("한국어말")).toBe('"한국어" AND "국어말"')
 })
 
 test("its file has no name, and one that cannot be made leaves a table without", () => {
@@ -179,17 +298,18 @@ function linkOf(path: string): string {
   }
 }
 
+const openDescriptors = () =>
+  readdirSync("/proc/self/fd").filter((each) =>
+    linkOf(join("/proc/self/fd", each)).startsWith(file()),
+  )
+
 test("the room that it takes on the disk is given back at once when it is let go of", () => {
-  const open = () =>
-    readdirSync("/proc/self/fd").filter((each) =>
-      linkOf(join("/proc/self/fd", each)).startsWith(file()),
-    )
   setMany(2500)
   work()
   set("00001", "renamed")
   work()
-  expect(found("renamed")?.keys).toEqual(["00001"])
-  expect(open()).toHaveLength(1)
+  expect(found("renamed")).toEqual(["00001"])
+  expect(openDescriptors()).toHaveLength(1)
   index.close()
-  expect(open()).toEqual([])
+  expect(openDescriptors()).toEqual([])
 })

@@ -5,10 +5,7 @@ import type { TextTable } from "../view/indexes.ts"
 import type { Value, Values } from "../view/statement.ts"
 import { literal } from "../view/view.ts"
 import { headOf, prefixed } from "./prefix.ts"
-import type { Sought, TextCondition } from "./text/text-index.ts"
-
-/** How a text is compared; in a column whose name ends in `_folded` with the value folded, too. */
-export type TextMethod = "equals" | "starts_with" | "contains" | "ends_with"
+import type { TextComparison, TextCondition, TextMethod } from "./text/text-condition.ts"
 
 /** What a row has in the columns that its list is sorted by. */
 export type Cursor = Values
@@ -78,7 +75,7 @@ export type Built = {
   joins: boolean
   /** The value that nearly all rows have in a column, and which are not in its index. */
   readonly dominant?: (column: string) => string | undefined
-  /** What an index of texts knows of, and the conditions that it may know the rows of. */
+  /** A table with a text index, and the conditions for which that may have candidates. */
   readonly texts?: { readonly table: TextTable; readonly conditions: TextCondition[] }
 }
 
@@ -113,22 +110,21 @@ export function scoped(built: Built, what: Searchable, scope: Scope): string {
 
 /** A filter as SQL. */
 export function condition(built: Built, what: Source, filter: Filter): string {
-  const texts = textsIn(what, filter)
+  const comparisons = comparisonsIn(what, filter)
   const { table, conditions } = built.texts ?? {}
-  const isKnown = texts?.every(({ column }) => table?.columns.includes(column))
-  if (!texts || !conditions || !isKnown) return plain(condition, { built, what, filter })
+  const isIndexed = comparisons?.every(({ column }) => table?.columns.includes(column))
+  if (!comparisons || !conditions || !isIndexed) return plain(condition, { built, what, filter })
   const sql = plain(wholly, { built, what, filter })
-  const isAnywhere = texts.some(({ method }) => method === "contains" || method === "ends_with")
-  // What begins like a text an index of the table has, too; here it is only counted.
-  if (!isAnywhere && texts.every(({ method }) => method === "equals")) return sql
+  // Beginnings are found by an index of the table itself.
+  if (comparisons.every(({ method }) => method === "equals" || method === "starts_with")) return sql
   const name = `t${conditions.length}`
-  conditions.push({ name, texts, isAnywhere })
-  return isAnywhere ? `({${name}}${sql})` : sql
+  conditions.push({ name, comparisons })
+  return `({${name}}${sql})`
 }
 
 type Part = { readonly built: Built; readonly what: Source; readonly filter: Filter }
 
-/** A part of what an index of texts knows as a whole. */
+/** A part of a filter for which a text index has candidates as a whole. */
 const wholly: typeof condition = (built, what, filter) => plain(wholly, { built, what, filter })
 
 function plain(each: typeof condition, { built, what, filter }: Part): string {
@@ -142,11 +138,11 @@ function plain(each: typeof condition, { built, what, filter }: Part): string {
   return apart(built, filter, leaf(built, what, filter))
 }
 
-/** The texts that a filter looks for, where any of them will do and it asks for nothing else. */
-export function textsIn(what: Source, filter: Filter): readonly Sought[] | undefined {
+/** The comparisons of a filter that is true where any of them is; undefined for another filter. */
+function comparisonsIn(what: Source, filter: Filter): readonly TextComparison[] | undefined {
   if ("any" in filter) {
-    const each = filter.any.map((other) => textsIn(what, other))
-    return each.length > 0 && each.every((texts) => texts !== undefined) ? each.flat() : undefined
+    const each = filter.any.map((other) => comparisonsIn(what, other))
+    return each.length > 0 && each.every((some) => some !== undefined) ? each.flat() : undefined
   }
   if (!("text" in filter)) return undefined
   const { text: column, method } = filter

@@ -6,7 +6,7 @@ import { stepBack } from "../../runtime/thread.ts"
 import type { Value, Values } from "../view/statement.ts"
 import { eventIndexOf } from "./event/event-index.ts"
 import { searchEvents } from "./event/event-search.ts"
-import type { Read, ReadAnswer, ReadRequest } from "./reader.ts"
+import type { Read, ReadAnswer, ReadRequest } from "./reader-request.ts"
 import { type Candidates, candidatesOf, narrowed } from "./text/candidates.ts"
 import { textIndexOf } from "./text/text-index.ts"
 
@@ -54,8 +54,7 @@ function answer(request: Request): ReadAnswer {
       if ("follows" in request) return { isBehind: events.work() }
       if (request.plan) return { ...read(request, reading), isBehind: index.isBehind(tables) }
       const isBehind = index.work(tables)
-      if (request.purge && !isBehind) index.purge()
-      return { isBehind }
+      return { isBehind: isBehind || (request.purge && index.purge()) }
     } finally {
       end()
     }
@@ -76,7 +75,7 @@ const isOutOfMemory = (cause: unknown): boolean =>
 
 /** All that belongs to one answer is read from one state of the database. */
 function read(request: Search, { all, index }: Connected): Read<unknown> {
-  const { plan, limit, offset, most } = request
+  const { plan, limit, offset, most, texts } = request
   const known = candidatesOf(index, request)
   const values = { ...request.values, ...known.byName }
   const run = <Row>(query: Query, more: Values = {}) =>
@@ -87,16 +86,16 @@ function read(request: Search, { all, index }: Connected): Read<unknown> {
     const seen = request.seen ?? known.rows ?? count(plan.seen)
     return { seen, told: seen - count(plan.taken) }
   }
-  const counted = request.total ?? known.total
+  const counted = request.total ?? (texts?.isUnfiltered ? known.rows : undefined)
   const { seen, told } = counted === undefined ? rest() : { told: counted }
   if (told === undefined || told <= most) {
-    const keys = known.keys ?? run<{ key: Value }>(plan.keys).map(({ key }) => key)
+    const keys = run<{ key: Value }>(plan.keys).map(({ key }) => key)
     if (keys.length <= most) {
       const few = { limit, offset, keys: JSON.stringify(keys) }
       return { total: keys.length, rows: keys.length > 0 ? run(plan.few, few) : [], seen }
     }
   }
-  const total = told ?? known.count?.() ?? count(plan.total)
+  const total = told ?? count(plan.total)
   const behind = total - offset - limit
   if (!plan.back || behind >= offset)
     return { total, rows: run(plan.many, { limit, offset }), seen }
@@ -135,10 +134,10 @@ function connect({ file, own, rowsMin }: Request) {
     rest: () => {
       prepared = lru<Prepared>(100)
       database.run("PRAGMA shrink_memory")
-      // Blocks of texts are large, as are statements, and nobody waits now.
+      // Statements are large, and nobody waits now.
       Bun.gc(true)
     },
-    hasIndex: () => index.hasBlocks() || events.hasBlocks(),
+    hasIndex: () => index.hasFile() || events.hasBlocks(),
     close: () => {
       index.close()
       events.close()

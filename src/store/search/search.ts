@@ -12,13 +12,11 @@ import {
   type Searchable,
   scoped,
   sortsOf,
-  textsIn,
   withoutDominant,
 } from "./condition.ts"
 import { cursors } from "./cursor.ts"
 import { fewMax, planOf, tieOf } from "./plan.ts"
-import type { Countable } from "./reader.ts"
-import type { TextCondition } from "./text/text-index.ts"
+import type { TextCondition } from "./text/text-condition.ts"
 
 export type Query = {
   readonly page: Page
@@ -71,8 +69,8 @@ export async function search<Row>(
   const counted = totals(plan.total, values)
   const all = plan.seen === undefined ? undefined : totals(plan.seen, mine)
   const isAll = cx.scope.all
-  const countable = countableOf(what, query.filters)
-  const texts = table && { table: what.table, conditions, isAll, countable }
+  const isUnfiltered = query.filters.length === 0
+  const texts = table && { table: what.table, conditions, isAll, isUnfiltered }
   const answer = await store.read<Row>(cx, {
     plan,
     values: { ...built.values, instance: cx.instance },
@@ -120,15 +118,4 @@ function filtered(built: Built, what: Searchable, filters: readonly Filter[]) {
   const sql = found(only)
   const rest = withoutDominant(built, only)
   return { found: [sql], ...(rest && { but: `${rest} AND (${sql}) IS NOT TRUE` }) }
-}
-
-/** Which rows an index of texts can count: all, those of its only condition, or the others. */
-function countableOf(
-  what: Searchable,
-  [only, ...others]: readonly Filter[],
-): Countable | undefined {
-  if (others.length > 0) return undefined
-  if (!only) return "all"
-  if ("not" in only) return textsIn(what, only.not) && "others"
-  return textsIn(what, only) && "found"
 }

@@ -1,5 +1,5 @@
 import { queueOf } from "../../runtime/queue.ts"
-import type { ReadAnswer, ReadRequest } from "./reader.ts"
+import type { ReadAnswer, ReadRequest } from "./reader-request.ts"
 
 /** In the compiled binary scripts/build.ts puts the worker's entry point below the one bundle. */
 const workerUrl = () =>

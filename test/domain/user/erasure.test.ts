@@ -119,13 +119,14 @@ test("no byte of removed people is left in the files of the database", async () 
   }
   for (const trace of traces) expect(bytes().includes(trace), trace).toBe(true)
   expect(await lookFor("wolpertinger")).toBe(100)
-  const missing = () => traces.filter((trace) => !indexBytes().includes(trace))
+  const indexed = traces.map((trace) => trace.toLowerCase())
+  const missing = () => indexed.filter((trace) => !indexBytes().includes(trace))
   await until(() => missing().length === 0, { what: () => `${missing()} in the index` })
   for (const id of people) await removeUser(world.cx(), id)
   await world.store.scrub()
   for (const trace of traces) expect(bytes().includes(trace), trace).toBe(false)
   expect(indexBytes()).not.toBe("")
-  for (const trace of traces) expect(indexBytes().includes(trace), trace).toBe(false)
+  for (const trace of indexed) expect(indexBytes().includes(trace), trace).toBe(false)
   expect(await lookFor("wolpertinger")).toBe(0)
   await createUser(world.cx(), "next", {
     ...{ kind: "human", orgId: "org1", userName: "next" },

@@ -1,97 +1,52 @@
 import type { Values } from "../../view/statement.ts"
-import type { Countable, Reading, Texts, TextTables } from "../reader.ts"
-import type { TextCondition, TextIndex, TextView } from "./text-index.ts"
+import type { Reading, Texts, TextTables } from "../reader-request.ts"
+import type { TextIndex, TextView } from "./text-index.ts"
 
-/** What an index of texts tells of a search. */
+/** What a text index answers about a search. */
 export type Candidates = {
-  /** Its total. */
-  readonly total?: number | undefined
-  /** Counts that, where statements find out more quickly whether it is a small one. */
-  readonly count?: (() => number | undefined) | undefined
-  /** The keys of all that it finds. */
-  readonly keys?: readonly string[] | undefined
-  /** How many rows its instance has. */
+  /** How many rows its instance has, where the caller can see all of them. */
   readonly rows?: number | undefined
-  /** By the names of its conditions, the keys of rows that may fulfil them, as JSON. */
+  /** By the names of its conditions, the keys of rows that may meet them, as JSON. */
   readonly byName: Values
-  /** The column that has these. */
+  /** The column of these keys. */
   readonly column: string
 }
 
-type Requested = Pick<Reading, "texts" | "values" | "most" | "total"> & {
-  readonly tables: TextTables
-}
+type CandidatesInput = Pick<Reading, "texts" | "values"> & { readonly tables: TextTables }
 
-/** As many as are told in less time than it takes to look for them along an index. */
+/** Of more candidates a statement finds the page faster along an index. */
 const candidatesMax = 20_000
 
-const nothing: Candidates = { byName: {}, column: "" }
+const none: Candidates = { byName: {}, column: "" }
 
-/** Where there is no index, or it fails, a search takes longer and nothing else. */
-export function candidatesOf(index: TextIndex, requested: Requested): Candidates {
-  const { texts, tables, values } = requested
+/** Without an index, or when it fails, a search only takes longer. */
+export function candidatesOf(
+  index: TextIndex,
+  { texts, tables, values }: CandidatesInput,
+): Candidates {
   const table = texts && tables[texts.table]
-  if (!table) return nothing
-  const ifPossible = <T>(work: () => T): T | undefined => {
-    try {
-      return work()
-    } catch {
-      index.close()
-      return undefined
-    }
-  }
-  const found = ifPossible(() => {
+  if (!table) return none
+  try {
     const view = index.of(table.table, `${values.instance}`)
-    return view && { ...foundIn(view, requested, texts), column: table.key }
-  })
-  if (!found) return nothing
-  const { count } = found
-  return { ...found, count: count && (() => ifPossible(count)) }
+    return view ? { ...foundIn(view, texts), column: table.key } : none
+  } catch {
+    index.close()
+    return none
+  }
 }
 
-function foundIn(
-  view: TextView,
-  { most, total }: Requested,
-  { conditions, isAll, countable: requested }: Texts,
-): Omit<Candidates, "column"> {
-  const countable = isAll && view.changed.length === 0 ? requested : undefined
-  const rows = countable && view.rows()
-  const isCounted = countable !== undefined && total === undefined
-  const how = { most: Math.max(most, candidatesMax), isCounted }
-  const find = (condition: TextCondition) => view.find(condition, how)
-  const found = conditions.flatMap((condition) =>
-    condition.isAnywhere ? [{ name: condition.name, ...find(condition) }] : [],
-  )
-  const byName = found.flatMap(({ name, keys }) =>
-    keys ? [[name, JSON.stringify([...keys, ...view.changed])] as const] : [],
-  )
-  const [only] = conditions
-  const count = only && (() => found[0]?.total ?? find(only).total)
+function foundIn(view: TextView, { conditions, isAll }: Texts): Omit<Candidates, "column"> {
+  const byName = conditions.flatMap((condition) => {
+    const keys = view.find(condition, candidatesMax)
+    return keys ? [[condition.name, JSON.stringify([...keys, ...view.changed])] as const] : []
+  })
   return {
-    rows,
-    ...(isCounted && countsOf(countable, { rows, count, isFound: found.length > 0 })),
-    keys: countable === "found" ? found[0]?.keys : undefined,
+    rows: isAll && view.changed.length === 0 ? view.rows() : undefined,
     byName: Object.fromEntries(byName),
   }
 }
 
-type Counts = {
-  readonly rows: number | undefined
-  readonly count: (() => number) | undefined
-  readonly isFound: boolean
-}
-
-function countsOf(
-  countable: Countable,
-  { rows, count, isFound }: Counts,
-): Pick<Candidates, "total" | "count"> {
-  if (countable === "all") return { total: rows }
-  if (countable === "others")
-    return { total: count && rows !== undefined ? rows - count() : undefined }
-  return isFound ? { total: count?.() } : { count }
-}
-
-/** A statement that looks at the candidates of its conditions alone, where there are some. */
+/** A statement that compares only the candidates of those of its conditions that have some. */
 export function narrowed(sql: string, { byName, column }: Candidates) {
   const names: string[] = []
   const narrow = (_: string, name: string) => {

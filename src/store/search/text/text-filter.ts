@@ -1,5 +1,6 @@
 import { Fault } from "../../../kernel/fault.ts"
-import type { Filter, TextMethod } from "../condition.ts"
+import type { Filter } from "../condition.ts"
+import type { TextMethod } from "./text-condition.ts"
 
 /** The methods of the interface, v1 and v2 alike: each number, and the next that ignores case. */
 const methods: readonly TextMethod[] = ["equals", "starts_with", "contains", "ends_with"]

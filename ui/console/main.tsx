@@ -23,12 +23,11 @@ document.documentElement.lang = language
 
 // Whoever uses a keyboard or a screen reader begins at the page that has come; where it stands is
 // the router's matter, and its heading is not behind the bar.
+const moveFocus = keepFocus()
 router.subscribe("onRendered", ({ pathChanged, fromLocation }) => {
-  if (pathChanged && fromLocation)
-    document.getElementById(contentId)?.focus({ preventScroll: true })
+  const content = document.getElementById(contentId)
+  if (content && pathChanged && fromLocation) moveFocus(content)
 })
-
-keepFocus()
 
 createRoot(place).render(
   <QueryClientProvider client={client}>

@@ -1,3 +1,5 @@
+import { contentId } from "./frame.tsx"
+
 const controls = [
   ...["a[href]", "button:not(:disabled)", "input:not(:disabled, [type=hidden])", "summary"],
   ...["select:not(:disabled)", "textarea:not(:disabled)", "[tabindex='0']"],
@@ -7,8 +9,11 @@ const controls = [
  * Whoever works by keyboard goes on where they were. What has the focus may go: a row that is
  * removed, a button in whose place another one comes, a page that was on its way. Then the focus
  * goes to what is nearest to where it was, and never back to the beginning.
+ *
+ * Returns a function that moves the focus to an element: at once, or when it is shown, as the
+ * content of a page that still loads is hidden.
  */
-export function keepFocus(): void {
+export function keepFocus(): (element: HTMLElement) => void {
   /** What has the focus, and all that it is in. */
   let path: readonly Element[] = []
   document.addEventListener("focusin", ({ target }) => {
@@ -23,14 +28,23 @@ export function keepFocus(): void {
     const [last, ...around] = path
     // Beyond the last control of a page, the keyboard is in the browser's own.
     if (!last || document.activeElement !== document.body || !document.hasFocus()) return
-    const next = last.isConnected ? last : (sameAs(last) ?? nearestIn(around))
-    if (next instanceof HTMLElement) next.focus()
+    // While a page loads there may be no content: the focus waits for it.
+    const nearest = () => (last.id === contentId ? undefined : nearestIn(around))
+    const next = last.isConnected ? last : (sameAs(last) ?? nearest())
+    if (next instanceof HTMLElement) next.focus({ preventScroll: next.id === contentId })
   }
   // What is busy is disabled for a moment, and gets the focus back.
   const attributeFilter = ["disabled"]
   new MutationObserver(look).observe(document.body, {
     ...{ childList: true, subtree: true, attributeFilter },
   })
+  return (element) => {
+    // What has the focus now belongs to the page before, or was nearest when that page went.
+    const { activeElement: last } = document
+    if (last instanceof HTMLElement) last.blur()
+    path = [element, ...ancestorsOf(element)]
+    element.focus({ preventScroll: true })
+  }
 }
 
 function ancestorsOf({ parentElement }: Element): readonly Element[] {

@@ -10,9 +10,9 @@ import {
   signedInAt,
   type Things,
 } from "../support/console-place.ts"
-import { missedOn } from "../support/keyboard.ts"
+import { beginsAtTop, missedOn } from "../support/keyboard.ts"
 import { needs } from "../support/prerequisite.ts"
-import { type Held, holdBack, settled } from "../support/press.ts"
+import { goWithin, type Held, holdBack, settled } from "../support/press.ts"
 
 describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
   let service: Service
@@ -52,13 +52,6 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
     const { activeElement: at } = document
     if (!at || at === document.body) return undefined
     return at.localName + " " + (at.ariaLabel || at.name || at.textContent).trim().slice(0, 60)
-  })()`
-
-  /** Nothing further down has the focus, which who reads from the top would have to find. */
-  const beginsAtTop = `(() => {
-    const { activeElement: at } = document
-    const fields = "main :is(input:not([type=radio], [type=checkbox]), select, textarea)"
-    return at === document.body || at.id === "content" || at === document.querySelector(fields)
   })()`
 
   test("skips to the content first of all", async () => {
@@ -136,7 +129,8 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
       "reaches everything on %s, and is where they were after each question, which comes first",
       async (path) => {
         const before = held.length
-        await open(path)
+        if (page.url() === "about:blank") await open(path)
+        else await goWithin(page, filled(path, things))
         expect(await page.evaluate(beginsAtTop)).toBe(true)
         expect(await missedOn(page)).toEqual([])
         const buttons = page.locator("main.content button:not([aria-disabled=true])")

@@ -14,7 +14,7 @@ import {
   longNamed,
   signedInAt,
 } from "../support/console-place.ts"
-import { missedOn } from "../support/keyboard.ts"
+import { beginsAtTop, missedOn } from "../support/keyboard.ts"
 import { owner } from "../support/latchkey.ts"
 import { loginSamples } from "../support/login-sample.tsx"
 import { needs } from "../support/prerequisite.ts"
@@ -179,6 +179,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     "%s is usable by anybody, asks for nothing twice, and says whether it is of the instance",
     async (path, heading) => {
       const { asked, end } = await opened(path, heading)
+      expect(await page.evaluate(beginsAtTop)).toBe(true)
       const crumbs = page.locator(".crumbs li")
       if (ofInstance.has(path)) expect(await crumbs.first().innerText()).toBe("Instance")
       expect(await flaws()).toEqual([])

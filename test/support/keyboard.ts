@@ -53,3 +53,13 @@ const watchFocus = `(() => {
   const dates = [...window.offered].filter((each) => each.type === "date")
   return window.offered.size + 3 * dates.length
 })()`
+
+/**
+ * In the page: whether nothing further down has the focus, which somebody who reads from the top
+ * would have to find.
+ */
+export const beginsAtTop = `(() => {
+  const { activeElement: at } = document
+  const fields = "main :is(input:not([type=radio], [type=checkbox]), select, textarea)"
+  return at === document.body || at.id === "content" || at === document.querySelector(fields)
+})()`

@@ -1,4 +1,4 @@
-import { useSuspenseQueries } from "@tanstack/react-query"
+import { useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Button, Check } from "../../kit/index.ts"
 import { Link, type LinkOptions, readPlain, Section, t } from "../shell/index.ts"
@@ -63,38 +63,40 @@ function Step({ done, step, link }: StepProps) {
   )
 }
 
-/** Told by what the server has: one row of each is enough to know. */
+/** Which steps are done: one row of each list is enough to know. */
 function useProgress() {
   const one = { limit: 1 }
-  const [applications, people, uses] = useSuspenseQueries({
-    queries: [
-      counting("core.application.v2.ApplicationService/ListApplications", {
-        pagination: one,
-        filters: [{ internalFilter: false }],
-      }),
-      counting("core.user.v2.UserService/ListUsers", {
-        query: one,
-        queries: [{ typeQuery: { type: "TYPE_HUMAN" } }],
-      }),
-      counting("core.activity.v2.ActivityService/ListApplicationUses", { pagination: one }),
-    ],
+  const { data } = useSuspenseQuery({
+    queryKey: ["first steps"],
+    queryFn: ({ signal }) =>
+      Promise.all([
+        countOf("core.application.v2.ApplicationService/ListApplications", signal, {
+          pagination: one,
+          filters: [{ internalFilter: false }],
+        }),
+        countOf("core.user.v2.UserService/ListUsers", signal, {
+          query: one,
+          queries: [{ typeQuery: { type: "TYPE_HUMAN" } }],
+        }),
+        countOf("core.activity.v2.ActivityService/ListApplicationUses", signal, {
+          pagination: one,
+        }),
+      ]),
   })
+  const [applications, people, uses] = data
   return {
-    hasApplication: applications.data > 0,
-    // Whoever set it up is one.
-    hasPerson: people.data > 1,
-    hasSignedIn: uses.data > 0,
+    hasApplication: applications > 0,
+    // The administrator who did the setup is one.
+    hasPerson: people > 1,
+    hasSignedIn: uses > 0,
   }
 }
 
-type Counted = { readonly totalResult?: string }
-type CountedAnswer = { readonly pagination?: Counted; readonly details?: Counted }
+type Total = { readonly totalResult?: string }
+type ListAnswer = { readonly pagination?: Total; readonly details?: Total }
 
-/** How many a list has. */
-const counting = (method: string, body: object) => ({
-  queryKey: [method, body],
-  queryFn: async ({ signal }: { readonly signal: AbortSignal }) => {
-    const answer: CountedAnswer | undefined = await readPlain(method, body, { signal })
-    return Number((answer?.pagination ?? answer?.details)?.totalResult ?? 0)
-  },
-})
+/** How many entries a list has. */
+async function countOf(method: string, signal: AbortSignal, body: object): Promise<number> {
+  const answer: ListAnswer | undefined = await readPlain(method, body, { signal })
+  return Number((answer?.pagination ?? answer?.details)?.totalResult ?? 0)
+}

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import type { Browser, Page, Request } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { instancePlaces } from "../../ui/console/app/destinations.ts"
+import { instancePages } from "../../ui/console/app/destinations.ts"
 import { renderPage } from "../../ui/login/index.ts"
 import { openService, type Service } from "../acceptance/service.ts"
 import { flawsOf } from "../support/axe.ts"
@@ -173,7 +173,7 @@ describe.runIf(needs("chromium"))("every page", () => {
     expect(found).toEqual([])
   }, 240_000)
 
-  const ofInstance = new Set(instancePlaces.map((place) => `/ui/console/${place}`))
+  const ofInstance = new Set(instancePages.map((place) => `/ui/console/${place}`))
 
   test.each(consolePlaces)(
     "%s is usable by anybody, asks for nothing twice, and says whether it is of the instance",

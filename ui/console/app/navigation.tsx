@@ -23,7 +23,7 @@ import { Part } from "../shell/part.tsx"
 import { usePermissions } from "../shell/permissions.ts"
 import { signOut, useSession } from "../shell/session.ts"
 import { type TextKey, t } from "../shell/text.ts"
-import { holds, instancePlaces, needs } from "./destinations.ts"
+import { holds, instancePages, needs } from "./destinations.ts"
 import { Icon } from "./icon.tsx"
 
 const places = ["projects", "applications", "users", "groups"] as const
@@ -31,7 +31,7 @@ const places = ["projects", "applications", "users", "groups"] as const
 /** What happened to those of the organisation, after its own place, and what it adds of its own. */
 const journals = ["scripts", "outbox", "refused-requests"] as const
 
-type Place = (typeof places)[number] | (typeof instancePlaces)[number] | (typeof journals)[number]
+type Place = (typeof places)[number] | (typeof instancePages)[number] | (typeof journals)[number]
 
 type NavigationProps = { readonly onFollow?: (() => void) | undefined }
 
@@ -127,7 +127,7 @@ function ConsoleNavigation({ onFollow }: NavigationProps) {
       <Suspense>
         <IfInstance>
           <p className="nav-group">{t("nav.instance")}</p>
-          {instancePlaces.map(to)}
+          {instancePages.map(to)}
         </IfInstance>
         <ActivePlaceInView />
       </Suspense>

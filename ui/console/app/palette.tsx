@@ -20,7 +20,8 @@ import { t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 import { nameOf } from "../user/user.ts"
 import { namedLike } from "../user/user-query.ts"
-import { holds, places } from "./destinations.ts"
+import { holds } from "./destinations.ts"
+import { destinations } from "./palette-entries.ts"
 
 type Hit = {
   readonly id: string
@@ -38,7 +39,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState("")
   const wanted = useRested(text.trim(), 150)
   const { hits: found, isOver, refusal } = useHits(wanted)
-  const hits = [...placeHits(text.trim(), usePlaces()), ...found]
+  const hits = [...destinationHits(text.trim(), useDestinations()), ...found]
   const open = () => {
     const [first] = hits
     if (!first) return
@@ -79,14 +80,16 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
 }
 
 /** The pages and actions that one may open. */
-function usePlaces(): typeof places {
+function useDestinations(): typeof destinations {
   const held = usePermissions(useOrganization().id)
   const seesInstance = useSeesInstance()
-  return places.filter(({ needs }) => (needs === "instance" ? seesInstance : holds(held, needs)))
+  return destinations.filter(({ needs }) =>
+    needs === "instance" ? seesInstance : holds(held, needs),
+  )
 }
 
 /** Pages and actions whose name has the words. */
-function placeHits(text: string, seen: typeof places): readonly Hit[] {
+function destinationHits(text: string, seen: typeof destinations): readonly Hit[] {
   const words = text.toLowerCase()
   if (words === "") return []
   return seen.flatMap(({ key, link }) => {

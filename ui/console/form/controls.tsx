@@ -135,21 +135,19 @@ function chosenOf<Values extends object>(form: Form<Values>) {
       if (chosen !== undefined) put(name, chosen)
     },
   })
+  const oneBy =
+    (Control: typeof Choice) =>
+    <Name extends ChoiceName<Values>>(
+      name: Name,
+      legend: string,
+      choices: Choices<Values[Name] & string>,
+    ): ReactNode =>
+      contested(name, legend, <Control legend={legend} {...one(name, choices)} />, wordsIn(choices))
   return {
     /** One of a few, each with a line that helps to decide. */
-    choice: <Name extends ChoiceName<Values>>(
-      name: Name,
-      legend: string,
-      choices: Choices<Values[Name] & string>,
-    ): ReactNode =>
-      contested(name, legend, <Choice legend={legend} {...one(name, choices)} />, wordsIn(choices)),
+    choice: oneBy(Choice),
     /** The same where the names say enough, above what depends on it. */
-    chips: <Name extends ChoiceName<Values>>(
-      name: Name,
-      legend: string,
-      choices: Choices<Values[Name] & string>,
-    ): ReactNode =>
-      contested(name, legend, <Chips legend={legend} {...one(name, choices)} />, wordsIn(choices)),
+    chips: oneBy(Chips),
     select: <Name extends ChoiceName<Values>>(
       name: Name,
       label: string,

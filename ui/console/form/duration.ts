@@ -12,7 +12,7 @@ export type Amount = { readonly count: string; readonly unit: Unit }
 
 /** Whether a value of a form is a time. */
 export const isAmount = (value: unknown): value is Amount =>
-  typeof value === "object" && value !== null && "count" in value && "unit" in value
+  typeof value === "object" && value !== null && "unit" in value
 
 /** A value of a form as a time; an empty one where the value is of another kind. */
 export const amountIn = (value: unknown): Amount =>

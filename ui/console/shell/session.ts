@@ -91,7 +91,7 @@ async function orFail(step: () => Promise<void>): Promise<void> {
   try {
     await step()
   } catch (failure) {
-    become({ status: "failed", why: whyOf(failure) })
+    become({ status: "failed", why: failureOf(failure) })
   }
 }
 
@@ -353,9 +353,12 @@ function forget(): void {
   removeDrafts()
 }
 
-function whyOf(failure: unknown): Failure {
-  if (failure instanceof oidc.AuthorizationResponseError) return said(failure)
-  if (failure instanceof oidc.ResponseBodyError) return said(failure)
+function failureOf(failure: unknown): Failure {
+  if (
+    failure instanceof oidc.AuthorizationResponseError ||
+    failure instanceof oidc.ResponseBodyError
+  )
+    return { message: failure.error_description ?? failure.error }
   if (!(failure instanceof Error)) return { message: String(failure) }
   // The server said nothing of its clock, or that of the device was set meanwhile.
   if ("code" in failure && failure.code === timestampCheck) return "clock"
@@ -365,7 +368,3 @@ function whyOf(failure: unknown): Failure {
 
 /** What openid-client calls a token that is from another time than now. */
 const timestampCheck = "OAUTH_JWT_TIMESTAMP_CHECK_FAILED"
-
-const said = ({ error, error_description }: { error: string; error_description?: string }) => ({
-  message: error_description ?? error,
-})

@@ -328,9 +328,6 @@ export function cycleOf(
   return undefined
 }
 
-/** Below these a circle may stand within one folder, until they are divided. */
-const openCircles = ["src/store/search"]
-
 /** Files that import each other in a circle. */
 export function circles(sources: readonly Source[]): readonly Finding[] {
   const files = sources.filter(({ path }) => /^(src|ui)\//.test(path))
@@ -338,9 +335,6 @@ export function circles(sources: readonly Source[]): readonly Finding[] {
   return connected(byPath).flatMap((circle) => {
     const [path = "", ...others] = circle.toSorted()
     if (circle.length < 2 && !byPath.get(path)?.includes(path)) return []
-    const folders = new Set(circle.map((file) => posix.dirname(file)))
-    const isOpen = openCircles.some((folder) => `${posix.dirname(path)}/`.startsWith(`${folder}/`))
-    if (folders.size === 1 && isOpen) return []
     return [{ path, line: 1, message: `in a circle with ${others.join(", ")}` }]
   })
 }

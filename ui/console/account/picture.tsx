@@ -1,8 +1,7 @@
-import { useRef } from "react"
 import { AssetService } from "../../../src/gen/core/asset/v1/asset_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
-import { Button, Person } from "../../kit/index.ts"
-import { ConfirmButton } from "../form/index.ts"
+import { Person } from "../../kit/index.ts"
+import { ConfirmButton, FileButton } from "../form/index.ts"
 import { call, Refused, Section, t, useAction } from "../shell/index.ts"
 import type { Me } from "./me.ts"
 
@@ -30,28 +29,18 @@ export function Picture({ me: { user, human } }: { readonly me: Me }) {
 
 /** The file is sent as soon as it is chosen; the server says what it takes. */
 function Choose() {
-  const input = useRef<HTMLInputElement>(null)
   const action = useAction(async (file: File) => {
     const data = new Uint8Array(await file.arrayBuffer())
     return call(AssetService.method.uploadMyAvatar, { file: { data } })
   })
   return (
     <>
-      <input
-        ref={input}
-        type="file"
+      <FileButton
+        label={t("account.picture_choose")}
         accept="image/png,image/jpeg,image/webp,image/gif"
-        aria-label={t("account.picture_choose")}
-        hidden
-        onChange={({ target }) => {
-          const [file] = target.files ?? []
-          if (file) action.run(file)
-          target.value = ""
-        }}
+        busy={action.busy}
+        onFile={action.run}
       />
-      <Button disabled={action.busy} onClick={() => input.current?.click()}>
-        {t("account.picture_choose")}
-      </Button>
       <Refused refusal={action.refusal} />
     </>
   )

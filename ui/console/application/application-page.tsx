@@ -4,7 +4,7 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
-import { History, StateBadge, Time } from "../list/index.ts"
+import { dateFacts, History, StateBadge } from "../list/index.ts"
 import { call, copied, FactsSection, Page, Part, t, useBelongsTo, useRead } from "../shell/index.ts"
 import { ApiProof, ApiResources, methodOf } from "./api.tsx"
 import { ApiScopes } from "./api-scopes.tsx"
@@ -152,7 +152,7 @@ function Turn({ application }: ApplicationPart) {
 }
 
 function About({ application }: ApplicationPart) {
-  const { applicationId, projectId, name, creationDate, changeDate } = application
+  const { applicationId, projectId, name } = application
   return (
     <FactsSection
       title={t("detail.about")}
@@ -161,8 +161,7 @@ function About({ application }: ApplicationPart) {
           call(updateApplication, { applicationId, projectId, name: to }),
         ),
         copied(t("field.application_id"), applicationId),
-        [t("field.created"), <Time key="created" at={creationDate} />],
-        [t("field.changed"), <Time key="changed" at={changeDate} />],
+        ...dateFacts(application),
       ]}
     />
   )

@@ -1,7 +1,6 @@
 import { ApplicationState } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
-import { EmptyState } from "../../kit/index.ts"
-import { Listing, useFilterChips } from "../list/index.ts"
+import { EmptyList, Listing, useFilterChips } from "../list/index.ts"
 import { LinkButton, May, Page, t, useOrganization } from "../shell/index.ts"
 import { applicationColumns, applicationsOf } from "./application-list.tsx"
 
@@ -23,11 +22,6 @@ export function ApplicationsPage() {
       </LinkButton>
     </May>
   )
-  const empty = (
-    <EmptyState title={t("applications.empty.title")} action={create}>
-      {t("applications.empty.text")}
-    </EmptyState>
-  )
   return (
     <Page title={t("nav.applications")} owner={name} actions={create}>
       <Listing
@@ -36,7 +30,7 @@ export function ApplicationsPage() {
         columns={applicationColumns()}
         keyOf={(application) => application.applicationId}
         {...filter}
-        empty={empty}
+        empty={<EmptyList family="applications" action={create} />}
       />
     </Page>
   )

@@ -26,8 +26,7 @@ import {
   Section,
   t,
   tell,
-  useBelongsTo,
-  useOrganizations,
+  useOrganizationCrumbs,
   useReadIfAllowed,
 } from "../shell/index.ts"
 import { IdpForm, nameOfKind } from "./idp-form.tsx"
@@ -56,14 +55,9 @@ export function OrganizationIdentityProvidersPage() {
   const { organizationId } = useParams({
     from: "/organizations/$organizationId/identity-providers",
   })
-  useBelongsTo(organizationId)
-  const own = useOrganizations().find(({ id }) => id === organizationId)
-  const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
+  const crumbs = useOrganizationCrumbs(organizationId)
   return (
-    <Page
-      title={t("nav.identity-providers")}
-      crumbs={[{ label: own?.name ?? t("nav.organization"), link }]}
-    >
+    <Page title={t("nav.identity-providers")} crumbs={crumbs}>
       <p className="quiet section-lead">{t("idps.lead_organization")}</p>
       <TestResult />
       <Part rows={4}>

@@ -6,7 +6,8 @@ import {
   HistoryService,
   type MomentSchema,
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { Button, Dialog, Disclosure, TextField } from "../../kit/index.ts"
+import { Button, Disclosure, TextField } from "../../kit/index.ts"
+import { DialogOpener } from "../form/index.ts"
 import { Part, t, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryResource } from "./history-resource.ts"
@@ -16,7 +17,6 @@ type Moment = MessageInitShape<typeof MomentSchema>
 
 /** What a thing was right after a change, or at any other moment, beside what it is now. */
 export function SinceButton({ of, change }: SinceProps) {
-  const [open, setOpen] = useState(false)
   const [typed, setTyped] = useState("")
   const time = new Date(typed).getTime()
   const at: Moment = Number.isNaN(time)
@@ -24,12 +24,9 @@ export function SinceButton({ of, change }: SinceProps) {
     : { moment: { case: "time", value: timestampFromMs(time) } }
   const shown = typed || localOf(change)
   return (
-    <>
-      <Button small kind="plain" onClick={() => setOpen(true)}>
-        {t("history.since")}
-      </Button>
-      {open && (
-        <Dialog title={t("history.since_title")} onClose={() => setOpen(false)}>
+    <DialogOpener label={t("history.since")} title={t("history.since_title")}>
+      {(close) => (
+        <>
           <TextField
             label={t("history.moment")}
             type="datetime-local"
@@ -46,11 +43,11 @@ export function SinceButton({ of, change }: SinceProps) {
             </Part>
           </Disclosure>
           <div className="form-actions">
-            <Button onClick={() => setOpen(false)}>{t("history.close")}</Button>
+            <Button onClick={close}>{t("history.close")}</Button>
           </div>
-        </Dialog>
+        </>
       )}
-    </>
+    </DialogOpener>
   )
 }
 

@@ -1,8 +1,9 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf"
 import type { ReactNode } from "react"
-import { Button, EmptyState } from "../../kit/index.ts"
+import { Button } from "../../kit/index.ts"
 import { ConfirmButton, formId, type MadeForm, useOpen } from "../form/index.ts"
 import { May, Page, Section, t, useMay } from "../shell/index.ts"
+import { EmptyList } from "./empty-list.tsx"
 import { type ListColumn, Listing, type ListingProps } from "./listing.tsx"
 
 /** Each has a title, a word for making one, what it says when empty, and what removing means. */
@@ -58,13 +59,10 @@ export function Collection<I extends DescMessage, O extends DescMessage, Row>(
     </Button>
   )
   const often = usual.find((one) => one === family)
-  const text = t(`${family}.empty.text`)
   const empty = often ? (
-    <EmptyState title={t(`${often}.empty.title`)} action={create}>
-      {text}
-    </EmptyState>
+    <EmptyList family={often} action={create} />
   ) : (
-    <p className="quiet section-lead">{text}</p>
+    <p className="quiet section-lead">{t(`${family}.empty.text`)}</p>
   )
   const edit = (row: Row) => () => setOpen(keyOf(row))
   const actions: ListColumn<Row> = {

@@ -1,5 +1,5 @@
-import { useState } from "react"
-import { Button, Dialog } from "../../kit/index.ts"
+import { Button } from "../../kit/index.ts"
+import { DialogOpener } from "../form/index.ts"
 import { t, usePermissions } from "../shell/index.ts"
 import { History } from "./history.tsx"
 import type { HistoryResource } from "./history-resource.ts"
@@ -40,23 +40,18 @@ type ButtonProps = { readonly of: HistoryResource; readonly name: string }
 
 /** What happened to one row of a list. */
 export function HistoryButton({ of, name }: ButtonProps) {
-  const [open, setOpen] = useState(false)
   const seesEvents = useSeesEvents()
   if (of.case === "stream" && !seesEvents) return null
-  const title = `${t("history.title")}: ${name}`
   return (
-    <>
-      <Button small kind="plain" aria-label={title} onClick={() => setOpen(true)}>
-        {t("history.title")}
-      </Button>
-      {open && (
-        <Dialog title={name} onClose={() => setOpen(false)}>
+    <DialogOpener label={t("history.title")} name={name} title={name}>
+      {(close) => (
+        <>
           <History of={of} />
           <div className="form-actions">
-            <Button onClick={() => setOpen(false)}>{t("history.close")}</Button>
+            <Button onClick={close}>{t("history.close")}</Button>
           </div>
-        </Dialog>
+        </>
       )}
-    </>
+    </DialogOpener>
   )
 }

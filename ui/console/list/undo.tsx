@@ -1,10 +1,10 @@
-import { useState } from "react"
 import {
   type Change,
   type GetUndoResponse,
   HistoryService,
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
-import { Button, Dialog, sentenceOf } from "../../kit/index.ts"
+import { Button, sentenceOf } from "../../kit/index.ts"
+import { DialogOpener } from "../form/index.ts"
 import { call, has, Part, Refused, t, tell, useAction, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryResource } from "./history-resource.ts"
@@ -13,27 +13,16 @@ type UndoProps = { readonly of: HistoryResource; readonly change: Change; readon
 
 /** Takes a change back; what that would do, or why nothing does, is said first. */
 export function UndoButton({ of, change, what }: UndoProps) {
-  const [open, setOpen] = useState(false)
-  const close = () => setOpen(false)
   if (!change.undoable) return null
+  const label = t("history.undo")
   return (
-    <>
-      <Button
-        small
-        kind="plain"
-        aria-label={`${t("history.undo")}: ${what}`}
-        onClick={() => setOpen(true)}
-      >
-        {t("history.undo")}
-      </Button>
-      {open && (
-        <Dialog title={`${t("history.undo")}: ${what}`} onClose={close}>
-          <Part rows={3}>
-            <Undo of={of} change={change} close={close} />
-          </Part>
-        </Dialog>
+    <DialogOpener label={label} name={what} title={`${label}: ${what}`}>
+      {(close) => (
+        <Part rows={3}>
+          <Undo of={of} change={change} close={close} />
+        </Part>
       )}
-    </>
+    </DialogOpener>
   )
 }
 

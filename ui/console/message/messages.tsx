@@ -10,7 +10,7 @@ import { Badge } from "../../kit/index.ts"
 import { ActionButton } from "../form/index.ts"
 import { actionColumn, Clip, found, type ListColumn, Listing, Time } from "../list/index.ts"
 import { call, has, Link, t, tell } from "../shell/index.ts"
-import { View } from "./view-message.tsx"
+import { ViewMessage } from "./view-message.tsx"
 
 const { listMessages, sendMessageAgain } = MessageService.method
 
@@ -92,7 +92,7 @@ function State({ message: { status, error } }: { readonly message: Message }) {
 const actions = () =>
   actionColumn((message: Message) => (
     <>
-      <View message={message} title={kindOf(message.kind)} />
+      <ViewMessage message={message} title={kindOf(message.kind)} />
       {message.status !== MessageStatus.QUEUED && <Again message={message} />}
     </>
   ))

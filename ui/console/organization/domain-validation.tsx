@@ -1,37 +1,39 @@
 import { useState } from "react"
 import { type Domain, DomainValidationType } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { Button, Dialog } from "../../kit/index.ts"
+import { Button } from "../../kit/index.ts"
 import { formOf } from "../form/index.ts"
 import { call, copied, Facts, Refused, t, useAction } from "../shell/index.ts"
 
-const ways = { dns: DomainValidationType.DNS, http: DomainValidationType.HTTP } as const
-type Way = keyof typeof ways
-const wayNames: readonly Way[] = ["dns", "http"]
+const methods = { dns: DomainValidationType.DNS, http: DomainValidationType.HTTP } as const
+type Method = keyof typeof methods
+const methodNames: readonly Method[] = ["dns", "http"]
 
 /** What is to be published, and where. */
-type Told = { readonly token: string; readonly url: string }
+type Instructions = { readonly token: string; readonly url: string }
 
-type ProofProps = { readonly domain: Domain; readonly close: () => void }
+type ValidationProps = { readonly domain: Domain; readonly close: () => void }
 
 /** How to prove that a domain is one's own: a record or a file to publish, then a look at it. */
-export function Proof({ domain: held, close }: ProofProps) {
+export function DomainValidation({ domain: held, close }: ValidationProps) {
   const { organizationId, domain, validationType } = held
-  const [told, setTold] = useState<Told | undefined>(undefined)
-  const given: Way = validationType === DomainValidationType.HTTP ? "http" : "dns"
-  const [way, setWay] = useState(given)
+  const [instructions, setInstructions] = useState<Instructions | undefined>(undefined)
+  const given: Method = validationType === DomainValidationType.HTTP ? "http" : "dns"
+  const [way, setMethod] = useState(given)
   const form = formOf({
     initial: { way: given },
     save: async ({ way: chosen }) => {
-      const wanted = { organizationId, domain, type: ways[chosen] }
-      setTold(await call(OrganizationService.method.generateOrganizationDomainValidation, wanted))
-      setWay(chosen)
+      const wanted = { organizationId, domain, type: methods[chosen] }
+      setInstructions(
+        await call(OrganizationService.method.generateOrganizationDomainValidation, wanted),
+      )
+      setMethod(chosen)
     },
     done: () => {},
     submit: t("domains.show"),
     fields: ({ choice }) => [
       choice("way", t("domains.way"), {
-        of: wayNames,
+        of: methodNames,
         words: (one) => t(`domains.${one}`),
         hints: (one) => t(`domains.${one}.hint`),
       }),
@@ -40,21 +42,13 @@ export function Proof({ domain: held, close }: ProofProps) {
       ),
     ],
   })
-  const title = t("domains.prove_title", { domain })
-  return (
-    <Dialog title={title} onClose={close}>
-      {told ? (
-        <Publish {...{ way, told, domain: held, close }} />
-      ) : (
-        form({ id: `proof ${domain}`, close })
-      )}
-    </Dialog>
-  )
+  if (!instructions) return form({ id: `proof ${domain}`, close })
+  return <Publish {...{ way, instructions, domain: held, close }} />
 }
 
-type PublishProps = ProofProps & { readonly way: Way; readonly told: Told }
+type PublishProps = ValidationProps & { readonly way: Method; readonly instructions: Instructions }
 
-function Publish({ way, told, domain: held, close }: PublishProps) {
+function Publish({ way, instructions, domain: held, close }: PublishProps) {
   const { organizationId, domain } = held
   const check = useAction(
     () => call(OrganizationService.method.verifyOrganizationDomain, { organizationId, domain }),
@@ -65,9 +59,9 @@ function Publish({ way, told, domain: held, close }: PublishProps) {
       <p>{t(`domains.${way}.lead`)}</p>
       <Facts
         rows={[
-          copied(t(`domains.${way}.where`), told.url),
+          copied(t(`domains.${way}.where`), instructions.url),
           [t("domains.dns.type"), way === "dns" && <code>TXT</code>],
-          copied(t(`domains.${way}.what`), told.token),
+          copied(t(`domains.${way}.what`), instructions.token),
         ]}
       />
       <p className="quiet small">{t("domains.later")}</p>

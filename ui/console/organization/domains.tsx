@@ -1,4 +1,3 @@
-import { useState } from "react"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { TextQueryMethod } from "../../../src/gen/core/object/v2/object_pb.ts"
 import {
@@ -7,11 +6,11 @@ import {
   DomainValidationType,
 } from "../../../src/gen/core/org/v2/org_pb.ts"
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
-import { Badge, Button } from "../../kit/index.ts"
-import { ActionButton, formOf, verbatim } from "../form/index.ts"
+import { Badge } from "../../kit/index.ts"
+import { ActionButton, DialogOpener, formOf, verbatim } from "../form/index.ts"
 import { Collection, found, pageOf } from "../list/index.ts"
-import { call, May, t } from "../shell/index.ts"
-import { Proof } from "./domain-validation.tsx"
+import { call, t } from "../shell/index.ts"
+import { DomainValidation } from "./domain-validation.tsx"
 
 const { listOrganizationDomains, addOrganizationDomain } = OrganizationService.method
 const { verifyOrganizationDomain, deleteOrganizationDomain } = OrganizationService.method
@@ -63,7 +62,6 @@ function State({ domain }: DomainProps) {
 
 /** What can be done next: prove it, look whether the proof is there, then make it the first. */
 function Steps({ domain: held }: DomainProps) {
-  const [proving, setProving] = useState(false)
   const { organizationId, domain, isVerified, validationType } = held
   const makePrimary = () =>
     call(ManagementService.method.setPrimaryOrgDomain, { domain }, { within: organizationId })
@@ -86,12 +84,13 @@ function Steps({ domain: held }: DomainProps) {
           act={() => call(verifyOrganizationDomain, { organizationId, domain })}
         />
       )}
-      <May needs={OrganizationService.method.generateOrganizationDomainValidation}>
-        <Button small kind="plain" onClick={() => setProving(true)}>
-          {t("domains.prove")}
-        </Button>
-      </May>
-      {proving && <Proof domain={held} close={() => setProving(false)} />}
+      <DialogOpener
+        needs={OrganizationService.method.generateOrganizationDomainValidation}
+        label={t("domains.prove")}
+        title={t("domains.prove_title", { domain })}
+      >
+        {(close) => <DomainValidation domain={held} close={close} />}
+      </DialogOpener>
     </>
   )
 }

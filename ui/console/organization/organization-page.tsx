@@ -4,7 +4,7 @@ import { OrganizationService } from "../../../src/gen/core/org/v2/organization_s
 import { Alert, Button } from "../../kit/index.ts"
 import { Administrators } from "../administrator/administrators.tsx"
 import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
-import { History, Metadata, StateBadge, Time } from "../list/index.ts"
+import { dateFacts, History, Metadata, StateBadge } from "../list/index.ts"
 import {
   call,
   copied,
@@ -108,8 +108,7 @@ function About({ organization }: Part) {
         ),
         [t("domains.primary"), <bdi key="domain">{primaryDomain}</bdi>],
         copied(t("organizations.id"), organizationId),
-        [t("field.created"), <Time key="created" at={details?.creationDate} />],
-        [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
+        ...dateFacts(details),
       ]}
     />
   )

@@ -1,6 +1,5 @@
-import { useRef } from "react"
 import { Alert, Badge, Button } from "../../kit/index.ts"
-import { ActionButton } from "../form/index.ts"
+import { ActionButton, FileButton } from "../form/index.ts"
 import { Refused, t, useAction, useMay } from "../shell/index.ts"
 import {
   type Look,
@@ -93,30 +92,13 @@ type FileProps = Pick<RowProps, "place" | "file"> & { readonly label: string }
 
 function Choose({ place, file, label }: FileProps) {
   const { kind, accept } = file
-  const input = useRef<HTMLInputElement>(null)
   const action = useAction((sent: File) => sendLookFile(place, kind, sent))
   return (
     <>
-      <Button
+      <FileButton
+        {...{ label: t("look.choose"), name: label, accept, busy: action.busy }}
         small
-        disabled={action.busy}
-        aria-label={`${label}: ${t("look.choose")}`}
-        onClick={() => input.current?.click()}
-      >
-        {t("look.choose")}
-      </Button>
-      <input
-        ref={input}
-        type="file"
-        hidden
-        aria-label={label}
-        accept={accept}
-        onChange={({ target }) => {
-          const [sent] = target.files ?? []
-          if (sent) action.run(sent)
-          // The same file can be chosen again, once it was mended.
-          target.value = ""
-        }}
+        onFile={action.run}
       />
       <Refused refusal={action.refusal} />
     </>

@@ -1,20 +1,15 @@
 import { useParams } from "@tanstack/react-router"
 import { History } from "../list/index.ts"
-import { Page, Part, t, useBelongsTo, useOrganizations } from "../shell/index.ts"
+import { Page, Part, t, useOrganizationCrumbs } from "../shell/index.ts"
 import { policies } from "./policies.ts"
 import { PolicySection } from "./policy-section.tsx"
 
 /** What an organisation decides for its own people, where the instance leaves it to it. */
 export function OrganizationPoliciesPage() {
   const { organizationId } = useParams({ from: "/organizations/$organizationId/policies" })
-  useBelongsTo(organizationId)
-  const found = useOrganizations().find(({ id }) => id === organizationId)
-  const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
+  const crumbs = useOrganizationCrumbs(organizationId)
   return (
-    <Page
-      title={t("policies.title")}
-      crumbs={[{ label: found?.name ?? t("nav.organization"), link }]}
-    >
+    <Page title={t("policies.title")} crumbs={crumbs}>
       <p className="quiet section-lead">{t("policies.lead_organization")}</p>
       {policies.map((policy) => (
         <Part key={policy.name}>

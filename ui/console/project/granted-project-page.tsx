@@ -6,7 +6,7 @@ import {
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Alert, Badge } from "../../kit/index.ts"
 import { Administrators } from "../administrator/administrators.tsx"
-import { Badges, StateBadge, Time } from "../list/index.ts"
+import { Badges, dateFacts, StateBadge } from "../list/index.ts"
 import {
   copied,
   FactsSection,
@@ -61,7 +61,7 @@ export function GrantedProjectPage() {
 
 function About({ grant }: { readonly grant: ProjectGrant }) {
   const organizations = useOrganizations()
-  const { grantedRoleKeys, projectId, organizationId, creationDate, changeDate } = grant
+  const { grantedRoleKeys, projectId, organizationId } = grant
   const giver = organizations.find(({ id }) => id === organizationId)?.name ?? organizationId
   return (
     <FactsSection
@@ -70,8 +70,7 @@ function About({ grant }: { readonly grant: ProjectGrant }) {
         [t("granted.by"), giver],
         [t("roles.title"), <Badges key="roles" words={grantedRoleKeys} />],
         copied(t("field.project_id"), projectId),
-        [t("field.created"), <Time key="created" at={creationDate} />],
-        [t("field.changed"), <Time key="changed" at={changeDate} />],
+        ...dateFacts(grant),
       ]}
     />
   )

@@ -2,10 +2,9 @@ import { lazyRouteComponent, useParams } from "@tanstack/react-router"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { EmptyState } from "../../kit/index.ts"
 import { applicationColumns, applicationsOf } from "../application/application-list.tsx"
 import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
-import { History, Listing, StateBadge, Time } from "../list/index.ts"
+import { dateFacts, EmptyList, History, Listing, StateBadge } from "../list/index.ts"
 import {
   call,
   copied,
@@ -84,11 +83,6 @@ function Applications({ projectId }: { readonly projectId: string }) {
       </LinkButton>
     </May>
   )
-  const empty = (
-    <EmptyState title={t("applications.empty.title")} action={create}>
-      {t("applications.empty.text")}
-    </EmptyState>
-  )
   return (
     <Section title={t("nav.applications")} actions={create}>
       <Listing
@@ -97,14 +91,14 @@ function Applications({ projectId }: { readonly projectId: string }) {
         {...applicationsOf({ projectId })}
         columns={applicationColumns()}
         keyOf={(application) => application.applicationId}
-        empty={empty}
+        empty={<EmptyList family="applications" action={create} />}
       />
     </Section>
   )
 }
 
 function About({ project }: ProjectPart) {
-  const { projectId, name, creationDate, changeDate } = project
+  const { projectId, name } = project
   return (
     <FactsSection
       title={t("detail.about")}
@@ -113,8 +107,7 @@ function About({ project }: ProjectPart) {
           call(updateProject, { projectId, name: to }),
         ),
         copied(t("field.project_id"), projectId),
-        [t("field.created"), <Time key="created" at={creationDate} />],
-        [t("field.changed"), <Time key="changed" at={changeDate} />],
+        ...dateFacts(project),
       ]}
     />
   )

@@ -8,9 +8,10 @@ import {
   ProjectState,
 } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Badge, Button, EmptyState } from "../../kit/index.ts"
+import { Badge, Button } from "../../kit/index.ts"
 import { formId, formOf } from "../form/index.ts"
 import {
+  EmptyList,
   found,
   type ListColumn,
   Listing,
@@ -36,11 +37,6 @@ export function ProjectsPage() {
         {t("projects.create")}
       </Button>
     </May>
-  )
-  const empty = (
-    <EmptyState title={t("projects.empty.title")} action={create}>
-      {t("projects.empty.text")}
-    </EmptyState>
   )
   const projectForm = formOf({
     initial: { name: "" },
@@ -78,7 +74,7 @@ export function ProjectsPage() {
         find={({ projects, pagination }) => found(projects, pagination)}
         columns={columnsOf()}
         keyOf={(project) => project.projectId}
-        empty={empty}
+        empty={<EmptyList family="projects" action={create} />}
       />
       {creating &&
         projectForm({

@@ -1,9 +1,9 @@
 import { useState } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import type { EmailProviderSMTP } from "../../../src/gen/core/settings/v1/provider_pb.ts"
-import { Button, Dialog, TextField } from "../../kit/index.ts"
-import { Fields, formId, useForm } from "../form/index.ts"
-import { call, May, refusalOf, t, useSession } from "../shell/index.ts"
+import { TextField } from "../../kit/index.ts"
+import { DialogOpener, Fields, formId, useForm } from "../form/index.ts"
+import { call, refusalOf, t, useSession } from "../shell/index.ts"
 import { causeOf, type StepName, stepOf, stepsBefore } from "./smtp.ts"
 
 type TestMailProps = {
@@ -14,22 +14,16 @@ type TestMailProps = {
 
 /** Sends a mail by a server that is kept, and shows how far it got. */
 export function TestMail(props: TestMailProps) {
-  const [open, setOpen] = useState(false)
   const label = t("providers.test")
-  const title = `${label}: ${props.name}`
   return (
-    <>
-      <May needs={AdminService.method.testEmailProviderSMTPById}>
-        <Button small kind="plain" aria-label={title} onClick={() => setOpen(true)}>
-          {label}
-        </Button>
-      </May>
-      {open && (
-        <Dialog title={title} onClose={() => setOpen(false)}>
-          <Test {...props} close={() => setOpen(false)} />
-        </Dialog>
-      )}
-    </>
+    <DialogOpener
+      needs={AdminService.method.testEmailProviderSMTPById}
+      label={label}
+      name={props.name}
+      title={`${label}: ${props.name}`}
+    >
+      {(close) => <Test {...props} close={close} />}
+    </DialogOpener>
   )
 }
 

@@ -34,6 +34,7 @@ export {
   useOrganizations,
   useSeesInstance,
 } from "./organization.tsx"
+export { useOrganizationCrumbs } from "./organization-crumbs.ts"
 export { Part } from "./part.tsx"
 export { usePermissions } from "./permissions.ts"
 export { useShown } from "./position.ts"

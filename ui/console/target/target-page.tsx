@@ -5,7 +5,7 @@ import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb
 import type { Target } from "../../../src/gen/core/action/v2/target_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { DeleteSection, DialogButton, durationText, EditSection, formOf } from "../form/index.ts"
-import { History, OnceBox, Time } from "../list/index.ts"
+import { dateFacts, History, OnceBox } from "../list/index.ts"
 import { call, copied, Facts, Page, Part, t, useRead } from "../shell/index.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { PublicKeys } from "./public-keys.tsx"
@@ -62,7 +62,7 @@ export function TargetPage() {
 }
 
 function About({ target }: { readonly target: Target }) {
-  const { id, endpoint, timeout, creationDate, changeDate } = target
+  const { id, endpoint, timeout } = target
   return (
     <Facts
       rows={[
@@ -71,8 +71,7 @@ function About({ target }: { readonly target: Target }) {
         [t("targets.timeout"), timeout && durationText(timeout)],
         [t("targets.payload"), t(`targets.payload.${payloadOf(target)}`)],
         copied(t("targets.id"), id),
-        [t("field.created"), <Time key="created" at={creationDate} />],
-        [t("field.changed"), <Time key="changed" at={changeDate} />],
+        ...dateFacts(target),
       ]}
     />
   )

@@ -8,8 +8,7 @@ import {
   Page,
   Part,
   t,
-  useBelongsTo,
-  useOrganizations,
+  useOrganizationCrumbs,
 } from "../shell/index.ts"
 import { LoginTexts, screenName } from "./login-texts.tsx"
 import { useLoginTexts } from "./login-translation.ts"
@@ -31,11 +30,9 @@ export function TextsPage() {
 /** The same for the people of one organisation. */
 export function OrganizationTextsPage() {
   const { organizationId } = useParams({ from: "/organizations/$organizationId/texts" })
-  useBelongsTo(organizationId)
-  const found = useOrganizations().find(({ id }) => id === organizationId)
-  const link = { to: "/organizations/$organizationId", params: { organizationId } } as const
+  const crumbs = useOrganizationCrumbs(organizationId)
   return (
-    <Page title={t("nav.texts")} crumbs={[{ label: found?.name ?? t("nav.organization"), link }]}>
+    <Page title={t("nav.texts")} crumbs={crumbs}>
       <p className="quiet section-lead">{t("texts.lead_organization")}</p>
       <Texts place={organizationId} />
     </Page>

@@ -1,12 +1,13 @@
 import { fromJson } from "@bufbuild/protobuf"
-import { useRef, useState } from "react"
+import { useState } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import {
   ImportDataRequestSchema,
   type ImportDataSuccess,
 } from "../../../src/gen/core/admin/v1/data_pb.ts"
 import type { Piece } from "../../../src/protocol/transfer/order.ts"
-import { Alert, Button, Table } from "../../kit/index.ts"
+import { Alert, Table } from "../../kit/index.ts"
+import { FileButton } from "../form/index.ts"
 import { call, Refused, Section, t, useAction } from "../shell/index.ts"
 import { partsOf, piecesIn } from "./file.ts"
 import { Progress, type Standing } from "./progress.tsx"
@@ -23,6 +24,8 @@ type Taken = {
 /** Of very many that were not taken over so many are shown. */
 const shownMax = 200
 
+const accept = ".json,.jsonl,.ndjson,application/json"
+
 /** A file, tried first or taken over. */
 export function ImportSection() {
   const [standing, setStanding] = useState<Standing>()
@@ -33,7 +36,10 @@ export function ImportSection() {
     await imported(await file.text(), isTrial, { tell: setStanding, heard: setTaken })
   })
   const choose = (isTrial: boolean, label: string) => (
-    <Choose busy={action.busy} label={label} take={(file) => action.run(file, isTrial)} />
+    <FileButton
+      {...{ label, accept, busy: action.busy }}
+      onFile={(file) => action.run(file, isTrial)}
+    />
   )
   return (
     <Section title={t("transfer.import.title")}>
@@ -48,36 +54,6 @@ export function ImportSection() {
         {taken && <Outcome {...taken} />}
       </div>
     </Section>
-  )
-}
-
-type ChooseProps = {
-  readonly busy: boolean
-  readonly label: string
-  readonly take: (file: File) => void
-}
-
-function Choose({ busy, label, take }: ChooseProps) {
-  const input = useRef<HTMLInputElement>(null)
-  return (
-    <>
-      <Button disabled={busy} onClick={() => input.current?.click()}>
-        {label}
-      </Button>
-      <input
-        ref={input}
-        type="file"
-        hidden
-        aria-label={label}
-        accept=".json,.jsonl,.ndjson,application/json"
-        onChange={({ target }) => {
-          const [file] = target.files ?? []
-          if (file) take(file)
-          // The same file can be chosen again, once it was tried.
-          target.value = ""
-        }}
-      />
-    </>
   )
 }
 

@@ -3,7 +3,7 @@ import { Suspense } from "react"
 import type { User } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { EditSection, formOf, verbatim } from "../form/index.ts"
-import { Time } from "../list/index.ts"
+import { dateFacts } from "../list/index.ts"
 import { call, copied, t } from "../shell/index.ts"
 import { shownLoginNames } from "./login-names.ts"
 import type { UserPart } from "./user.ts"
@@ -40,8 +40,7 @@ export function About({ user }: UserPart) {
           </ul>,
         ],
         copied(t("field.user_id"), userId),
-        [t("field.created"), <Time key="created" at={details?.creationDate} />],
-        [t("field.changed"), <Time key="changed" at={details?.changeDate} />],
+        ...dateFacts(details),
       ]}
       form={user.type.case === "human" ? personForm(user) : serviceForm(user)}
     />

@@ -1,8 +1,9 @@
 import { type User, UserFieldName } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Avatar, EmptyState } from "../../kit/index.ts"
+import { Avatar } from "../../kit/index.ts"
 import {
   Clip,
+  EmptyList,
   found,
   type ListColumn,
   Listing,
@@ -31,11 +32,6 @@ export function UsersPage() {
       </LinkButton>
     </May>
   )
-  const empty = (
-    <EmptyState title={t("users.empty.title")} action={create}>
-      {t("users.empty.text")}
-    </EmptyState>
-  )
   const own = { case: "organizationIdQuery", value: { organizationId: organization.id } } as const
   return (
     <Page title={t("nav.users")} owner={organization.name} actions={create}>
@@ -55,7 +51,7 @@ export function UsersPage() {
         columns={columnsOf()}
         keyOf={(user) => user.userId}
         {...filter}
-        empty={empty}
+        empty={<EmptyList family="users" action={create} />}
       />
     </Page>
   )

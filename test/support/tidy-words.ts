@@ -184,7 +184,7 @@ const formFiles = ["ui/console/form/form.tsx", "ui/console/form/search-form.tsx"
 /** In the console there is one way to make a form, so that what holds for one holds for all. */
 export const forms: Rule = (source) => {
   if (!source.path.startsWith("ui/console/") || formFiles.includes(source.path)) return []
-  return matches(source, codeLines(source), /<form\b/, "use Fields, DialogForm or Ask")
+  return matches(source, codeLines(source), /<form\b/, "use Fields, DialogForm or SearchForm")
 }
 
 /** What went wrong is told by ids and details; the words of an error are for people. */

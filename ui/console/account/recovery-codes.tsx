@@ -3,7 +3,7 @@ import { SecondFactorType } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Alert, Badge, Button } from "../../kit/index.ts"
 import { ActionButton, ConfirmButton } from "../form/index.ts"
-import { OnceBox } from "../list/index.ts"
+import { OneTimeSecret } from "../list/index.ts"
 import { call, Section, t } from "../shell/index.ts"
 import { andSignIn } from "./sign-in-again.ts"
 
@@ -66,7 +66,7 @@ export function RecoveryCodes({ userId, left, allowed, isBesideOther }: Recovery
       {isAllowed && left === 0 && <Alert tone="warning">{t("account.recovery.none_left")}</Alert>}
       {codes.length > 0 && (
         <div className="stack print-alone">
-          <OnceBox
+          <OneTimeSecret
             {...{ title, file: "recovery-codes.txt", secret: codes.join("\n") }}
             warning={t("account.recovery.once")}
           />

@@ -11,10 +11,10 @@ import { hasKeys } from "./create-key.ts"
 import { KeyList } from "./key-list.tsx"
 import { andSignIn } from "./sign-in-again.ts"
 
-type Allowed = { readonly allowed: readonly SecondFactorType[] }
+type FactorsProps = { readonly allowed: readonly SecondFactorType[] }
 
 /** What is asked for beside the password. What the organisation doesn't allow is not offered. */
-export function Factors({ allowed }: Allowed) {
+export function Factors({ allowed }: FactorsProps) {
   const { result } = useRead(AuthService.method.listMyAuthFactors)
   const ready = result.filter(({ state }) => state === AuthFactorState.READY)
   const has = (kind: AuthFactor["type"]["case"]) => ready.some(({ type }) => type.case === kind)
@@ -25,7 +25,7 @@ export function Factors({ allowed }: Allowed) {
     <Section title={t("account.factors")}>
       <p className="quiet section-lead">{t("account.factors_text")}</p>
       <div className="stack stack-wide">
-        <Way
+        <SingleFactor
           way="otp"
           isOn={has("otp")}
           isAllowed={allowed.includes(OTP)}
@@ -33,14 +33,14 @@ export function Factors({ allowed }: Allowed) {
           remove={() => call(AuthService.method.removeMyAuthFactorOTP)}
         />
         <SecurityKeys {...{ allowed: allowed.includes(U2F), ready }} />
-        <Way
+        <SingleFactor
           way="otp_email"
           isOn={has("otpEmail")}
           isAllowed={allowed.includes(OTP_EMAIL)}
           add={<TurnOn act={() => call(addMyAuthFactorOTPEmail)} />}
           remove={() => call(removeMyAuthFactorOTPEmail)}
         />
-        <Way
+        <SingleFactor
           way="otp_sms"
           isOn={has("otpSms")}
           isAllowed={allowed.includes(OTP_SMS)}
@@ -56,7 +56,7 @@ function TurnOn({ act }: { readonly act: () => Promise<unknown> }) {
   return <ActionButton needs="own" label={t("action.turn_on")} act={act} />
 }
 
-type WayProps = {
+type SingleFactorProps = {
   readonly way: "otp" | "otp_email" | "otp_sms"
   readonly isOn: boolean
   readonly isAllowed: boolean
@@ -65,7 +65,7 @@ type WayProps = {
 }
 
 /** One of which there is one or none. */
-function Way({ way, isOn, isAllowed, add, remove }: WayProps) {
+function SingleFactor({ way, isOn, isAllowed, add, remove }: SingleFactorProps) {
   if (!isOn && !isAllowed) return null
   const name = t(`account.${way}.title`)
   return (

@@ -5,7 +5,7 @@ import { SessionService } from "../../../src/gen/core/session/v2/session_service
 import { TimestampQueryMethod } from "../../../src/gen/core/v1/time_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { ConfirmButton } from "../form/index.ts"
-import { FailedSignIns, placeOf, SignInPlace, Time } from "../list/index.ts"
+import { FailedSignIns, originText, SignInOrigin, Time } from "../list/index.ts"
 import { call, Page, Part, Section, t, useRead, useSession } from "../shell/index.ts"
 import { Applications } from "./connected-applications.tsx"
 import { useMe } from "./me.ts"
@@ -85,7 +85,7 @@ function Row({ session: { id, userAgent, creationDate, changeDate }, isHere }: R
     <li>
       <div className="way-text">
         <p>
-          <SignInPlace userAgent={userAgent} />{" "}
+          <SignInOrigin userAgent={userAgent} />{" "}
           {isHere && <Badge tone="done">{t("account.sessions.here")}</Badge>}
         </p>
         <p className="quiet small">
@@ -98,7 +98,7 @@ function Row({ session: { id, userAgent, creationDate, changeDate }, isHere }: R
           needs="own"
           small
           label={t("nav.sign_out")}
-          what={placeOf(userAgent)}
+          what={originText(userAgent)}
           consequence={t("account.sessions.end_text")}
           act={() => end(id)}
         />

@@ -8,17 +8,17 @@ import { Checks } from "../../kit/index.ts"
 import { formOf } from "../form/index.ts"
 import { Badges, Collection, found, HistoryButton, pageOf, streamOf } from "../list/index.ts"
 import { call, Link, Part, t, useOrganization, usePermissions, useRead } from "../shell/index.ts"
-import { PersonPicker } from "../user/user-picker.tsx"
+import { UserPicker } from "../user/user-picker.tsx"
 import { ConfirmCredentials } from "./confirm-credentials.tsx"
 
 /** What somebody administers. */
-export type Held =
+export type AdministeredResource =
   | { readonly case: "instance"; readonly value: true }
   | { readonly case: "organizationId"; readonly value: string }
   | { readonly case: "projectId"; readonly value: string }
-  | { readonly case: "projectGrant"; readonly value: Granted }
+  | { readonly case: "projectGrant"; readonly value: GrantedProject }
 
-type Granted = { readonly projectId: string; readonly organizationId: string }
+type GrantedProject = { readonly projectId: string; readonly organizationId: string }
 
 const levels = {
   instance: RoleLevel.INSTANCE,
@@ -32,7 +32,7 @@ const { listAdministrators, createAdministrator, updateAdministrator, deleteAdmi
 const { listRoles } = InternalPermissionService.method
 
 /** Who may look at something here, or change it; people's roles in applications are others. */
-export function Administrators({ of: held }: { readonly of: Held }) {
+export function Administrators({ of: held }: { readonly of: AdministeredResource }) {
   // Whoever manages settings sees who else looks after this, and not the people themselves.
   const seesUsers = usePermissions(useOrganization().id).some((one) => one.startsWith("user.read"))
   const resource = { resource: held }
@@ -83,7 +83,7 @@ const idOf = ({ user }: Administrator) => user?.id ?? ""
 const nameOf = ({ user }: Administrator) =>
   user?.displayName || user?.preferredLoginName || user?.id || ""
 
-type ChangesProps = { readonly held: Held; readonly row: Administrator }
+type ChangesProps = { readonly held: AdministeredResource; readonly row: Administrator }
 
 /** The instance keeps its own administrators in its own history, a grant by its own id. */
 function Changes({ held, row }: ChangesProps) {
@@ -95,7 +95,7 @@ function Changes({ held, row }: ChangesProps) {
 
 const nothingConfirmed: readonly string[] = []
 
-function administratorForm(held: Held, administrator: Administrator | undefined) {
+function administratorForm(held: AdministeredResource, administrator: Administrator | undefined) {
   const given: readonly string[] = administrator?.roles ?? []
   return formOf({
     initial: {
@@ -115,7 +115,7 @@ function administratorForm(held: Held, administrator: Administrator | undefined)
     fields: ({ values, change, action, contested }) => (
       <>
         {!administrator && (
-          <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
+          <UserPicker value={values.userId} onChange={(userId) => change({ userId })} />
         )}
         <Part>
           {contested(

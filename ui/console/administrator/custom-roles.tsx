@@ -8,7 +8,7 @@ import {
 } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { Badge, Checks, Disclosure, SelectField } from "../../kit/index.ts"
 import { formOf, verbatim } from "../form/index.ts"
-import { type Asked, Clip, Collection } from "../list/index.ts"
+import { Clip, Collection, type ListQuery } from "../list/index.ts"
 import { call, Part, t, useRead } from "../shell/index.ts"
 import { ConfirmCredentials } from "./confirm-credentials.tsx"
 import { familiesOf, type LevelName, levelNames, levelOf, levels } from "./role.ts"
@@ -54,7 +54,7 @@ export function CustomRoles() {
 const nameOf = ({ key, displayName }: Role) => (displayName === key ? "" : displayName)
 
 /** They are few, so they are all read, and the instance's own come first. */
-function rolesOf({ roles }: ListRolesResponse, { text, offset, limit }: Asked) {
+function rolesOf({ roles }: ListRolesResponse, { text, offset, limit }: ListQuery) {
   const wanted = text.toLowerCase()
   const fitting = roles
     .filter(({ key, displayName }) => `${key}\n${displayName}`.toLowerCase().includes(wanted))

@@ -31,7 +31,7 @@ const places = ["projects", "applications", "users", "groups"] as const
 /** What happened to those of the organisation, after its own place, and what it adds of its own. */
 const journals = ["scripts", "outbox", "refused-requests"] as const
 
-type Place = (typeof places)[number] | (typeof instancePages)[number] | (typeof journals)[number]
+type PageName = (typeof places)[number] | (typeof instancePages)[number] | (typeof journals)[number]
 
 type NavigationProps = { readonly onFollow?: (() => void) | undefined }
 
@@ -110,7 +110,7 @@ function ToConsole({ onFollow }: NavigationProps) {
 
 /** Organisation on top, the places below it, oneself at the end. */
 function ConsoleNavigation({ onFollow }: NavigationProps) {
-  const to = (place: Place) => <ToPlace key={place} {...{ place, onFollow }} />
+  const to = (place: PageName) => <PageLink key={place} {...{ place, onFollow }} />
   const organization = (
     <Suspense fallback={<p className="org-name">…</p>}>
       <Part rows={1}>
@@ -120,24 +120,24 @@ function ConsoleNavigation({ onFollow }: NavigationProps) {
   )
   return (
     <Beside head={organization}>
-      <Suspense fallback={<PlacesToCome />}>
-        <OwnPlaces {...{ onFollow }} />
-        <ActivePlaceInView />
+      <Suspense fallback={<PendingLinks />}>
+        <OrganizationLinks {...{ onFollow }} />
+        <ScrollToActiveLink />
       </Suspense>
       <Suspense>
         <IfInstance>
           <p className="nav-group">{t("nav.instance")}</p>
           {instancePages.map(to)}
         </IfInstance>
-        <ActivePlaceInView />
+        <ScrollToActiveLink />
       </Suspense>
     </Beside>
   )
 }
 
-type ToPlaceProps = NavigationProps & { readonly place: Place }
+type PageLinkProps = NavigationProps & { readonly place: PageName }
 
-function ToPlace({ place, onFollow }: ToPlaceProps) {
+function PageLink({ place, onFollow }: PageLinkProps) {
   // One organisation has a place of its own.
   const activeOptions = { exact: place === "organizations", includeSearch: false }
   const link = { to: `/${place}`, activeOptions } as const
@@ -145,7 +145,7 @@ function ToPlace({ place, onFollow }: ToPlaceProps) {
 }
 
 /** What most of them will be, not yet to be followed: it might lead where one may not look. */
-const PlacesToCome = () =>
+const PendingLinks = () =>
   [...places, ...journals].map((place) => (
     <span key={place} className="nav-link">
       <Icon name={place} />
@@ -154,11 +154,11 @@ const PlacesToCome = () =>
   ))
 
 /** Places of the organisation, as far as one may see what is there. */
-function OwnPlaces({ onFollow }: NavigationProps) {
+function OrganizationLinks({ onFollow }: NavigationProps) {
   const { id } = useOrganization()
   const held = usePermissions(id)
   const may = (place: keyof typeof needs) => holds(held, needs[place])
-  const to = (place: Place) => <ToPlace key={place} {...{ place, onFollow }} />
+  const to = (place: PageName) => <PageLink key={place} {...{ place, onFollow }} />
   return (
     <>
       {places.filter(may).map(to)}
@@ -175,7 +175,7 @@ function ToOrganization({ onFollow }: NavigationProps) {
 }
 
 /** Where a window is low the places scroll: to the one that is shown. Mounts after them. */
-function ActivePlaceInView() {
+function ScrollToActiveLink() {
   const { pathname } = useLocation()
   // biome-ignore lint/correctness/useExhaustiveDependencies: which one is active follows from it.
   useEffect(() => {

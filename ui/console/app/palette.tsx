@@ -9,7 +9,7 @@ import type { Project } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Modal, TextField } from "../../kit/index.ts"
-import { Ask } from "../form/search-form.tsx"
+import { SearchForm } from "../form/search-form.tsx"
 import { useRested } from "../shell/call.ts"
 import { Link, type LinkOptions } from "../shell/link.tsx"
 import { useOrganization, useSeesInstance } from "../shell/organization.tsx"
@@ -48,7 +48,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   }
   return (
     <Modal className="search" label={t("search.label")} onClose={onClose}>
-      <Ask onAsk={open}>
+      <SearchForm onAsk={open}>
         <TextField
           label={t("search.label")}
           value={text}
@@ -58,7 +58,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           maxLength={200}
           autoFocus
         />
-      </Ask>
+      </SearchForm>
       <Refused refusal={refusal} />
       {isOver && wanted !== "" && hits.length === 0 && (
         <p className="search-note">{t("search.nothing", { text: wanted })}</p>

@@ -6,7 +6,7 @@ import { formOf } from "../form/index.ts"
 import { call, t, useMay, useRead } from "../shell/index.ts"
 import { appTypeOf } from "./protocol.ts"
 import { changeOidc, type OidcPart } from "./update-application.ts"
-import { JudgedRedirects, wantsPrivateHttp } from "./uri-verdicts.tsx"
+import { RedirectUriVerdicts, wantsPrivateHttp } from "./uri-verdicts.tsx"
 
 const { getApplication } = ApplicationService.method
 
@@ -83,7 +83,7 @@ function addForm(part: OidcPart, uri: string) {
       judge(uri, byOf(privateHttp), location.origin).verdict === "refused",
     fields: ({ check, values: { privateHttp } }) => (
       <>
-        <JudgedRedirects typed={uri} by={byOf(privateHttp)} />
+        <RedirectUriVerdicts typed={uri} by={byOf(privateHttp)} />
         {(privateHttp || wantsPrivateHttp(uri, byOf(privateHttp))) &&
           check("privateHttp", t("field.private_http"), t("new_application.private_http_hint"))}
         {isNewHost && <Alert tone="warning">{t("refused.add_host", { host: hostOf(uri) })}</Alert>}

@@ -11,10 +11,10 @@ import {
   type ListApplicationsResponse,
 } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { type Asked, found, type ListColumn, pageOf, StateBadge, Time } from "../list/index.ts"
+import { found, type ListColumn, type ListQuery, pageOf, StateBadge, Time } from "../list/index.ts"
 import { Link, t } from "../shell/index.ts"
 
-type Wanted = {
+type ApplicationFilter = {
   readonly projectId?: string
   readonly organizationId?: string
   readonly state?: ApplicationState
@@ -26,9 +26,9 @@ const sorts = {
 } as const
 
 /** How a list of applications is read: those of a project, of an organisation, in a state. */
-export const applicationsOf = (wanted: Wanted) => ({
+export const applicationsOf = (wanted: ApplicationFilter) => ({
   method: ApplicationService.method.listApplications,
-  ask: (asked: Asked): MessageInitShape<typeof ListApplicationsRequestSchema> => ({
+  ask: (asked: ListQuery): MessageInitShape<typeof ListApplicationsRequestSchema> => ({
     pagination: pageOf(asked),
     sortingColumn: asked.by === "created" ? sorts.created : sorts.name,
     filters: filtersOf(wanted, asked),
@@ -36,7 +36,7 @@ export const applicationsOf = (wanted: Wanted) => ({
   find: ({ applications, pagination }: ListApplicationsResponse) => found(applications, pagination),
 })
 
-function filtersOf({ projectId, organizationId, state }: Wanted, { text }: Asked) {
+function filtersOf({ projectId, organizationId, state }: ApplicationFilter, { text }: ListQuery) {
   const named = { name: text, method: TextFilterMethod.CONTAINS_IGNORE_CASE }
   const project = { case: "projectIdFilter", value: { projectId: projectId ?? "" } } as const
   const others = { case: "internalFilter", value: false } as const

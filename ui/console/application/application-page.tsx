@@ -3,20 +3,20 @@ import { useState } from "react"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
+import { ActivationButton, DeleteSection, renamed } from "../form/index.ts"
 import { dateFacts, History, StateBadge } from "../list/index.ts"
 import { call, copied, FactsSection, Page, Part, t, useBelongsTo, useRead } from "../shell/index.ts"
 import { ApiProof, ApiResources, methodOf } from "./api.tsx"
 import { ApiScopes } from "./api-scopes.tsx"
 import { isActive, kindOf } from "./application-list.tsx"
-import { Problems } from "./compliance-problems.tsx"
+import { ComplianceProblems } from "./compliance-problems.tsx"
 import { Flows } from "./flows.tsx"
 import { Keys } from "./keys.tsx"
 import { authOf } from "./protocol.ts"
 import { ProxyRules } from "./proxy-rules.tsx"
-import { WaysBack } from "./redirect-uris.tsx"
+import { RedirectUris } from "./redirect-uris.tsx"
 import { RefusedRequests } from "./refused-requests.tsx"
-import { type Made, Secrets } from "./secrets.tsx"
+import { type CreatedSecret, Secrets } from "./secrets.tsx"
 import { SignOut } from "./sign-out.tsx"
 import { Tokens } from "./tokens.tsx"
 import type { ApplicationPart } from "./update-application.ts"
@@ -51,7 +51,7 @@ function Inside({ application }: ApplicationPart) {
       title={name}
       crumbs={crumbs}
       badge={<State application={application} />}
-      actions={<Turn application={application} />}
+      actions={<Activation application={application} />}
       scope={{ held: projectId }}
     >
       <Protocol application={application} />
@@ -70,7 +70,7 @@ function Inside({ application }: ApplicationPart) {
 /** What an application is in OAuth's words, the everyday first. */
 function Protocol(part: ApplicationPart) {
   const { configuration } = part.application
-  const [secret, setSecret] = useState<Made | undefined>(undefined)
+  const [secret, setSecret] = useState<CreatedSecret | undefined>(undefined)
   const connect = (
     <Part rows={5}>
       <Connect {...part} secret={secret?.secret} />
@@ -105,13 +105,13 @@ function Protocol(part: ApplicationPart) {
   const proof = proofs[authOf(oidc)]
   return (
     <>
-      <Problems oidc={oidc} />
+      <ComplianceProblems oidc={oidc} />
       <Part rows={0}>
         <UsageAdvice {...part} oidc={oidc} />
       </Part>
       {connect}
       <ProxyRules {...part} oidc={oidc} />
-      <WaysBack {...part} oidc={oidc} />
+      <RedirectUris {...part} oidc={oidc} />
       <Flows {...part} oidc={oidc} />
       <Tokens {...part} oidc={oidc} />
       {proof === "secret" && secrets}
@@ -132,10 +132,10 @@ function State({ application }: ApplicationPart) {
   )
 }
 
-function Turn({ application }: ApplicationPart) {
+function Activation({ application }: ApplicationPart) {
   const { applicationId, projectId, name } = application
   return (
-    <TurnButton
+    <ActivationButton
       {...{ on: reactivateApplication, off: deactivateApplication, what: name }}
       of={{ applicationId, projectId }}
       isOn={isActive(application)}

@@ -4,7 +4,7 @@ import { has, t } from "../shell/index.ts"
 import type { OidcPart } from "./update-application.ts"
 
 /** What is refused, and what works but is advised against: what it means, and what to do. */
-export function Problems({ oidc }: Pick<OidcPart, "oidc">) {
+export function ComplianceProblems({ oidc }: Pick<OidcPart, "oidc">) {
   const refused = oidc.complianceProblems.filter(({ refusesSignIn }) => refusesSignIn)
   const advised = oidc.complianceProblems.filter(({ refusesSignIn }) => !refusesSignIn)
   return (

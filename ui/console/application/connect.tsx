@@ -77,12 +77,12 @@ function Client({ application, configuration, secret }: ClientProps) {
 
 type ConfigurationOf<Case> = Extract<Configuration, { readonly case: Case }>
 
-type Described = Pick<
+type DescribedByConfiguration = Pick<
   ClientDescription,
   "auth" | "isApi" | "appType" | "hasCode" | "redirectUris" | "scope"
 >
 
-const ofApi = ({ value }: ConfigurationOf<"apiConfiguration">): Described => ({
+const ofApi = ({ value }: ConfigurationOf<"apiConfiguration">): DescribedByConfiguration => ({
   auth: methodOf(value),
   isApi: true,
   appType: "web",
@@ -91,7 +91,7 @@ const ofApi = ({ value }: ConfigurationOf<"apiConfiguration">): Described => ({
   scope: "",
 })
 
-const ofOidc = ({ value }: ConfigurationOf<"oidcConfiguration">): Described => ({
+const ofOidc = ({ value }: ConfigurationOf<"oidcConfiguration">): DescribedByConfiguration => ({
   auth: authOf(value),
   isApi: false,
   appType: appTypeOf(value),

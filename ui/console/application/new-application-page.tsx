@@ -11,7 +11,7 @@ import { ProjectFieldName } from "../../../src/gen/core/project/v2/project_pb.ts
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { Alert, Choice, Disclosure } from "../../kit/index.ts"
 import { type Controls, formOf, linesOf, verbatim } from "../form/index.ts"
-import { OnceBox } from "../list/index.ts"
+import { OneTimeSecret } from "../list/index.ts"
 import {
   type Crumb,
   call,
@@ -26,7 +26,12 @@ import {
 import { kindOf } from "./application-list.tsx"
 import { groupsClaims, pkceRules } from "./protocol.ts"
 import { isForProxies } from "./proxy-snippets.ts"
-import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./uri-verdicts.tsx"
+import {
+  hasInvalid,
+  PostLogoutUriVerdicts,
+  RedirectUriVerdicts,
+  wantsPrivateHttp,
+} from "./uri-verdicts.tsx"
 
 const kinds = ["web", "user_agent", "native", "api", "saml"] as const
 type Kind = (typeof kinds)[number]
@@ -144,7 +149,11 @@ function Done({ applicationId, name, secret }: Created) {
     <div className="stack stack-wide">
       <Alert tone="done">{t(createdText(application && kindOf(application), secret !== ""))}</Alert>
       {secret && (
-        <OnceBox title={t("secret.client")} secret={secret} file={`${name}-client-secret.txt`} />
+        <OneTimeSecret
+          title={t("secret.client")}
+          secret={secret}
+          file={`${name}-client-secret.txt`}
+        />
       )}
       {application && (
         <Part rows={5}>
@@ -264,13 +273,13 @@ function signInFields(controls: Controls<Values>, kind: keyof typeof protocol) {
         kind === "native" ? "com.example.app:/callback" : "https://app.example.org/callback",
       ...{ ...uris, rows: 3, required: true },
     }),
-    <JudgedRedirects key="judged" typed={values.redirectUris} by={by} />,
+    <RedirectUriVerdicts key="judged" typed={values.redirectUris} by={by} />,
     (privateHttp || wantsPrivateHttp(values.redirectUris, by)) &&
       check("privateHttp", t("field.private_http"), t("new_application.private_http_hint")),
     area("postLogoutUris", t("field.post_logout_uris"), {
       ...{ ...uris, rows: 2, optional: true, hint: t("new_application.post_logout_hint") },
     }),
-    <JudgedReturns key="returns" typed={values.postLogoutUris} by={by} />,
+    <PostLogoutUriVerdicts key="returns" typed={values.postLogoutUris} by={by} />,
     choice("readsIdToken", t("new_application.reads_id_token"), {
       of: ["yes", "no"],
       words: (one) => t(`new_application.reads_id_token.${one}`),

@@ -22,7 +22,7 @@ const told = [
   "Remote-Groups",
 ] as const
 
-type Proxied = {
+type ProxySettings = {
   /** The host that is protected, as browsers name it. */
   readonly host: string
   /** Where Latchkey listens, and what it is asked there. */
@@ -52,7 +52,7 @@ export function proxySnippets(from: ClientDescription): readonly Snippet[] {
   const registered = proxiedHost(from.redirectUris)
   const host = registered?.host ?? "app.example.org"
   const upstream = upstreamOf(from)
-  const at: Proxied = {
+  const at: ProxySettings = {
     host,
     upstream,
     path: `/forward-auth/${new URL(from.issuer).host}/${from.clientId}/authorization`,
@@ -62,12 +62,12 @@ export function proxySnippets(from: ClientDescription): readonly Snippet[] {
   return [nginx(at), caddy(at), ...(upstream.socket === undefined ? [traefik(at)] : [])]
 }
 
-const snippet = (name: string, { wants }: Proxied, text: string): Snippet => ({
+const snippet = (name: string, { wants }: ProxySettings, text: string): Snippet => ({
   ...{ name, text },
   ...(wants !== undefined && { wants }),
 })
 
-function nginx(at: Proxied): Snippet {
+function nginx(at: ProxySettings): Snippet {
   const { host, upstream, path } = at
   const variable = (name: string) => `$upstream_http_${name.toLowerCase().replaceAll("-", "_")}`
   const own = (name: string) => name.toLowerCase().replaceAll("-", "_")
@@ -135,7 +135,7 @@ function otherSpellings(name: string): readonly string[] {
  * Some programs take `Remote_User` for `Remote-User`, so every header of the kind is removed. Where
  * a header is not in the response, some versions of Caddy copy the text of the placeholder.
  */
-function caddy(at: Proxied): Snippet {
+function caddy(at: ProxySettings): Snippet {
   const { host, upstream, path } = at
   const { socket, origin } = upstream
   const text = `${host} {
@@ -156,7 +156,7 @@ function caddy(at: Proxied): Snippet {
   return snippet("Caddy", at, text)
 }
 
-function traefik(at: Proxied): Snippet {
+function traefik(at: ProxySettings): Snippet {
   const { host, upstream, path } = at
   const text = `http:
   middlewares:

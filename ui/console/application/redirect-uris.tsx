@@ -4,10 +4,15 @@ import { EditSection, formOf, lineList, linesOf } from "../form/index.ts"
 import { Facts, t, ValueList } from "../shell/index.ts"
 import { appTypeOf } from "./protocol.ts"
 import { changeOidc, type OidcPart } from "./update-application.ts"
-import { hasInvalid, JudgedRedirects, JudgedReturns, wantsPrivateHttp } from "./uri-verdicts.tsx"
+import {
+  hasInvalid,
+  PostLogoutUriVerdicts,
+  RedirectUriVerdicts,
+  wantsPrivateHttp,
+} from "./uri-verdicts.tsx"
 
 /** Where people may be sent back to, shown and changed where it stands. */
-export function WaysBack(part: OidcPart) {
+export function RedirectUris(part: OidcPart) {
   return (
     <EditSection
       needs={ApplicationService.method.updateApplication}
@@ -99,7 +104,7 @@ function uriForm(part: OidcPart) {
         controls.area("back", t("field.redirect_uris"), {
           ...{ ...area, hint: t("new_application.redirect_hint"), error: error.back },
         }),
-        <JudgedRedirects key="judged" typed={values.back} by={by} />,
+        <RedirectUriVerdicts key="judged" typed={values.back} by={by} />,
         asks &&
           controls.check(
             "privateHttp",
@@ -110,7 +115,7 @@ function uriForm(part: OidcPart) {
           ...{ ...area, optional: true, error: error.out },
           hint: t("new_application.post_logout_hint"),
         }),
-        <JudgedReturns key="returns" typed={values.out} by={by} />,
+        <PostLogoutUriVerdicts key="returns" typed={values.out} by={by} />,
         <Disclosure
           key="more"
           summary={t("applications.more_ways")}

@@ -4,7 +4,7 @@ import { useNavigate, useParams } from "@tanstack/react-router"
 import { type ReactNode, useState } from "react"
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { Button, EmptyState, Skeleton, TextField } from "../../kit/index.ts"
-import { Ask } from "../form/index.ts"
+import { SearchForm } from "../form/index.ts"
 import { RefusedList } from "../refused-request/refused-list.tsx"
 import { LinkButton, Page, Refused, refusalOf, t, transport, useReload } from "../shell/index.ts"
 import { RefusalRemedy } from "./refusal-remedy.tsx"
@@ -60,7 +60,7 @@ function Lookup({ requestId }: { readonly requestId: string }) {
       : navigate({ to: "/refused-requests" }))
   }
   return (
-    <Ask className="lookup" onAsk={find}>
+    <SearchForm className="lookup" onAsk={find}>
       <TextField
         label={t("field.request_id")}
         value={typed}
@@ -71,7 +71,7 @@ function Lookup({ requestId }: { readonly requestId: string }) {
       />
       <Button type="submit">{t("refused.find")}</Button>
       <p className="field-hint">{t("refused.lookup_hint")}</p>
-    </Ask>
+    </SearchForm>
   )
 }
 

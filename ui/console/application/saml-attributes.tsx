@@ -20,7 +20,7 @@ export function SamlAssertions(part: SamlPart) {
     <EditSection
       needs={ApplicationService.method.updateApplication}
       title={t("saml.assertions")}
-      facts={<Said {...part} />}
+      facts={<AssertionFacts {...part} />}
       form={assertionForm(part)}
     />
   )
@@ -36,7 +36,7 @@ type Names = keyof typeof names
 const namesOf = ({ saml }: SamlPart): Names =>
   namesIn(names).find((each) => names[each] === saml.attributes?.names) ?? "short"
 
-function Said(part: SamlPart) {
+function AssertionFacts(part: SamlPart) {
   const { saml } = part
   const { rolesAttribute = "", mappings = [] } = saml.attributes ?? {}
   const none = <span className="quiet">{t("detail.none")}</span>
@@ -165,10 +165,10 @@ function sourceIn(text: string) {
     : ({ case: "userField", value: fields[field] } as const)
 }
 
-type Shown = { readonly mappings: string }
+type WithMappings = { readonly mappings: string }
 
 /** Lines for what the metadata requests and no line tells yet, where a field fits by its name. */
-const proposed = (requested: readonly RequestedAttribute[], { mappings }: Shown) => {
+const proposed = (requested: readonly RequestedAttribute[], { mappings }: WithMappings) => {
   const told = mappings.split("\n").map(nameIn)
   return requested.flatMap(({ name, field, format }) => {
     if (field === undefined || told.includes(name)) return []

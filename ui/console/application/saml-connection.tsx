@@ -39,7 +39,7 @@ export function SamlConnection({ application, saml }: ConnectionProps) {
         />
         <Snippets snippets={samlSnippets(described)} />
       </Section>
-      <Registered saml={saml} entityId={entityId} consumers={consumers} />
+      <RegisteredMetadata saml={saml} entityId={entityId} consumers={consumers} />
       <TestSignIn application={application} endpoint={addresses.sso} naming="providerId" />
       <Section title={t("saml.try")}>
         <p className="quiet section-lead">{t("saml.try_lead")}</p>
@@ -51,13 +51,13 @@ export function SamlConnection({ application, saml }: ConnectionProps) {
   )
 }
 
-type RegisteredProps = {
+type RegisteredMetadataProps = {
   readonly saml: SAMLConfiguration
   readonly entityId: string
   readonly consumers: readonly string[]
 }
 
-function Registered({ saml, entityId, consumers }: RegisteredProps) {
+function RegisteredMetadata({ saml, entityId, consumers }: RegisteredMetadataProps) {
   const [entity, consumer] = [t("saml.entity_id"), t("saml.acs")]
   return (
     <Section title={t("saml.registered")}>

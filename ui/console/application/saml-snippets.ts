@@ -1,7 +1,7 @@
 import type { Snippet } from "./snippet.ts"
 
 /** What the metadata of an application says, and where ours is. */
-export type Described = {
+export type SamlDescription = {
   readonly entityId: string
   /** Where it takes answers. */
   readonly consumers: readonly string[]
@@ -12,7 +12,7 @@ export type Described = {
 }
 
 /** Settings to copy, for software that speaks SAML. */
-export const samlSnippets = (described: Described): readonly Snippet[] => [apache(described)]
+export const samlSnippets = (described: SamlDescription): readonly Snippet[] => [apache(described)]
 
 /** The folder that the files of the module are in. */
 export const mellonFolder = "/etc/apache2/saml"
@@ -28,7 +28,7 @@ const conditionOn = (rolesAttribute: string): string => `
   # MellonCond "${rolesAttribute.replaceAll('"', "")}" "ROLE"`
 
 /** The module names its address after where it takes answers: /mellon/postResponse. */
-function apache({ entityId, consumers, metadata, rolesAttribute }: Described): Snippet {
+function apache({ entityId, consumers, metadata, rolesAttribute }: SamlDescription): Snippet {
   const consumer = consumers.find((each) => each.endsWith("/postResponse")) ?? consumers[0] ?? ""
   const endpoint = consumer.replace(/\/[^/]*$/, "")
   const path = URL.canParse(endpoint) ? new URL(endpoint).pathname : "/mellon"

@@ -3,15 +3,15 @@ import type { ClientSecret } from "../../../src/gen/core/application/v2/applicat
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { type Column, Table } from "../../kit/index.ts"
 import { ConfirmButton, DialogButton, formOf } from "../form/index.ts"
-import { actionColumn, OnceBox, Time } from "../list/index.ts"
+import { actionColumn, OneTimeSecret, Time } from "../list/index.ts"
 import { call, Section, t, useReadIfAllowed } from "../shell/index.ts"
 import type { ApplicationPart } from "./update-application.ts"
 
 const { listClientSecrets, generateClientSecret, removeClientSecret } = ApplicationService.method
 
 type SecretsProps = ApplicationPart & {
-  readonly made: Made | undefined
-  readonly onMade: (made: Made | undefined) => void
+  readonly made: CreatedSecret | undefined
+  readonly onMade: (made: CreatedSecret | undefined) => void
 }
 
 /** The secrets that are good now; a new one can stand beside the old until all have moved. */
@@ -32,7 +32,11 @@ export function Secrets({ application, made, onMade }: SecretsProps) {
   return (
     <Section title={t("secret.list")} actions={create}>
       {made && (
-        <OnceBox title={t("secret.client")} secret={made.secret} file={`${name}-secret.txt`} />
+        <OneTimeSecret
+          title={t("secret.client")}
+          secret={made.secret}
+          file={`${name}-secret.txt`}
+        />
       )}
       <List secrets={found.secrets} drop={drop} />
     </Section>
@@ -40,7 +44,7 @@ export function Secrets({ application, made, onMade }: SecretsProps) {
 }
 
 /** A secret that is shown, this once. */
-export type Made = { readonly id: string; readonly secret: string }
+export type CreatedSecret = { readonly id: string; readonly secret: string }
 
 const hour = 3_600_000
 
@@ -58,7 +62,7 @@ function previousOf(period: Period) {
 
 type CreateProps = ApplicationPart & {
   readonly hasSecret: boolean
-  readonly onMade: (made: Made) => void
+  readonly onMade: (made: CreatedSecret) => void
 }
 
 const createForm = ({ application, hasSecret, onMade }: CreateProps) =>

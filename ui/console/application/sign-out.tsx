@@ -27,7 +27,7 @@ function Inside(part: OidcPart) {
     <EditSection
       needs={updateApplication}
       title={t("sign_out.title")}
-      facts={<Known {...part} status={status} />}
+      facts={<LogoutFacts {...part} status={status} />}
       form={signOutForm(part, status)}
     />
   )
@@ -35,7 +35,7 @@ function Inside(part: OidcPart) {
 
 type Status = GetBackChannelLogoutStatusResponse | undefined
 
-function Known({ oidc, status }: OidcPart & { readonly status: Status }) {
+function LogoutFacts({ oidc, status }: OidcPart & { readonly status: Status }) {
   const front = oidc.frontChannelLogout?.uri ?? ""
   const back = oidc.backChannelLogoutUri
   const backEnd = oidc.backEndLogoutAccepted

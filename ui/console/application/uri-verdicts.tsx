@@ -7,19 +7,19 @@ type Verdict = "invalid" | "refused" | "advised" | "fine"
 
 const tones = { invalid: "danger", refused: "danger", advised: "warning", fine: "done" } as const
 
-type Judged = { readonly uri: string; readonly verdict: Verdict; readonly why?: string }
+type JudgedUri = { readonly uri: string; readonly verdict: Verdict; readonly why?: string }
 
-type JudgedProps = { readonly typed: string; readonly by: Redirecting }
+type VerdictsProps = { readonly typed: string; readonly by: Redirecting }
 
 /** What becomes of each redirect URI, said while one types it. */
-export function JudgedRedirects({ typed, by }: JudgedProps) {
+export function RedirectUriVerdicts({ typed, by }: VerdictsProps) {
   const judged = unique(typed).map((uri) => ({ uri, ...judge(uri, by, location.origin) }))
   return <Verdicts judged={judged} />
 }
 
 /** The same where people return after they sign out: nothing secret goes there. */
-export function JudgedReturns({ typed, by }: JudgedProps) {
-  const judged = unique(typed).map((uri): Judged => {
+export function PostLogoutUriVerdicts({ typed, by }: VerdictsProps) {
+  const judged = unique(typed).map((uri): JudgedUri => {
     const why = malformationOf(uri, by.devMode)
     return why ? { uri, verdict: "invalid", why } : { uri, verdict: "fine" }
   })
@@ -39,7 +39,7 @@ export const hasInvalid = (typed: string, devMode: boolean): boolean =>
 
 const unique = (typed: string) => [...new Set(linesOf(typed))]
 
-function Verdicts({ judged }: { readonly judged: readonly Judged[] }) {
+function Verdicts({ judged }: { readonly judged: readonly JudgedUri[] }) {
   const wordsOf = (why: string | undefined) => {
     const key = `problem.redirect_uris.${why}`
     return has(key) ? t(key) : ""

@@ -1,7 +1,7 @@
 import { useState } from "react"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { Button, SelectField, TextField } from "../../kit/index.ts"
-import { Ask, verbatim } from "../form/index.ts"
+import { SearchForm, verbatim } from "../form/index.ts"
 import type { ListState } from "../list/index.ts"
 import { language, t, useRead } from "../shell/index.ts"
 import { PickField } from "./picker-field.tsx"
@@ -33,7 +33,7 @@ export function Filters({ state: { get, set }, names }: FiltersProps) {
     .map(({ type, localized }) => ({ value: type, label: localized?.localizedMessage || type }))
     .toSorted((a, b) => a.label.localeCompare(b.label, language))
   return (
-    <Ask className="form" onAsk={ask}>
+    <SearchForm className="form" onAsk={ask}>
       <div className="pair pair-two">
         <SelectField
           label={t("events.kind")}
@@ -81,6 +81,6 @@ export function Filters({ state: { get, set }, names }: FiltersProps) {
       <div className="row">
         <Button type="submit">{t("events.find")}</Button>
       </div>
-    </Ask>
+    </SearchForm>
   )
 }

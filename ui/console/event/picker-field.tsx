@@ -5,7 +5,7 @@ import { t } from "../shell/index.ts"
 /** What was picked in this tab is called; what the events say comes before. */
 const pickedNames = new Map<string, string>()
 
-export type Picked = { readonly id: string; readonly name: string }
+export type PickedResource = { readonly id: string; readonly name: string }
 
 type PickFieldProps = {
   readonly label: string
@@ -14,14 +14,14 @@ type PickFieldProps = {
   /** What the events that are shown call it. */
   readonly name: string | undefined
   readonly onChange: (id: string) => void
-  readonly children: (choose: (picked: Picked) => void) => ReactNode
+  readonly children: (choose: (picked: PickedResource) => void) => ReactNode
 }
 
 /** One user or resource by its name, chosen in a dialog; its ID is beside it. */
 export function PickField({ label, value, name, onChange, children }: PickFieldProps) {
   const [open, setOpen] = useState(false)
   const labelId = useId()
-  const choose = (picked: Picked) => {
+  const choose = (picked: PickedResource) => {
     if (picked.id === "") return
     pickedNames.set(picked.id, picked.name)
     onChange(picked.id)

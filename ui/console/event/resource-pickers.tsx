@@ -12,11 +12,11 @@ import { Picker } from "../list/index.ts"
 import { t } from "../shell/index.ts"
 import { loginNameOf, nameOf } from "../user/user.ts"
 import { namedLike } from "../user/user-query.ts"
-import type { Picked } from "./picker-field.tsx"
+import type { PickedResource } from "./picker-field.tsx"
 
-type PickersProps = { readonly choose: (picked: Picked) => void }
+type PickersProps = { readonly choose: (picked: PickedResource) => void }
 
-type Row = Picked & { readonly detail: string }
+type Row = PickedResource & { readonly detail: string }
 
 const few = 6
 const query = { limit: few, asc: true }

@@ -88,7 +88,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
   )
 }
 
-type TurnButtonProps<I extends DescMessage, J extends DescMessage> = {
+type ActivationButtonProps<I extends DescMessage, J extends DescMessage> = {
   readonly what: string
   readonly isOn: boolean
   /** What it means that it is off. */
@@ -103,8 +103,8 @@ type TurnButtonProps<I extends DescMessage, J extends DescMessage> = {
 }
 
 /** On and off: turning off asks first, and can be undone. */
-export function TurnButton<I extends DescMessage, J extends DescMessage>(
-  props: TurnButtonProps<I, J>,
+export function ActivationButton<I extends DescMessage, J extends DescMessage>(
+  props: ActivationButtonProps<I, J>,
 ) {
   const { what, isOn, consequence, on, off, of, small, words } = props
   const how = { needs: off, ...(small !== undefined && { small }) }

@@ -29,9 +29,9 @@ type FieldTexts = {
   readonly optional?: boolean
 }
 
-type Bound = "name" | "value" | "onChange"
-type Input = FieldTexts & Omit<InputHTMLAttributes<HTMLInputElement>, Bound>
-type Area = FieldTexts & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, Bound>
+type BoundProp = "name" | "value" | "onChange"
+type Input = FieldTexts & Omit<InputHTMLAttributes<HTMLInputElement>, BoundProp>
+type Area = FieldTexts & Omit<TextareaHTMLAttributes<HTMLTextAreaElement>, BoundProp>
 
 /** How the values are called that can be chosen, and the line that helps to decide. */
 type Words<Value> = {
@@ -106,7 +106,7 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
           onChange={(on) => form.change(partOf<Values, boolean>(name, on))}
         />,
       ),
-    duration: (name: NameOf<Values, Amount>, label: string, more: Lasting = {}): ReactNode =>
+    duration: (name: NameOf<Values, Amount>, label: string, more: DurationTexts = {}): ReactNode =>
       contested(
         name,
         label,
@@ -119,7 +119,7 @@ function typedOf<Values extends object>(form: Form<Values>, focus: boolean) {
   }
 }
 
-type Lasting = { readonly hint?: string; readonly fallback?: string }
+type DurationTexts = { readonly hint?: string; readonly fallback?: string }
 
 /** What is chosen of a few. */
 function chosenOf<Values extends object>(form: Form<Values>) {

@@ -17,7 +17,7 @@ type FormSpec<Values extends object, Answer> = Omit<FormOptions<Values, Answer>,
 }
 
 /** Where a form stands: in a dialog where that has a title, else in the place of something. */
-export type Placed = {
+export type FormPlacement = {
   readonly id: string
   readonly close: () => void
   readonly title?: string
@@ -25,17 +25,17 @@ export type Placed = {
 }
 
 /** A form that stands wherever it is put. */
-export type MadeForm = (placed: Placed) => ReactNode
+export type RenderForm = (placed: FormPlacement) => ReactNode
 
 export const formOf =
-  <Values extends object, Answer>(spec: FormSpec<Values, Answer>): MadeForm =>
-  (placed) => <Made key={placed.id} {...placed} spec={spec} />
+  <Values extends object, Answer>(spec: FormSpec<Values, Answer>): RenderForm =>
+  (placed) => <SpecForm key={placed.id} {...placed} spec={spec} />
 
-type MadeProps<Values extends object, Answer> = Placed & {
+type SpecFormProps<Values extends object, Answer> = FormPlacement & {
   readonly spec: FormSpec<Values, Answer>
 }
 
-function Made<Values extends object, Answer>(props: MadeProps<Values, Answer>) {
+function SpecForm<Values extends object, Answer>(props: SpecFormProps<Values, Answer>) {
   const { id, title, close, spec } = props
   const { fields, disabled, done, submit = props.submit, ...options } = spec
   const form = useForm({
@@ -59,7 +59,7 @@ type DialogButtonProps = Needs & {
   readonly label: string
   /** What it is about, where there are several. */
   readonly name?: string
-  readonly form: MadeForm
+  readonly form: RenderForm
   readonly small?: boolean
   readonly primary?: boolean
 }

@@ -1,5 +1,11 @@
 export { CodeArea } from "./code-area.tsx"
-export { ActionButton, ConfirmButton, DeleteButton, DeleteSection, TurnButton } from "./confirm.tsx"
+export {
+  ActionButton,
+  ActivationButton,
+  ConfirmButton,
+  DeleteButton,
+  DeleteSection,
+} from "./confirm.tsx"
 export { Contested } from "./conflict.tsx"
 export { type Controls, controlsOf, verbatim } from "./controls.tsx"
 export { DialogOpener } from "./dialog-opener.tsx"
@@ -7,13 +13,13 @@ export { type Amount, amountIn, amountOf, durationOf, durationText } from "./dur
 export { DurationField } from "./duration-field.tsx"
 export { FileButton } from "./file-button.tsx"
 export { DialogForm, EditSection, Fields } from "./form.tsx"
-export { DialogButton, formOf, type MadeForm } from "./form-of.tsx"
+export { DialogButton, formOf, type RenderForm } from "./form-of.tsx"
 export { linesOf, namesIn } from "./lines.ts"
 export { isSame, lineList, wordList } from "./merge.ts"
-export { namesBy, Ordered } from "./ordered-select.tsx"
+export { namesBy, OrderedSelect } from "./ordered-select.tsx"
 export { renamed } from "./rename.tsx"
-export { Ask } from "./search-form.tsx"
-export { Chosen } from "./select-setting.tsx"
+export { SearchForm } from "./search-form.tsx"
+export { SelectSetting } from "./select-setting.tsx"
 export { Switch } from "./switch.tsx"
 export { type Form, useForm } from "./use-form.ts"
 export { formId, useOpen } from "./use-open.ts"

@@ -3,7 +3,7 @@ import { t } from "../shell/index.ts"
 
 type Option = { readonly value: string; readonly label: string }
 
-type OrderedProps = {
+type OrderedSelectProps = {
   readonly label: string
   readonly hint?: string
   /** All that there are; of those that were chosen and are gone the value stands for itself. */
@@ -19,7 +19,7 @@ export const namesBy = (options: readonly Option[]) => (chosen: unknown) =>
     .join("\n")
 
 /** Any of several, in an order that counts: what comes first is done first. */
-export function Ordered({ label, hint, options, values, onChange }: OrderedProps) {
+export function OrderedSelect({ label, hint, options, values, onChange }: OrderedSelectProps) {
   const nameOf = (value: string) => options.find((one) => one.value === value)?.label ?? value
   const left = options.filter(({ value }) => !values.includes(value))
   const lift = (at: number) => {

@@ -1,13 +1,13 @@
 import type { ReactNode } from "react"
 
-type AskProps = {
+type SearchFormProps = {
   readonly onAsk: () => void
   readonly className?: string
   readonly children: ReactNode
 }
 
 /** Fields that look something up and change nothing: Enter asks. */
-export function Ask({ onAsk, className, children }: AskProps) {
+export function SearchForm({ onAsk, className, children }: SearchFormProps) {
   return (
     <search>
       <form

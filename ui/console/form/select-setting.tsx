@@ -13,7 +13,7 @@ import {
 import { ConflictBox } from "./conflict.tsx"
 import { namesIn } from "./lines.ts"
 
-type ChosenProps<Name extends string, Value> = {
+type SelectSettingProps<Name extends string, Value> = {
   readonly needs: DescMethod
   readonly label: string
   readonly hint?: string
@@ -25,7 +25,7 @@ type ChosenProps<Name extends string, Value> = {
 }
 
 /** One of several, chosen where it stands by who may, that counts at once. */
-export function Chosen<Name extends string, Value>(props: ChosenProps<Name, Value>) {
+export function SelectSetting<Name extends string, Value>(props: SelectSettingProps<Name, Value>) {
   const { needs, label, hint, of, words, current, act } = props
   const may = useMay()
   const names = namesIn(of)

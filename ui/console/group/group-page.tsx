@@ -5,7 +5,7 @@ import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts
 import { DeleteSection, EditSection, formOf } from "../form/index.ts"
 import { Clip, Collection, found, History, pageOf, Time } from "../list/index.ts"
 import { call, copied, Link, Page, t, useBelongsTo, useRead } from "../shell/index.ts"
-import { PersonPicker } from "../user/user-picker.tsx"
+import { UserPicker } from "../user/user-picker.tsx"
 import { groupForm } from "./group-form.tsx"
 
 const { getGroup, updateGroup, deleteGroup } = GroupService.method
@@ -84,7 +84,7 @@ const userForm = ({ id, organizationId }: Group) =>
     save: ({ userId }) => call(addUsersToGroup, { id, userIds: [userId] }),
     disabled: ({ userId }) => userId === "",
     fields: ({ values, change }) => (
-      <PersonPicker
+      <UserPicker
         value={values.userId}
         onChange={(userId) => change({ userId })}
         organizationId={organizationId}

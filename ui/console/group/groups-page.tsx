@@ -1,7 +1,7 @@
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
 import { FieldName } from "../../../src/gen/core/group/v2/group_pb.ts"
 import { GroupService } from "../../../src/gen/core/group/v2/group_service_pb.ts"
-import { type Asked, Clip, Collection, found, pageOf } from "../list/index.ts"
+import { Clip, Collection, found, type ListQuery, pageOf } from "../list/index.ts"
 import { Copyable, call, Link, t, useOrganization } from "../shell/index.ts"
 import { groupForm } from "./group-form.tsx"
 
@@ -48,7 +48,7 @@ export function GroupsPage() {
   )
 }
 
-function filtersOf(organizationId: string, { text }: Asked) {
+function filtersOf(organizationId: string, { text }: ListQuery) {
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const own = { case: "organizationId", value: { id: organizationId } } as const
   const named = { case: "nameFilter", value: { name: text, method } } as const

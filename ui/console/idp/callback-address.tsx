@@ -1,14 +1,20 @@
 import { Copyable, Facts, t } from "../shell/index.ts"
-import { backOf, type KindName, kindOf, type Place, samlAddresses } from "./provider-kind.ts"
+import {
+  backOf,
+  type KindName,
+  kindOf,
+  type ProviderOwner,
+  samlAddresses,
+} from "./provider-kind.ts"
 
-type BackAddressProps = {
+type CallbackAddressProps = {
   readonly kind: KindName
-  readonly place: Place
+  readonly place: ProviderOwner
   readonly id: string | undefined
 }
 
 /** The address that must be entered at the provider, or else it sends nobody back. */
-export function BackAddress({ kind, place, id }: BackAddressProps) {
+export function CallbackAddress({ kind, place, id }: CallbackAddressProps) {
   if (kindOf(kind).back === "saml" && id !== undefined) return <SamlAddresses id={id} />
   const address = backOf(kind, place, id)
   const label = t("idps.back")

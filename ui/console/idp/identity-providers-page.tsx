@@ -30,7 +30,7 @@ import {
   useReadIfAllowed,
 } from "../shell/index.ts"
 import { IdpForm, nameOfKind } from "./idp-form.tsx"
-import { kindNameOf, type Place } from "./provider-kind.ts"
+import { kindNameOf, type ProviderOwner } from "./provider-kind.ts"
 import { TestIdp, TestResult } from "./provider-test.tsx"
 
 const admin = AdminService.method
@@ -68,10 +68,10 @@ export function OrganizationIdentityProvidersPage() {
   )
 }
 
-type InPlace = { readonly place: Place }
+type OwnerProps = { readonly place: ProviderOwner }
 
 /** Those of a place; an organisation also offers those of the instance, and changes none. */
-function Idps({ place }: InPlace) {
+function Idps({ place }: OwnerProps) {
   const shared = useShared(place)
   if (place === undefined) {
     return (
@@ -88,7 +88,7 @@ function Idps({ place }: InPlace) {
             remove: admin.deleteProvider,
           }}
           turn={(provider) => (
-            <Turn {...{ ...shared.turn, provider }} needs={admin.addIDPToLoginPolicy} />
+            <OfferButton {...{ ...shared.turn, provider }} needs={admin.addIDPToLoginPolicy} />
           )}
           remove={({ id }) => call(admin.deleteProvider, { id })}
         />
@@ -114,7 +114,7 @@ function Idps({ place }: InPlace) {
           remove: management.deleteProvider,
         }}
         turn={(provider) => (
-          <Turn {...{ ...shared.turn, provider }} needs={management.addIDPToLoginPolicy} />
+          <OfferButton {...{ ...shared.turn, provider }} needs={management.addIDPToLoginPolicy} />
         )}
         remove={({ id }) => call(management.deleteProvider, { id }, { within: place })}
       />
@@ -147,19 +147,19 @@ const namedLike = (name: string) =>
         } as const,
       ]
 
-type Turning = {
+type OfferActions = {
   readonly isOn: (provider: Provider) => boolean
   readonly act: (provider: Provider, on: boolean) => Promise<unknown>
   readonly off: string
 }
 
-const turnColumn = (turn: Turning) =>
+const turnColumn = (turn: OfferActions) =>
   actionColumn((provider: Provider) => (
-    <Turn {...{ ...turn, provider }} needs={management.addIDPToLoginPolicy} />
+    <OfferButton {...{ ...turn, provider }} needs={management.addIDPToLoginPolicy} />
   ))
 
 /** Offers a provider to people or, after a question that can be undone, no longer. */
-function Turn(props: Turning & Needs & { readonly provider: Provider }) {
+function OfferButton(props: OfferActions & Needs & { readonly provider: Provider }) {
   const { provider, isOn, act, off, needs } = props
   const { name } = provider
   const turnOn = () => act(provider, true)
@@ -179,18 +179,18 @@ function Turn(props: Turning & Needs & { readonly provider: Provider }) {
 const all = { query: { limit: 1000 } }
 
 const useInstanceLinks = () => useReadIfAllowed(admin.listLoginPolicyIDPs, all)?.result
-const useLinksOf = (place: Place) =>
+const useLinksOf = (place: ProviderOwner) =>
   useReadIfAllowed(management.listLoginPolicyIDPs, all, withinOf(place))?.result
 
-const withinOf = (place: Place) => (place === undefined ? {} : { within: place })
+const withinOf = (place: ProviderOwner) => (place === undefined ? {} : { within: place })
 
 /** What a list of providers is made of, wherever they are. */
-function useShared(place: Place) {
+function useShared(place: ProviderOwner) {
   const useLinks = place === undefined ? useInstanceLinks : useLinksOf
   const linked = new Set(useLinks(place)?.map(({ idpId }) => idpId))
   const within = withinOf(place)
   const isOn = ({ id }: Provider) => linked.has(id)
-  const turn: Turning = {
+  const turn: OfferActions = {
     isOn,
     act: ({ id: idpId, owner: ownerType }, on) => {
       if (place === undefined) {
@@ -233,7 +233,7 @@ function useShared(place: Place) {
   } as const
 }
 
-type NewCertificateProps = InPlace & { readonly provider: Provider }
+type NewCertificateProps = OwnerProps & { readonly provider: Provider }
 
 /** Makes what a provider knows us by anew. */
 function NewCertificate({ place, provider: { id, name } }: NewCertificateProps) {
@@ -253,21 +253,21 @@ function KindBadge({ provider }: { readonly provider: Provider }) {
   return <Badge>{kind ? nameOfKind(kind) : (provider.config?.config.case ?? "")}</Badge>
 }
 
-type Said = { readonly isOffered: boolean; readonly isDefault: boolean }
+type ExternalSignInPolicy = { readonly isOffered: boolean; readonly isDefault: boolean }
 
-function useInstancePolicy(): Said | undefined {
+function useInstancePolicy(): ExternalSignInPolicy | undefined {
   const policy = useReadIfAllowed(admin.getLoginPolicy)?.policy
   return policy && { isOffered: policy.allowExternalIdp, isDefault: false }
 }
 
-function usePolicyOf(place: Place): Said | undefined {
+function usePolicyOf(place: ProviderOwner): ExternalSignInPolicy | undefined {
   const found = useReadIfAllowed(management.getLoginPolicy, {}, withinOf(place))
   const { policy, isDefault = false } = found ?? {}
   return policy && { isOffered: policy.allowExternalIdp, isDefault }
 }
 
 /** Says where the login policy leaves out all providers, and leads there. */
-function Hindrance({ place }: InPlace) {
+function Hindrance({ place }: OwnerProps) {
   const usePolicy = place === undefined ? useInstancePolicy : usePolicyOf
   const said = usePolicy(place)
   if (!said) return null

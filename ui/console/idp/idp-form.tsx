@@ -14,7 +14,7 @@ import {
   wordList,
 } from "../form/index.ts"
 import { call, t, unless, useRead } from "../shell/index.ts"
-import { BackAddress } from "./callback-address.tsx"
+import { CallbackAddress } from "./callback-address.tsx"
 import { creationWarningOf } from "./creation-warning.ts"
 import {
   type Choice,
@@ -25,11 +25,11 @@ import {
   type OptionName,
 } from "./form-fields.ts"
 import { autoLinkings, requestOf, type Values, valuesOf } from "./form-values.ts"
-import { type KindName, kindNames, kindOf, optionsOf, type Place } from "./provider-kind.ts"
+import { type KindName, kindNames, kindOf, optionsOf, type ProviderOwner } from "./provider-kind.ts"
 import { SecretField } from "./secret-field.tsx"
 
 type IdpFormProps = {
-  readonly place: Place
+  readonly place: ProviderOwner
   readonly provider: Provider | undefined
   readonly close: () => void
 }
@@ -46,7 +46,7 @@ export function IdpForm(props: IdpFormProps) {
 }
 
 const useOfInstance = (id: string) => useRead(AdminService.method.getProviderByID, { id }).idp
-const useOfOrganization = (id: string, place: Place) =>
+const useOfOrganization = (id: string, place: ProviderOwner) =>
   useRead(
     ManagementService.method.getProviderByID,
     ...([{ id }, place === undefined ? {} : { within: place }] as const),
@@ -87,7 +87,7 @@ function KindForm({ place, provider, close }: IdpFormProps) {
           onChange={(next) => change({ kind: next })}
         />
       )}
-      <BackAddress {...{ kind: values.kind, place, id: provider?.id }} />
+      <CallbackAddress {...{ kind: values.kind, place, id: provider?.id }} />
       {kind.fields.map((name) => (
         <Text key={name} {...{ form, name }} isNew={!provider} />
       ))}
@@ -176,7 +176,7 @@ const hasBrand = ({ values }: Form<Values>): boolean => kindOf(values.kind).bran
 /** Only the instance decides what passes for a fresh sign-in, and who verifies for everybody. */
 const instanceOptions: ReadonlySet<OptionName> = new Set(["acceptAsFresh", "isTrustedForAddresses"])
 
-type OptionsProps = { readonly form: Form<Values>; readonly place: Place }
+type OptionsProps = { readonly form: Form<Values>; readonly place: ProviderOwner }
 
 /** What may come of a sign-in. */
 function Options({ form, place }: OptionsProps) {
@@ -239,7 +239,11 @@ function AllowedDomains({ form }: { readonly form: Form<Values> }) {
   )
 }
 
-function save(place: Place, provider: Provider | undefined, values: Values): Promise<unknown> {
+function save(
+  place: ProviderOwner,
+  provider: Provider | undefined,
+  values: Values,
+): Promise<unknown> {
   const kind = kindOf(values.kind)
   const { add, update } = place === undefined ? kind.instance : kind.organization
   const wanted = requestOf(values, provider)

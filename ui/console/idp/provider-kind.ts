@@ -17,7 +17,7 @@ const admin = AdminService.method
 const management = ManagementService.method
 
 /** The operations that make and change one. */
-export type Ways = { readonly add: DescMethodUnary; readonly update: DescMethodUnary }
+export type ProviderOperations = { readonly add: DescMethodUnary; readonly update: DescMethodUnary }
 
 export type Kind = {
   /** Its own name, which is the same in every language; the others have a text. */
@@ -27,8 +27,8 @@ export type Kind = {
   readonly choices?: readonly ChoiceName[]
   /** Where people come back to; undefined where they never leave. */
   readonly back: "callback" | "jwt" | "saml" | undefined
-  readonly instance: Ways
-  readonly organization: Ways
+  readonly instance: ProviderOperations
+  readonly organization: ProviderOperations
 }
 
 const client = ["clientId", "clientSecret", "scopes"] as const
@@ -158,7 +158,7 @@ export const kindNameOf = ({ config }: Provider): KindName | undefined =>
   kindNames.find((name) => name === config?.config.case)
 
 /** The organisation whose provider it is; undefined: the instance's. */
-export type Place = string | undefined
+export type ProviderOwner = string | undefined
 
 /** What a provider that speaks SAML has to know of us, once it is there. */
 export const samlAddresses = (id: string) =>
@@ -170,7 +170,11 @@ export const samlAddresses = (id: string) =>
  * What has to be entered at a provider for it to send people back; those of organisations have an
  * address each, which there is once they are there.
  */
-export function backOf(name: KindName, place: Place, id: string | undefined): string | undefined {
+export function backOf(
+  name: KindName,
+  place: ProviderOwner,
+  id: string | undefined,
+): string | undefined {
   const { back } = kindOf(name)
   if (back === undefined || back === "saml") return undefined
   if (back === "jwt") return `${location.origin}/idps/jwt`

@@ -66,10 +66,10 @@ type DirectoryTestProps = Pick<TestProps, "id" | "name"> & {
 /** How a test ended, as the address of the page says it. */
 type End = { readonly id: string; readonly token: string } | { readonly error: string }
 
-type Typed = { readonly username: string; readonly password: string }
+type DirectoryCredentials = { readonly username: string; readonly password: string }
 
 /** A directory that is not as it should be is what a test is for. */
-async function tried(idpId: string, typed: Typed): Promise<End> {
+async function tried(idpId: string, typed: DirectoryCredentials): Promise<End> {
   try {
     const { testId, testToken } = await call(startProviderTest, { idpId, ...typed })
     return { id: testId, token: testToken }
@@ -117,7 +117,7 @@ export function TestResult() {
       {error === undefined ? (
         <Suspense>
           <Part rows={6}>
-            <Said testId={id ?? ""} testToken={token ?? ""} />
+            <TestOutcome testId={id ?? ""} testToken={token ?? ""} />
           </Part>
         </Suspense>
       ) : (
@@ -138,9 +138,9 @@ function Failed({ reason }: { readonly reason: string }) {
 /** What an account can't do without. */
 const wanted = ["email", "givenName", "familyName"] as const
 
-type SaidProps = { readonly testId: string; readonly testToken: string }
+type TestOutcomeProps = { readonly testId: string; readonly testToken: string }
 
-function Said(asked: SaidProps) {
+function TestOutcome(asked: TestOutcomeProps) {
   const { raw, person } = useRead(getProviderTest, asked)
   if (!person) return null
   const missing = wanted.filter((name) => person[name] === "")

@@ -18,7 +18,7 @@ export const languages: readonly string[] = [
   "zh",
 ]
 
-type Wanted = { readonly languages: readonly string[]; readonly disallow: boolean }
+type RestrictionInput = { readonly languages: readonly string[]; readonly disallow: boolean }
 
 /**
  * What is sent so that it becomes as wanted; undefined where it is so. All languages are no
@@ -26,7 +26,7 @@ type Wanted = { readonly languages: readonly string[]; readonly disallow: boolea
  */
 export function changeOf(
   present: Pick<GetRestrictionsResponse, "allowedLanguages" | "disallowPublicOrgRegistration">,
-  wanted: Wanted,
+  wanted: RestrictionInput,
 ): Change | undefined {
   const isAll = languages.every((language) => wanted.languages.includes(language))
   const list = isAll ? [] : [...wanted.languages]

@@ -17,11 +17,11 @@ export const algorithms = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512",
 /** The header `typ` of access tokens that are JWTs, the default first. */
 export const jwtTypes = ["at+jwt", "JWT"] as const
 
-type Lasting = { readonly [Name in LifetimeName]?: Duration | undefined }
+type Lifetimes = { readonly [Name in LifetimeName]?: Duration | undefined }
 type Amounts = Readonly<Record<LifetimeName, Amount>>
 
 /** Lifetimes as a form holds them. */
-export const lifetimesOf = (said: Lasting | undefined): Amounts => ({
+export const lifetimesOf = (said: Lifetimes | undefined): Amounts => ({
   accessTokenLifetime: amountOf(said?.accessTokenLifetime),
   idTokenLifetime: amountOf(said?.idTokenLifetime),
   refreshTokenIdleExpiration: amountOf(said?.refreshTokenIdleExpiration, "days"),

@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf"
 import type { ReactNode } from "react"
 import { Button } from "../../kit/index.ts"
-import { ConfirmButton, formId, type MadeForm, useOpen } from "../form/index.ts"
+import { ConfirmButton, formId, type RenderForm, useOpen } from "../form/index.ts"
 import { May, Page, Section, t, useMay } from "../shell/index.ts"
 import { EmptyList } from "./empty-list.tsx"
 import { type ListColumn, Listing, type ListingProps } from "./listing.tsx"
@@ -26,7 +26,7 @@ type CollectionProps<I extends DescMessage, O extends DescMessage, Row> = Pick<
   /** The operations that make, change and remove one; nothing is changed where that isn't said. */
   readonly needs: Readonly<Record<"create" | "remove", DescMethod>> & { readonly edit?: DescMethod }
   /** What makes one where there is no row, else what changes it. */
-  readonly form: (row: Row | undefined) => MadeForm
+  readonly form: (row: Row | undefined) => RenderForm
   /** What can be done with a row; all that is offered where nothing is said. */
   readonly isFixed?: (row: Row) => boolean
   /** Its `TurnButton`, where it can be turned off for a while. */

@@ -12,7 +12,7 @@ import { ConfirmButton, DialogButton, formOf } from "../form/index.ts"
 import { Part, Section, t, useRead } from "../shell/index.ts"
 import { Clip } from "./badges.tsx"
 import { actionColumn } from "./listing.tsx"
-import { OnceBox } from "./one-time-secret.tsx"
+import { OneTimeSecret } from "./one-time-secret.tsx"
 import { Time } from "./time.tsx"
 
 /** What is listed of a key or token; what it is was shown once. */
@@ -24,9 +24,9 @@ export type Credential = {
 }
 
 /** Without a text where the holder has it already. */
-export type Made = { readonly id: string; readonly text: string }
+export type CreatedCredential = { readonly id: string; readonly text: string }
 
-type Wanted = {
+type CredentialInput = {
   readonly name: string
   readonly expirationDate: Timestamp
   readonly publicKey: Uint8Array
@@ -40,7 +40,7 @@ type CredentialsProps<I extends DescMessage, O extends DescMessage> = {
   readonly input: MessageInitShape<I>
   readonly needs: Readonly<Record<"create" | "remove", DescMethod>>
   readonly find: (answer: MessageShape<O>) => readonly Credential[]
-  readonly create: (wanted: Wanted) => Promise<Made>
+  readonly create: (wanted: CredentialInput) => Promise<CreatedCredential>
   readonly remove: (id: string) => Promise<unknown>
   /** Whether somebody may bring the public half of a key of their own. */
   readonly takesPublicKey?: boolean
@@ -51,7 +51,7 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
   props: CredentialsProps<I, O>,
 ) {
   const { family, needs, remove } = props
-  const [made, setMade] = useState<Made | undefined>(undefined)
+  const [made, setMade] = useState<CreatedCredential | undefined>(undefined)
   const drop = async (id: string) => {
     await remove(id)
     if (made?.id === id) setMade(undefined)
@@ -63,7 +63,7 @@ export function Credentials<I extends DescMessage, O extends DescMessage>(
   return (
     <Section title={t(`${family}.title`)} actions={add}>
       {made?.text && (
-        <OnceBox
+        <OneTimeSecret
           title={t(`${family}.file`)}
           secret={made.text}
           file={family === "tokens" ? `${made.id}.txt` : `${made.id}.json`}
@@ -111,9 +111,9 @@ const createForm = (props: Creating) =>
 
 type Creating = {
   readonly family: Family
-  readonly create: (wanted: Wanted) => Promise<Made>
+  readonly create: (wanted: CredentialInput) => Promise<CreatedCredential>
   readonly takesPublicKey?: boolean
-  readonly onMade: (made: Made) => void
+  readonly onMade: (made: CreatedCredential) => void
 }
 
 const dayMs = 86_400_000

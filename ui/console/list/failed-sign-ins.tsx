@@ -6,7 +6,7 @@ import {
 import { Badge } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
 import { found, SectionList } from "./listing.tsx"
-import { BrowserPlace } from "./sign-in-origin.tsx"
+import { BrowserOrigin } from "./sign-in-origin.tsx"
 import { Time } from "./time.tsx"
 
 type Row = FailedSignIn & { readonly at: number }
@@ -50,7 +50,7 @@ function Origin({ failed }: { readonly failed: FailedSignIn }) {
   const { userAgent, address, knownDevice } = failed
   return (
     <>
-      <BrowserPlace userAgent={userAgent} address={address} />
+      <BrowserOrigin userAgent={userAgent} address={address} />
       {knownDevice !== undefined && (
         <p className="small">
           {knownDevice ? t("failed.known") : <Badge tone="warning">{t("failed.unknown")}</Badge>}

@@ -12,17 +12,17 @@ export { KeyDates, type KeyDatesProps } from "./key-dates.tsx"
 export { LinkBox } from "./link-box.tsx"
 export { type ListState, useCreating, useFilter, useListState } from "./list-state.ts"
 export {
-  type Asked,
   actionColumn,
   found,
   type ListColumn,
   Listing,
+  type ListQuery,
   pageOf,
   SectionList,
 } from "./listing.tsx"
 export { Metadata } from "./metadata.tsx"
-export { OnceBox } from "./one-time-secret.tsx"
+export { OneTimeSecret } from "./one-time-secret.tsx"
 export { Picker } from "./picker.tsx"
-export { placeOf, SignInPlace } from "./sign-in-origin.tsx"
+export { originText, SignInOrigin } from "./sign-in-origin.tsx"
 export { StateBadge } from "./state-badge.tsx"
 export { Time } from "./time.tsx"

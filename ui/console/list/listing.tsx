@@ -30,7 +30,7 @@ const sectionSize = 10
 const glance = 8
 
 /** What a reader wants to see of a list. */
-export type Asked = {
+export type ListQuery = {
   readonly text: string
   readonly offset: bigint
   readonly limit: number
@@ -39,16 +39,16 @@ export type Asked = {
   readonly asc: boolean
 }
 
-export type Found<Row> = { readonly rows: readonly Row[]; readonly total: number }
+export type ListPage<Row> = { readonly rows: readonly Row[]; readonly total: number }
 
 /** What operations take of it: which rows, and which way round. */
-export const pageOf = ({ offset, limit, asc }: Asked) => ({ offset, limit, asc })
+export const pageOf = ({ offset, limit, asc }: ListQuery) => ({ offset, limit, asc })
 
 /** Rows, and how many there are in all. */
 export const found = <Row,>(
   rows: readonly Row[],
   page: { readonly totalResult: bigint } | undefined,
-): Found<Row> => ({ rows, total: Number(page?.totalResult ?? rows.length) })
+): ListPage<Row> => ({ rows, total: Number(page?.totalResult ?? rows.length) })
 
 /** A column that the list can be sorted by has a name for it, which `ask` understands. */
 export type ListColumn<Row> = Column<Row> & { readonly sort?: string }
@@ -65,9 +65,9 @@ export type ListingProps<I extends DescMessage, O extends DescMessage, Row> = {
   /** Tells it apart in the address from others on the page. */
   readonly name?: string
   readonly method: DescMethodUnary<I, O>
-  readonly ask: (asked: Asked) => MessageInitShape<I>
+  readonly ask: (asked: ListQuery) => MessageInitShape<I>
   readonly within?: string
-  readonly find: (answer: MessageShape<O>, asked: Asked) => Found<Row>
+  readonly find: (answer: MessageShape<O>, asked: ListQuery) => ListPage<Row>
   readonly columns: readonly ListColumn<Row>[]
   readonly keyOf: (row: Row) => string
   readonly filters?: ReactNode
@@ -149,7 +149,7 @@ function askedOf<Row>(
   { get }: ListState,
   columns: readonly ListColumn<Row>[],
   limit: number,
-): Asked {
+): ListQuery {
   const sorts = columns.flatMap(({ sort }) => sort ?? [])
   const at = Number(get("at") ?? 0)
   return {
@@ -196,7 +196,7 @@ function Find({ state: { get, set } }: { readonly state: ListState }) {
 }
 
 type RowsProps<I extends DescMessage, O extends DescMessage, Row> = ListingProps<I, O, Row> & {
-  readonly found: Found<Row> | undefined
+  readonly found: ListPage<Row> | undefined
 }
 
 function Rows<I extends DescMessage, O extends DescMessage, Row>(props: RowsProps<I, O, Row>) {
@@ -232,13 +232,13 @@ function Pages({ state: { set }, size, at, total }: PagesProps) {
   return (
     <div className="list-foot">
       <span>{t("list.range", values)}</span>
-      <Turn label={t("list.previous")} to={at - size} {...{ size, total, move }} />
-      <Turn label={t("list.next")} to={at + size} {...{ size, total, move }} />
+      <PageButton label={t("list.previous")} to={at - size} {...{ size, total, move }} />
+      <PageButton label={t("list.next")} to={at + size} {...{ size, total, move }} />
     </div>
   )
 }
 
-type TurnProps = {
+type PageButtonProps = {
   readonly label: string
   readonly size: number
   readonly to: number
@@ -247,7 +247,7 @@ type TurnProps = {
 }
 
 /** At an end of the list it does nothing, and keeps the focus of who came there by it. */
-function Turn({ label, size, to, total, move }: TurnProps) {
+function PageButton({ label, size, to, total, move }: PageButtonProps) {
   const isBeyond = to <= -size || to >= total
   return (
     <Button small aria-disabled={isBeyond} onClick={() => !isBeyond && move(to)}>

@@ -11,14 +11,14 @@ import { formOf } from "../form/index.ts"
 import { t } from "../shell/index.ts"
 import { Clip } from "./badges.tsx"
 import { Collection } from "./collection.tsx"
-import { type Asked, found, pageOf } from "./listing.tsx"
+import { found, type ListQuery, pageOf } from "./listing.tsx"
 import { Time } from "./time.tsx"
 
-type Noted = { readonly key: string; readonly value: Uint8Array<ArrayBuffer> }
+type MetadataInput = { readonly key: string; readonly value: Uint8Array<ArrayBuffer> }
 
-type Setting = (metadata: Noted[]) => Promise<unknown>
+type SetMetadata = (metadata: MetadataInput[]) => Promise<unknown>
 
-type Listed = {
+type MetadataPage = {
   readonly metadata: readonly Entry[]
   readonly pagination?: { readonly totalResult: bigint } | undefined
 }
@@ -26,9 +26,9 @@ type Listed = {
 type MetadataProps<I extends DescMessage, O extends DescMessage> = {
   readonly method: DescMethodUnary<I, O>
   readonly ask: (asked: ReturnType<typeof askedOf>) => MessageInitShape<I>
-  readonly find: (answer: MessageShape<O>) => Listed
+  readonly find: (answer: MessageShape<O>) => MetadataPage
   readonly needs: Readonly<Record<"set" | "remove", DescMethod>>
-  readonly set: Setting
+  readonly set: SetMetadata
   readonly remove: (keys: string[]) => Promise<unknown>
 }
 
@@ -58,7 +58,7 @@ export function Metadata<I extends DescMessage, O extends DescMessage>(props: Me
   )
 }
 
-function askedOf(asked: Asked) {
+function askedOf(asked: ListQuery) {
   const { text } = asked
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const filter = { case: "keyFilter", value: { key: text, method } } as const
@@ -68,7 +68,7 @@ function askedOf(asked: Asked) {
 /** Values are bytes, nearly always of a text. */
 const textOf = (value: Uint8Array): string => new TextDecoder().decode(value)
 
-const entryForm = (entry: Entry | undefined, set: Setting) =>
+const entryForm = (entry: Entry | undefined, set: SetMetadata) =>
   formOf({
     initial: { key: entry?.key ?? "", value: entry ? textOf(entry.value) : "" },
     refusals: { key: ["metadata.key"], value: ["metadata.value"] },

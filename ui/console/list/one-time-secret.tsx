@@ -1,7 +1,7 @@
 import { SecretBox } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
 
-type OnceBoxProps = {
+type OneTimeSecretProps = {
   readonly title: string
   readonly secret: string
   readonly file: string
@@ -10,7 +10,12 @@ type OnceBoxProps = {
 }
 
 /** What the server says this once and never again. */
-export function OnceBox({ title, secret, file, warning = t("secret.once") }: OnceBoxProps) {
+export function OneTimeSecret({
+  title,
+  secret,
+  file,
+  warning = t("secret.once"),
+}: OneTimeSecretProps) {
   const texts = { copy: t("copy.do"), copied: t("copy.done"), download: t("copy.download") }
   return (
     <SecretBox

@@ -3,15 +3,15 @@ import { browserNameOf } from "../../../src/protocol/browser-name.ts"
 import { t } from "../shell/index.ts"
 
 /** From where somebody signed in, in words: the browser, its system, the address. */
-export function SignInPlace({ userAgent }: { readonly userAgent: UserAgent | undefined }) {
+export function SignInOrigin({ userAgent }: { readonly userAgent: UserAgent | undefined }) {
   const header = headerOf(userAgent)
-  return <Place words={placeOf(userAgent)} header={header} address={userAgent?.ip ?? ""} />
+  return <Place words={originText(userAgent)} header={header} address={userAgent?.ip ?? ""} />
 }
 
 type BrowserPlaceProps = { readonly userAgent: string; readonly address: string }
 
 /** The same of a header and an address. */
-export const BrowserPlace = ({ userAgent, address }: BrowserPlaceProps) => (
+export const BrowserOrigin = ({ userAgent, address }: BrowserPlaceProps) => (
   <Place words={browserWords(userAgent)} header={userAgent} address={address} />
 )
 
@@ -30,7 +30,7 @@ const Place = ({ words, header, address }: PlaceProps) => (
 )
 
 /** "Firefox on Windows"; what a login page of somebody else says, where it does. */
-export const placeOf = (userAgent: UserAgent | undefined): string =>
+export const originText = (userAgent: UserAgent | undefined): string =>
   browserWords(headerOf(userAgent), userAgent?.description)
 
 function browserWords(header: string, description = ""): string {

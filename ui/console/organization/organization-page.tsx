@@ -3,7 +3,7 @@ import { type Organization, OrganizationState } from "../../../src/gen/core/org/
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Alert, Button } from "../../kit/index.ts"
 import { Administrators } from "../administrator/administrators.tsx"
-import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
+import { ActivationButton, DeleteSection, renamed } from "../form/index.ts"
 import { dateFacts, History, Metadata, StateBadge } from "../list/index.ts"
 import {
   call,
@@ -87,7 +87,7 @@ function Turns({ organization }: Part) {
       {chosen.id !== organizationId && (
         <Button onClick={() => choose(organizationId)}>{t("organizations.choose")}</Button>
       )}
-      <TurnButton
+      <ActivationButton
         {...{ on: activateOrganization, off: deactivateOrganization, of: { organizationId } }}
         what={name}
         isOn={isActive(organization)}

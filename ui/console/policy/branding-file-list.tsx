@@ -13,10 +13,10 @@ import {
   useLookFile,
 } from "./branding-files.ts"
 import { BrandingPreview } from "./branding-preview.tsx"
-import type { MoreProps, Place } from "./policy.ts"
+import type { MoreProps, PolicyOwner } from "./policy.ts"
 
 /** Logo, icon and font of a look: tried first, and shown to everybody by a word of its own. */
-export function LookFiles({ place, values, isHere, change }: MoreProps) {
+export function BrandingFiles({ place, values, isHere, change }: MoreProps) {
   const look = useLook(place)
   const may = useMay(place)
   if (!look) return null
@@ -46,7 +46,7 @@ export function LookFiles({ place, values, isHere, change }: MoreProps) {
 }
 
 type RowProps = {
-  readonly place: Place
+  readonly place: PolicyOwner
   readonly file: LookFile
   readonly look: Look
   readonly mayChange: boolean

@@ -5,7 +5,7 @@ import { ManagementService } from "../../../src/gen/core/management/v1/managemen
 import type { LabelPolicy } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { call, type Operation, unless, useReadIfAllowed } from "../shell/index.ts"
 import { at, policyIn } from "./effective-policy.ts"
-import type { Place } from "./policy.ts"
+import type { PolicyOwner } from "./policy.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -38,7 +38,7 @@ const ofOrganization: Operations = {
   show: management.activateCustomLabelPolicy,
 }
 
-const operationsOf = (place: Place) => (place === undefined ? ofInstance : ofOrganization)
+const operationsOf = (place: PolicyOwner) => (place === undefined ? ofInstance : ofOrganization)
 
 export type LookFileKind = "logo" | "logo/dark" | "icon" | "icon/dark" | "font"
 
@@ -91,7 +91,7 @@ export type Look = {
   readonly isShown: (name: LookFile["name"]) => boolean
 }
 
-export function useLook(place: Place): Look | undefined {
+export function useLook(place: PolicyOwner): Look | undefined {
   const { next, shown } = operationsOf(place)
   const wanted = useReadIfAllowed(next, {}, at(place))
   const holding = useReadIfAllowed(shown, {}, at(place))
@@ -108,7 +108,7 @@ const fileIn = (policy: LabelPolicy, name: LookFile["name"]): string =>
   policy[name].split(/[/=]/).at(-1) ?? ""
 
 /** What a file of a look holds, as an address that asks nobody; empty for none. */
-export function useLookFile(place: Place, kind: LookFileKind): string {
+export function useLookFile(place: PolicyOwner, kind: LookFileKind): string {
   const asked = { kind: `${kind}/_preview` }
   const file = useReadIfAllowed(operationsOf(place).file, asked, at(place))
   if (!file) return ""
@@ -117,14 +117,14 @@ export function useLookFile(place: Place, kind: LookFileKind): string {
 }
 
 /** Sends a file; it is there for a try until it is shown. */
-export async function sendLookFile(place: Place, kind: LookFileKind, file: File) {
+export async function sendLookFile(place: PolicyOwner, kind: LookFileKind, file: File) {
   const data = new Uint8Array(await file.arrayBuffer())
   const { send } = operationsOf(place)
   await unless("policy.unchanged", call(send, { kind, file: { data } }, at(place)))
 }
 
-export const removeLookFile = (place: Place, { instance, organization }: LookFile) =>
+export const removeLookFile = (place: PolicyOwner, { instance, organization }: LookFile) =>
   call(place === undefined ? instance : organization, {}, at(place))
 
 /** Shows to everybody what was tried. */
-export const showLook = (place: Place) => call(operationsOf(place).show, {}, at(place))
+export const showLook = (place: PolicyOwner) => call(operationsOf(place).show, {}, at(place))

@@ -15,9 +15,9 @@ import {
 } from "../../kit/index.ts"
 import { language, t } from "../shell/index.ts"
 import { useLook, useLookFile } from "./branding-files.ts"
-import type { Place, Values } from "./policy.ts"
+import type { PolicyOwner, Values } from "./policy.ts"
 
-type PreviewProps = { readonly values: Values; readonly place: Place }
+type PreviewProps = { readonly values: Values; readonly place: PolicyOwner }
 
 /** What the pages for signing in would look like, light and dark, before it is saved. */
 export function BrandingPreview({ values, place }: PreviewProps) {
@@ -95,7 +95,7 @@ function Page({ mode, palette, sign }: PageProps) {
   )
 }
 
-type SignProps = { readonly place: Place; readonly mode: Mode; readonly isOurs: boolean }
+type SignProps = { readonly place: PolicyOwner; readonly mode: Mode; readonly isOurs: boolean }
 
 /** Their logo where there is one; else ours, unless that is not wanted. */
 function Sign({ place, mode, isOurs }: SignProps) {
@@ -112,7 +112,7 @@ function Sign({ place, mode, isOurs }: SignProps) {
   )
 }
 
-type LogoProps = { readonly place: Place; readonly kind: "logo" | "logo/dark" }
+type LogoProps = { readonly place: PolicyOwner; readonly kind: "logo" | "logo/dark" }
 
 function Logo({ place, kind }: LogoProps) {
   const address = useLookFile(place, kind)

@@ -2,10 +2,10 @@ import type { DescMethodUnary } from "@bufbuild/protobuf"
 import { isSame } from "../form/index.ts"
 import { call, unless, useReadIfAllowed } from "../shell/index.ts"
 import { chosenIn, requestValueOf, storedValuesOf, valuesOf } from "./field-values.ts"
-import type { Field, Place, Policy, PolicyFields, Values } from "./policy.ts"
+import type { Field, Policy, PolicyFields, PolicyOwner, Values } from "./policy.ts"
 
 /** What holds at a place, and who says so. */
-export type Standing = {
+export type EffectivePolicy = {
   readonly values: Values
   /** Whether the organisation says it itself. */
   readonly isOwn: boolean
@@ -17,10 +17,10 @@ export type Standing = {
 
 const unchanged = "policy.unchanged"
 
-export const at = (place: Place) => (place === undefined ? {} : { within: place })
+export const at = (place: PolicyOwner) => (place === undefined ? {} : { within: place })
 
 /** What a policy says at a place; undefined where one may not see it. */
-export function usePolicy(policy: Policy, place: Place): Standing | undefined {
+export function usePolicy(policy: Policy, place: PolicyOwner): EffectivePolicy | undefined {
   const { instance, organization } = policy
   const isInstance = place === undefined
   const present = useReadIfAllowed(isInstance ? instance.get : organization.get, {}, at(place))
@@ -42,7 +42,7 @@ export function policyIn<Message>(answer: { readonly policy?: Message | undefine
 }
 
 type SavePolicyInput = {
-  readonly standing: Standing
+  readonly standing: EffectivePolicy
   readonly values: Values
   readonly stored?: (part: Values) => void
 }
@@ -54,7 +54,7 @@ type SavePolicyInput = {
  */
 export async function savePolicy(
   policy: Policy,
-  place: Place,
+  place: PolicyOwner,
   { standing, values, stored }: SavePolicyInput,
 ): Promise<void> {
   const { instance, organization } = policy
@@ -108,7 +108,7 @@ function afterTurn(values: Values, { name, type, isOn }: FactorSwitch): Values {
 
 function turnsOf(
   field: Field,
-  place: Place,
+  place: PolicyOwner,
   before: Values,
   after: Values,
 ): readonly FactorSwitch[] {
@@ -125,18 +125,18 @@ function turnsOf(
 }
 
 /** What a try before this one has done already is done. */
-const take = ({ method, type, isOn }: FactorSwitch, place: Place) =>
+const take = ({ method, type, isOn }: FactorSwitch, place: PolicyOwner) =>
   unless(isOn ? "policy.factor_exists" : "policy.factor_missing", call(method, { type }, at(place)))
 
 /** Answers count in 64 bits, requests in 32. */
 const inRequest = (value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value)
 
 /** Takes back what the organisation says itself. */
-export async function resetPolicy(policy: Policy, place: Place): Promise<void> {
+export async function resetPolicy(policy: Policy, place: PolicyOwner): Promise<void> {
   const { reset } = policy.organization
   await call(reset, named(reset, place), at(place))
 }
 
 /** Operations of the instance name the organisation; the others mean the one of the header. */
-const named = ({ input }: DescMethodUnary, place: Place) =>
+const named = ({ input }: DescMethodUnary, place: PolicyOwner) =>
   input.fields.some(({ localName }) => localName === "orgId") ? { orgId: place } : {}

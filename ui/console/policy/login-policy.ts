@@ -7,7 +7,7 @@ import {
 } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { call } from "../shell/index.ts"
 import { at } from "./effective-policy.ts"
-import { check, fieldsOf, headed, lasting, type Place, policyOf } from "./policy.ts"
+import { check, fieldsOf, headed, lasting, type PolicyOwner, policyOf } from "./policy.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -108,7 +108,7 @@ export const login = policyOf({
 })
 
 /** An organization keeps offering the providers that the inherited policy offers. */
-async function copyProviders(place: Place): Promise<() => Promise<void>> {
+async function copyProviders(place: PolicyOwner): Promise<() => Promise<void>> {
   const { result } = await call(management.listLoginPolicyIDPs, {}, at(place))
   return async () => {
     for (const { idpId } of result) {

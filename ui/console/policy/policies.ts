@@ -13,8 +13,8 @@ const BrandingPreview = lazy(async () => ({
 const ShorterPasswords = lazy(async () => ({
   default: (await import("./shorter-passwords.tsx")).ShorterPasswords,
 }))
-const LookFiles = lazy(async () => ({
-  default: (await import("./branding-file-list.tsx")).LookFiles,
+const BrandingFiles = lazy(async () => ({
+  default: (await import("./branding-file-list.tsx")).BrandingFiles,
 }))
 
 const admin = AdminService.method
@@ -173,7 +173,7 @@ const brandingFields = fieldsOf("policy.branding")
 const branding = policyOf({
   ...headed("policy.branding"),
   preview: BrandingPreview,
-  more: LookFiles,
+  more: BrandingFiles,
   fields: [
     {
       ...brandingFields.named("themeMode"),

@@ -1,11 +1,11 @@
 import { ConfirmButton, Contested, EditSection, formOf } from "../form/index.ts"
 import { Facts, Part, t, tell } from "../shell/index.ts"
-import { resetPolicy, type Standing, savePolicy, usePolicy } from "./effective-policy.ts"
+import { type EffectivePolicy, resetPolicy, savePolicy, usePolicy } from "./effective-policy.ts"
 import { useWords, valueIn } from "./field-values.ts"
-import type { Field, Place, Policy, Values } from "./policy.ts"
+import type { Field, Policy, PolicyOwner, Values } from "./policy.ts"
 import { PolicyField } from "./policy-field.tsx"
 
-type PolicyProps = { readonly policy: Policy; readonly place: Place }
+type PolicyProps = { readonly policy: Policy; readonly place: PolicyOwner }
 
 /** One policy at a place: what holds, who says so, and its form for whoever may change it. */
 export function PolicySection({ policy, place }: PolicyProps) {
@@ -23,7 +23,7 @@ export function PolicySection({ policy, place }: PolicyProps) {
       title={t(policy.title)}
       facts={
         <>
-          <Said {...part} />
+          <PolicyFacts {...part} />
           {More && (
             <Part>
               <More values={standing.values} {...{ place, isHere, change }} />
@@ -38,9 +38,9 @@ export function PolicySection({ policy, place }: PolicyProps) {
   )
 }
 
-type StandingProps = PolicyProps & { readonly standing: Standing }
+type EffectivePolicyProps = PolicyProps & { readonly standing: EffectivePolicy }
 
-function Said({ policy, place, standing }: StandingProps) {
+function PolicyFacts({ policy, place, standing }: EffectivePolicyProps) {
   const words = useWords()
   const { values, isOwn, inherited } = standing
   const source = (field: Field) => {
@@ -65,7 +65,7 @@ function Said({ policy, place, standing }: StandingProps) {
   )
 }
 
-type FormProps = StandingProps & { readonly words: ReturnType<typeof useWords> }
+type FormProps = EffectivePolicyProps & { readonly words: ReturnType<typeof useWords> }
 
 const policyForm = ({ policy, place, standing, words }: FormProps) =>
   formOf<Values, void>({
@@ -103,7 +103,7 @@ const policyForm = ({ policy, place, standing, words }: FormProps) =>
   })
 
 /** Back to what the instance says: what that changes is said first, and it can be undone. */
-function Reset({ policy, place, standing }: StandingProps) {
+function Reset({ policy, place, standing }: EffectivePolicyProps) {
   const words = useWords()
   const { values, inherited = values } = standing
   const title = t(policy.title)

@@ -78,7 +78,7 @@ export type Policy = {
   readonly lead: TextKey
   readonly fields: readonly Field[]
   /** What the form's values look like, beside them. */
-  readonly preview?: ComponentType<{ readonly values: Values; readonly place: Place }>
+  readonly preview?: ComponentType<{ readonly values: Values; readonly place: PolicyOwner }>
   /** What belongs to it and is changed by itself. */
   readonly more?: ComponentType<MoreProps>
   readonly instance: {
@@ -96,7 +96,7 @@ export type Policy = {
      * Reads what else belongs to the inherited policy, before the organization has one of its own.
      * What it resolves to adds the same to the organization's policy.
      */
-    readonly copyInherited?: (place: Place) => Promise<() => Promise<void>>
+    readonly copyInherited?: (place: PolicyOwner) => Promise<() => Promise<void>>
     readonly update: DescMethodUnary
     readonly activate?: DescMethodUnary
     readonly reset: DescMethodUnary
@@ -104,7 +104,7 @@ export type Policy = {
 }
 
 export type MoreProps = {
-  readonly place: Place
+  readonly place: PolicyOwner
   readonly values: Values
   /** Whether this place says it itself. */
   readonly isHere: boolean
@@ -113,7 +113,7 @@ export type MoreProps = {
 }
 
 /** The organisation that says it; undefined: the instance. */
-export type Place = string | undefined
+export type PolicyOwner = string | undefined
 
 /** What a form holds of a policy, by the names of its fields; numbers as they are typed. */
 export type Values = Readonly<Record<string, Value>>
@@ -147,8 +147,11 @@ export const fieldsOf = <Title extends With<"lead">>(title: Title) => ({
 })
 
 /** A field that is so or not. */
-export const check = <Named extends object>(field: Named) => ({ ...field, kind: "check" }) as const
+export const check = <FieldBase extends object>(field: FieldBase) =>
+  ({ ...field, kind: "check" }) as const
 
 /** A field that lasts; `zero` says what none of it means. */
-export const lasting = <Named extends object, Zero extends TextKey>(field: Named, zero: Zero) =>
-  ({ ...field, kind: "duration", zero }) as const
+export const lasting = <FieldBase extends object, Zero extends TextKey>(
+  field: FieldBase,
+  zero: Zero,
+) => ({ ...field, kind: "duration", zero }) as const

@@ -4,22 +4,22 @@ import {
 } from "../../../src/gen/core/authorization/v2/authorization_pb.ts"
 import { AuthorizationService } from "../../../src/gen/core/authorization/v2/authorization_service_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { formOf, TurnButton } from "../form/index.ts"
+import { ActivationButton, formOf } from "../form/index.ts"
 import {
-  type Asked,
   Badges,
   Collection,
   found,
   HistoryButton,
+  type ListQuery,
   pageOf,
   StateBadge,
 } from "../list/index.ts"
 import { call, Link, t } from "../shell/index.ts"
-import { PersonPicker } from "../user/user-picker.tsx"
+import { UserPicker } from "../user/user-picker.tsx"
 import { RoleChecks } from "./role-checks.tsx"
 
 /** A project, and the organisation whose people are given roles on it. */
-type Given = {
+type AuthorizedProject = {
   readonly projectId: string
   readonly organizationId: string
   /** All that may be given, where the project is another's. */
@@ -31,7 +31,7 @@ const { createAuthorization, updateAuthorization, deleteAuthorization, listAutho
 const { activateAuthorization, deactivateAuthorization } = AuthorizationService.method
 
 /** Who has which roles on a project; on one that is granted, those whom one's own gave them to. */
-export function Authorizations({ project }: { readonly project: Given }) {
+export function Authorizations({ project }: { readonly project: AuthorizedProject }) {
   return (
     <Collection
       family="authorizations"
@@ -39,7 +39,7 @@ export function Authorizations({ project }: { readonly project: Given }) {
       ask={(asked) => ({ pagination: pageOf(asked), filters: filtersOf(project, asked) })}
       find={({ authorizations, pagination }) => found(authorizations, pagination)}
       columns={[
-        { label: t("search.user"), cell: (row) => <Named row={row} /> },
+        { label: t("search.user"), cell: (row) => <UserLink row={row} /> },
         {
           label: t("roles.title"),
           cell: ({ roles }) => <Badges words={roles.map(({ key }) => key)} />,
@@ -58,7 +58,7 @@ export function Authorizations({ project }: { readonly project: Given }) {
         remove: deleteAuthorization,
       }}
       turn={(row, how) => (
-        <TurnButton
+        <ActivationButton
           {...{ ...how, on: activateAuthorization, off: deactivateAuthorization }}
           of={{ id: row.id }}
           isOn={isOn(row)}
@@ -74,7 +74,7 @@ const isOn = ({ state }: Authorization) => state !== State.INACTIVE
 
 const nameOf = ({ id, user }: Authorization) => user?.displayName || user?.preferredLoginName || id
 
-function Named({ row }: { readonly row: Authorization }) {
+function UserLink({ row }: { readonly row: Authorization }) {
   if (!row.user) return null
   return (
     <Link to="/users/$userId" params={{ userId: row.user.id }}>
@@ -84,7 +84,7 @@ function Named({ row }: { readonly row: Authorization }) {
 }
 
 /** Gives somebody roles who has none on the project yet, or others to who has. */
-function rolesForm(project: Given, authorization: Authorization | undefined) {
+function rolesForm(project: AuthorizedProject, authorization: Authorization | undefined) {
   const { projectId, organizationId } = project
   const roles: readonly string[] = authorization?.roles.map(({ key }) => key) ?? []
   return formOf({
@@ -99,7 +99,7 @@ function rolesForm(project: Given, authorization: Authorization | undefined) {
     fields: ({ values, change, contested }) => (
       <>
         {!authorization && (
-          <PersonPicker value={values.userId} onChange={(userId) => change({ userId })} />
+          <UserPicker value={values.userId} onChange={(userId) => change({ userId })} />
         )}
         {contested(
           "roles",
@@ -115,7 +115,10 @@ function rolesForm(project: Given, authorization: Authorization | undefined) {
   })
 }
 
-function filtersOf({ projectId, organizationId, grantedRoleKeys }: Given, { text }: Asked) {
+function filtersOf(
+  { projectId, organizationId, grantedRoleKeys }: AuthorizedProject,
+  { text }: ListQuery,
+) {
   const method = TextFilterMethod.CONTAINS_IGNORE_CASE
   const named = { case: "userDisplayName", value: { displayName: text, method } } as const
   const own = { case: "organizationId", value: { id: organizationId } } as const

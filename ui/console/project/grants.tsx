@@ -7,13 +7,13 @@ import {
   type ListProjectGrantsResponse,
   ProjectService,
 } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { formOf, TurnButton } from "../form/index.ts"
+import { ActivationButton, formOf } from "../form/index.ts"
 import {
-  type Asked,
   Badges,
   Collection,
   found,
   HistoryButton,
+  type ListQuery,
   pageOf,
   StateBadge,
 } from "../list/index.ts"
@@ -54,7 +54,7 @@ export function Grants({ project }: ProjectPart) {
       form={(grant) => grantForm(project, grant)}
       needs={{ create: createProjectGrant, edit: updateProjectGrant, remove: deleteProjectGrant }}
       turn={(row, how) => (
-        <TurnButton
+        <ActivationButton
           {...{ ...how, on: activateProjectGrant, off: deactivateProjectGrant }}
           of={of(row)}
           isOn={isOn(row)}
@@ -71,7 +71,7 @@ const isOn = ({ state }: ProjectGrant) => state !== ProjectGrantState.INACTIVE
 const nameOf = ({ grantedOrganizationName, grantedOrganizationId }: ProjectGrant) =>
   grantedOrganizationName || grantedOrganizationId
 
-function named({ projectGrants, pagination }: ListProjectGrantsResponse, asked: Asked) {
+function named({ projectGrants, pagination }: ListProjectGrantsResponse, asked: ListQuery) {
   if (asked.text === "") return found(projectGrants, pagination)
   const wanted = asked.text.toLowerCase()
   const fitting = projectGrants.filter((row) => nameOf(row).toLowerCase().includes(wanted))

@@ -3,7 +3,7 @@ import { ApplicationService } from "../../../src/gen/core/application/v2/applica
 import { ProjectState } from "../../../src/gen/core/project/v2/project_pb.ts"
 import { ProjectService } from "../../../src/gen/core/project/v2/project_service_pb.ts"
 import { applicationColumns, applicationsOf } from "../application/application-list.tsx"
-import { DeleteSection, renamed, TurnButton } from "../form/index.ts"
+import { ActivationButton, DeleteSection, renamed } from "../form/index.ts"
 import { dateFacts, EmptyList, History, Listing, StateBadge } from "../list/index.ts"
 import {
   call,
@@ -44,7 +44,7 @@ export function ProjectPage() {
       crumbs={[{ label: t("nav.projects"), link: { to: "/projects" } }]}
       badge={<StateBadge isOn={isActive(project)} />}
       actions={
-        <TurnButton
+        <ActivationButton
           {...{ on: activateProject, off: deactivateProject, of: { projectId } }}
           what={project.name}
           isOn={isActive(project)}

@@ -4,7 +4,7 @@ import {
   ProjectService,
   type UpdateProjectRequestSchema,
 } from "../../../src/gen/core/project/v2/project_service_pb.ts"
-import { Chosen, Switch } from "../form/index.ts"
+import { SelectSetting, Switch } from "../form/index.ts"
 import { call, Section, t } from "../shell/index.ts"
 import type { ProjectPart } from "./part.ts"
 
@@ -36,14 +36,14 @@ export function Rules({ project }: ProjectPart) {
           />
         ))}
       </div>
-      <Chosen
+      <SelectSetting
         {...{ needs: updateProject, label: t("rules.groups"), hint: t("rules.groups.hint") }}
         of={claims}
         words={(name) => t(`rules.groups.${name}`)}
         current={project.groupsClaim}
         act={(groupsClaim) => change({ groupsClaim })}
       />
-      <Chosen
+      <SelectSetting
         {...{ needs: updateProject, label: t("rules.look"), hint: t("rules.look.hint") }}
         of={looks}
         words={(name) => t(`rules.look.${name}`)}

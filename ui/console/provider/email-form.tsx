@@ -2,7 +2,14 @@ import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts
 import type { EmailProvider } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { type Controls, formOf, wordList } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
-import { type HttpValues, httpFields, httpOf, type Made, renewedOf, saved } from "./provider.ts"
+import {
+  type CreatedSigningKey,
+  type HttpValues,
+  httpFields,
+  httpOf,
+  renewedOf,
+  saved,
+} from "./provider.ts"
 import { authNames, authOf, type SmtpValues, smtpOf } from "./smtp.ts"
 
 const admin = AdminService.method
@@ -14,7 +21,7 @@ type Values = SmtpValues & HttpValues & { readonly kind: Kind }
 /** One provider of mails: an SMTP server, or a service that takes them over HTTP. */
 export function emailForm(provider: EmailProvider | undefined, done: Done) {
   const config = provider?.config
-  return formOf<Values, Made | undefined>({
+  return formOf<Values, CreatedSigningKey | undefined>({
     initial: {
       kind: config?.case ?? "smtp",
       description: provider?.description ?? "",
@@ -43,10 +50,13 @@ export function emailForm(provider: EmailProvider | undefined, done: Done) {
   })
 }
 
-type Done = (made: Made | undefined, close: () => void) => void
+type Done = (made: CreatedSigningKey | undefined, close: () => void) => void
 
 /** The key that requests are signed with comes back where there is a new one. */
-async function save(id: string | undefined, values: Values): Promise<Made | undefined> {
+async function save(
+  id: string | undefined,
+  values: Values,
+): Promise<CreatedSigningKey | undefined> {
   if (values.kind === "http") {
     const wanted = httpOf(values)
     if (id === undefined) return call(admin.addEmailProviderHTTP, wanted)

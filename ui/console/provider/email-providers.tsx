@@ -4,7 +4,7 @@ import {
   EmailProviderState,
 } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { DialogButton, TurnButton } from "../form/index.ts"
+import { ActivationButton, DialogButton } from "../form/index.ts"
 import { Clip, Collection, found, type ListColumn, pageOf, StateBadge } from "../list/index.ts"
 import { call, t } from "../shell/index.ts"
 import { emailForm } from "./email-form.tsx"
@@ -31,7 +31,7 @@ export function EmailProviders({ onMade }: OnMade) {
         remove: admin.removeEmailProvider,
       }}
       turn={(provider, how) => (
-        <TurnButton
+        <ActivationButton
           {...{ ...how, on: admin.activateEmailProvider, off: admin.deactivateEmailProvider }}
           of={{ id: provider.id }}
           isOn={isOn(provider)}

@@ -2,13 +2,13 @@ import { type Controls, formOf } from "../form/index.ts"
 import { t, unless } from "../shell/index.ts"
 
 /** A key that requests to a service are signed with; it is shown this once. */
-export type Made = { readonly id: string; readonly signingKey: string }
+export type CreatedSigningKey = { readonly id: string; readonly signingKey: string }
 
-export type OnMade = { readonly onMade: (made: Made) => void }
+export type OnMade = { readonly onMade: (made: CreatedSigningKey) => void }
 
 /** Shows a key that is new, and closes the form. */
 export const shownBy =
-  (onMade: OnMade["onMade"]) => (made: Made | undefined, close: () => void) => {
+  (onMade: OnMade["onMade"]) => (made: CreatedSigningKey | undefined, close: () => void) => {
     if (made?.signingKey) onMade(made)
     close()
   }

@@ -5,14 +5,14 @@ import {
   type TwilioConfig,
 } from "../../../src/gen/core/settings/v1/provider_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { type Controls, DialogButton, formOf, TurnButton } from "../form/index.ts"
+import { ActivationButton, type Controls, DialogButton, formOf } from "../form/index.ts"
 import { Clip, Collection, found, type ListColumn, pageOf, StateBadge } from "../list/index.ts"
 import { call, t } from "../shell/index.ts"
 import {
+  type CreatedSigningKey,
   type HttpValues,
   httpFields,
   httpOf,
-  type Made,
   type OnMade,
   passwordForm,
   renewedOf,
@@ -42,7 +42,7 @@ export function SmsProviders({ onMade }: OnMade) {
         remove: admin.removeSMSProvider,
       }}
       turn={(provider, how) => (
-        <TurnButton
+        <ActivationButton
           {...{ ...how, on: admin.activateSMSProvider, off: admin.deactivateSMSProvider }}
           of={{ id: provider.id }}
           isOn={isOn(provider)}
@@ -100,7 +100,7 @@ type Values = HttpValues & ReturnType<typeof twilioOf> & { readonly kind: Kind }
 /** One provider of text messages: Twilio, or a service that takes them over HTTP. */
 function smsForm(provider: SMSProvider | undefined, onMade: OnMade["onMade"]) {
   const config = provider?.config
-  return formOf<Values, Made | undefined>({
+  return formOf<Values, CreatedSigningKey | undefined>({
     initial: {
       kind: config?.case ?? "twilio",
       description: provider?.description ?? "",
@@ -137,7 +137,10 @@ const twilioFields = ({ text, secret }: Controls<Values>, isNew: boolean) => [
 ]
 
 /** The key that requests are signed with comes back where there is a new one. */
-async function save(id: string | undefined, values: Values): Promise<Made | undefined> {
+async function save(
+  id: string | undefined,
+  values: Values,
+): Promise<CreatedSigningKey | undefined> {
   if (values.kind === "http") {
     const wanted = httpOf(values)
     if (id === undefined) return call(admin.addSMSProviderHTTP, wanted)

@@ -4,7 +4,7 @@ import {
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import { type Column, Table } from "../../kit/index.ts"
-import { DialogButton, formOf, namesBy, Ordered } from "../form/index.ts"
+import { DialogButton, formOf, namesBy, OrderedSelect } from "../form/index.ts"
 import { actionColumn, Clip, HistoryButton, streamOf } from "../list/index.ts"
 import { call, Section, t, unless, useRead } from "../shell/index.ts"
 import { keyOf, wordsOf } from "./script.ts"
@@ -68,13 +68,13 @@ export function Flows({ organizationId }: FlowsProps) {
   )
 }
 
-type Bound = FlowsProps & {
+type FlowBinding = FlowsProps & {
   readonly moment: ScriptMoment
   readonly bound: readonly string[]
-  readonly options: Parameters<typeof Ordered>[0]["options"]
+  readonly options: Parameters<typeof OrderedSelect>[0]["options"]
 }
 
-const flowForm = ({ moment, bound, options, organizationId }: Bound) =>
+const flowForm = ({ moment, bound, options, organizationId }: FlowBinding) =>
   formOf<{ actionIds: readonly string[] }, unknown>({
     initial: { actionIds: bound },
     save: ({ actionIds }) => {
@@ -86,7 +86,7 @@ const flowForm = ({ moment, bound, options, organizationId }: Bound) =>
       contested(
         "actionIds",
         t("script.ordered"),
-        <Ordered
+        <OrderedSelect
           label={t("script.ordered")}
           {...{ options, values: actionIds }}
           onChange={(chosen) => change({ actionIds: chosen })}

@@ -5,6 +5,7 @@ import type { Action } from "../../../src/gen/core/action/v1/action_pb.ts"
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { ManagementService } from "../../../src/gen/core/management/v1/management_service_pb.ts"
 import {
+  ActivationButton,
   amountOf,
   CodeArea,
   controlsOf,
@@ -12,7 +13,6 @@ import {
   durationOf,
   Fields,
   type Form,
-  TurnButton,
   useForm,
   verbatim,
 } from "../form/index.ts"
@@ -79,7 +79,7 @@ function Inside({ action, organizationId }: InsideProps) {
               tried={form.values}
             />
           )}
-          <TurnButton
+          <ActivationButton
             {...{ on: reactivateAction, off: deactivateAction, of: { id }, what: name }}
             isOn={isActive(action)}
             consequence={t("script.off")}

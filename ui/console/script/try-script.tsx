@@ -7,7 +7,7 @@ import {
 } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { DialogButton, durationOf, formOf } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
-import { PersonPicker } from "../user/user-picker.tsx"
+import { UserPicker } from "../user/user-picker.tsx"
 import { MomentField, type MomentProps } from "./moment-field.tsx"
 import { Outcome } from "./runs.tsx"
 
@@ -52,7 +52,7 @@ export function Trial({ organizationId, tried, onLine, ...at }: TrialProps) {
           <>
             <p className="quiet">{t("script.try_lead")}</p>
             <MomentField {...at} />
-            <PersonPicker
+            <UserPicker
               {...{ organizationId, value: userId }}
               onChange={(chosen) => change({ userId: chosen })}
             />

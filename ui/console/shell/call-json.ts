@@ -8,7 +8,7 @@ import { accessToken, tokenAfter } from "./session.ts"
 export async function readPlain(
   method: string,
   body: object,
-  asking: Asking,
+  asking: CallOptions,
 ): Promise<Record<string, unknown> | undefined> {
   const token = await accessToken()
   let answer = await send(method, body, { ...asking, token })
@@ -23,15 +23,15 @@ export async function readPlain(
   return answer.json()
 }
 
-type Asking = {
+type CallOptions = {
   readonly signal: AbortSignal
   /** The organisation that is meant, where the operation has no field for it. */
   readonly within?: string | undefined
 }
 
-type Sending = Asking & { readonly token: string }
+type SendOptions = CallOptions & { readonly token: string }
 
-const send = (method: string, body: object, { token, signal, within }: Sending) =>
+const send = (method: string, body: object, { token, signal, within }: SendOptions) =>
   fetch(`/${method}`, {
     method: "POST",
     headers: {

@@ -29,7 +29,7 @@ export const client = new QueryClient({
   },
 })
 
-type Asked<I extends DescMessage, O extends DescMessage> = readonly [
+type CallArguments<I extends DescMessage, O extends DescMessage> = readonly [
   method: DescMethodUnary<I, O>,
   input?: MessageInitShape<I>,
   options?: { readonly within?: string },
@@ -44,7 +44,7 @@ export const within = (organizationId: string | undefined) =>
  * boundary. Whatever is changed anywhere in the console is read again by itself.
  */
 export function useRead<I extends DescMessage, O extends DescMessage>(
-  ...[method, input, options]: Asked<I, O>
+  ...[method, input, options]: CallArguments<I, O>
 ): MessageShape<O> {
   const { data } = useSuspenseQuery(queryOf(method, input, options))
   useShown(data)
@@ -53,7 +53,7 @@ export function useRead<I extends DescMessage, O extends DescMessage>(
 
 /** How an operation is read, for the hooks of queries; who shows it registers that it does. */
 export function queryOf<I extends DescMessage, O extends DescMessage>(
-  ...[method, input, options]: Asked<I, O>
+  ...[method, input, options]: CallArguments<I, O>
 ) {
   const query = createQueryOptions(method, input, { transport, ...within(options?.within) })
   return { ...query, structuralSharing: sharing(method.output) }
@@ -61,7 +61,7 @@ export function queryOf<I extends DescMessage, O extends DescMessage>(
 
 /** The same; undefined where the person may not see it. */
 export function useReadIfAllowed<I extends DescMessage, O extends DescMessage>(
-  ...[method, input, options]: Asked<I, O>
+  ...[method, input, options]: CallArguments<I, O>
 ): MessageShape<O> | undefined {
   const { queryKey, structuralSharing } = queryOf(method, input, options)
   const { data } = useSuspenseQuery({
@@ -84,7 +84,7 @@ export function useReadIfAllowed<I extends DescMessage, O extends DescMessage>(
  * changed since it was read is sent the position of the page.
  */
 export type Call = <I extends DescMessage, O extends DescMessage>(
-  ...asked: Asked<I, O>
+  ...asked: CallArguments<I, O>
 ) => Promise<MessageShape<O>>
 
 export const call: Call = (method, input, options) =>
@@ -104,8 +104,8 @@ function versioned<I extends DescMessage>(
   return message
 }
 
-export type Action<Given extends readonly unknown[] = []> = {
-  readonly run: (...given: Given) => void
+export type Action<Arguments extends readonly unknown[] = []> = {
+  readonly run: (...given: Arguments) => void
   readonly busy: boolean
   /** Why the server refused, to be shown beside what was tried. */
   readonly refusal: Refusal | undefined
@@ -131,11 +131,11 @@ type Repeating = {
  * Where the thing has changed since it was read, the page is read again and `act` is called once
  * more, as it was last rendered: it then changes what is there now.
  */
-export function useAction<Answer, Given extends readonly unknown[] = []>(
-  act: (...given: Given) => Promise<Answer>,
+export function useAction<Answer, Arguments extends readonly unknown[] = []>(
+  act: (...given: Arguments) => Promise<Answer>,
   done?: (answer: Answer) => unknown,
   { readFirst = false, mayRepeat = true }: Repeating = {},
-): Action<Given> {
+): Action<Arguments> {
   const queries = useQueryClient()
   const latest = useRef({ act, mayRepeat })
   useLayoutEffect(() => {
@@ -146,7 +146,7 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
     await queries.invalidateQueries()
     await drawn()
   }
-  const actOn = async (given: Given) => {
+  const actOn = async (given: Arguments) => {
     if (readFirst) await readAgain()
     for (let tries = 0; ; tries++) {
       try {
@@ -160,14 +160,14 @@ export function useAction<Answer, Given extends readonly unknown[] = []>(
       }
     }
   }
-  const { mutate, isPending, error } = useMutation<Answer, Error, Given>({
+  const { mutate, isPending, error } = useMutation<Answer, Error, Arguments>({
     mutationFn: actOn,
     onSuccess: async (answer) => {
       await readAgain()
       await done?.(answer)
     },
   })
-  const run = (...given: Given) => {
+  const run = (...given: Arguments) => {
     if (!isPending) mutate(given)
   }
   const refusal = useMemo(() => (error ? refusalOf(error) : undefined), [error])

@@ -29,12 +29,12 @@ export function Notices() {
   const shown = useSyncExternalStore(subscribe, () => notice)
   return (
     <div className="notices" role="status">
-      {shown && <Shown key={shown.text} notice={shown} />}
+      {shown && <NoticeBox key={shown.text} notice={shown} />}
     </div>
   )
 }
 
-function Shown({ notice: { text, undo } }: { readonly notice: Notice }) {
+function NoticeBox({ notice: { text, undo } }: { readonly notice: Notice }) {
   const action = useAction(
     async () => undo?.(),
     () => tell(undefined),

@@ -6,7 +6,7 @@ import {
 } from "../../../src/gen/core/action/v2/execution_pb.ts"
 import { AdminService } from "../../../src/gen/core/admin/v1/admin_service_pb.ts"
 import { Alert, Badge } from "../../kit/index.ts"
-import { formOf, namesBy, Ordered, verbatim } from "../form/index.ts"
+import { formOf, namesBy, OrderedSelect, verbatim } from "../form/index.ts"
 import {
   Clip,
   Collection,
@@ -90,7 +90,7 @@ export function When({ at: { moment, name } }: { readonly at: At }) {
   )
 }
 
-type Options = Parameters<typeof Ordered>[0]["options"]
+type Options = Parameters<typeof OrderedSelect>[0]["options"]
 
 const executionForm = (options: Options, row: Execution | undefined) =>
   formOf<{ moment: Moment; name: string; targets: readonly string[] }, unknown>({
@@ -125,7 +125,7 @@ const executionForm = (options: Options, row: Execution | undefined) =>
       contested(
         "targets",
         t("executions.targets"),
-        <Ordered
+        <OrderedSelect
           label={t("executions.targets")}
           hint={t("executions.targets_hint")}
           {...{ options, values: targets }}

@@ -1,6 +1,6 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
-import { formOf, TurnButton } from "../form/index.ts"
+import { ActivationButton, formOf } from "../form/index.ts"
 import { Collection, found, pageOf, StateBadge, Time } from "../list/index.ts"
 import { call, t } from "../shell/index.ts"
 
@@ -31,7 +31,7 @@ export function PublicKeys({ targetId }: PublicKeysProps) {
       needs={{ create: addPublicKey, remove: removePublicKey }}
       form={() => keyForm(targetId)}
       turn={({ keyId, active }, how) => (
-        <TurnButton
+        <ActivationButton
           {...{ ...how, on: activatePublicKey, off: deactivatePublicKey }}
           of={{ targetId, keyId }}
           isOn={active}

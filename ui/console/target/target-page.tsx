@@ -5,7 +5,7 @@ import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb
 import type { Target } from "../../../src/gen/core/action/v2/target_pb.ts"
 import { Badge } from "../../kit/index.ts"
 import { DeleteSection, DialogButton, durationText, EditSection, formOf } from "../form/index.ts"
-import { dateFacts, History, OnceBox } from "../list/index.ts"
+import { dateFacts, History, OneTimeSecret } from "../list/index.ts"
 import { call, copied, Facts, Page, Part, t, useRead } from "../shell/index.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { PublicKeys } from "./public-keys.tsx"
@@ -38,7 +38,7 @@ export function TargetPage() {
         <Resting targetId={targetId} />
       </Part>
       {signingKey && (
-        <OnceBox
+        <OneTimeSecret
           title={t("targets.signing_key")}
           secret={signingKey}
           file={`${name}-signing-key.txt`}

@@ -1,7 +1,7 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
 import { PayloadType, type Target } from "../../../src/gen/core/action/v2/target_pb.ts"
-import { amountOf, durationOf, formOf, type MadeForm, verbatim } from "../form/index.ts"
+import { amountOf, durationOf, formOf, type RenderForm, verbatim } from "../form/index.ts"
 import { call, t } from "../shell/index.ts"
 
 /** webhook: it is told; call: its answer counts; async: nobody waits for it. */
@@ -28,12 +28,15 @@ export const interruptsOf = ({ targetType: { case: kind, value } }: Target): boo
   (kind === "restWebhook" || kind === "restCall") && value.interruptOnError
 
 /** What a target is told by once: it signs all that is sent there. */
-export type Made = { readonly name: string; readonly signingKey: string }
+export type CreatedTarget = { readonly name: string; readonly signingKey: string }
 
 const { createTarget, updateTarget } = ActionService.method
 
 /** What is called and how; a new one is made, and its signing key handed on. */
-export const targetForm = (target: Target | undefined, onMade?: (made: Made) => void): MadeForm =>
+export const targetForm = (
+  target: Target | undefined,
+  onMade?: (made: CreatedTarget) => void,
+): RenderForm =>
   formOf({
     initial: {
       name: target?.name ?? "",

@@ -2,11 +2,19 @@ import { useState } from "react"
 import { ActionService } from "../../../src/gen/core/action/v2/action_service_pb.ts"
 import { type Target, TargetFieldName } from "../../../src/gen/core/action/v2/target_pb.ts"
 import { TextFilterMethod } from "../../../src/gen/core/filter/v2/filter_pb.ts"
-import { Clip, Collection, found, type ListColumn, OnceBox, pageOf, Time } from "../list/index.ts"
+import {
+  Clip,
+  Collection,
+  found,
+  type ListColumn,
+  OneTimeSecret,
+  pageOf,
+  Time,
+} from "../list/index.ts"
 import { call, Link, Page, Part, t } from "../shell/index.ts"
 import { Calls, Resting } from "./calls.tsx"
 import { Executions } from "./executions.tsx"
-import { kindOf, type Made, targetForm } from "./target.ts"
+import { type CreatedTarget, kindOf, targetForm } from "./target.ts"
 
 const { listTargets, createTarget, deleteTarget } = ActionService.method
 
@@ -17,7 +25,7 @@ const sorts = {
 
 /** Other services that have a say here: where they are, when they are called, how that went. */
 export function TargetsPage() {
-  const [made, setMade] = useState<Made | undefined>(undefined)
+  const [made, setMade] = useState<CreatedTarget | undefined>(undefined)
   return (
     <Page title={t("nav.targets")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("targets.lead")}</p>
@@ -25,7 +33,7 @@ export function TargetsPage() {
         <Resting />
       </Part>
       {made && (
-        <OnceBox
+        <OneTimeSecret
           title={t("targets.signing_key")}
           secret={made.signingKey}
           file={`${made.name}-signing-key.txt`}

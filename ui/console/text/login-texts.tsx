@@ -5,11 +5,11 @@ import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/
 import { HistoryButton } from "../list/index.ts"
 import { has, t, tell } from "../shell/index.ts"
 import { restoreLoginTexts, saveLoginTexts, useLoginTexts } from "./login-translation.ts"
-import { type Place, textHistory } from "./message-text.ts"
+import { type TextOwner, textHistory } from "./message-text.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
 import { type Role, roleOf, screenOf, type Texts } from "./text-key.ts"
 
-type LoginProps = { readonly screen: string; readonly place: Place; readonly language: string }
+type LoginProps = { readonly screen: string; readonly place: TextOwner; readonly language: string }
 
 /** What one screen of the sign-in says in one language. */
 export function LoginTexts(props: LoginProps) {

@@ -1,12 +1,12 @@
 import type { JsonObject } from "@bufbuild/protobuf"
 import { SettingsService } from "../../../src/gen/core/settings/v2/settings_service_pb.ts"
 import { call, useReadIfAllowed } from "../shell/index.ts"
-import type { Place } from "./message-text.ts"
+import type { TextOwner } from "./message-text.ts"
 import { flat, type Texts } from "./text-key.ts"
 
 const { getHostedLoginTranslation, setHostedLoginTranslation } = SettingsService.method
 
-const levelOf = (place: Place) =>
+const levelOf = (place: TextOwner) =>
   place === undefined
     ? ({ case: "instance", value: true } as const)
     : ({ case: "organizationId", value: place } as const)
@@ -14,7 +14,7 @@ const levelOf = (place: Place) =>
 /**
  * What a place says of its own, and what is said without it; undefined where one may not see it.
  */
-export function useLoginTexts(place: Place, locale: string) {
+export function useLoginTexts(place: TextOwner, locale: string) {
   const level = levelOf(place)
   const above =
     place === undefined
@@ -31,7 +31,7 @@ export function useLoginTexts(place: Place, locale: string) {
 }
 
 /** Says again what a place has taken back; what it has said of its own since stays. */
-export async function restoreLoginTexts(place: Place, locale: string, texts: Texts) {
+export async function restoreLoginTexts(place: TextOwner, locale: string, texts: Texts) {
   const level = levelOf(place)
   const asked = { level, locale, ignoreInheritance: true }
   const { translations } = await call(getHostedLoginTranslation, asked)
@@ -39,7 +39,11 @@ export async function restoreLoginTexts(place: Place, locale: string, texts: Tex
 }
 
 /** Says all that the place says in this language; what is empty comes from above. */
-export async function saveLoginTexts(place: Place, locale: string, texts: Texts): Promise<void> {
+export async function saveLoginTexts(
+  place: TextOwner,
+  locale: string,
+  texts: Texts,
+): Promise<void> {
   const said = Object.entries(texts).filter(([, text]) => text !== "")
   // Keys that are sent whole are read like those in parts.
   const translations: JsonObject = Object.fromEntries(said)

@@ -5,38 +5,42 @@ import { type FieldName, fields, type KindName } from "./message-kind.ts"
 import { methods } from "./message-operations.ts"
 
 /** The organisation that says it; undefined: the instance. */
-export type Place = string | undefined
+export type TextOwner = string | undefined
 
 /** The history of what a place says with one template in one language. */
-export const textHistory = (template: string, place: Place, locale: string) =>
+export const textHistory = (template: string, place: TextOwner, locale: string) =>
   streamOf("customtext", `${template}/${locale}/${place ? `org/${place}` : "instance"}`)
 
 /** What a message says, by its fields. */
 export type Words = Readonly<Record<FieldName, string>>
 
-export const methodsAt = (place: Place) =>
+export const methodsAt = (place: TextOwner) =>
   methods[place === undefined ? "instance" : "organization"]
-const at = (place: Place) => (place === undefined ? {} : { within: place })
+const at = (place: TextOwner) => (place === undefined ? {} : { within: place })
 
 /** What is said at a place, and what would be said there without it. */
-export type Standing = { readonly own: Words; readonly inherited: Words; readonly isOwn: boolean }
+export type EffectiveTexts = {
+  readonly own: Words
+  readonly inherited: Words
+  readonly isOwn: boolean
+}
 
 /** Texts of one kind in one language; undefined where one may not see them. */
 export function useMessageTexts(
   kind: KindName,
-  place: Place,
+  place: TextOwner,
   language: string,
-): Standing | undefined {
+): EffectiveTexts | undefined {
   const { present, inherited } = methodsAt(place)
   const here = useReadIfAllowed(present, { kind, language }, at(place))
   const above = useReadIfAllowed(inherited, { kind, language }, at(place))
   if (!here || !above) return undefined
-  return standingIn(here, above)
+  return effectiveTextsIn(here, above)
 }
 
 type Answer = { readonly customText?: MessageCustomText | undefined }
 
-function standingIn(here: Answer, above: Answer): Standing {
+function effectiveTextsIn(here: Answer, above: Answer): EffectiveTexts {
   const [present, without] = [customTextIn(here), customTextIn(above)]
   const inherited = wordsOf((field) => without[field])
   // A text that equals the inherited one is not shown as a text of its own.
@@ -62,7 +66,7 @@ export const wordsOf = (said: (field: FieldName) => string): Words => ({
 /** Says what is given, and nothing else; what is empty comes from above. */
 export async function saveMessageTexts(
   kind: KindName,
-  place: Place,
+  place: TextOwner,
   { language, words }: { readonly language: string; readonly words: Words },
 ): Promise<void> {
   if (fields.every((field) => words[field] === "")) return resetMessageTexts(kind, place, language)
@@ -73,11 +77,11 @@ export async function saveMessageTexts(
 /** Says again what a place has taken back; what it has said of its own since stays. */
 export async function restoreMessageTexts(
   kind: KindName,
-  place: Place,
+  place: TextOwner,
   { language, words }: { readonly language: string; readonly words: Words },
 ): Promise<void> {
   const { present, inherited } = methodsAt(place)
-  const { own } = standingIn(
+  const { own } = effectiveTextsIn(
     await call(present, { kind, language }, at(place)),
     await call(inherited, { kind, language }, at(place)),
   )
@@ -88,7 +92,7 @@ export async function restoreMessageTexts(
 /** Takes back what a place says. */
 export async function resetMessageTexts(
   kind: KindName,
-  place: Place,
+  place: TextOwner,
   language: string,
 ): Promise<void> {
   const resetting = call(methodsAt(place).reset, { kind, language }, at(place))

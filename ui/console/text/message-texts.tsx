@@ -12,12 +12,12 @@ import {
   strayIn,
 } from "./message-kind.ts"
 import {
+  type EffectiveTexts,
   methodsAt,
-  type Place,
   resetMessageTexts,
   restoreMessageTexts,
-  type Standing,
   saveMessageTexts,
+  type TextOwner,
   textHistory,
   useMessageTexts,
   type Words,
@@ -27,7 +27,7 @@ import { Placeholders, useCaret } from "./placeholders.tsx"
 
 type MessageProps = {
   readonly kind: KindName
-  readonly place: Place
+  readonly place: TextOwner
   readonly language: string
 }
 
@@ -40,7 +40,7 @@ export function MessageTexts(props: MessageProps) {
     <EditSection
       needs={methodsAt(props.place).set}
       title={t(`messages.kind.${props.kind}`)}
-      facts={<Said {...part} />}
+      facts={<TextFacts {...part} />}
       more={<More {...part} />}
       form={(placed) => <MessageForm {...part} {...placed} />}
     />
@@ -59,9 +59,9 @@ function More(part: Part) {
   )
 }
 
-type Part = MessageProps & { readonly standing: Standing }
+type Part = MessageProps & { readonly standing: EffectiveTexts }
 
-function Said({ kind, place, standing: { own, inherited } }: Part) {
+function TextFacts({ kind, place, standing: { own, inherited } }: Part) {
   const above = t(place === undefined ? "texts.standard" : "policy.inherited")
   return (
     <Facts

@@ -2,14 +2,14 @@ import { useRef } from "react"
 import { Button } from "../../kit/index.ts"
 import { t } from "../shell/index.ts"
 
-type Typed = HTMLInputElement | HTMLTextAreaElement
+type TextControl = HTMLInputElement | HTMLTextAreaElement
 
 /** Where the hand was last, so that what is offered goes there. */
 export function useCaret() {
-  const last = useRef<Typed | undefined>(undefined)
+  const last = useRef<TextControl | undefined>(undefined)
   return {
     /** For the fields. */
-    onFocus: (event: { readonly target: Typed }) => {
+    onFocus: (event: { readonly target: TextControl }) => {
       last.current = event.target
     },
     /** The name of the field, and its text with another one put in at the caret. */

@@ -13,7 +13,7 @@ import {
 import { LoginTexts, screenName } from "./login-texts.tsx"
 import { useLoginTexts } from "./login-translation.ts"
 import { type KindName, kindNames } from "./message-kind.ts"
-import type { Place } from "./message-text.ts"
+import type { TextOwner } from "./message-text.ts"
 import { MessageTexts } from "./message-texts.tsx"
 import { screensOf } from "./text-key.ts"
 
@@ -42,7 +42,7 @@ export function OrganizationTextsPage() {
 const isKind = (name: string): name is KindName => kindNames.some((kind) => kind === name)
 
 /** One text at a time, in one language; the address says which. */
-function Texts({ place }: { readonly place: Place }) {
+function Texts({ place }: { readonly place: TextOwner }) {
   const { get, set } = useListState()
   const language = languages.find((one) => one === get("language")) ?? own
   const screens = screensOf(useLoginTexts(place, language)?.inherited ?? {})

@@ -16,7 +16,7 @@ import {
   useOrganizations,
   wordsOf,
 } from "../shell/index.ts"
-import { Progress, type Standing } from "./progress.tsx"
+import { Progress, type TransferProgress } from "./progress.tsx"
 
 const secrets = ["withPasswords", "withOtp", "withSecrets"] as const
 
@@ -30,7 +30,7 @@ export function ExportSection() {
   const may = useMay()
   const [only, setOnly] = useState("")
   const [carried, setCarried] = useState<readonly (typeof secrets)[number][]>([])
-  const [standing, setStanding] = useState<Standing>()
+  const [standing, setStanding] = useState<TransferProgress>()
   const [written, setWritten] = useState<Written>()
   const action = useAction(async () => {
     setWritten(undefined)
@@ -91,12 +91,12 @@ function Outcome({ count, leftOut }: Written) {
   )
 }
 
-type Named = { readonly id: string; readonly name: string }
+type NamedId = { readonly id: string; readonly name: string }
 
 const atOnce = 100
 
-async function allOrganizations(): Promise<readonly Named[]> {
-  const all: Named[] = []
+async function allOrganizations(): Promise<readonly NamedId[]> {
+  const all: NamedId[] = []
   for (;;) {
     const query = { offset: BigInt(all.length), limit: atOnce, asc: true }
     const { result } = await call(OrganizationService.method.listOrganizations, { query })
@@ -107,9 +107,9 @@ async function allOrganizations(): Promise<readonly Named[]> {
 
 /** Writes the file once all have been asked. */
 async function exported(
-  wanted: readonly Named[],
+  wanted: readonly NamedId[],
   carried: readonly (typeof secrets)[number][],
-  tell: (standing: Standing) => void,
+  tell: (standing: TransferProgress) => void,
 ): Promise<Written> {
   const lines: string[] = []
   const leftOut: LeftOut[] = []

@@ -10,15 +10,15 @@ import { Alert, Table } from "../../kit/index.ts"
 import { FileButton } from "../form/index.ts"
 import { call, Refused, Section, t, useAction } from "../shell/index.ts"
 import { partsOf, piecesIn } from "./file.ts"
-import { Progress, type Standing } from "./progress.tsx"
+import { Progress, type TransferProgress } from "./progress.tsx"
 
-type NotTaken = { readonly type: string; readonly id: string; readonly message: string }
-type Taken = {
+type Rejection = { readonly type: string; readonly id: string; readonly message: string }
+type ImportResult = {
   readonly isTrial: boolean
   /** Whether a part was refused, or not answered: it and those behind it are not among these. */
   readonly isCut: boolean
   readonly count: number
-  readonly notTaken: readonly NotTaken[]
+  readonly notTaken: readonly Rejection[]
 }
 
 /** Of very many that were not taken over so many are shown. */
@@ -28,8 +28,8 @@ const accept = ".json,.jsonl,.ndjson,application/json"
 
 /** A file, tried first or taken over. */
 export function ImportSection() {
-  const [standing, setStanding] = useState<Standing>()
-  const [taken, setTaken] = useState<Taken>()
+  const [standing, setStanding] = useState<TransferProgress>()
+  const [taken, setTaken] = useState<ImportResult>()
   const action = useAction(async (file: File, isTrial: boolean) => {
     setTaken(undefined)
     setStanding(undefined)
@@ -57,7 +57,7 @@ export function ImportSection() {
   )
 }
 
-function Outcome({ isTrial, isCut, count, notTaken }: Taken) {
+function Outcome({ isTrial, isCut, count, notTaken }: ImportResult) {
   const words = isTrial ? "would" : isCut ? "cut" : "done"
   const title = t("transfer.not_taken", { count: notTaken.length })
   return (
@@ -84,8 +84,8 @@ function Outcome({ isTrial, isCut, count, notTaken }: Taken) {
 }
 
 type Hearing = {
-  readonly tell: (standing: Standing) => void
-  readonly heard: (taken: Taken) => void
+  readonly tell: (standing: TransferProgress) => void
+  readonly heard: (taken: ImportResult) => void
 }
 
 /**
@@ -95,7 +95,7 @@ type Hearing = {
 async function imported(text: string, isTrial: boolean, { tell, heard }: Hearing): Promise<void> {
   const { pieces, unread } = piecesIn(text)
   const parts = partsOf(pieces)
-  const notTaken: NotTaken[] = unread.map((line) => ({
+  const notTaken: Rejection[] = unread.map((line) => ({
     ...{ type: "line", id: String(line), message: t("transfer.unread") },
   }))
   if (isTrial && parts.length > 1) throw new Error(t("transfer.too_large_to_try"))

@@ -1,8 +1,8 @@
 import { t } from "../shell/index.ts"
 
-export type Standing = { readonly done: number; readonly total: number }
+export type TransferProgress = { readonly done: number; readonly total: number }
 
-type ProgressProps = { readonly label: string; readonly standing: Standing | undefined }
+type ProgressProps = { readonly label: string; readonly standing: TransferProgress | undefined }
 
 /** How far something is that takes its time. */
 export function Progress({ label, standing = { done: 0, total: 1 } }: ProgressProps) {

@@ -14,7 +14,7 @@ import {
 import { InternalPermissionService } from "../../../src/gen/core/internal_permission/v2/internal_permission_service_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Alert, Button, SelectField, Table, TextField } from "../../kit/index.ts"
-import { Ask, verbatim } from "../form/index.ts"
+import { SearchForm, verbatim } from "../form/index.ts"
 import { Badges, Picker, Time } from "../list/index.ts"
 import { Page, Part, Section, t, useBelongsTo, useRead, useReadIfAllowed } from "../shell/index.ts"
 import { nameOf, type UserPart } from "./user.ts"
@@ -52,15 +52,23 @@ export function AccessReasonPage() {
 
 const kinds = ["instance", "org", "project", "app", "user", "group"] as const
 type Kind = (typeof kinds)[number]
-type Asked = { readonly permission: string; readonly resource: Kind; readonly id: string }
+type PermissionQuestion = {
+  readonly permission: string
+  readonly resource: Kind
+  readonly id: string
+}
 
 const permissionsId = "why-permissions"
 
 function Permission({ user: { userId, details } }: UserPart) {
-  const home: Asked = { permission: "", resource: "org", id: details?.resourceOwner ?? "" }
+  const home: PermissionQuestion = {
+    permission: "",
+    resource: "org",
+    id: details?.resourceOwner ?? "",
+  }
   const [typed, setTyped] = useState(home)
-  const [asked, setAsked] = useState<Asked>()
-  const put = (part: Partial<Asked>) => setTyped({ ...typed, ...part })
+  const [asked, setAsked] = useState<PermissionQuestion>()
+  const put = (part: Partial<PermissionQuestion>) => setTyped({ ...typed, ...part })
   const { permission, resource, id } = typed
   const ask = () =>
     setAsked({
@@ -70,7 +78,7 @@ function Permission({ user: { userId, details } }: UserPart) {
     })
   return (
     <>
-      <Ask className="form" onAsk={ask}>
+      <SearchForm className="form" onAsk={ask}>
         <div className="pair pair-two">
           <TextField
             label={t("why.permission")}
@@ -107,7 +115,7 @@ function Permission({ user: { userId, details } }: UserPart) {
             {t("why.ask")}
           </Button>
         </div>
-      </Ask>
+      </SearchForm>
       {asked && (
         <Part key={JSON.stringify(asked)}>
           <PermissionReason userId={userId} asked={asked} />
@@ -130,7 +138,7 @@ function Permissions() {
   )
 }
 
-type ReasonProps = { readonly userId: string; readonly asked: Asked }
+type ReasonProps = { readonly userId: string; readonly asked: PermissionQuestion }
 
 function PermissionReason({ userId, asked: { permission, resource, id } }: ReasonProps) {
   const subject = { case: "permission", value: permission } as const

@@ -17,12 +17,12 @@ import {
   Metadata,
   pageOf,
   SectionList,
-  SignInPlace,
+  SignInOrigin,
   Time,
 } from "../list/index.ts"
 import { Messages } from "../message/messages.tsx"
 import { call, Led, Link, LinkButton, May, Part, Section, t } from "../shell/index.ts"
-import { Ways } from "./sign-in-methods.tsx"
+import { SignInMethods } from "./sign-in-methods.tsx"
 import type { UserPart } from "./user.ts"
 
 const { listGroups, getGroup } = GroupService.method
@@ -45,7 +45,7 @@ export function Activity({ user }: UserPart) {
         <>
           <Applications user={user} />
           <Part>
-            <Ways user={user} />
+            <SignInMethods user={user} />
           </Part>
           <Sessions user={user} />
           <FailedSignIns userId={userId} />
@@ -157,7 +157,7 @@ function Sessions({ user: { userId } }: UserPart) {
       columns={[
         {
           label: t("sessions.where"),
-          cell: ({ userAgent }) => <SignInPlace userAgent={userAgent} />,
+          cell: ({ userAgent }) => <SignInOrigin userAgent={userAgent} />,
         },
         { label: t("sessions.since"), cell: ({ creationDate }) => <Time at={creationDate} /> },
         {

@@ -15,17 +15,17 @@ export function Contact({ user }: UserPart) {
       needs={UserService.method.setEmail}
       title={t("contact.title")}
       rows={[
-        [t("field.email"), <Reached key="email" at={email?.email} {...email} />],
-        [t("field.phone"), <Reached key="phone" at={phone?.phone} {...phone} />],
+        [t("field.email"), <ContactFact key="email" at={email?.email} {...email} />],
+        [t("field.phone"), <ContactFact key="phone" at={phone?.phone} {...phone} />],
       ]}
       form={contactForm(user.userId, type.value)}
     />
   )
 }
 
-type ReachedProps = { readonly at: string | undefined; readonly isVerified?: boolean }
+type ContactFactProps = { readonly at: string | undefined; readonly isVerified?: boolean }
 
-function Reached({ at, isVerified = false }: ReachedProps) {
+function ContactFact({ at, isVerified = false }: ContactFactProps) {
   if (!at) return <span className="quiet">{t("detail.none")}</span>
   return (
     <>

@@ -3,7 +3,7 @@ import { LinkButton, Page, type Refusal, Refused, t } from "../shell/index.ts"
 import { InviteLink } from "./invite.tsx"
 
 /** Somebody who has just been added without a password, and the link that lets them in. */
-export type Invited = {
+export type InvitedUser = {
   readonly userId: string
   readonly name: string
   readonly link: string
@@ -11,7 +11,7 @@ export type Invited = {
   readonly refusal?: Refusal
 }
 
-type InvitedPageProps = { readonly invited: Invited; readonly again: () => void }
+type InvitedPageProps = { readonly invited: InvitedUser; readonly again: () => void }
 
 export function InvitedPage({ invited, again }: InvitedPageProps) {
   const { userId, name, link, refusal } = invited

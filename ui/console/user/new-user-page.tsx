@@ -4,7 +4,7 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { type Controls, formOf, verbatim } from "../form/index.ts"
 import { call, Page, refusalOf, t, useOrganization } from "../shell/index.ts"
 import { inviteTo } from "./invite.tsx"
-import { type Invited, InvitedPage } from "./invited-page.tsx"
+import { InvitedPage, type InvitedUser } from "./invited-page.tsx"
 
 const kinds = ["person", "service"] as const
 
@@ -29,12 +29,12 @@ const initial: Values = {
  * yet is given a link by which they choose one.
  */
 export function NewUserPage() {
-  const [invited, setInvited] = useState<Invited>()
+  const [invited, setInvited] = useState<InvitedUser>()
   if (invited) return <InvitedPage invited={invited} again={() => setInvited(undefined)} />
   return <NewUser onInvited={setInvited} />
 }
 
-function NewUser({ onInvited }: { readonly onInvited: (invited: Invited) => void }) {
+function NewUser({ onInvited }: { readonly onInvited: (invited: InvitedUser) => void }) {
   const { id: organizationId, name } = useOrganization()
   const navigate = useNavigate()
   const form = formOf({

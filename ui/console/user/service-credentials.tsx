@@ -4,7 +4,7 @@ import {
   type UpdateUserRequest_MachineSchema,
   UserService,
 } from "../../../src/gen/core/user/v2/user_service_pb.ts"
-import { Chosen } from "../form/index.ts"
+import { SelectSetting } from "../form/index.ts"
 import { algorithms, jwtTypes } from "../instance/token-settings.ts"
 import { Credentials } from "../list/index.ts"
 import { call, Section, t } from "../shell/index.ts"
@@ -71,7 +71,7 @@ function TokenFormat({ userId, machine }: TokenFormatProps) {
     call(updateUser, { userId, userType: { case: "machine", value } })
   return (
     <Section title={t("tokens_of.type")}>
-      <Chosen
+      <SelectSetting
         needs={updateUser}
         label={t("tokens_of.form")}
         hint={t(type === types.jwt ? "token_type.jwt.hint" : "token_type.opaque.hint")}
@@ -82,7 +82,7 @@ function TokenFormat({ userId, machine }: TokenFormatProps) {
       />
       {type === types.jwt && (
         <>
-          <Chosen
+          <SelectSetting
             needs={updateUser}
             label={t("jwt_type.title")}
             hint={t("jwt_type.hint")}
@@ -91,7 +91,7 @@ function TokenFormat({ userId, machine }: TokenFormatProps) {
             current={machine.accessTokenJwtType}
             act={(accessTokenJwtType) => update({ accessTokenJwtType })}
           />
-          <Chosen
+          <SelectSetting
             needs={updateUser}
             label={t("signer.accessTokenSigningAlgorithm")}
             hint={t("signer.accessTokenSigningAlgorithm.hint")}

@@ -2,7 +2,7 @@ import { useState } from "react"
 import type { MachineUser } from "../../../src/gen/core/user/v2/user_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { ActionButton, ConfirmButton } from "../form/index.ts"
-import { OnceBox } from "../list/index.ts"
+import { OneTimeSecret } from "../list/index.ts"
 import { call, copied, Facts, Section, t } from "../shell/index.ts"
 
 type ServiceSecretProps = {
@@ -53,7 +53,7 @@ export function ServiceSecret({ userId, username, machine }: ServiceSecretProps)
       ) : (
         <p className="quiet section-lead">{t("service_secret.none")}</p>
       )}
-      {secret && <OnceBox title={what} secret={secret} file={`${username}-secret.txt`} />}
+      {secret && <OneTimeSecret title={what} secret={secret} file={`${username}-secret.txt`} />}
     </Section>
   )
 }

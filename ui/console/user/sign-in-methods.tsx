@@ -14,7 +14,7 @@ import { PasskeyLink } from "./invite.tsx"
 import type { UserPart } from "./user.ts"
 
 /** One way by which somebody proves who they are beside their password. */
-type Way = {
+type SignInMethod = {
   readonly id: string
   readonly kind: "passkey" | "u2f" | "otp" | "otp_sms" | "otp_email" | "recovery"
   /** What its person calls it; empty where there is one of the kind at most. */
@@ -29,9 +29,9 @@ type Way = {
 }
 
 /** By what a person signs in beside the password; each can be taken from who has lost it. */
-export function Ways({ user }: UserPart) {
-  const ways = useWays(user)
-  const columns: readonly Column<Way>[] = [
+export function SignInMethods({ user }: UserPart) {
+  const ways = useSignInMethods(user)
+  const columns: readonly Column<SignInMethod>[] = [
     { label: t("field.kind"), cell: ({ kind }) => t(`ways.${kind}`) },
     { label: t("field.name"), cell: (way) => nameOf(way) },
     { label: t("key.added"), cell: ({ dates }) => <Time at={dates?.added} /> },
@@ -58,14 +58,14 @@ export function Ways({ user }: UserPart) {
   )
 }
 
-const nameOf = ({ name, left }: Way) =>
+const nameOf = ({ name, left }: SignInMethod) =>
   left === undefined ? name && <bdi>{name}</bdi> : t("account.recovery.left", { count: left })
 
 function LastUsed({ used }: KeyDatesProps) {
   return used ? <Time at={used} /> : t("key.unused")
 }
 
-function useWays({ userId }: User): readonly Way[] {
+function useSignInMethods({ userId }: User): readonly SignInMethod[] {
   const { method } = UserService
   const passkeys = useRead(method.listPasskeys, { userId }).result
   const factors = useRead(method.listAuthenticationFactors, { userId }).result
@@ -82,14 +82,20 @@ function useWays({ userId }: User): readonly Way[] {
   ]
 }
 
-type Dated = Pick<Passkey, "creationDate" | "lastUsedDate">
+type KeyWithDates = Pick<Passkey, "creationDate" | "lastUsedDate">
 
-const datesOf = ({ creationDate: added, lastUsedDate: used }: Partial<Dated>): KeyDatesProps => ({
+const datesOf = ({
+  creationDate: added,
+  lastUsedDate: used,
+}: Partial<KeyWithDates>): KeyDatesProps => ({
   added,
   used,
 })
 
-function factorOf(userId: string, { case: kind, value }: AuthFactor["type"]): Way | undefined {
+function factorOf(
+  userId: string,
+  { case: kind, value }: AuthFactor["type"],
+): SignInMethod | undefined {
   const { method } = UserService
   switch (kind) {
     case "u2f": {
@@ -110,5 +116,5 @@ function factorOf(userId: string, { case: kind, value }: AuthFactor["type"]): Wa
 
 /** One of which there is one or none. */
 const single = <I extends DescMessage>(
-  ...[kind, needs, of]: [Way["kind"], DescMethodUnary<I>, MessageInitShape<I>]
-): Way => ({ id: kind, kind, name: "", needs, remove: () => call(needs, of) })
+  ...[kind, needs, of]: [SignInMethod["kind"], DescMethodUnary<I>, MessageInitShape<I>]
+): SignInMethod => ({ id: kind, kind, name: "", needs, remove: () => call(needs, of) })

@@ -2,7 +2,7 @@ import { useParams } from "@tanstack/react-router"
 import { lazy } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Badge } from "../../kit/index.ts"
-import { DeleteSection, TurnButton } from "../form/index.ts"
+import { ActivationButton, DeleteSection } from "../form/index.ts"
 import { StateBadge } from "../list/index.ts"
 import { Page, Part, t, useBelongsTo, useRead, useSession } from "../shell/index.ts"
 import { About } from "./about.tsx"
@@ -80,7 +80,7 @@ function Turns({ user }: UserPart) {
   return (
     <>
       {state !== "inactive" && (
-        <TurnButton
+        <ActivationButton
           {...{ on: unlockUser, off: lockUser, of: { userId }, what: name }}
           isOn={state === "active"}
           words={locking}
@@ -88,7 +88,7 @@ function Turns({ user }: UserPart) {
         />
       )}
       {state !== "locked" && (
-        <TurnButton
+        <ActivationButton
           {...{ on: reactivateUser, off: deactivateUser, of: { userId }, what: name }}
           isOn={state === "active"}
           consequence={t("users.deactivate_text")}

@@ -14,7 +14,7 @@ type PickedProps = {
 }
 
 /** One user of all that one may see, found by any of their names. */
-export function PersonPicker({ organizationId, ...picked }: PickedProps) {
+export function UserPicker({ organizationId, ...picked }: PickedProps) {
   const own = {
     case: "organizationIdQuery",
     value: { organizationId: organizationId ?? "" },

@@ -8,7 +8,7 @@ import { addOrganization } from "../../src/domain/org/index.ts"
 import { addProject, addRoles } from "../../src/domain/project/index.ts"
 import { addGrant } from "../../src/domain/project-grant/index.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
-import { addUser, type NewUser } from "../../src/domain/user/index.ts"
+import { addUser, type NewHuman } from "../../src/domain/user/index.ts"
 import { systemClock } from "../../src/kernel/clock.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import type { Secrets } from "../../src/kernel/crypto/secret.ts"
@@ -24,7 +24,7 @@ const batch = 500
 export const orgIdOf = (org: number): string => `org${org}`
 export const userIdOf = (user: number): string => `user${user}`
 
-type Person = Omit<Extract<NewUser, { kind: "human" }>, "kind" | "orgId">
+type Person = Omit<NewHuman, "kind" | "orgId">
 export type PersonOf = (count: number) => Person
 
 const numberedPerson: PersonOf = (count) => ({

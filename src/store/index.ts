@@ -23,18 +23,6 @@ export type {
   Receipt,
   Recorded,
 } from "./event.ts"
-export {
-  type AnyHistory,
-  type Change,
-  former,
-  historyOf,
-  isReason,
-  type OperationName,
-  type Reason,
-  reasons,
-  type Undo,
-  type UndoRequest,
-} from "./state/history.ts"
 export { openKeyring, prepareMasterKey, readKeyring, shareKeyring } from "./keyring/keyring.ts"
 export type { EventFilter } from "./log/event-window.ts"
 export type { Moved, Moving } from "./move/move.ts"
@@ -59,6 +47,18 @@ export { workLease } from "./shared/node.ts"
 export { keepProgress, progressOf, shareReactorState } from "./shared/reactor-state.ts"
 export { type NodeStanding, otherHistory } from "./shared/shared-log.ts"
 export { inSnapshot, newestSchema, type Snapshot, snapshotSize, takeSnapshot } from "./snapshot.ts"
+export {
+  type AnyHistory,
+  type Change,
+  former,
+  historyOf,
+  isReason,
+  type OperationName,
+  type Reason,
+  reasons,
+  type Undo,
+  type UndoRequest,
+} from "./state/history.ts"
 export { type Calls, type Consequence, type Consequences, type Cx, Store } from "./store.ts"
 export type { Node } from "./store-parts.ts"
 export {

@@ -145,12 +145,7 @@ describe("a translator", () => {
 describe("the texts of the first view", async () => {
   const atOnce = { atOnce: true }
   const folder = new URL("../../ui/console/", import.meta.url)
-  const files = [
-    "main.tsx",
-    "project/projects-page.tsx",
-    "app/palette.tsx",
-    "start/checklist.tsx",
-  ]
+  const files = ["main.tsx", "project/projects-page.tsx", "app/palette.tsx", "start/checklist.tsx"]
   const needed = files.map((file) => sourcesOf(fileURLToPath(new URL(file, folder)), atOnce))
   const sources = (await Promise.all(needed)).flatMap((found) => [...found.values()])
   const familiesIn = (texts: Texts) =>

@@ -1,4 +1,4 @@
-import { contentId } from "./frame.tsx"
+import { contentId } from "../shell/frame.tsx"
 
 const controls = [
   ...["a[href]", "button:not(:disabled)", "input:not(:disabled, [type=hidden])", "summary"],

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest"
 import { prefixes, reserved } from "../../src/oauth/token/scope.ts"
 import { rightsOf } from "../../ui/console/account/connected-applications.tsx"
-import { learn } from "../../ui/console/shell/text.ts"
+import { addTexts } from "../../ui/console/shell/text.ts"
 import texts from "../../ui/console/shell/texts/pages.en.json"
 
 const said = (scope: string) => rightsOf({ scopes: [scope], projects: [], offline: false })
@@ -11,7 +11,7 @@ const {
   "account.apps.scope.organization": organization,
   "account.apps.scope.metadata": metadata,
 } = texts
-beforeAll(() => learn(texts))
+beforeAll(() => addTexts(texts))
 
 test.each<[scope: string, text: string]>([
   ["groups", roles],

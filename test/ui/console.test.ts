@@ -34,8 +34,8 @@ import { numberText } from "../../ui/console/list/differences.tsx"
 import { fileNameOf } from "../../ui/console/list/one-time-secret.tsx"
 import { cutOf, visible } from "../../ui/console/refused-request/difference.ts"
 import { isDenied, refusalOf, unreachable } from "../../ui/console/shell/refusal.ts"
-import { agoOf } from "../../ui/console/shell/relative-time.ts"
-import { learn, speak } from "../../ui/console/shell/text.ts"
+import { relativeTime } from "../../ui/console/shell/relative-time.ts"
+import { addTexts, setLanguage } from "../../ui/console/shell/text.ts"
 import { ButtonLink } from "../../ui/kit/button.tsx"
 
 describe("what pages say", () => {
@@ -49,7 +49,7 @@ describe("what pages say", () => {
     [-7 * 86_400 + 2, "in 7 days"],
     [6.9 * 86_400, "6 days ago"],
   ])("of a time %d seconds ago is %s", (seconds, text) => {
-    expect(agoOf("en", 1_700_000_000_000 - seconds * 1000, 1_700_000_000_000)).toBe(text)
+    expect(relativeTime("en", 1_700_000_000_000 - seconds * 1000, 1_700_000_000_000)).toBe(text)
   })
 
   it("takes one address a line, whatever surrounds it", () => {
@@ -86,9 +86,9 @@ describe("a time as people type it", () => {
   })
 
   it("has a German", () => {
-    speak("de")
+    setLanguage("de")
     expect(durationText(durationFromMs(86_400_000))).toBe("1 Tag")
-    speak("en")
+    setLanguage("en")
   })
 })
 
@@ -109,7 +109,7 @@ describe("a number that has changed", () => {
   })
 
   it("is never where the server says that it ends by itself at no time", () => {
-    learn({ "detail.never": "Never" })
+    addTexts({ "detail.never": "Never" })
     expect(numberText(Date.UTC(9999, 11, 31, 23, 59, 59), "expiry")).toBe("Never")
   })
 })

@@ -5,7 +5,7 @@ import {
 } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Button, QrCode } from "../../kit/index.ts"
 import { formOf } from "../form/index.ts"
-import { call, Refused, t, useAction } from "../shell/index.ts"
+import { call, RefusalAlert, t, useAction } from "../shell/index.ts"
 
 /** An authenticator app gets its secret by the camera, and shows with a code that it has it. */
 export function SetUpApp() {
@@ -21,7 +21,7 @@ export function SetUpApp() {
       >
         {t("account.set_up")}
       </Button>
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
       {made &&
         verifyForm(made)({
           ...{ id: "otp", title: t("account.otp.title"), close: () => setMade(undefined) },

@@ -1,7 +1,7 @@
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Badge, TextField } from "../../kit/index.ts"
 import { ActionButton, ConfirmButton, EditSection, Fields, formOf, useForm } from "../form/index.ts"
-import { call, t, tell, unless } from "../shell/index.ts"
+import { call, notify, t, unless } from "../shell/index.ts"
 import type { Me } from "./me.ts"
 
 type Part = { readonly me: Me }
@@ -134,7 +134,7 @@ function Verify({ of, current, verify, resend }: AddressProps) {
           small
           label={t("account.send_again")}
           act={resend}
-          done={() => tell({ text: t("account.sent_again", { address: current }) })}
+          done={() => notify({ text: t("account.sent_again", { address: current }) })}
         />
       </div>
     </>

@@ -5,7 +5,7 @@ import {
   call,
   Page,
   Part,
-  Refused,
+  RefusalAlert,
   Section,
   saveFile,
   signedOut,
@@ -44,7 +44,7 @@ function Download({ userId }: { readonly userId: string }) {
           {t("account.data.download")}
         </Button>
       </div>
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
     </Section>
   )
 }

@@ -1,7 +1,7 @@
 import { ActivityService } from "../../../src/gen/core/activity/v2/activity_service_pb.ts"
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Button } from "../../kit/index.ts"
-import { call, Refused, Section, t, useAction, useRead } from "../shell/index.ts"
+import { call, RefusalAlert, Section, t, useAction, useRead } from "../shell/index.ts"
 import { KeyList } from "./key-list.tsx"
 
 /** Accounts elsewhere that sign one in here, and those that could; nothing where there is none. */
@@ -41,7 +41,7 @@ function Linkable({ idpId, name }: { readonly idpId: string; readonly name: stri
     <div className="way">
       <div className="way-text">
         <h3>{name}</h3>
-        <Refused refusal={begin.refusal} />
+        <RefusalAlert refusal={begin.refusal} />
       </div>
       <Button
         small

@@ -4,7 +4,7 @@ import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button, Dialog } from "../../kit/index.ts"
 import { formId, formOf, useOpen } from "../form/index.ts"
 import { LinkBox } from "../list/index.ts"
-import { call, Refused, Section, t, useAction, useRead } from "../shell/index.ts"
+import { call, RefusalAlert, Section, t, useAction, useRead } from "../shell/index.ts"
 import { AddKey } from "./add-key.tsx"
 import { hasKeys } from "./create-key.ts"
 import { KeyList } from "./key-list.tsx"
@@ -80,7 +80,7 @@ function OtherDevice() {
       <Button small disabled={action.busy} onClick={() => action.run()}>
         {t("account.passkey.elsewhere")}
       </Button>
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
       {link !== "" && (
         <Dialog title={t("account.passkey.elsewhere")} onClose={() => setLink("")}>
           <p>{t("account.passkey.elsewhere_text")}</p>

@@ -2,7 +2,7 @@ import { AssetService } from "../../../src/gen/core/asset/v1/asset_service_pb.ts
 import { AuthService } from "../../../src/gen/core/auth/v1/auth_service_pb.ts"
 import { Person } from "../../kit/index.ts"
 import { ConfirmButton, FileButton } from "../form/index.ts"
-import { call, Refused, Section, t, useAction } from "../shell/index.ts"
+import { call, RefusalAlert, Section, t, useAction } from "../shell/index.ts"
 import type { Me } from "./me.ts"
 
 /** One's picture, as other people and applications see it. */
@@ -41,7 +41,7 @@ function Choose() {
         busy={action.busy}
         onFile={action.run}
       />
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
     </>
   )
 }

@@ -1,7 +1,7 @@
 import { Outlet } from "@tanstack/react-router"
 import { Alert, ButtonLink, Dialog } from "../../kit/index.ts"
 import { isClockWrong, serverNow } from "../shell/clock.ts"
-import { useReach } from "../shell/connection.ts"
+import { useIsReachable } from "../shell/connection.ts"
 import { contentId, Waiting } from "../shell/frame.tsx"
 import { Notices } from "../shell/notice.tsx"
 import { useManages } from "../shell/organization.tsx"
@@ -80,7 +80,7 @@ function WrongClock() {
 
 /** The server can't be reached: said once, at the top, until it answers again. */
 function Away() {
-  const reached = useReach()
+  const reached = useIsReachable()
   return (
     <div className="away" role="status">
       {!reached && <Alert tone="warning">{t("gate.away")}</Alert>}

@@ -5,7 +5,7 @@ import { Page } from "../shell/frame.tsx"
 import { Link } from "../shell/link.tsx"
 import { nothingToManage } from "../shell/organization.tsx"
 import { refusalOf } from "../shell/refusal.ts"
-import { Refused } from "../shell/refusal-alert.tsx"
+import { RefusalAlert } from "../shell/refusal-alert.tsx"
 import { signOut } from "../shell/session.ts"
 import { t } from "../shell/text.ts"
 import { Gate } from "./gate.tsx"
@@ -26,7 +26,7 @@ export function Failed({ error, reset }: ErrorComponentProps) {
   }
   return (
     <Page title={t("detail.failed")}>
-      <Refused refusal={refusalOf(error)} />
+      <RefusalAlert refusal={refusalOf(error)} />
       <div className="row">
         <Button onClick={() => void again()}>{t("gate.retry")}</Button>
       </div>

@@ -10,12 +10,12 @@ import { ProjectService } from "../../../src/gen/core/project/v2/project_service
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Modal, TextField } from "../../kit/index.ts"
 import { SearchForm } from "../form/search-form.tsx"
-import { useRested } from "../shell/call.ts"
+import { useDebounced } from "../shell/call.ts"
 import { Link, type LinkOptions } from "../shell/link.tsx"
 import { useOrganization, useSeesInstance } from "../shell/organization.tsx"
 import { usePermissions } from "../shell/permissions.ts"
 import { isDenied, refusalOf } from "../shell/refusal.ts"
-import { Refused } from "../shell/refusal-alert.tsx"
+import { RefusalAlert } from "../shell/refusal-alert.tsx"
 import { t } from "../shell/text.ts"
 import { transport } from "../shell/transport.ts"
 import { nameOf } from "../user/user.ts"
@@ -37,7 +37,7 @@ const few = 5
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const navigate = useNavigate()
   const [text, setText] = useState("")
-  const wanted = useRested(text.trim(), 150)
+  const wanted = useDebounced(text.trim(), 150)
   const { hits: found, isOver, refusal } = useHits(wanted)
   const hits = [...destinationHits(text.trim(), useDestinations()), ...found]
   const open = () => {
@@ -59,7 +59,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
           autoFocus
         />
       </SearchForm>
-      <Refused refusal={refusal} />
+      <RefusalAlert refusal={refusal} />
       {isOver && wanted !== "" && hits.length === 0 && (
         <p className="search-note">{t("search.nothing", { text: wanted })}</p>
       )}

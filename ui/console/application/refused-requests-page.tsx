@@ -6,7 +6,15 @@ import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_s
 import { Button, EmptyState, Skeleton, TextField } from "../../kit/index.ts"
 import { SearchForm } from "../form/index.ts"
 import { RefusedList } from "../refused-request/refused-list.tsx"
-import { LinkButton, Page, Refused, refusalOf, t, transport, useReload } from "../shell/index.ts"
+import {
+  LinkButton,
+  Page,
+  RefusalAlert,
+  refusalOf,
+  t,
+  transport,
+  useReload,
+} from "../shell/index.ts"
 import { RefusalRemedy } from "./refusal-remedy.tsx"
 
 const pageSize = 10
@@ -90,7 +98,7 @@ function Answer({ requestId, limit, none, children }: AnswerProps) {
     placeholderData: keepPreviousData,
     staleTime: 0,
   })
-  if (error) return <Refused refusal={refusalOf(error)} />
+  if (error) return <RefusalAlert refusal={refusalOf(error)} />
   if (!data) return <Skeleton rows={4} label={t("list.loading")} />
   if (data.refusedRequests.length === 0) return <>{none}</>
   return (

@@ -4,7 +4,15 @@ import { useState } from "react"
 import { DiagnosisService } from "../../../src/gen/core/diagnosis/v2/diagnosis_service_pb.ts"
 import { Button } from "../../kit/index.ts"
 import { RefusedList } from "../refused-request/refused-list.tsx"
-import { isDenied, Refused, refusalOf, Section, t, transport, useReload } from "../shell/index.ts"
+import {
+  isDenied,
+  RefusalAlert,
+  refusalOf,
+  Section,
+  t,
+  transport,
+  useReload,
+} from "../shell/index.ts"
 import { RefusalRemedy } from "./refusal-remedy.tsx"
 import type { ApplicationPart } from "./update-application.ts"
 
@@ -34,7 +42,7 @@ export function RefusedRequests({ application }: ApplicationPart) {
   )
   return (
     <Section title={t("nav.refused-requests")} actions={again}>
-      <Refused refusal={refusal} />
+      <RefusalAlert refusal={refusal} />
       {data?.refusedRequests.length === 0 && (
         <p className="quiet section-lead">{t("refused.none_here")}</p>
       )}

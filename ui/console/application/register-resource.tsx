@@ -4,7 +4,7 @@ import {
 } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { ApplicationService } from "../../../src/gen/core/application/v2/application_service_pb.ts"
 import { Button } from "../../kit/index.ts"
-import { call, Refused, t, useAction, useMay, useRead } from "../shell/index.ts"
+import { call, RefusalAlert, t, useAction, useMay, useRead } from "../shell/index.ts"
 import { changeApi } from "./api.tsx"
 
 const { createApplication, getApplication, listApplications, updateApplication } =
@@ -37,7 +37,7 @@ function Register({ projectId, uri }: { readonly projectId: string; readonly uri
   if (!may(applications.length > 0 ? updateApplication : createApplication)) return null
   return (
     <>
-      <Refused refusal={register.refusal} />
+      <RefusalAlert refusal={register.refusal} />
       <div className="row">
         {applications.map((api) => (
           <Button

@@ -11,7 +11,16 @@ import type { Event } from "../../../src/gen/core/event/v1/event_pb.ts"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button, Check, type Column, Skeleton, Table } from "../../kit/index.ts"
 import { Editor, type ListState, Time, useFilterChips, useListState } from "../list/index.ts"
-import { Facts, language, Page, Part, Refused, refusalOf, t, transport } from "../shell/index.ts"
+import {
+  Facts,
+  language,
+  Page,
+  Part,
+  RefusalAlert,
+  refusalOf,
+  t,
+  transport,
+} from "../shell/index.ts"
 import { nameOf } from "../user/user.ts"
 import { FailedEvents } from "./failed-events.tsx"
 import { Filters } from "./filters.tsx"
@@ -59,7 +68,7 @@ export function EventsPage() {
           />
         )}
       </div>
-      <Refused refusal={error ? refusalOf(error) : undefined} />
+      <RefusalAlert refusal={error ? refusalOf(error) : undefined} />
       {!data && !error && <Skeleton rows={6} label={t("list.loading")} />}
       {data && rows.length === 0 && <p className="quiet">{t("list.nothing")}</p>}
       {rows.length > 0 && (

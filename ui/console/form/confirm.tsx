@@ -7,10 +7,10 @@ import {
   type LinkOptions,
   May,
   type Needs,
-  Refused,
+  notify,
+  RefusalAlert,
   Section,
   t,
-  tell,
   useAction,
 } from "../shell/index.ts"
 import { Fields } from "./form.tsx"
@@ -36,7 +36,7 @@ export function ActionButton({ needs, label, act, done, small }: ActionButtonPro
       >
         {label}
       </Button>
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
     </May>
   )
 }
@@ -75,7 +75,7 @@ export function ConfirmButton(props: ConfirmButtonProps) {
       {open && (
         <Dialog title={`${label}: ${open.what}`} onClose={close}>
           <div className="stack">{consequence}</div>
-          <Refused refusal={action.refusal} />
+          <RefusalAlert refusal={action.refusal} />
           <div className="form-actions">
             <Button kind="danger" disabled={action.busy} onClick={() => action.run()}>
               {label}
@@ -118,7 +118,7 @@ export function ActivationButton<I extends DescMessage, J extends DescMessage>(
       consequence={consequence}
       act={() => call(off, of)}
       done={() =>
-        tell({ text: words?.told ?? t("notice.deactivated", { name: what }), undo: turnOn })
+        notify({ text: words?.told ?? t("notice.deactivated", { name: what }), undo: turnOn })
       }
     />
   )

@@ -9,7 +9,7 @@ import {
   useRef,
 } from "react"
 import { Button } from "../../kit/index.ts"
-import { agoOf, type Changed, language, serverNow, t } from "../shell/index.ts"
+import { type Changed, language, relativeTime, serverNow, t } from "../shell/index.ts"
 import { durationOf, durationText, isAmount } from "./duration.ts"
 
 /** A conflict of any form, to be shown. */
@@ -116,7 +116,7 @@ function focusNext(ref: RefObject<HTMLFieldSetElement | null>): void {
 
 function changeText(changed: Changed | undefined): string {
   if (!changed?.by || !changed.at) return t("conflict.changed")
-  const ago = agoOf(language, timestampMs(changed.at), serverNow())
+  const ago = relativeTime(language, timestampMs(changed.at), serverNow())
   return t("conflict.changed_by", { name: changed.by, ago })
 }
 

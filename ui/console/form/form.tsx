@@ -6,7 +6,7 @@ import {
   isUndecided,
   May,
   type Needs,
-  Refused,
+  RefusalAlert,
   Section,
   t,
 } from "../shell/index.ts"
@@ -64,7 +64,7 @@ export function Fields<Values extends object>(props: FieldsProps<Values>) {
         .map((conflict) => (
           <ConflictBox key={conflict.name} {...{ form, conflict }} label={conflict.name} />
         ))}
-      {!isAtField && <Refused refusal={refusal} />}
+      {!isAtField && <RefusalAlert refusal={refusal} />}
       <div className="form-actions">
         <Button
           kind={danger ? "danger" : "primary"}

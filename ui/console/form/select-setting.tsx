@@ -5,7 +5,7 @@ import {
   type Changed,
   changedIn,
   isUndecided,
-  Refused,
+  RefusalAlert,
   undecided,
   useAction,
   useMay,
@@ -69,7 +69,7 @@ export function SelectSetting<Name extends string, Value>(props: SelectSettingPr
           label={label}
         />
       )}
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import type { DescMethod } from "@bufbuild/protobuf"
 import { useState } from "react"
 import { Button, Check, Dialog } from "../../kit/index.ts"
-import { Refused, t, tell, useAction, useMay } from "../shell/index.ts"
+import { notify, RefusalAlert, t, useAction, useMay } from "../shell/index.ts"
 
 type SwitchProps = {
   readonly needs: DescMethod
@@ -23,7 +23,7 @@ export function Switch({ needs, label, hint, on, act, asks }: SwitchProps) {
     () => {
       if (!asking) return
       setAsking(false)
-      tell({ text: t("notice.turned_on", { name: label }), undo: () => act(false) })
+      notify({ text: t("notice.turned_on", { name: label }), undo: () => act(false) })
     },
   )
   const turn = (wanted: boolean) => {
@@ -33,11 +33,11 @@ export function Switch({ needs, label, hint, on, act, asks }: SwitchProps) {
   return (
     <>
       <Check {...{ label, hint }} checked={on} disabled={fixed || action.busy} onChange={turn} />
-      {!asking && <Refused refusal={action.refusal} />}
+      {!asking && <RefusalAlert refusal={action.refusal} />}
       {asking && (
         <Dialog title={label} onClose={() => setAsking(false)}>
           <p>{asks}</p>
-          <Refused refusal={action.refusal} />
+          <RefusalAlert refusal={action.refusal} />
           <div className="form-actions">
             <Button kind="danger" disabled={action.busy} onClick={() => action.run(true)}>
               {t("action.turn_on")}

@@ -4,10 +4,10 @@ import {
   type Changed,
   changedIn,
   type Refusal,
+  refusalTextAtField,
   undecided,
   useAction,
   useReload,
-  wordsAtField,
 } from "../shell/index.ts"
 import { dropDraft, readDraft, writeDraft } from "./draft.ts"
 import {
@@ -140,7 +140,7 @@ export function useForm<Values extends object, Answer = unknown>(
   const { refusal } = action
   const refused = refusal && fieldOf(values, refusals, refusal)
   const errorOf = (name: FieldName<Values>) =>
-    refusal && refused === name ? wordsAtField(refusal) : undefined
+    refusal && refused === name ? refusalTextAtField(refusal) : undefined
   const { change } = edited
   return {
     values,

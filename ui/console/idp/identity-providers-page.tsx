@@ -21,11 +21,11 @@ import {
   call,
   Link,
   type Needs,
+  notify,
   Page,
   Part,
   Section,
   t,
-  tell,
   useOrganizationCrumbs,
   useReadIfAllowed,
 } from "../shell/index.ts"
@@ -171,7 +171,7 @@ function OfferButton(props: OfferActions & Needs & { readonly provider: Provider
       {...{ small: true, needs, what: name, consequence: off }}
       label={t("action.deactivate")}
       act={() => act(provider, false)}
-      done={() => tell({ text: t("notice.deactivated", { name }), undo: turnOn })}
+      done={() => notify({ text: t("notice.deactivated", { name }), undo: turnOn })}
     />
   )
 }

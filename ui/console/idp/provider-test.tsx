@@ -9,7 +9,7 @@ import {
   has,
   May,
   Part,
-  Refused,
+  RefusalAlert,
   refusalOf,
   t,
   useAction,
@@ -43,7 +43,7 @@ export function TestIdp({ id, name, kind }: TestProps) {
       >
         {label}
       </Button>
-      <Refused refusal={away.refusal} />
+      <RefusalAlert refusal={away.refusal} />
       {open && (
         <DirectoryTest
           {...{ id, name }}

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query"
 import { HistoryService, type Node } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Badge, type Column, Skeleton, Table } from "../../kit/index.ts"
 import { Time } from "../list/index.ts"
-import { Page, Refused, refusalOf, t, transport } from "../shell/index.ts"
+import { Page, RefusalAlert, refusalOf, t, transport } from "../shell/index.ts"
 
 const everyMs = 2000
 /** Each says where it is every second. */
@@ -19,7 +19,7 @@ export function NodesPage() {
   return (
     <Page title={t("nav.nodes")} owner={t("nav.instance")}>
       <p className="quiet section-lead">{t("nodes.lead")}</p>
-      <Refused refusal={error ? refusalOf(error) : undefined} />
+      <RefusalAlert refusal={error ? refusalOf(error) : undefined} />
       {!data && !error && <Skeleton rows={3} label={t("list.loading")} />}
       {data?.nodes.length === 0 && <p className="quiet">{t("nodes.alone")}</p>}
       {data && data.nodes.length > 0 && (

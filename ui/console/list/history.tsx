@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { type Change, HistoryService } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button, type Column, Table } from "../../kit/index.ts"
-import { isHidden, Refused, refusalOf, Section, t, transport } from "../shell/index.ts"
+import { isHidden, RefusalAlert, refusalOf, Section, t, transport } from "../shell/index.ts"
 import { SinceButton } from "./changes-since.tsx"
 import { Differences } from "./differences.tsx"
 import { Editor } from "./editor.tsx"
@@ -45,7 +45,7 @@ export function History({ of, what }: HistoryProps) {
   }
   return (
     <Section title={title}>
-      <Refused refusal={refusal} />
+      <RefusalAlert refusal={refusal} />
       {rows.length === 0 && !refusal && <p className="quiet">{t("history.none")}</p>}
       {rows.length > 0 && (
         <Table

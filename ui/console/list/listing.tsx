@@ -12,11 +12,11 @@ import {
   isHidden,
   language,
   queryOf,
-  Refused,
+  RefusalAlert,
   refusalOf,
   Section,
   t,
-  useRested,
+  useDebounced,
   useShown,
 } from "../shell/index.ts"
 import { type ListState, useListState } from "./list-state.ts"
@@ -138,7 +138,7 @@ export function Listing<I extends DescMessage, O extends DescMessage, Row>(
         {!unsearched && <Find state={state} />}
         {filters}
       </div>
-      {refusal && !data ? <Refused refusal={refusal} /> : <Rows {...props} found={found} />}
+      {refusal && !data ? <RefusalAlert refusal={refusal} /> : <Rows {...props} found={found} />}
       {total > size && <Pages {...{ state, size, total }} at={Number(asked.offset)} />}
     </div>
   )
@@ -176,7 +176,7 @@ function useLastPage({ get, set }: ListState, size: number, total: number | unde
 function Find({ state: { get, set } }: { readonly state: ListState }) {
   const shown = get("q") ?? ""
   const [typed, setTyped] = useState(shown)
-  const rested = useRested(typed, 150)
+  const rested = useDebounced(typed, 150)
   // biome-ignore lint/correctness/useExhaustiveDependencies: only what was typed is looked for
   useEffect(() => {
     if (rested !== shown) set({ q: rested || undefined, at: undefined }, "quietly")

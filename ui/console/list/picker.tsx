@@ -8,7 +8,7 @@ import { createQueryOptions } from "@connectrpc/connect-query"
 import { keepPreviousData, useQuery } from "@tanstack/react-query"
 import { type ReactNode, useState } from "react"
 import { TextField } from "../../kit/index.ts"
-import { isDenied, Refused, refusalOf, t, transport, useRested } from "../shell/index.ts"
+import { isDenied, RefusalAlert, refusalOf, t, transport, useDebounced } from "../shell/index.ts"
 
 type PickerProps<I extends DescMessage, O extends DescMessage, Row> = {
   readonly label: string
@@ -34,7 +34,7 @@ export function Picker<I extends DescMessage, O extends DescMessage, Row>(
   const { label, hint, value, onChange, method, ask, find, otherwise, idOf, show } = props
   const { autoFocus = true } = props
   const [text, setText] = useState("")
-  const wanted = useRested(text.trim(), 150)
+  const wanted = useDebounced(text.trim(), 150)
   const { data, error } = useQuery({
     ...createQueryOptions(method, ask(wanted), { transport }),
     placeholderData: keepPreviousData,
@@ -60,7 +60,7 @@ export function Picker<I extends DescMessage, O extends DescMessage, Row>(
         maxLength={200}
         autoFocus={autoFocus}
       />
-      <Refused refusal={refusal && !isDenied(refusal) ? refusal : undefined} />
+      <RefusalAlert refusal={refusal && !isDenied(refusal) ? refusal : undefined} />
       <fieldset className="pick">
         <legend className="visually-hidden">{label}</legend>
         {rows.map((row) => (

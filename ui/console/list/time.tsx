@@ -1,5 +1,5 @@
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt"
-import { agoOf, language, serverNow, t } from "../shell/index.ts"
+import { language, relativeTime, serverNow, t } from "../shell/index.ts"
 
 /** The server says the year 9999 where nothing ends by itself. */
 export const never = Date.UTC(9999, 0)
@@ -14,7 +14,7 @@ export function Time({ at }: TimeProps) {
   const exact = new Intl.DateTimeFormat(language, { dateStyle: "full", timeStyle: "medium" })
   return (
     <time dateTime={new Date(ms).toISOString()} title={exact.format(ms)}>
-      {agoOf(language, ms, serverNow())}
+      {relativeTime(language, ms, serverNow())}
     </time>
   )
 }

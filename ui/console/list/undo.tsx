@@ -5,7 +5,7 @@ import {
 } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { Button, sentenceOf } from "../../kit/index.ts"
 import { DialogOpener } from "../form/index.ts"
-import { call, has, Part, Refused, t, tell, useAction, useRead } from "../shell/index.ts"
+import { call, has, notify, Part, RefusalAlert, t, useAction, useRead } from "../shell/index.ts"
 import { Differences } from "./differences.tsx"
 import type { HistoryResource } from "./history-resource.ts"
 
@@ -36,13 +36,13 @@ function Undo({ of, change: { sequence }, close }: OpenProps) {
     () => call(HistoryService.method.undoChange, { resource, sequence, lastSequence }),
     () => {
       close()
-      tell({ text: t("history.undone") })
+      notify({ text: t("history.undone") })
     },
   )
   return (
     <>
       {possible ? <Consequence undo={undo} /> : <WhyNot undo={undo} />}
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
       <div className="form-actions">
         {possible && (
           <Button kind="primary" disabled={action.busy} onClick={() => action.run()}>

@@ -9,7 +9,7 @@ import {
 import { Badge } from "../../kit/index.ts"
 import { ActionButton } from "../form/index.ts"
 import { actionColumn, Clip, found, type ListColumn, Listing, Time } from "../list/index.ts"
-import { call, has, Link, t, tell } from "../shell/index.ts"
+import { call, has, Link, notify, t } from "../shell/index.ts"
 import { ViewMessage } from "./view-message.tsx"
 
 const { listMessages, sendMessageAgain } = MessageService.method
@@ -104,7 +104,7 @@ function Again({ message: { userId, id, recipient } }: { readonly message: Messa
       needs={sendMessageAgain}
       label={t("messages.again")}
       act={() => call(sendMessageAgain, { userId, messageId: id })}
-      done={() => tell({ text: t("messages.again_told", { address: recipient }) })}
+      done={() => notify({ text: t("messages.again_told", { address: recipient }) })}
     />
   )
 }

@@ -7,7 +7,7 @@ import {
 import { Button } from "../../kit/index.ts"
 import { DialogOpener } from "../form/index.ts"
 import { LinkBox } from "../list/index.ts"
-import { call, Refused, t, useAction } from "../shell/index.ts"
+import { call, RefusalAlert, t, useAction } from "../shell/index.ts"
 
 type ViewProps = { readonly message: Message; readonly title: string }
 
@@ -44,7 +44,7 @@ function Content({ message, close }: ContentProps) {
       ) : (
         <>
           <p>{t("messages.view_text", { address: recipient })}</p>
-          <Refused refusal={view.refusal} />
+          <RefusalAlert refusal={view.refusal} />
         </>
       )}
       <div className="form-actions">

@@ -3,7 +3,7 @@ import { type Domain, DomainValidationType } from "../../../src/gen/core/org/v2/
 import { OrganizationService } from "../../../src/gen/core/org/v2/organization_service_pb.ts"
 import { Button } from "../../kit/index.ts"
 import { formOf } from "../form/index.ts"
-import { call, copied, Facts, Refused, t, useAction } from "../shell/index.ts"
+import { call, copied, Facts, RefusalAlert, t, useAction } from "../shell/index.ts"
 
 const methods = { dns: DomainValidationType.DNS, http: DomainValidationType.HTTP } as const
 type Method = keyof typeof methods
@@ -65,7 +65,7 @@ function Publish({ way, instructions, domain: held, close }: PublishProps) {
         ]}
       />
       <p className="quiet small">{t("domains.later")}</p>
-      <Refused refusal={check.refusal} />
+      <RefusalAlert refusal={check.refusal} />
       <div className="form-actions">
         <Button kind="primary" disabled={check.busy} onClick={() => check.run()}>
           {t("domains.check")}

@@ -1,6 +1,6 @@
 import { Alert, Badge, Button } from "../../kit/index.ts"
 import { ActionButton, FileButton } from "../form/index.ts"
-import { Refused, t, useAction, useMay } from "../shell/index.ts"
+import { RefusalAlert, t, useAction, useMay } from "../shell/index.ts"
 import {
   type Look,
   type LookFile,
@@ -100,7 +100,7 @@ function Choose({ place, file, label }: FileProps) {
         small
         onFile={action.run}
       />
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
     </>
   )
 }
@@ -118,7 +118,7 @@ function Remove({ place, file, label }: FileProps) {
       >
         {t("look.remove")}
       </Button>
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
     </>
   )
 }

@@ -1,5 +1,5 @@
 import { ConfirmButton, Contested, EditSection, formOf } from "../form/index.ts"
-import { Facts, Part, t, tell } from "../shell/index.ts"
+import { Facts, notify, Part, t } from "../shell/index.ts"
 import { type EffectivePolicy, resetPolicy, savePolicy, usePolicy } from "./effective-policy.ts"
 import { useWords, valueIn } from "./field-values.ts"
 import type { Field, Policy, PolicyOwner, Values } from "./policy.ts"
@@ -122,7 +122,7 @@ function Reset({ policy, place, standing }: EffectivePolicyProps) {
         </>
       }
       act={() => resetPolicy(policy, place)}
-      done={() => tell({ text: t("policy.reset_told", { name: title }), undo })}
+      done={() => notify({ text: t("policy.reset_told", { name: title }), undo })}
     />
   )
 }

@@ -5,7 +5,7 @@ import { accessToken, tokenAfter } from "./session.ts"
  * What an operation answers, as plain JSON; undefined where the person may not see it. For the few
  * readings around every page: the descriptors of their services weigh more than all of the shell.
  */
-export async function readPlain(
+export async function callJson(
   method: string,
   body: object,
   asking: CallOptions,

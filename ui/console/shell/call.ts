@@ -10,7 +10,7 @@ import { Code, ConnectError } from "@connectrpc/connect"
 import { callUnaryMethod, createQueryOptions } from "@connectrpc/connect-query"
 import { QueryClient, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query"
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react"
-import { sharing, shownPosition, useShown } from "./position.ts"
+import { shownPosition, structuralSharing, useShown } from "./position.ts"
 import { isDenied, isStale, type Refusal, refusalOf } from "./refusal.ts"
 import { transport } from "./transport.ts"
 
@@ -56,7 +56,7 @@ export function queryOf<I extends DescMessage, O extends DescMessage>(
   ...[method, input, options]: CallArguments<I, O>
 ) {
   const query = createQueryOptions(method, input, { transport, ...within(options?.within) })
-  return { ...query, structuralSharing: sharing(method.output) }
+  return { ...query, structuralSharing: structuralSharing(method.output) }
 }
 
 /** The same; undefined where the person may not see it. */
@@ -218,7 +218,7 @@ export function useReload(): () => Promise<void> {
 }
 
 /** A value that follows another one only after it has rested; for typing into a search. */
-export function useRested<Value>(value: Value, ms: number): Value {
+export function useDebounced<Value>(value: Value, ms: number): Value {
   const [rested, setRested] = useState(value)
   useEffect(() => {
     const timer = setTimeout(() => setRested(value), ms)

@@ -8,7 +8,7 @@ let asking: ReturnType<typeof setTimeout> | undefined
  * The server could not be reached: readings wait, what is typed stays, and it is asked until it
  * answers. Then whatever waited goes on by itself.
  */
-export function lost(): void {
+export function reportUnreachable(): void {
   if (asking !== undefined) return
   onlineManager.setOnline(false)
   asking = setTimeout(ask, askEveryMs)
@@ -24,7 +24,7 @@ async function ask(): Promise<void> {
 }
 
 /** Whether the server answers, as far as anybody knows. */
-export function useReach(): boolean {
+export function useIsReachable(): boolean {
   return useSyncExternalStore(
     (changed) => onlineManager.subscribe(changed),
     () => onlineManager.isOnline(),

@@ -3,13 +3,13 @@ export {
   call,
   queryOf,
   useAction,
+  useDebounced,
   useRead,
   useReadIfAllowed,
   useReload,
-  useRested,
   within,
 } from "./call.ts"
-export { readPlain } from "./call-json.ts"
+export { callJson } from "./call-json.ts"
 export { serverNow } from "./clock.ts"
 export {
   Copyable,
@@ -25,7 +25,7 @@ export { type Crumb, Page } from "./frame.tsx"
 export { Link, LinkButton, type LinkOptions } from "./link.tsx"
 export { Led, May, type Needs } from "./may.tsx"
 export type { AnyOf, MessageField, Operation } from "./message.ts"
-export { tell } from "./notice.tsx"
+export { notify } from "./notice.tsx"
 export {
   type Organization,
   useBelongsTo,
@@ -51,9 +51,9 @@ export {
   undecided,
   unless,
 } from "./refusal.ts"
-export { Refused } from "./refusal-alert.tsx"
-export { wordsAtField, wordsOf } from "./refusal-text.ts"
-export { agoOf } from "./relative-time.ts"
+export { RefusalAlert } from "./refusal-alert.tsx"
+export { refusalTextAtField, wordsOf } from "./refusal-text.ts"
+export { relativeTime } from "./relative-time.ts"
 export { saveFile } from "./save-file.ts"
 export { signedOut, signIn, upstreamOfServer, useSession } from "./session.ts"
 export { has, language, languageName, type TextKey, t } from "./text.ts"

@@ -1,7 +1,7 @@
 import { useEffect, useSyncExternalStore } from "react"
 import { Button } from "../../kit/index.ts"
 import { type Action, useAction } from "./call.ts"
-import { Refused } from "./refusal-alert.tsx"
+import { RefusalAlert } from "./refusal-alert.tsx"
 import { t } from "./text.ts"
 
 /** What has just been done, and what takes it back. */
@@ -14,7 +14,7 @@ let notice: Notice | undefined
 const listeners = new Set<() => void>()
 
 /** Says below the page what was done; the next one takes its place. */
-export function tell(next: Notice | undefined): void {
+export function notify(next: Notice | undefined): void {
   notice = next
   for (const listener of listeners) listener()
 }
@@ -37,22 +37,22 @@ export function Notices() {
 function NoticeBox({ notice: { text, undo } }: { readonly notice: Notice }) {
   const action = useAction(
     async () => undo?.(),
-    () => tell(undefined),
+    () => notify(undefined),
   )
   const isHeld = action.busy || action.refusal !== undefined
   useEffect(() => {
     if (isHeld) return
-    const timer = setTimeout(() => tell(undefined), shownMs)
+    const timer = setTimeout(() => notify(undefined), shownMs)
     return () => clearTimeout(timer)
   }, [isHeld])
   return (
     <div className="notice">
       <span>{text}</span>
       {undo && <UndoButton action={action} />}
-      <Button small kind="plain" onClick={() => tell(undefined)}>
+      <Button small kind="plain" onClick={() => notify(undefined)}>
         {t("notice.close")}
       </Button>
-      <Refused refusal={action.refusal} />
+      <RefusalAlert refusal={action.refusal} />
     </div>
   )
 }

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query"
 import { useLocation, useNavigate, useSearch } from "@tanstack/react-router"
 import { useEffect } from "react"
-import { readPlain } from "./call-json.ts"
+import { callJson } from "./call-json.ts"
 import { usePermissions } from "./permissions.ts"
 
 export type Organization = { readonly id: string; readonly name: string }
@@ -25,7 +25,7 @@ const rolesMax = 200
 type Rows = readonly Record<string, unknown>[]
 
 async function rowsOf(method: string, request: object, signal: AbortSignal): Promise<Rows> {
-  const rows: unknown = (await readPlain(method, request, { signal }))?.result
+  const rows: unknown = (await callJson(method, request, { signal }))?.result
   return Array.isArray(rows) ? rows : []
 }
 

@@ -1,5 +1,5 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
-import { readPlain } from "./call-json.ts"
+import { callJson } from "./call-json.ts"
 
 /**
  * What one may do in an organisation, or on the instance where none is named. What is held on one
@@ -10,7 +10,7 @@ export function usePermissions(organizationId?: string): readonly string[] {
     queryKey: ["permissions", organizationId],
     queryFn: async ({ signal }) => {
       const method = "core.auth.v1.AuthService/ListMyCorePermissions"
-      const answer = await readPlain(method, {}, { signal, within: organizationId })
+      const answer = await callJson(method, {}, { signal, within: organizationId })
       const held: unknown = answer?.result
       return Array.isArray(held) ? held.map(String) : []
     },

@@ -8,7 +8,7 @@ const positionHeader = "x-core-position"
 const positions = new WeakMap<object, bigint>()
 
 /** Notes the position of every answer. */
-export const noting: Interceptor = (next) => async (request) => {
+export const notePositions: Interceptor = (next) => async (request) => {
   const response = await next(request)
   const position = response.header.get(positionHeader)
   if (!response.stream && position) positions.set(response.message, BigInt(position))
@@ -19,7 +19,7 @@ export const noting: Interceptor = (next) => async (request) => {
  * Keeps the message that is shown where a newer answer equals it, so that nothing is drawn again.
  * The position of the newer answer then applies to the message that is kept.
  */
-export const sharing =
+export const structuralSharing =
   <O extends DescMessage>(schema: O) =>
   (before: unknown, fresh: unknown): unknown => {
     if (!isMessage(before, schema) || !isMessage(fresh, schema)) return fresh

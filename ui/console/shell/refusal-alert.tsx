@@ -6,7 +6,7 @@ import { signInFresh } from "./session.ts"
 import { t } from "./text.ts"
 
 /** A refusal beside what was tried; nothing where there is none. */
-export function Refused({ refusal }: { readonly refusal: Refusal | undefined }) {
+export function RefusalAlert({ refusal }: { readonly refusal: Refusal | undefined }) {
   if (!refusal) return undefined
   if (isTooOld(refusal)) return <SignInAgain />
   return <Alert tone="danger">{wordsOf(refusal)}</Alert>

@@ -9,5 +9,5 @@ export function wordsOf({ id, message }: Refusal): string {
 }
 
 /** The same at the field that it is about, whose name stands there already. */
-export const wordsAtField = ({ wanted, ...refusal }: Refusal): string =>
+export const refusalTextAtField = ({ wanted, ...refusal }: Refusal): string =>
   wordsOf({ ...refusal, message: wanted ?? refusal.message })

@@ -7,7 +7,7 @@ const steps = [
 ] as const
 
 /** How long ago, in a reader's words: "2 hours ago". */
-export function agoOf(language: string, time: number, now: number): string {
+export function relativeTime(language: string, time: number, now: number): string {
   const format = new Intl.RelativeTimeFormat(language, { numeric: "auto" })
   const seconds = Math.round((time - now) / 1000)
   // A week that was chosen a moment ago is still a week; what is past has to be over.

@@ -11,7 +11,7 @@ let translator = translatorOf<string>({ language: "en", messages })
 /** The reader's language, which is settled before anything is drawn and holds from then on. */
 export let language = "en"
 
-export function speak(wanted: string): void {
+export function setLanguage(wanted: string): void {
   language = wanted
   translator = translatorOf({ language, messages })
 }
@@ -21,7 +21,7 @@ export const languageName = (code: string): string =>
   code === "" ? "" : (new Intl.DisplayNames(language, { type: "language" }).of(code) ?? code)
 
 /** Makes texts known, in the reader's language. */
-export function learn(texts: Readonly<Record<string, string>>): void {
+export function addTexts(texts: Readonly<Record<string, string>>): void {
   Object.assign(messages, texts)
 }
 

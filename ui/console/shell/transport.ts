@@ -1,7 +1,7 @@
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect"
 import { createConnectTransport } from "@connectrpc/connect-web"
-import { lost } from "./connection.ts"
-import { noting } from "./position.ts"
+import { reportUnreachable } from "./connection.ts"
+import { notePositions } from "./position.ts"
 import { isTooOld, refusalOf } from "./refusal.ts"
 import { accessToken, renewedFresh, tokenAfter } from "./session.ts"
 import { language } from "./text.ts"
@@ -27,7 +27,7 @@ const reaching: Interceptor = (next) => async (request) => {
   } catch (failure) {
     const { cause, code } = ConnectError.from(failure)
     if (code === Code.Canceled || !(cause instanceof TypeError)) throw failure
-    lost()
+    reportUnreachable()
     throw new ConnectError("", Code.Unavailable, undefined, undefined, cause)
   }
 }
@@ -41,5 +41,5 @@ const speaking: Interceptor = (next) => (request) => {
 /** The management interface, by the person who is signed in. */
 export const transport = createConnectTransport({
   baseUrl: "/",
-  interceptors: [noting, reaching, speaking, bearer],
+  interceptors: [notePositions, reaching, speaking, bearer],
 })

@@ -1,7 +1,7 @@
 import { useSuspenseQuery } from "@tanstack/react-query"
 import { useState } from "react"
 import { Button, Check } from "../../kit/index.ts"
-import { Link, type LinkOptions, readPlain, Section, t } from "../shell/index.ts"
+import { callJson, Link, type LinkOptions, Section, t } from "../shell/index.ts"
 
 const copied = "latchkey.checklist.key_copied"
 
@@ -97,6 +97,6 @@ type ListAnswer = { readonly pagination?: Total; readonly details?: Total }
 
 /** How many entries a list has. */
 async function countOf(method: string, signal: AbortSignal, body: object): Promise<number> {
-  const answer: ListAnswer | undefined = await readPlain(method, body, { signal })
+  const answer: ListAnswer | undefined = await callJson(method, body, { signal })
   return Number((answer?.pagination ?? answer?.details)?.totalResult ?? 0)
 }

@@ -3,7 +3,7 @@ import { SettingsService } from "../../../src/gen/core/settings/v2/settings_serv
 import { TextArea } from "../../kit/index.ts"
 import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/index.ts"
 import { HistoryButton } from "../list/index.ts"
-import { has, t, tell } from "../shell/index.ts"
+import { has, notify, t } from "../shell/index.ts"
 import { restoreLoginTexts, saveLoginTexts, useLoginTexts } from "./login-translation.ts"
 import { type TextOwner, textHistory } from "./message-text.ts"
 import { Placeholders, useCaret } from "./placeholders.tsx"
@@ -167,7 +167,7 @@ function Reset({ screen, place, language, own, keys }: Part) {
       what={title}
       consequence={t(place === undefined ? "texts.reset_standard" : "texts.reset_instance")}
       act={() => saveLoginTexts(place, language, others)}
-      done={() => tell({ text: t("texts.reset_told", { name: title }), undo })}
+      done={() => notify({ text: t("texts.reset_told", { name: title }), undo })}
     />
   )
 }

@@ -1,7 +1,7 @@
 import { TextArea, TextField } from "../../kit/index.ts"
 import { ConfirmButton, Contested, EditSection, Fields, useForm } from "../form/index.ts"
 import { HistoryButton } from "../list/index.ts"
-import { Facts, t, tell } from "../shell/index.ts"
+import { Facts, notify, t } from "../shell/index.ts"
 import {
   type FieldName,
   fieldsOf,
@@ -174,7 +174,7 @@ function Reset({ kind, place, language, standing }: Part) {
       what={title}
       consequence={t(place === undefined ? "texts.reset_standard" : "texts.reset_instance")}
       act={() => resetMessageTexts(kind, place, language)}
-      done={() => tell({ text: t("texts.reset_told", { name: title }), undo })}
+      done={() => notify({ text: t("texts.reset_told", { name: title }), undo })}
     />
   )
 }

@@ -6,7 +6,7 @@ import { OrganizationService } from "../../../src/gen/core/org/v2/organization_s
 import { Alert, Button, Checks, SelectField, Table } from "../../kit/index.ts"
 import {
   call,
-  Refused,
+  RefusalAlert,
   refusalOf,
   Section,
   saveFile,
@@ -63,7 +63,7 @@ export function ExportSection() {
           </Button>
           {action.busy && <Progress label={t("transfer.export.title")} standing={standing} />}
         </div>
-        <Refused refusal={action.refusal} />
+        <RefusalAlert refusal={action.refusal} />
         {written && <Outcome {...written} />}
       </div>
     </Section>

@@ -8,7 +8,7 @@ import {
 import type { Piece } from "../../../src/protocol/transfer/order.ts"
 import { Alert, Table } from "../../kit/index.ts"
 import { FileButton } from "../form/index.ts"
-import { call, Refused, Section, t, useAction } from "../shell/index.ts"
+import { call, RefusalAlert, Section, t, useAction } from "../shell/index.ts"
 import { partsOf, piecesIn } from "./file.ts"
 import { Progress, type TransferProgress } from "./progress.tsx"
 
@@ -50,7 +50,7 @@ export function ImportSection() {
           {choose(false, t("transfer.import.start"))}
           {action.busy && <Progress label={t("transfer.import.title")} standing={standing} />}
         </div>
-        <Refused refusal={action.refusal} />
+        <RefusalAlert refusal={action.refusal} />
         {taken && <Outcome {...taken} />}
       </div>
     </Section>

@@ -2,7 +2,7 @@ import { useState } from "react"
 import { UserService } from "../../../src/gen/core/user/v2/user_service_pb.ts"
 import { Button, Dialog } from "../../kit/index.ts"
 import { LinkBox } from "../list/index.ts"
-import { call, May, Refused, t, tell, useAction } from "../shell/index.ts"
+import { call, May, notify, RefusalAlert, t, useAction } from "../shell/index.ts"
 import { nameOf, type UserPart } from "./user.ts"
 
 /** What makes or sends the link. */
@@ -67,7 +67,7 @@ function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void })
     () => props.send(user.userId),
     () => {
       close()
-      tell({ text: t(`${kind}.sent`, { name: nameOf(user) }) })
+      notify({ text: t(`${kind}.sent`, { name: nameOf(user) }) })
     },
   )
   const owner = user.details?.resourceOwner ?? ""
@@ -81,7 +81,7 @@ function GivenLinkDialog(props: GivenLinkProps & { readonly close: () => void })
           <>
             <p>{t(`${kind}.lead`)}</p>
             <p className="quiet small">{t(`${kind}.again`)}</p>
-            <Refused refusal={make.refusal ?? send.refusal} />
+            <RefusalAlert refusal={make.refusal ?? send.refusal} />
           </>
         )}
         <div className="form-actions">

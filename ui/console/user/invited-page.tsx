@@ -1,5 +1,5 @@
 import { Badge, Button } from "../../kit/index.ts"
-import { LinkButton, Page, type Refusal, Refused, t } from "../shell/index.ts"
+import { LinkButton, Page, type Refusal, RefusalAlert, t } from "../shell/index.ts"
 import { InviteLink } from "./invite.tsx"
 
 /** Somebody who has just been added without a password, and the link that lets them in. */
@@ -25,7 +25,7 @@ export function InvitedPage({ invited, again }: InvitedPageProps) {
       <div className="stack">
         <p>{t("invite.made", { name })}</p>
         {link && <InviteLink link={link} />}
-        <Refused refusal={refusal} />
+        <RefusalAlert refusal={refusal} />
         <div className="form-actions">
           <LinkButton kind="primary" to="/users/$userId" params={{ userId }}>
             {t("invite.to_person")}

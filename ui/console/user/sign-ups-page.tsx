@@ -4,7 +4,7 @@ import {
 } from "../../../src/gen/core/signup/v2/signup_service_pb.ts"
 import { ActionButton, ConfirmButton } from "../form/index.ts"
 import { actionColumn, Clip, found, Listing, pageOf, Time } from "../list/index.ts"
-import { call, Page, t, tell } from "../shell/index.ts"
+import { call, notify, Page, t } from "../shell/index.ts"
 
 const { listSignUpRequests, approveSignUpRequest, refuseSignUpRequest } = SignUpService.method
 
@@ -52,7 +52,7 @@ function Decisions({ request }: { readonly request: SignUpRequest }) {
         needs={approveSignUpRequest}
         label={t("sign_ups.approve")}
         act={() => call(approveSignUpRequest, { id })}
-        done={() => tell({ text: t("sign_ups.approved", { email }) })}
+        done={() => notify({ text: t("sign_ups.approved", { email }) })}
       />
       <ConfirmButton
         small

@@ -1,5 +1,5 @@
 import { pageTexts } from "../../../../src/gen/console-texts.ts"
-import { learn, speak } from "../text.ts"
+import { addTexts, setLanguage } from "../text.ts"
 
 /**
  * The languages that the console is written in; one is loaded. What stands around every page and on
@@ -17,13 +17,13 @@ let chosen: Language = "en"
 export async function loadTexts(wanted: readonly string[]): Promise<void> {
   const bases = wanted.map((each) => each.toLowerCase().split("-")[0] ?? "")
   chosen = bases.find(isKnown) ?? "en"
-  speak(chosen)
-  learn((await languages[chosen]()).default)
+  setLanguage(chosen)
+  addTexts((await languages[chosen]()).default)
 }
 
 export type PageName = keyof typeof pageTexts
 
 /** Loads what a page says beyond the first view; it waits for that as for itself. */
 export async function loadPageTexts(page: PageName): Promise<void> {
-  learn((await pageTexts[page][chosen]()).default)
+  addTexts((await pageTexts[page][chosen]()).default)
 }

@@ -1,7 +1,7 @@
 import type { Services } from "../kernel/context.ts"
 import type { Ids } from "../kernel/id.ts"
 import type { Peer } from "../kernel/net/address.ts"
-import { selfCheckIn } from "../protocol/self-check.ts"
+import { selfCheckIn } from "../protocol/self-check/self-check.ts"
 import type { RouteInfo } from "./visit.ts"
 
 /** What a request tells about where it came from, before anybody looks at who sent it. */

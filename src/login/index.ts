@@ -2,7 +2,6 @@ export { accountOf } from "./context.ts"
 export { type Finish, finish, finishAgain, notFreshReason, type RefusedStep } from "./finish.ts"
 export { showForeignForm, showNoCookies, showOver } from "./finished.ts"
 export {
-  type AuthorizationRequest,
   nextStep,
   type Policies,
   type Present,
@@ -22,7 +21,6 @@ export {
   requirementsOf,
   stepFor,
   type Waiting,
-  waitingRequest,
 } from "./request.ts"
-export { type LoginParts, loginRoutes } from "./routes.ts"
+export { loginRoutes } from "./routes.ts"
 export { type BrowserContext, browserContextOf, isOwnForm, presentBy } from "./session.ts"

@@ -7,7 +7,7 @@ import {
   foldName,
   sigmaForms,
 } from "../../src/kernel/text/name.ts"
-import { loginNameOf } from "../../src/kernel/text/user-field.ts"
+import { loginNameOf } from "../../src/protocol/user-field.ts"
 
 test.each([
   ["Müller", "muller"],

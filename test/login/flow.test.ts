@@ -5,7 +5,7 @@ import {
   type Present,
   type SessionPolicy,
   type Step,
-} from "../../src/login/index.ts"
+} from "../../src/login/flow.ts"
 
 const now = 1_000_000
 const request: AuthorizationRequest = { prompts: [], sessionId: "", created: now }

@@ -1,8 +1,8 @@
 // What a user allowed a client that registered itself is remembered for a while, and how it ends.
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { replaceSecret } from "../../src/domain/app/credential/secret.ts"
 import * as app from "../../src/domain/app/index.ts"
-import { replaceSecret } from "../../src/domain/app/secret.ts"
 import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import { shares } from "../../src/domain/grant/api.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"

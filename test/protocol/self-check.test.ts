@@ -5,7 +5,11 @@ import { systemRandom } from "../../src/kernel/crypto/random.ts"
 import { createDataKey, purposes, secretsOf } from "../../src/kernel/crypto/secret.ts"
 import { idsOf } from "../../src/kernel/id.ts"
 import { isSelfCheck, selfCheckId } from "../../src/kernel/self-check.ts"
-import { selfCheckHeader, selfCheckIn, selfCheckToken } from "../../src/protocol/self-check.ts"
+import {
+  selfCheckHeader,
+  selfCheckIn,
+  selfCheckToken,
+} from "../../src/protocol/self-check/self-check.ts"
 
 const master = systemRandom.bytes(32)
 const rows = purposes.map((purpose) => ({

@@ -94,43 +94,11 @@ const searchable: Searchable = {
   owner: { org: "org", self: "id" },
 }
 
-const syllables = [
-  ...[
-    "a",
-    "A",
-    "an",
-    "Ann",
-    "b",
-    "e",
-    "I",
-    "ß",
-    "É",
-    "e\u0301",
-    "ﬁ",
-    "ΑΣ",
-    "Σ",
-    "σ",
-    "İ",
-    "i",
-    "ı",
-    "한",
-  ],
-  ...["%", "_", "*", "[", "]", "?", "\\", "'", '"', ";", "--", " ", "@", ".", "\u{1F600}"],
-  ...[
-    "\uFFFD",
-    "\uE000",
-    "\uD7FF",
-    "\u{10FFFF}",
-    "\t",
-    "\u0001",
-    "1",
-    "12",
-    "ǅ",
-    "Ⅷ",
-    "ａ",
-    "\u0307",
-  ],
-]
+/** Letters whose folding is not plain, signs of SQL and of patterns, and the ends of planes. */
+const letters = "a,A,an,Ann,b,e,I,ß,É,e\u0301,ﬁ,ΑΣ,Σ,σ,İ,i,ı,한,1,12,ǅ,Ⅷ,ａ,\u0307"
+const signs = ["%", "_", "*", "[", "]", "?", "\\", "'", '"', ";", "--", " ", "@", ".", "\u{1F600}"]
+const ends = ["\uFFFD", "\uE000", "\uD7FF", "\u{10FFFF}", "\t", "\u0001"]
+const syllables = [...letters.split(","), ...signs, ...ends]
 const word = ({ next, pick }: Dice) =>
   Array.from({ length: next(4) }, () => pick(syllables)).join("")
 

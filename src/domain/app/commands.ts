@@ -5,6 +5,14 @@ import { instance, releaseClientId, takeClientAddress, takeClientId } from "../i
 import { isProjectThere, project, removeProject } from "../project/index.ts"
 import { clientIdTaken, isKeptForever, mustBeUnused, parseClientId } from "./client.ts"
 import {
+  chosenSecret,
+  firstSecret,
+  newSecret,
+  type SecretHash,
+  secretErasure,
+  secretUnusedError,
+} from "./credential/secret.ts"
+import {
   type ApiApp,
   type ApiConfig,
   type App,
@@ -29,14 +37,6 @@ import {
 import { checkAttributes } from "./saml/attributes.ts"
 import { releaseEntity, takeEntity } from "./saml/metadata.ts"
 import { checkScopes, scopesOf } from "./scope.ts"
-import {
-  chosenSecret,
-  firstSecret,
-  newSecret,
-  type SecretHash,
-  secretErasure,
-  secretUnusedError,
-} from "./secret.ts"
 import { appIdsOf, mustExist } from "./view.ts"
 
 export type AppKind =

@@ -1,9 +1,8 @@
-import { appKeyChain } from "./app-key.ts"
 import { appChain } from "./client.ts"
+import { appKeyChain } from "./credential/app-key.ts"
 import { app } from "./model.ts"
 import { appView } from "./view.ts"
 
-export { type AppKey, addAppKey, appKey, createAppKey, removeAppKey } from "./app-key.ts"
 export { backChannelReactor, failureOfClient } from "./back-channel.ts"
 export {
   type AskedFor,
@@ -29,6 +28,14 @@ export {
   removeApplication,
   removeProjectWithApps,
 } from "./commands.ts"
+export { type AppKey, addAppKey, appKey, createAppKey, removeAppKey } from "./credential/app-key.ts"
+export {
+  generateSecret,
+  isSecret,
+  newSecret,
+  removeSecret,
+  secretsOf,
+} from "./credential/secret.ts"
 export {
   type AccessRule,
   isAtOrBelow,
@@ -101,7 +108,6 @@ export {
   scopesFor,
   standardScopes,
 } from "./scope.ts"
-export { generateSecret, isSecret, newSecret, removeSecret, secretsOf } from "./secret.ts"
 export { apps, appView } from "./view.ts"
 
 /** What this module is to the whole. */

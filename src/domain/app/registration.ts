@@ -6,6 +6,7 @@ import type { Cx } from "../../store/index.ts"
 import { requireInstance } from "../instance/index.ts"
 import { findClient } from "./client.ts"
 import { addApplication, changeApplication, removal } from "./commands.ts"
+import { newSecret, replaceSecret } from "./credential/secret.ts"
 import {
   app,
   type ClientJwk,
@@ -15,7 +16,6 @@ import {
   type OidcConfig,
   type Registration,
 } from "./model.ts"
-import { newSecret, replaceSecret } from "./secret.ts"
 import { countRegistered, mustExist, oldestUnused, unusedSince } from "./view.ts"
 
 /** What an application says of itself when it registers (RFC 7591 §2), checked and translated. */

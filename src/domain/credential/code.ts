@@ -1,6 +1,6 @@
 import { type Call, isAmongCallers } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
-import { urlTemplateOf } from "../../kernel/text/user-field.ts"
+import { urlTemplateOf } from "../../protocol/user-field.ts"
 import type { Cx } from "../../store/index.ts"
 import { isKnownHost, requireInstance } from "../instance/index.ts"
 import { type CodeFor, codeGenerators } from "../lockout/index.ts"

@@ -1,5 +1,5 @@
 import { Fault } from "../../kernel/fault.ts"
-import { optionalTextOf } from "../../kernel/text/user-field.ts"
+import { optionalTextOf } from "../../protocol/user-field.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import {
   codeWrongError,

@@ -1,6 +1,6 @@
 import { canonical, foldExceptSigma } from "../../kernel/text/name.ts"
-import { partsOf } from "../../kernel/text/user-field.ts"
 import { foldEmail, foldedForms, loginNameForms, loginNameKeys } from "../../protocol/email.ts"
+import { partsOf } from "../../protocol/user-field.ts"
 import { type Cx, type Filter, statement, type TextMethod } from "../../store/index.ts"
 import {
   heldDomains,

@@ -1,4 +1,4 @@
-import { isSameEmail } from "../../kernel/text/user-field.ts"
+import { isSameEmail } from "../../protocol/user-field.ts"
 import type { Consequence, Consequences } from "../../store/index.ts"
 import {
   type Human,

@@ -1,4 +1,8 @@
-import { isTemporaryId, temporaryEmail, temporaryPrefix } from "../../kernel/text/temporary-id.ts"
+import {
+  isTemporaryId,
+  temporaryEmail,
+  temporaryPrefix,
+} from "../../protocol/self-check/temporary-id.ts"
 import { type Cx, statement } from "../../store/index.ts"
 import { hasLeft, user } from "../user-model/index.ts"
 

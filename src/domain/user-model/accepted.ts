@@ -1,10 +1,11 @@
-import { isSameEmail } from "../../kernel/text/user-field.ts"
+import { isSameEmail } from "../../protocol/user-field.ts"
 import type { Cx, Decision } from "../../store/index.ts"
 import { isTrustedForAddresses } from "../idp/index.ts"
 import { domainClaim, hasProvenDomain, isOnlyOrg, isProvenDomain, org } from "../org/index.ts"
 import { domainInName } from "./domain-in-name.ts"
-import { hasLeft, user } from "./model.ts"
+import { user } from "./model.ts"
 import { readerOf } from "./read.ts"
+import { hasLeft } from "./state.ts"
 import type { Verifier } from "./verifier.ts"
 
 type Read = Pick<Decision, "state">

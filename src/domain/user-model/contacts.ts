@@ -1,6 +1,6 @@
 import type { Editor, Erasure, Event } from "../../store/index.ts"
-import type { Code, Human, PasswordCode, User } from "./model.ts"
 import { noted, originIn } from "./origins.ts"
+import type { Code, Email, Human, PasswordCode, Phone, ReturnedCode, User } from "./state.ts"
 import {
   byOrganization,
   byUser,
@@ -48,20 +48,6 @@ export type FirstContacts = {
   readonly emailVerifier?: Verifier
   readonly phoneVerifier?: Verifier
 }
-
-export type Email = VerifiedBy & {
-  readonly address: string
-  readonly verified: boolean
-  /** When the user proved that it is theirs, ms UTC; absent where that was not stored. */
-  readonly proven?: number
-  /** Whether somebody else has proven since that it is theirs. */
-  readonly isSuperseded?: boolean
-}
-
-export type Phone = VerifiedBy & { readonly number: string; readonly verified: boolean }
-
-/** Codes that may be returned to whoever requested them. */
-export type ReturnedCode = "email" | "phone" | "invite"
 
 type Added = {
   readonly data: FirstContacts

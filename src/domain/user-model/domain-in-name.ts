@@ -1,5 +1,5 @@
 import { foldExceptSigma } from "../../kernel/text/name.ts"
-import { partsOf } from "../../kernel/text/user-field.ts"
+import { partsOf } from "../../protocol/user-field.ts"
 import { domainOf } from "../org/index.ts"
 
 /** The domain that a name ends in, in the form in which domains are compared; empty for none. */

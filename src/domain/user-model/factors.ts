@@ -1,5 +1,4 @@
 import type { Editor, Event } from "../../store/index.ts"
-import type { Human, User } from "./model.ts"
 import {
   kindOfKey,
   noted,
@@ -10,6 +9,7 @@ import {
   originWith,
   type WithOrigins,
 } from "./origins.ts"
+import type { Factors, Human, KeyKind, KeySecret, User, WebAuthnKey } from "./state.ts"
 
 /** What a person proves themself with beside a password, and how it came about. */
 export type FactorEvent =
@@ -74,64 +74,6 @@ type KeyEvent<Stem extends string> =
     >
   | Event<`${Stem}.removed`, Removal & { readonly tokenId: string }>
   | Event<`${Stem}.signcount.changed`, { readonly tokenId: string; readonly signCount: number }>
-
-/** What tells one key from all others; ids and the public key (COSE) are base64url. */
-type KeySecret = {
-  readonly name: string
-  readonly credentialId: string
-  readonly publicKey: string
-  readonly transports: readonly string[]
-}
-
-/** A passkey opens an account by itself; a security key is asked for after a password. */
-export type KeyKind = "passkey" | "u2f"
-
-/** A key that is being registered, or that counts from then on. */
-export type WebAuthnKey = { readonly kind: KeyKind; readonly rpId: string } & (
-  | {
-      readonly state: "pending"
-      /** Empty once it was erased. */
-      readonly challenge: string
-      /** When the registration began, ms UTC. */
-      readonly begun: number
-      /** Of the link that it uses up. */
-      readonly codeId?: string | undefined
-      /** Who began it or could read that link, where it was somebody else. */
-      readonly origin?: Origin
-    }
-  | ({
-      readonly state: "ready"
-      readonly aaguid: string
-      readonly signCount: number
-      /** ms UTC. */
-      readonly created: number
-      /** When it last signed in, ms UTC, to within an hour; absent where it has not yet. */
-      readonly used?: number
-    } & KeySecret)
-)
-
-export type ReadyKey = Extract<WebAuthnKey, { state: "ready" }>
-
-export type Factors = {
-  /** The secret of an authenticator app, sealed; it counts once a code of it was shown. */
-  readonly totp?: { readonly sealed: string; readonly verified: boolean } | undefined
-  readonly otpEmail: boolean
-  readonly otpSms: boolean
-  /** By token id. */
-  readonly keys: Readonly<Record<string, WebAuthnKey>>
-  /** Hashes by their place in the list that was shown; empty where one was used. */
-  readonly recoveryCodes: readonly string[]
-  /** When they last put off to set one up, ms UTC. */
-  readonly skipped: number
-  /** A link or code with which they may register a passkey, once. */
-  readonly link?:
-    | { readonly codeId: string; readonly sealed: string; readonly expires: number }
-    | undefined
-  /** Version of the stream when one was last taken away; what signed in before is over. */
-  readonly removedIn: number
-  /** The session that took it away, and `removedIn` as it still applies to that session. */
-  readonly kept?: { readonly sessionId: string; readonly removedIn: number } | undefined
-}
 
 /** What somebody has who never set anything up. */
 export const noFactors: Factors = {

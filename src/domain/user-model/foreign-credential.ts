@@ -2,9 +2,10 @@ import type { Transaction } from "../../store/index.ts"
 import { authorsWithin } from "../idp/index.ts"
 import { factorsOf } from "./factors.ts"
 import { linksOf } from "./links.ts"
-import { hasLeft, type User, user } from "./model.ts"
+import { user } from "./model.ts"
 import { type CredentialKind, creatorsOf, kindOfKey, notedOrigin, type Origin } from "./origins.ts"
 import { ceremonyMs } from "./read.ts"
+import { hasLeft, type User } from "./state.ts"
 
 /**
  * Something that a user signs in with, or can begin to, and that somebody else created; or that was

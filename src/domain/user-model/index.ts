@@ -1,9 +1,12 @@
 export { isAcceptedEverywhere, isMailSafe, mayVerify } from "./accepted.ts"
 export { verifierByCode } from "./contacts.ts"
 export { domainInName } from "./domain-in-name.ts"
-export { factorsOf, type KeyKind, type ReadyKey } from "./factors.ts"
+export { factorsOf } from "./factors.ts"
 export { credentialsOfAuthors, foreignCredentials } from "./foreign-credential.ts"
 export { linksOf } from "./links.ts"
+export { type UserEvent, user } from "./model.ts"
+export { isOnlyOwner, keepAnOwner, standingOf } from "./owner.ts"
+export { ceremonyMs, hasOwnWay, hasPasskey, homeOf, readerOf } from "./read.ts"
 export {
   type AccessTokenType,
   type Gender,
@@ -12,15 +15,13 @@ export {
   hasLeft,
   type InviteMail,
   type JwtFormat,
+  type KeyKind,
   type Machine,
   type Password,
   type Profile,
+  type ReadyKey,
   type User,
-  type UserEvent,
-  user,
-} from "./model.ts"
-export { isOnlyOwner, keepAnOwner, standingOf } from "./owner.ts"
-export { ceremonyMs, hasOwnWay, hasPasskey, homeOf, readerOf } from "./read.ts"
+} from "./state.ts"
 export {
   byOrganization,
   byUser,
@@ -29,6 +30,5 @@ export {
   type Verifier,
   verifierFrom,
 } from "./verifier.ts"
-
 /** What this module is to the whole. */
 export const module = {} as const

@@ -1,8 +1,8 @@
 import type { Editor, Event } from "../../store/index.ts"
 import { emailWithLink } from "./contacts.ts"
 import { factorsOf } from "./factors.ts"
-import type { Human, User } from "./model.ts"
 import { inheritedByLink, noted, notedOrigin, type Origin, originOfLink } from "./origins.ts"
+import type { Human, IdpLink, User } from "./state.ts"
 import { isNobody } from "./verifier.ts"
 
 /** What a person signs in with elsewhere, and how that came and went. */
@@ -22,19 +22,6 @@ export type LinkEvent =
       { readonly externalId: string; readonly name: string }
     >
   | Event<"user.human.externalidp.removed", { readonly linkId: string }>
-
-/** An account that a person has at an identity provider. */
-export type IdpLink = {
-  readonly linkId: string
-  readonly idpId: string
-  readonly authority: string
-  /** Of the person there; it never changes. */
-  readonly externalId: string
-  /** What the person is called there. */
-  readonly name: string
-  /** ms UTC. */
-  readonly added: number
-}
 
 type Of<Type extends LinkEvent["type"]> = Extract<LinkEvent, { type: Type }> & {
   readonly id: string

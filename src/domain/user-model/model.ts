@@ -1,20 +1,16 @@
 import { aggregate, type Editor, type Event, partByKey } from "../../store/index.ts"
-import type { AccessTokenJwtType } from "../key/index.ts"
 import type { Channel } from "../message-provider/index.ts"
 import {
   type CodeData,
   type ContactEvent,
   codeData,
   contactFolds,
-  type Email,
   type FirstContacts,
   firstContacts,
-  type Phone,
-  type ReturnedCode,
   returnedWith,
 } from "./contacts.ts"
-import { type FactorEvent, type Factors, factorFolds } from "./factors.ts"
-import { type IdpLink, type LinkEvent, linkFolds } from "./links.ts"
+import { type FactorEvent, factorFolds } from "./factors.ts"
+import { type LinkEvent, linkFolds } from "./links.ts"
 import {
   noted,
   notedContacts,
@@ -22,68 +18,26 @@ import {
   originOfCode,
   originOfMachine,
   type PasswordProof,
-  type WithOrigins,
 } from "./origins.ts"
+import {
+  type AccessTokenType,
+  type Hashes,
+  type Human,
+  hasLeft,
+  type InviteMail,
+  type JwtFormat,
+  type LoginNames,
+  type Machine,
+  type MachineSecret,
+  type Password,
+  type PasswordCode,
+  type PersonalToken,
+  type Profile,
+  type User,
+  type UserStatus,
+} from "./state.ts"
 import { byOrganization, type VerifiedBy } from "./verifier.ts"
 import { type ViewedCodeEvent, viewedCodeFolds } from "./viewed-code.ts"
-
-export const genders = ["unspecified", "female", "male", "diverse"] as const
-export type Gender = (typeof genders)[number]
-
-export type Profile = {
-  readonly givenName: string
-  readonly familyName: string
-  readonly nickName: string
-  readonly displayName: string
-  readonly preferredLanguage: string
-  readonly gender: Gender
-}
-
-/** Opaque tokens by default; a service user may be given JWTs instead. */
-export type AccessTokenType = "bearer" | "jwt"
-
-/**
- * How the access tokens of a service user are written where they are JWTs. An absent type is
- * `at+jwt`; an absent algorithm is that of the instance.
- */
-export type JwtFormat = {
-  readonly jwtType?: AccessTokenJwtType | undefined
-  readonly jwtAlgorithm?: string | undefined
-}
-
-/**
- * What a user signs in with, and every form of it that is taken for them: the name alone. Users of
- * old also hold it with the domain of their organisation, which counts no more.
- */
-export type LoginNames = {
-  readonly userName: string
-  readonly loginNames: readonly string[]
-  /** Names that the user left by a rename, which nobody else gets. */
-  readonly reservedNames?: readonly string[]
-}
-
-/** A code, sealed; `expires` is ms UTC. `verifier`: of an address, if not always the user. */
-export type Code = {
-  readonly sealed: string
-  readonly expires: number
-} & VerifiedBy
-
-/** A code for a new password, and whether the way that it went shows who reads it there. */
-export type PasswordCode = Code & {
-  readonly channel: Channel
-  readonly returned: boolean
-}
-
-/** What the mail of an invitation says: a link instead of ours, and what one is invited to. */
-export type InviteMail = {
-  readonly urlTemplate: string
-  readonly applicationName: string
-  /** Whether somebody with a permission on the instance invites. */
-  readonly isOfInstance?: boolean
-}
-
-/** `earlier`: of the passwords before, the last first; left out where none are kept. */
-type Hashes = { readonly hash: string; readonly earlier?: readonly string[] }
 
 export type UserEvent =
   | FactorEvent
@@ -170,70 +124,6 @@ export type UserEvent =
   | Event<"user.removed">
   | Event<"user.recovery.started">
 
-export type UserStatus = "active" | "inactive" | "locked"
-
-type Identity = LoginNames &
-  WithOrigins & {
-    readonly status: UserStatus
-    /** When anything about the user last changed, ms UTC; asking for a code changes nothing. */
-    readonly changed: number
-    /** Version of the stream when they were last locked or deactivated; absent where never. */
-    readonly stoppedIn?: number
-    /** The users who locked or deactivated them since they were last active; absent where none. */
-    readonly stoppers?: readonly string[]
-  }
-
-export type Human = Identity & {
-  readonly kind: "human"
-  readonly profile: Profile
-  readonly email: Email
-  readonly emailCode: Code | null
-  readonly phone: Phone | null
-  readonly phoneCode: Code | null
-  readonly password: Password | null
-  /** While somebody may choose a new one by it. */
-  readonly passwordCode?: PasswordCode | undefined
-  /** While somebody who can't sign in yet is invited to. */
-  readonly invite?: (Code & InviteMail) | undefined
-  /** Absent where nothing was ever set up. */
-  readonly factors?: Factors
-  /** What they sign in with elsewhere; absent where they never did. */
-  readonly links?: readonly IdpLink[]
-  /** The name of a picture of them, where there is one. */
-  readonly avatar?: string | undefined
-  /** Codes whose last one was returned to a caller, or viewed by one in its message. */
-  readonly returnedCodes?: readonly ReturnedCode[]
-}
-
-/** `version` is that of the stream when it was set: what signed in with an older one is over. */
-export type Password = Hashes & {
-  readonly changeRequired: boolean
-  readonly changed: number
-  readonly version: number
-}
-
-export type Machine = Identity & {
-  readonly kind: "machine"
-  readonly name: string
-  readonly description: string
-  readonly accessTokenType: AccessTokenType
-  readonly jwtType?: JwtFormat["jwtType"]
-  readonly jwtAlgorithm?: string | undefined
-  /** Expiry by key id, ms UTC. */
-  readonly keys: Readonly<Record<string, number>>
-  readonly secret: MachineSecret | null
-  /** By token id. */
-  readonly personalTokens: Readonly<Record<string, PersonalToken & { readonly created: number }>>
-}
-
-/** What a service user may use as it is; `expires` is ms UTC. */
-export type PersonalToken = { readonly expires: number; readonly scopes: readonly string[] }
-
-/** What a service user shows as a client; only a keyed hash of it is kept. */
-export type MachineSecret = { readonly id: string; readonly hash: string }
-
-export type User = { readonly status: "absent" | "removed" } | Human | Machine
-
 const absent: User = { status: "absent" }
 
 const nobody: Profile = {
@@ -247,9 +137,6 @@ const nobody: Profile = {
 
 /** Names are gone from the events of a removed user. */
 const nameless: LoginNames = { userName: "", loginNames: [] }
-
-export const hasLeft = (state: User): state is Exclude<User, Human | Machine> =>
-  state.status === "absent" || state.status === "removed"
 
 type At = { readonly time: number }
 

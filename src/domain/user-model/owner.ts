@@ -2,8 +2,9 @@ import { never } from "../../kernel/crypto/signing-key.ts"
 import type { Decision } from "../../store/index.ts"
 import { isLastOwner, keepOwner, type Standing, standings } from "../instance/index.ts"
 import { org } from "../org/index.ts"
-import { type Human, hasLeft, type Machine, type User, user } from "./model.ts"
+import { user } from "./model.ts"
 import { hasPasskey } from "./read.ts"
+import { type Human, hasLeft, type Machine, type User } from "./state.ts"
 
 /**
  * An instance is never left without an owner who can still sign in. `left` is what remains of a

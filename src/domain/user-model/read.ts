@@ -1,7 +1,8 @@
 import type { Cx, Decision } from "../../store/index.ts"
 import { factorsOf } from "./factors.ts"
 import { linksOf } from "./links.ts"
-import { hasLeft, type User, user } from "./model.ts"
+import { user } from "./model.ts"
+import { hasLeft, type User } from "./state.ts"
 
 /** The organisation of a user, whose policies count for them. */
 export const homeOf = (cx: Cx, id: string): string => cx.store.receipt(cx, user, id)?.owner ?? ""

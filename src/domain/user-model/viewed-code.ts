@@ -1,7 +1,7 @@
 import type { Editor, Event } from "../../store/index.ts"
-import { type ReturnedCode, verifierByCode } from "./contacts.ts"
-import type { Human, User } from "./model.ts"
+import { verifierByCode } from "./contacts.ts"
 import { type CredentialKind, noted, notedOrigin, originWith } from "./origins.ts"
+import type { Human, ReturnedCode, User } from "./state.ts"
 import { byUser, type Verifier, weaker } from "./verifier.ts"
 
 /** An administrator read the code or link in a message to the user. */

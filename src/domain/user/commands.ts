@@ -6,7 +6,7 @@ import {
   loginNameOf,
   optionalTextOf,
   phoneOf,
-} from "../../kernel/text/user-field.ts"
+} from "../../protocol/user-field.ts"
 import type { Decision, Draft } from "../../store/index.ts"
 import { type NewPassword, passwordSet } from "../credential/index.ts"
 import { releaseKeys } from "../factor/index.ts"

@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import { givenName as nameOf } from "../../kernel/text/given.ts"
-import { isTemporaryId } from "../../kernel/text/temporary-id.ts"
+import { isTemporaryId } from "../../protocol/self-check/temporary-id.ts"
 import {
   emailOf,
   fullName,
@@ -8,7 +8,7 @@ import {
   loginNameOf,
   optionalTextOf,
   phoneOf,
-} from "../../kernel/text/user-field.ts"
+} from "../../protocol/user-field.ts"
 import type { ClaimChange, Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { type NewCode, type NewPassword, passwordChanged } from "../credential/index.ts"
 import { clientClaim, releaseClientId, takeClientId } from "../instance/index.ts"

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { foldExceptSigma } from "../../kernel/text/name.ts"
-import { partsOf } from "../../kernel/text/user-field.ts"
 import { loginNameForms, loginNameKeys } from "../../protocol/email.ts"
+import { partsOf } from "../../protocol/user-field.ts"
 import type { ClaimChange, Cx, Decision } from "../../store/index.ts"
 import { domainClaim, domainOf, heldDomains, isProvenDomain, org } from "../org/index.ts"
 import { domainPolicy, policyOf } from "../policy/index.ts"

@@ -23,8 +23,12 @@ import { hasLeft, user } from "../../domain/user-model/index.ts"
 import { randomToken } from "../../kernel/crypto/random.ts"
 import { Fault, reasonText } from "../../kernel/fault.ts"
 import { selfCheckId } from "../../kernel/self-check.ts"
-import { isTemporaryOf, newTemporaryId, temporaryEmail } from "../../kernel/text/temporary-id.ts"
-import { selfCheckToken } from "../../protocol/self-check.ts"
+import { selfCheckToken } from "../../protocol/self-check/self-check.ts"
+import {
+  isTemporaryOf,
+  newTemporaryId,
+  temporaryEmail,
+} from "../../protocol/self-check/temporary-id.ts"
 import type { Cx } from "../../store/index.ts"
 import { appOf } from "../app.ts"
 import { keepRounds } from "../background/round.ts"

@@ -5,7 +5,7 @@ import { removeUser, updateUser } from "../../../src/domain/user/index.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"
 import { holderOfEmail, sharedEmails } from "../../../src/domain/user-lookup/verified.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
-import { isSameEmail } from "../../../src/kernel/text/user-field.ts"
+import { isSameEmail } from "../../../src/protocol/user-field.ts"
 import type { Transaction } from "../../../src/store/index.ts"
 import { type Estate, openEstate, person } from "../../support/estate.ts"
 

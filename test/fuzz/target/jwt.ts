@@ -1,5 +1,5 @@
 import { createHash, createPublicKey } from "node:crypto"
-import { addAppKey } from "../../../src/domain/app/app-key.ts"
+import { addAppKey } from "../../../src/domain/app/credential/app-key.ts"
 import { algorithms, verifyJwt, webKey } from "../../../src/domain/key/index.ts"
 import { differenceOf, findingsOf } from "../../../src/domain/refusal/finding.ts"
 import { requestObjectOf } from "../../../src/oauth/authorize/request/request-object.ts"

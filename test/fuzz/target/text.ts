@@ -4,6 +4,8 @@ import { checkPlaceholders, fillIn } from "../../../src/domain/text/placeholder.
 import { Fault } from "../../../src/kernel/fault.ts"
 import { givenId, givenName } from "../../../src/kernel/text/given.ts"
 import { fold, foldName } from "../../../src/kernel/text/name.ts"
+import { mimeMessageOf } from "../../../src/notify/smtp.ts"
+import { userCodeOf } from "../../../src/oauth/device/user-code.ts"
 import {
   emailOf,
   languageOf,
@@ -11,9 +13,7 @@ import {
   optionalTextOf,
   phoneOf,
   urlTemplateOf,
-} from "../../../src/kernel/text/user-field.ts"
-import { mimeMessageOf } from "../../../src/notify/smtp.ts"
-import { userCodeOf } from "../../../src/oauth/device/user-code.ts"
+} from "../../../src/protocol/user-field.ts"
 import { complaintAbout, translatorOf } from "../../../ui/kit/catalogue.ts"
 import { fuzzTarget, must, mustEqual } from "../engine/target.ts"
 

@@ -1,4 +1,4 @@
-import { selfCheckHeader } from "../../../protocol/self-check.ts"
+import { selfCheckHeader } from "../../../protocol/self-check/self-check.ts"
 import type { Send } from "./part.ts"
 
 /** A page that a sign-in has come to; one elsewhere is not fetched, its text is empty. */

@@ -1,4 +1,4 @@
-import { fullName, isPhone, isSameEmail, isSamePhone } from "../../../kernel/text/user-field.ts"
+import { fullName, isPhone, isSameEmail, isSamePhone } from "../../../protocol/user-field.ts"
 import type { Cx } from "../../../store/index.ts"
 import { createCode } from "../../credential/index.ts"
 import { type Answered, type Identity, type Scripted, unscripted } from "../../idp/index.ts"

@@ -12,9 +12,9 @@ import { Fault } from "../../../kernel/fault.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { at, details, meaning } from "../../../protocol/api/answer.ts"
 import { type Cx, search } from "../../../store/index.ts"
-import { appKeyOf, createAppKey, removeAppKey } from "../app-key.ts"
+import { appKeyOf, createAppKey, removeAppKey } from "../credential/app-key.ts"
+import { generateSecret } from "../credential/secret.ts"
 import { app } from "../model.ts"
-import { generateSecret } from "../secret.ts"
 import { type AppKeyRow, appKeys, missingKeyError } from "../view.ts"
 
 /** What applications prove themselves with; v1 says where nothing was to be removed. */

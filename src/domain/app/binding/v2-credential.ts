@@ -17,8 +17,8 @@ import { Fault } from "../../../kernel/fault.ts"
 import { at, deletion, filterMissingError } from "../../../protocol/api/answer.ts"
 import type { Cx, Filter } from "../../../store/index.ts"
 import { listOf } from "../../family/api.ts"
-import { appKeyOf, createAppKey, removeAppKey } from "../app-key.ts"
-import { generateSecret, removeSecret, secretsOf } from "../secret.ts"
+import { appKeyOf, createAppKey, removeAppKey } from "../credential/app-key.ts"
+import { generateSecret, removeSecret, secretsOf } from "../credential/secret.ts"
 import { type AppKeyRow, appKeys } from "../view.ts"
 
 /** What applications prove themselves with. */

@@ -1,6 +1,6 @@
 import { Fault } from "../../../kernel/fault.ts"
 import { givenName } from "../../../kernel/text/given.ts"
-import { optionalTextOf } from "../../../kernel/text/user-field.ts"
+import { optionalTextOf } from "../../../protocol/user-field.ts"
 import type { ClaimChange, Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
 import {
   ceremonyMs,

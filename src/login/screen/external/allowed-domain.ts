@@ -1,8 +1,7 @@
-import { unscripted } from "../../../domain/idp/index.ts"
+import { type Found, type Intent, unscripted } from "../../../domain/idp/index.ts"
 import { because, noteRefusal } from "../../../domain/refusal/index.ts"
 import { emailDomainOf } from "../../../protocol/domain.ts"
 import type { LoginContext } from "../../context.ts"
-import type { Newcomer } from "./person.ts"
 
 /** Why the allowed domains of a provider keep somebody from a new account. */
 export type DomainRefusal = {
@@ -11,15 +10,15 @@ export type DomainRefusal = {
   readonly cause: "provider.domain" | "provider.unverified"
 }
 
+/** A provider, and what it answered. */
+type ProviderAnswer = { readonly found: Found; readonly intent: Intent }
+
 /**
  * Answers why the allowed domains of a provider keep somebody from a new account; undefined where
  * they don't. Only the provider's own answer is used: scripts of an organization must not widen
  * what the owner of the provider allows.
  */
-export function domainRefusalOf({
-  found,
-  intent,
-}: Pick<Newcomer, "found" | "intent">): DomainRefusal | undefined {
+export function domainRefusalOf({ found, intent }: ProviderAnswer): DomainRefusal | undefined {
   const { isCreationAllowed, allowedDomains } = found.idp.options
   if (!isCreationAllowed || !allowedDomains) return undefined
   const { email, emailVerified } = unscripted(intent.answered).identity

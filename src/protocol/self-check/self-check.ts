@@ -1,6 +1,6 @@
-import type { Clock } from "../kernel/clock.ts"
-import type { Secrets } from "../kernel/crypto/secret.ts"
-import { isSelfCheck } from "../kernel/self-check.ts"
+import type { Clock } from "../../kernel/clock.ts"
+import type { Secrets } from "../../kernel/crypto/secret.ts"
+import { isSelfCheck } from "../../kernel/self-check.ts"
 
 /** The header by which a request shows that it belongs to a self-check. */
 export const selfCheckHeader = "x-latchkey-self-check"

@@ -1,10 +1,10 @@
-import { createSigningPair, never } from "../../kernel/crypto/signing-key.ts"
-import { type Cx, type Receipt, statement } from "../../store/index.ts"
-import { type CredentialKind, expiryOf, removalFrom } from "../family/index.ts"
-import { appChain } from "./client.ts"
-import { app, type ClientJwk, isClient, isGone } from "./model.ts"
-import { pemOf } from "./registration.ts"
-import { type AppKeyRow, missingKeyError, mustBeClient, mustExist } from "./view.ts"
+import { createSigningPair, never } from "../../../kernel/crypto/signing-key.ts"
+import { type Cx, type Receipt, statement } from "../../../store/index.ts"
+import { type CredentialKind, expiryOf, removalFrom } from "../../family/index.ts"
+import { appChain } from "../client.ts"
+import { app, type ClientJwk, isClient, isGone } from "../model.ts"
+import { pemOf } from "../registration.ts"
+import { type AppKeyRow, missingKeyError, mustBeClient, mustExist } from "../view.ts"
 
 /** A key to be registered, and the file that the application reads its private half from. */
 export type AppKey = {

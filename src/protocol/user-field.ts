@@ -1,6 +1,6 @@
-import { foldEmail } from "../../protocol/email.ts"
-import { fieldError } from "../fault.ts"
-import { hasUnseen, normalForm } from "./name.ts"
+import { fieldError } from "../kernel/fault.ts"
+import { hasUnseen, normalForm } from "../kernel/text/name.ts"
+import { foldEmail } from "./email.ts"
 
 /**
  * Reads the fields of a user as people write them: trimmed, in one form, within bounds. Each

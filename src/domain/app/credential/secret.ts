@@ -1,8 +1,8 @@
-import { isOneOf } from "../../kernel/crypto/secret.ts"
-import { Fault, fieldError } from "../../kernel/fault.ts"
-import type { Cx, Draft, Receipt } from "../../store/index.ts"
-import { removalFrom } from "../family/index.ts"
-import { newClientSecret } from "../policy/index.ts"
+import { isOneOf } from "../../../kernel/crypto/secret.ts"
+import { Fault, fieldError } from "../../../kernel/fault.ts"
+import type { Cx, Draft, Receipt } from "../../../store/index.ts"
+import { removalFrom } from "../../family/index.ts"
+import { newClientSecret } from "../../policy/index.ts"
 import {
   type ApiApp,
   type AppEvent,
@@ -12,8 +12,8 @@ import {
   isClient,
   methodOf,
   type OidcApp,
-} from "./model.ts"
-import { missingAppError, mustBeClient, mustExist } from "./view.ts"
+} from "../model.ts"
+import { missingAppError, mustBeClient, mustExist } from "../view.ts"
 
 /** What is kept of a secret. */
 export type SecretHash = { readonly id: string; readonly hash: string }

@@ -1,4 +1,4 @@
-import { type Random, randomToken } from "../crypto/random.ts"
+import { type Random, randomToken } from "../../kernel/crypto/random.ts"
 
 /** What the ids begin with of users and applications that a self-check makes, and removes again. */
 export const temporaryPrefix = "latchkey-doctor-"

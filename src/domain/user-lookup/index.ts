@@ -42,5 +42,6 @@ export const module = {
       return org === undefined ? undefined : ({ instance: true, org } as const)
     },
   },
+  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -31,6 +31,5 @@ export { recoverUser } from "./recovery.ts"
 /** What this module is to the whole. */
 export const module = {
   views: [userMetadataView],
-  history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

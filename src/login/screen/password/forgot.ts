@@ -1,4 +1,5 @@
 import { askReset } from "../../../domain/credential/index.ts"
+import { accountOf } from "../../../domain/user-lookup/index.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { hrefOf, type LoginContext, optionsOf, type Screen, targetOf } from "../../context.ts"
 import { type Fields, goTo } from "../../form.ts"
@@ -24,7 +25,7 @@ async function takeForgot(loginContext: LoginContext, fields: Fields): Promise<R
   }
   try {
     const { cx, waiting } = loginContext
-    await askReset(cx, loginName, waiting && { requestId: waiting.id })
+    await askReset(cx, accountOf(cx, loginName), waiting && { requestId: waiting.id })
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause

@@ -28,7 +28,7 @@ export const callback: Endpoint = {
     const id = url.searchParams.get("id") ?? ""
     const context = { cx, show, browserContext, request }
     try {
-      return await answered(context, await finish(context, id))
+      return await answered(context, await finishNow(context, id))
     } catch (cause) {
       // A double click has the browser come twice, and the other one was faster.
       if (!isRequestOver(cause)) throw cause
@@ -39,6 +39,17 @@ export const callback: Endpoint = {
 
 type Context = Pick<Asking, "cx" | "show" | "request"> & {
   readonly browserContext: BrowserContext
+}
+
+/**
+ * What the request has come to. Reading the application takes a while, in which a factor may have
+ * become required: what is answered is decided after that.
+ */
+async function finishNow(context: Context, id: string): Promise<Finish> {
+  const finished = await finish(context, id)
+  if (finished.kind !== "answered" || finished.isAgain || !finished.asked.saml) return finished
+  await isGone(context.cx, finished.asked)
+  return finish(context, id)
 }
 
 /**

@@ -52,6 +52,12 @@ const filesOf = (...names: readonly string[]) => ({
   tlsKey: names.map((name) => at(`${name}.key`)),
 })
 
+/**
+ * Below those that the system gives to outgoing connections: one of these could take the port of a
+ * listener in the moment in which another one takes its place.
+ */
+const quietPort = 20_000 + (process.pid % 12_000)
+
 beforeAll(async () => {
   await writeCertificate(at("one"), ["one.example.com"])
   await writeCertificate(at("two"), ["two.example.com", "*.two.example.com"])
@@ -65,7 +71,7 @@ describe("certificates in files", () => {
     listener = listenHttp(
       app,
       {
-        place: { host: "127.0.0.1", port: 0 },
+        place: { host: "127.0.0.1", port: quietPort },
         certificates: readCertificates(filesOf("one", "two")),
       },
       systemClock,

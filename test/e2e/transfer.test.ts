@@ -8,6 +8,7 @@ import { openBrowser } from "../support/browser.ts"
 import { signedInAt } from "../support/console-place.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { needs } from "../support/prerequisite.ts"
+import { until } from "../support/wait.ts"
 
 describe.runIf(needs("chromium"))("whoever owns two instances", () => {
   const folder = temporaryFolder()
@@ -17,6 +18,11 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     const service = services[place]
     if (!service) throw new Error("it was not started")
     return service
+  }
+  /** Chooses the file once what was begun before has ended: until then its button is disabled. */
+  const choose = async (page: Page, label: string) => {
+    await until(() => page.getByRole("button", { name: label }).isEnabled())
+    await page.getByLabel(label).setInputFiles(file)
   }
   let browser: Browser
   let from: Page
@@ -70,16 +76,16 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
   })
 
   test("tries it at the other, which changes nothing", async () => {
-    await to.getByLabel("Try a file").setInputFiles(file)
+    await choose(to, "Try a file")
     await to.getByText("Nothing has been changed").waitFor()
     expect(await namesAt(at(1))).not.toContain("Globex")
   })
 
   test("takes it over there, and is told what was there the second time", async () => {
-    await to.getByLabel("Import a file").setInputFiles(file)
+    await choose(to, "Import a file")
     await to.getByText(/^Taken over: [1-9]/).waitFor()
     expect(await namesAt(at(1))).toContain("Globex")
-    await to.getByLabel("Import a file").setInputFiles(file)
+    await choose(to, "Import a file")
     await to.getByText("Taken over: 0.").waitFor()
     await to.locator("tbody tr").filter({ hasText: "human_users" }).waitFor()
   })
@@ -90,25 +96,25 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
       project: { name: `${at} ${"長".repeat(190)}` },
     }))
     writeFileSync(file, JSON.stringify({ orgId: "large", org: { name: "Large" }, projects }))
-    await to.getByLabel("Try a file").setInputFiles(file)
+    await choose(to, "Try a file")
     await to.getByText("This file is too large to be tried here.").waitFor()
     let asked = 0
     await to.route("**/ImportData", (route) => {
       const json = { code: "unavailable", message: "the disk is full" }
       return ++asked === 2 ? route.fulfill({ status: 503, json }) : route.continue()
     })
-    await to.getByLabel("Import a file").setInputFiles(file)
+    await choose(to, "Import a file")
     await to.getByText(/^Taken over before it broke off: [1-9]/).waitFor()
     await to.getByText("the disk is full").waitFor()
     expect(await namesAt(at(1))).toContain("Large")
     await to.unroute("**/ImportData")
-    await to.getByLabel("Import a file").setInputFiles(file)
+    await choose(to, "Import a file")
     await to.getByText(/^Taken over: [1-9]/).waitFor()
   })
 
   test("is told the line that is none", async () => {
     writeFileSync(file, '{"orgId": "lost"\nuser name;email\n')
-    await to.getByLabel("Import a file").setInputFiles(file)
+    await choose(to, "Import a file")
     await to.getByText("Not taken over: 2").first().waitFor()
     await to
       .locator("tbody tr")

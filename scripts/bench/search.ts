@@ -1,7 +1,8 @@
 // How long searches of users take by two binaries, asked the same in turn, so that what else the
 // machine does slows both: `bun scripts/bench/search.ts BINARY BINARY [USERS] [ROUNDS] [FOLDER]`.
 // Only the ratios count. Each binary has its own copy of the same data. First nothing is written,
-// then 50 users are updated each second, and last no page of the files is in memory. Writes a
+// then no page of the files is in memory, and last 50 users are updated each second: from then on
+// the copies differ, and the numbers of results are no longer compared. Writes a
 // temporary folder, or the one that is named, which is kept and used again the next time.
 import {
   cpSync,
@@ -151,10 +152,10 @@ const totals = new Map<string, unknown>()
 try {
   for (const [at, program] of programs.entries()) await open(program, at)
   await phase("nothing else", servers, {})
+  await phase("cold files", servers, { isCold: true, count: Math.ceil(rounds / 4) })
   await phase(`${updatesPerSecond} updates a second`, servers, { isWritten: true })
   for (const { name, running } of servers) row(`${name}: memory`, [megabytes(memoryOf(running))])
   for (const { name, running } of servers) row(`${name}: index`, [megabytes(indexSize(running))])
-  await phase("cold files", servers, { isCold: true, count: Math.ceil(rounds / 4) })
 } finally {
   for (const running of started) await running.stop()
   folder.remove()

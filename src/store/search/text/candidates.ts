@@ -1,3 +1,4 @@
+import { SQLiteError } from "bun:sqlite"
 import type { Values } from "../../view/statement.ts"
 import type { Reading, Texts, TextTables } from "../reader-request.ts"
 import type { TextIndex, TextView } from "./text-index.ts"
@@ -19,7 +20,7 @@ const candidatesMax = 20_000
 
 const none: Candidates = { byName: {}, column: "" }
 
-/** Without an index, or when it fails, a search only takes longer. */
+/** Without an index, or when its file can't be read, a search only takes longer. */
 export function candidatesOf(
   index: TextIndex,
   { texts, tables, values }: CandidatesInput,
@@ -29,11 +30,16 @@ export function candidatesOf(
   try {
     const view = index.of(table.table, `${values.instance}`)
     return view ? { ...foundIn(view, texts), column: table.key } : none
-  } catch {
+  } catch (cause) {
+    if (!isFileError(cause)) throw cause
     index.close()
     return none
   }
 }
+
+/** SQLITE_ERROR is a wrong statement, which no other file would mend. */
+const isFileError = (cause: unknown): boolean =>
+  cause instanceof SQLiteError && cause.code !== "SQLITE_ERROR"
 
 function foundIn(view: TextView, { conditions, isAll }: Texts): Omit<Candidates, "column"> {
   const byName = conditions.flatMap((condition) => {

@@ -68,19 +68,19 @@ type Indexed = TextTable & {
  * whatever the state of the index.
  *
  * It replaced an index of our own, which kept the texts in blocks and looked through all of them.
- * `scripts/bench/search.ts` asked both in turn, among 1,000,000 users, 93 searches of 16 kinds,
- * shuffled, on two cores with a load of 35. The files were warm, and nobody wrote: the same with
- * 50 updates a second, and with cold files, is not measured yet. Blocks and FTS5:
+ * `scripts/bench/search.ts` asked both in turn among 1,000,000 users, on two cores with nothing
+ * else to do: 17 searches of the API and the console for each row. Milliseconds, blocks and FTS5:
  *
- * - all searches, CPU time: median 64 and 41 ms, 99th percentile 6,083 and 5,953 ms
- * - all searches, elapsed: median 490 and 277 ms, 99th percentile 68.9 and 63.5 s, which are
- *   searches of the console for two characters
- * - building the index, CPU time: 4 and 21 s; its file: 262 and 176 MB
+ * |                      | median      | 99th percentile |
+ * |----------------------|-------------|-----------------|
+ * | nothing else         | 54 and 12   | 6,500 and 5,972 |
+ * | 50 updates a second  | 726 and 369 | 7,927 and 8,431 |
+ * | cold files           | 460 and 55  | 10,393 and 10,792 |
  *
- * By kind, FTS5 is faster for parts of addresses (elapsed median in the console 615 and 90 ms) and
- * without a match (249 and 31 ms). It is slower for two characters of an address (607 and
- * 2,060 ms), its end (506 and 1,681 ms) and what very many have in common (352 and 784 ms); of
- * these three kinds there were three searches each.
+ * The slowest are searches of the console for two characters and for very common texts. FTS5 takes
+ * longer, warm and cold, for two characters of an address (3.1 and 5.0 times), for its end (2.4 and
+ * 4.5) and for parts that very many addresses have (2.1 and 4.5). Building the index takes 17 s of
+ * CPU time instead of 4; its file has 176 MB instead of 262.
  *
  * `detail = none` with one document for each row takes 54 MB and 14 s of CPU for the trigrams;
  * `detail = full` takes 169 MB and 17 s, one column for each text with `detail = column` 259 MB and

@@ -89,11 +89,7 @@ export const modules = [
 ] as const satisfies readonly Module[]
 
 /** What a module may bring; whatever it has none of it leaves out. */
-type Module = {
-  /** What it keeps streams of. */
-  readonly aggregates?: readonly AnyAggregate[]
-  /** How their events are shown and undone: history.ts of the module. */
-  readonly history?: NonNullable<AnyAggregate["history"]>
+type Module = Streams & {
   /** Its read models. */
   readonly views?: readonly View[]
   /** What an access rule may hang from, by the name of the resource. */
@@ -105,6 +101,15 @@ type Module = {
   /** What it answers of the book, read with the first call of an operation. */
   readonly operations?: () => Promise<{ readonly shares: readonly object[] }>
 }
+
+/** A module that keeps streams may state how their events are shown and undone: its history.ts. */
+type Streams =
+  | {
+      readonly aggregates: readonly AnyAggregate[]
+      readonly history?: NonNullable<AnyAggregate["history"]>
+    }
+  | { readonly aggregates?: undefined; readonly history?: undefined }
+
 const every = [...modules, oauth.module, saml.module] as const
 const all: readonly Module[] = every
 type Answering = Extract<(typeof every)[number], { readonly operations: unknown }>

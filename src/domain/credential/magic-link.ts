@@ -28,7 +28,7 @@ export type MagicLink = {
 type NewLink = { readonly link: MagicLink; readonly code: string }
 
 /** Makes a link for an account (see `accountOf`), and the code that its mail carries. */
-export function createMagicLink(cx: Cx, account: string): NewLink {
+export function createMagicLink(cx: Cx, { account }: { readonly account: string }): NewLink {
   const { plain: code, expires } = newCode(cx, "otp_email")
   const about = aboutOf(account, mailboxOf(readerOf(cx), account))
   return { link: { account, hash: cx.secrets.hash(code, about), expires }, code }

@@ -40,6 +40,9 @@ export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Re
   return step.receipt(user, id)
 }
 
+/** A user ID, or a stand-in; named, so that no login name is passed in its place. */
+type AccountInput = { readonly account: string }
+
 /**
  * Sends whoever has forgotten their password a link to choose another one; anybody may ask. The
  * account (see `accountOf`) of a name that is nobody's, or of who may not, makes the same work and
@@ -48,7 +51,11 @@ export async function requestReset(cx: Cx, id: string, reset: Reset): Promise<Re
  * nobody out of their own. Users who were invited and have no password yet get the invitation
  * again. Faults where too many were asked for from one address.
  */
-export async function askReset(cx: Cx, account: string, within?: AskedWithin): Promise<void> {
+export async function askReset(
+  cx: Cx,
+  { account }: AccountInput,
+  within?: AskedWithin,
+): Promise<void> {
   cx.allowance?.spend("message")
   const paced = cx.allowance?.pace()
   const code = createCode(cx, account, { of: "password", returned: false })

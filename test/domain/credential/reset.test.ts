@@ -200,7 +200,8 @@ describe("who may have one made", () => {
 })
 
 describe("whoever has forgotten theirs", () => {
-  const ask = (loginName: string) => askReset(estate.cx(), accountOf(estate.cx(), loginName))
+  const ask = (loginName: string) =>
+    askReset(estate.cx(), { account: accountOf(estate.cx(), loginName) })
   const written = async () => (await added()).map(({ id }) => id)
 
   test("is sent one by any of their names, however spelled", async () => {
@@ -264,7 +265,7 @@ describe("whoever has forgotten theirs", () => {
       pace: () => async () => void told.push("paced"),
     }
     const cx = estate.cx({ allowance })
-    for (const name of ["manager", "no-such"]) await askReset(cx, accountOf(cx, name))
+    for (const name of ["manager", "no-such"]) await askReset(cx, { account: accountOf(cx, name) })
     expect(spent).toEqual(["message", "message"])
     expect(told).toEqual(["paced", "paced"])
   })

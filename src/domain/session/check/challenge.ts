@@ -82,7 +82,7 @@ const letsIn = (cx: Cx, userId: string, { channel, isReturned }: WantedCode): bo
   userId !== "" && channel === "email" && !isReturned && policyOf(cx, "", login).allowMagicLink
 
 function linkOf(cx: Cx, userId: string): Pick<NewCode, "plain" | "challenge"> {
-  const { link, code } = createMagicLink(cx, userId)
+  const { link, code } = createMagicLink(cx, { account: userId })
   return { plain: code, challenge: { kind: "magic_link", hash: link.hash, expires: link.expires } }
 }
 

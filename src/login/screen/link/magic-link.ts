@@ -92,7 +92,7 @@ async function sendLink(loginContext: LoginContext, loginName: string): Promise<
   try {
     cx.allowance?.spend("message")
     const paced = cx.allowance?.pace()
-    const { link, code } = createMagicLink(cx, accountOf(cx, loginName))
+    const { link, code } = createMagicLink(cx, { account: accountOf(cx, loginName) })
     const { account, expires } = link
     const device = deviceOf(cx, browserContext, account)
     const note = { link, request: waiting?.id ?? "" }

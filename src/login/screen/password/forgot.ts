@@ -25,7 +25,8 @@ async function takeForgot(loginContext: LoginContext, fields: Fields): Promise<R
   }
   try {
     const { cx, waiting } = loginContext
-    await askReset(cx, accountOf(cx, loginName), waiting && { requestId: waiting.id })
+    const account = accountOf(cx, loginName)
+    await askReset(cx, { account }, waiting && { requestId: waiting.id })
   } catch (cause) {
     const { retryAfterSeconds } = cause instanceof Fault ? cause : {}
     if (retryAfterSeconds === undefined) throw cause

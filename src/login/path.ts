@@ -71,10 +71,10 @@ export function continuePath({ id, asked }: { readonly id: string; readonly aske
 }
 
 /** A step that a page shows. */
-export type ShownStep = Exclude<Step, { kind: "done" | "refuse" }>
+export type PageStep = Exclude<Step, { kind: "done" | "refuse" }>
 
 /** The page that shows a step. */
-export function stepPath(step: ShownStep, requestId: string): string {
+export function stepPath(step: PageStep, requestId: string): string {
   if (step.kind === "choose") return withRequest(loginPaths.accounts, requestId)
   if (step.kind === "login name") return withRequest(loginPaths.loginName, requestId)
   if (step.kind === "register") return withRequest(loginPaths.register, requestId)

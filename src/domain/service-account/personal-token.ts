@@ -70,10 +70,10 @@ export const removePersonalToken = removalFrom(user)<string>((state, tokenId, tx
 type PersonalToken = Machine["personalTokens"][string]
 
 /** A personal access token that was made here and not removed; times are ms UTC. */
-export type KnownToken = PersonalToken & { readonly id: string; readonly userId: string }
+export type PersonalTokenDetails = PersonalToken & { readonly id: string; readonly userId: string }
 
 /** Reads such a token; undefined for anything else. Whether it has expired is not looked at. */
-export function readPersonalToken(cx: Cx, token: string): KnownToken | undefined {
+export function readPersonalToken(cx: Cx, token: string): PersonalTokenDetails | undefined {
   const plain = plainOf(cx, token)
   if (plain === undefined) return undefined
   const [userId, id] = JSON.parse(plain)

@@ -125,7 +125,7 @@ export function* sessionVouchers(cx: Cx): Generator<string> {
 }
 
 /** Where a session stands among those of an organisation's people, oldest first. */
-export type Placed = Pick<SessionRow, "id" | "created">
+export type SessionPosition = Pick<SessionRow, "id" | "created">
 
 const ofOrg = sessionTable.select(
   ["id", "created"],
@@ -136,5 +136,5 @@ const ofOrg = sessionTable.select(
 export const sessionsIn = (
   cx: Cx,
   orgId: string,
-  { id, created }: Placed = { id: "", created: 0 },
-): readonly Placed[] => cx.store.all(cx, ofOrg, { orgId, id, created })
+  { id, created }: SessionPosition = { id: "", created: 0 },
+): readonly SessionPosition[] => cx.store.all(cx, ofOrg, { orgId, id, created })

@@ -103,23 +103,23 @@ export function mustBeAllowedToRename(cx: Cx, orgId: string): void {
 export const canRename = (cx: Cx, orgId: string): boolean =>
   policyOf(cx, orgId, domainPolicy).usersCanRename || cx.holdsOnOneself?.("user.write") === true
 
-type Wanted = { readonly id: string; readonly orgId: string; readonly userName: string }
+type NameRequest = { readonly id: string; readonly orgId: string; readonly userName: string }
 
 /**
  * Refuses a user name of which some form is somebody else's, or that ends in a domain that another
  * organisation has proven; one that is held on trust keeps nobody out. Two who ask at the same
  * moment may both get theirs; then the longer one counts.
  */
-export function mustBeFree(cx: Decision, wanted: Wanted): void {
+export function mustBeFree(cx: Decision, wanted: NameRequest): void {
   const refusal = formRefusal(cx, wanted)
   if (refusal) throw refusal
 }
 
 /** Why somebody new can't be called so, if they can't. */
-export const nameRefusal = (cx: Decision, wanted: Wanted): Fault | undefined =>
+export const nameRefusal = (cx: Decision, wanted: NameRequest): Fault | undefined =>
   holderIn(cx, loginClaim, wanted.userName) ? nameTakenError() : formRefusal(cx, wanted)
 
-function formRefusal(cx: Decision, { id, orgId, userName }: Wanted): Fault | undefined {
+function formRefusal(cx: Decision, { id, orgId, userName }: NameRequest): Fault | undefined {
   const name = foldExceptSigma(userName)
   // Nearly all are nobody's: what else would have to be looked up is, where somebody has it.
   const isOthers = (form: string, homeOf: () => string | undefined): boolean => {

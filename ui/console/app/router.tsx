@@ -85,7 +85,7 @@ type PascalCase<Name extends string> = Name extends `${infer First}-${infer Rest
   : Capitalize<Name>
 
 /** Pages whose component is called as their file: ProjectPage in project-page.tsx. */
-type NamedAsFile = {
+type DefaultComponentFile = {
   [Name in keyof Files]: PascalCase<Name> extends ComponentOf<Name> ? Name : never
 }[keyof Files]
 
@@ -95,7 +95,7 @@ const pascalCase = (name: string) =>
 /** A page is loaded with its first visit, together with its texts. */
 function page<Path extends string, Name extends keyof Files>(
   path: Path,
-  ...[name, component]: readonly [name: NamedAsFile] | readonly [Name, ComponentOf<Name>]
+  ...[name, component]: readonly [name: DefaultComponentFile] | readonly [Name, ComponentOf<Name>]
 ) {
   const load = async (): Promise<Record<string, ComponentType>> => {
     const [module] = await Promise.all([files[name](), loadPageTexts(name)])

@@ -13,11 +13,11 @@ import { type Changed, language, relativeTime, serverNow, t } from "../shell/ind
 import { durationOf, durationText, isAmount } from "./duration.ts"
 
 /** A conflict of any form, to be shown. */
-type ShownConflict = { readonly name: string; readonly theirs: unknown; readonly mine: unknown }
+type FieldConflict = { readonly name: string; readonly theirs: unknown; readonly mine: unknown }
 
 /** What the fields of a form need of it to show their conflicts. */
 type Conflicts = {
-  readonly conflicts: readonly ShownConflict[]
+  readonly conflicts: readonly FieldConflict[]
   readonly changed: Changed | undefined
   readonly decide: (name: string, keeps: "mine" | "theirs") => void
 }
@@ -51,7 +51,7 @@ export function Contested({ form, name, label, words, children }: ContestedProps
 
 type BoxProps = Omit<ContestedProps, "form" | "name" | "children"> & {
   readonly form: Omit<Conflicts, "conflicts">
-  readonly conflict: ShownConflict
+  readonly conflict: FieldConflict
 }
 
 /** Both values beside each other. Nothing is saved before one is chosen. */

@@ -91,12 +91,12 @@ function Outcome({ count, leftOut }: Written) {
   )
 }
 
-type NamedId = { readonly id: string; readonly name: string }
+type OrganizationName = { readonly id: string; readonly name: string }
 
 const atOnce = 100
 
-async function allOrganizations(): Promise<readonly NamedId[]> {
-  const all: NamedId[] = []
+async function allOrganizations(): Promise<readonly OrganizationName[]> {
+  const all: OrganizationName[] = []
   for (;;) {
     const query = { offset: BigInt(all.length), limit: atOnce, asc: true }
     const { result } = await call(OrganizationService.method.listOrganizations, { query })
@@ -107,7 +107,7 @@ async function allOrganizations(): Promise<readonly NamedId[]> {
 
 /** Writes the file once all have been asked. */
 async function exported(
-  wanted: readonly NamedId[],
+  wanted: readonly OrganizationName[],
   carried: readonly (typeof secrets)[number][],
   tell: (standing: TransferProgress) => void,
 ): Promise<Written> {

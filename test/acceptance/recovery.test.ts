@@ -57,7 +57,7 @@ async function choose(link: string, password: string) {
   const first = await browser.get(`${origin}${pathname}${search}`)
   const chosen = await browser.post(first, { code: hash.slice(1) })
   const done = await browser.post(chosen, { password, repeat: password })
-  expect(done.text).toContain("Your password is changed")
+  expect(done.text).toContain("Password changed")
   const { loginName } = owner
   const named = await browser.post(await browser.get(`${service.url}/ui/login`), { loginName })
   return browser.post(named, { loginName, password })

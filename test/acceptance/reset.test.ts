@@ -77,7 +77,7 @@ describe("the link for a new password", () => {
     const ends = await Promise.all(
       ready.map(({ browser, chosen, fields }) => browser.post(chosen, fields)),
     )
-    const won = ends.map(({ text }) => text.includes("Your password is changed"))
+    const won = ends.map(({ text }) => text.includes("Password changed"))
     expect(won.filter((isWon) => isWon)).toHaveLength(1)
     const browser = visit()
     const named = await browser.post(await browser.get(`${service.url}/ui/login`), {

@@ -82,7 +82,7 @@ describe("of two instances with equal ids everywhere", () => {
         "Org",
         "Project",
         "Robot",
-        "Organisation",
+        "Organization",
         "Role",
         "Metadata",
         "Group",

@@ -79,7 +79,7 @@ test("codes of the set-up link are guessed a few times; the right one still coun
   const refused = await send("guess", "198.51.100.7")
   expect(refused.status).toBe(429)
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0)
-  expect(await refused.text()).toContain("Too many tries")
+  expect(await refused.text()).toContain("Too many attempts")
   // A header makes nobody somebody else, as long as no proxy is trusted.
   const forwarded = { "x-forwarded-for": "203.0.113.1" }
   expect((await send("guess", "198.51.100.7", forwarded)).status).toBe(429)
@@ -131,7 +131,7 @@ test("a rule that a password breaks is named, and the caret is in its field", as
   const answer = await send(secret, visitor, {}, { ...filled, password: "fourteen chars" })
   const page = await answer.text()
   expect(answer.status).toBe(400)
-  expect(page).toContain("Needed: at least 15 characters")
+  expect(page).toContain("Use at least 15 characters")
   expect(page).toMatch(/<input(?=[^>]*name="password")[^>]*autofocus=""/i)
   expect(page).not.toMatch(/<input(?=[^>]*name="organization")[^>]*autofocus=""/i)
   expect(page).toContain('value="Acme"')

@@ -74,7 +74,7 @@ describe.runIf(needs("chromium"))("a sign-in that is older than a quarter of an 
     await page.fill('[name="loginName"]', owner.loginName)
     await page.click('button[type="submit"]')
     await typePassword()
-    await page.getByRole("heading", { name: "How you sign in", level: 1 }).waitFor()
+    await page.getByRole("heading", { name: "Security", level: 1 }).waitFor()
     await aged(20 * minute)
     // The tokens of before are of the sign-in as it was: new ones come with the old session.
     await page.evaluate(() => sessionStorage.clear())
@@ -83,7 +83,7 @@ describe.runIf(needs("chromium"))("a sign-in that is older than a quarter of an 
     await setUpApp.click()
     await page.getByRole("button", { name: "Sign in again" }).click()
     await typePassword()
-    await page.getByRole("heading", { name: "How you sign in", level: 1 }).waitFor()
+    await page.getByRole("heading", { name: "Security", level: 1 }).waitFor()
     expect(page.url()).toContain("/ui/account/security")
     await setUpApp.click()
     await page.getByRole("dialog").locator("code").waitFor()

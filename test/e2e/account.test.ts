@@ -74,7 +74,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
   test("open for somebody who manages nothing, by the sign-in and back", async () => {
     await page.goto(at("/security"))
     await signIn()
-    await heading("How you sign in")
+    await heading("Security")
     expect(new URL(page.url()).pathname).toBe("/ui/account/security")
     expect(await page.getByRole("link", { name: "Console" }).count()).toBe(0)
   })
@@ -92,7 +92,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     const paths = ["", "/applications", "/events", "/nodes", "/settings", `/users/${userId}`]
     for (const path of paths) {
       await page.goto(`${service.url}/ui/console${path}`)
-      await heading("Your account manages nothing here")
+      await heading("You don't have access to the console")
       await atRest(page)
     }
     await page.getByRole("link", { name: "Your account" }).click()
@@ -159,39 +159,39 @@ describe.runIf(needs("chromium"))("the account pages", () => {
   }
 
   test("change the e-mail address by the code that goes there", async () => {
-    await section("E-mail").getByRole("button", { name: "Change" }).click()
-    await page.getByLabel("E-mail").fill("new@example.com")
-    await page.getByRole("button", { name: "Send a code" }).click()
-    await section("E-mail").getByText("Not verified").waitFor()
+    await section("Email").getByRole("button", { name: "Change" }).click()
+    await page.getByLabel("Email").fill("new@example.com")
+    await page.getByRole("button", { name: "Send code" }).click()
+    await section("Email").getByText("Not verified").waitFor()
     await page.getByLabel("Code").fill("WRONG1")
     await page.getByRole("button", { name: "Verify" }).click()
-    await section("E-mail").getByRole("alert").waitFor()
+    await section("Email").getByRole("alert").waitFor()
     await page.getByLabel("Code").fill(await sentCode())
     await page.getByRole("button", { name: "Verify" }).click()
-    await section("E-mail").getByText("Verified", { exact: true }).waitFor()
+    await section("Email").getByText("Verified", { exact: true }).waitFor()
   })
 
   test("add a passkey that signs in, and remove it", async () => {
-    await page.getByRole("link", { name: "How you sign in" }).click()
-    await page.getByRole("button", { name: "Add a passkey" }).click()
-    await page.getByLabel("Name of the key").fill("My laptop")
+    await page.getByRole("link", { name: "Security" }).click()
+    await page.getByRole("button", { name: "Add passkey" }).click()
+    await page.getByLabel("Name").fill("My laptop")
     await page.getByRole("button", { name: "Continue" }).click()
     await section("Passkeys").getByText("My laptop").waitFor()
-    await section("Passkeys").getByText("Not used yet").waitFor()
+    await section("Passkeys").getByText("Never used").waitFor()
     await page.getByRole("button", { name: "Rename: My laptop" }).click()
-    await page.getByLabel("Name of the key").fill("Work laptop")
+    await page.getByLabel("Name").fill("Work laptop")
     await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click()
     await section("Passkeys").getByText("Work laptop").waitFor()
     await context.clearCookies()
     await page.goto(at("/security"))
-    await heading("How you sign in")
+    await heading("Security")
     await section("Passkeys").getByText("Last used").waitFor()
     await page.getByRole("button", { name: "Remove: Work laptop" }).click()
     // Else the key goes on offering itself wherever a name is typed.
     await keys.send("WebAuthn.clearCredentials", { authenticatorId })
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
     // The session that removes it goes on.
-    await section("Passkeys").getByText("No passkey yet.").waitFor()
+    await section("Passkeys").getByText("No passkeys yet.").waitFor()
   })
 
   test("show where one is signed in, and sign out elsewhere", async () => {
@@ -212,20 +212,20 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Sign out" }).click()
     await windows.waitFor({ state: "detached" })
     await other.close()
-    await page.getByRole("link", { name: "How you sign in" }).click()
+    await page.getByRole("link", { name: "Security" }).click()
   })
 
   test("change the password, and refuse a wrong one at its field", async () => {
-    await page.getByRole("link", { name: "How you sign in" }).click()
+    await page.getByRole("link", { name: "Security" }).click()
     await section("Password").getByRole("button", { name: "Change" }).click()
-    await page.getByLabel("Your password until now").fill("wrong")
+    await page.getByLabel("Current password").fill("wrong")
     await page.getByLabel("New password").fill(newPassword)
-    await page.getByRole("button", { name: "Change the password" }).click()
+    await page.getByRole("button", { name: "Change password" }).click()
     await section("Password").getByRole("alert").waitFor()
-    await page.getByLabel("Your password until now").fill(password)
-    await page.getByRole("button", { name: "Change the password" }).click()
+    await page.getByLabel("Current password").fill(password)
+    await page.getByRole("button", { name: "Change password" }).click()
     await signIn(page, newPassword)
-    await heading("How you sign in")
+    await heading("Security")
   })
 
   test("set up an authenticator app by its code", async () => {
@@ -238,19 +238,19 @@ describe.runIf(needs("chromium"))("the account pages", () => {
   })
 
   test("show recovery codes once", async () => {
-    await section("Recovery codes").getByRole("button", { name: "Make codes" }).click()
+    await section("Recovery codes").getByRole("button", { name: "Create codes" }).click()
     const codes = await section("Recovery codes").locator("pre").innerText()
     expect(codes.split("\n")).toHaveLength(10)
     await section("Recovery codes").getByText("10 codes left").waitFor()
-    await section("Recovery codes").getByText("Copy, download or print them now").waitFor()
+    await section("Recovery codes").getByText("Copy, download or print the codes now").waitFor()
     await page.reload()
     // This session has not shown the second factor that there is by now.
-    await heading("Confirm that it is you")
+    await heading("Verify that it's you")
     // A code counts once: the next one is good already.
     const code = new TOTP({ secret }).generate({ timestamp: Date.now() + 30_000 })
     await page.fill('[name="code"]', code)
     await page.click('button[type="submit"]')
-    await section("Recovery codes").getByRole("button", { name: "Make new codes" }).waitFor()
+    await section("Recovery codes").getByRole("button", { name: "Create new codes" }).waitFor()
     expect(await section("Recovery codes").locator("pre").count()).toBe(0)
   })
 
@@ -300,7 +300,7 @@ describe.runIf(needs("chromium"))("the account pages", () => {
     await ways.getByRole("button", { name: "Remove: Recovery codes" }).click()
     await manager.getByRole("dialog").getByRole("button", { name: "Remove" }).click()
     await ways.getByText("Recovery codes", { exact: true }).waitFor({ state: "detached" })
-    await ways.getByRole("button", { name: "Send a passkey link" }).click()
+    await ways.getByRole("button", { name: "Send passkey link" }).click()
     await manager.getByRole("button", { name: "Create link" }).click()
     await manager.getByText("/ui/login/passkey/set?").waitFor()
     await other.close()

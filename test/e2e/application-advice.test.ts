@@ -10,7 +10,7 @@ import { needs } from "../support/prerequisite.ts"
 import { visit } from "../support/visitor.ts"
 
 const redirectUri = "https://app.example.com/callback"
-const missing = "This app may be missing name and email"
+const missing = "The application might not receive the name and email address"
 const dropped = "The application requests scopes that it doesn't get"
 
 describe.runIf(needs("chromium"))("an application that never reads userinfo", () => {
@@ -75,6 +75,6 @@ describe.runIf(needs("chromium"))("an application that never reads userinfo", ()
   test("is told which scopes it requests and doesn't get, and what they require", async () => {
     const advice = page.locator(".alert", { hasText: dropped })
     await advice.getByText("offline_access", { exact: true }).waitFor()
-    await advice.getByText("offline_access requires refresh tokens.").waitFor()
+    await advice.getByText("offline_access requires the grant type “Refresh token”.").waitFor()
   })
 })

@@ -62,7 +62,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     expect(kept).not.toContain(secret)
     await page.getByLabel(/^Client ID/).fill("wiki.example")
     await page.getByRole("button", { name: "Create application" }).click()
-    await page.getByText("The application is ready").waitFor()
+    await page.getByText("Application created").waitFor()
     expect(await page.getByText(secret).count()).toBe(0)
     const authorization = `Basic ${Buffer.from(`wiki.example:${secret}`).toString("base64")}`
     const response = await fetch(`${service.url}/oauth/v2/introspect`, {
@@ -70,13 +70,13 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
       body: new URLSearchParams({ token: "x" }),
     })
     expect([response.status, await response.json()]).toEqual([200, { active: false }])
-    await page.getByRole("link", { name: "Go to the application" }).click()
+    await page.getByRole("link", { name: "Open application" }).click()
     await section("Connect").getByText("wiki.example", { exact: true }).first().waitFor()
   })
 
   test("must use PKCE, and its page says so", async () => {
     expect(errorOf(await authorized({}))).toBe("invalid_request")
-    const flows = section("Signing in (grants, client authentication)")
+    const flows = section("Grant types and client authentication")
     await flows.getByText("Required", { exact: true }).waitFor()
     await flows.getByRole("button", { name: "Edit" }).click()
     await flows.getByLabel("PKCE", { exact: true }).selectOption("Optional")
@@ -95,9 +95,11 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
       await page.getByLabel("Name", { exact: true }).fill(name)
       await page.getByLabel("Redirect URIs", { exact: true }).fill(uris)
       await page.getByRole("button", { name: "Create application" }).click()
-      await page.getByText("The application is ready").waitFor()
+      await page.getByText("Application created").waitFor()
       // Only the other one shows a secret.
-      expect(await page.getByText(/except for the secret/).count()).toBe(name === "Both" ? 1 : 0)
+      expect(await page.getByText(/Copy the client secret now/).count()).toBe(
+        name === "Both" ? 1 : 0,
+      )
       expect(await page.locator(".secret code").count()).toBe(name === "Both" ? 1 : 0)
     }
     const filters = [{ projectIdFilter: { projectId } }]
@@ -116,7 +118,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
 
   test("is told what introspection accepts, beside the endpoint", async () => {
     const connect = section("Connect")
-    await connect.getByText("All endpoints").click()
+    await connect.getByText("Endpoints").click()
     await connect.getByText("Client authentication at introspection").waitFor()
     await connect.getByText("client_secret_basic", { exact: true }).waitFor()
   })
@@ -126,7 +128,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     await tokens.getByRole("button", { name: "Edit" }).click()
     await tokens.getByText("JWT", { exact: true }).click()
     await tokens.getByLabel("JWT header (typ)").selectOption("JWT")
-    await tokens.getByLabel("JWT access token signed with").selectOption("RS256")
+    await tokens.getByLabel("JWT access token signing algorithm").selectOption("RS256")
     await tokens.getByText(/Spring Boot with issuer-uri alone/).waitFor()
     await tokens.getByText(/algorithms=\["RS256"\]/).waitFor()
     await tokens.getByRole("button", { name: "Save" }).click()
@@ -143,9 +145,9 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
 
   test("has a resource registered with one click where its request was refused", async () => {
     expect(errorOf(await authorized({ resource }))).toBe("invalid_target")
-    const refused = section("Refused requests")
+    const refused = section("Rejected requests")
     await refused.getByRole("button", { name: "Reload" }).click()
-    await refused.getByText("under Addresses of the API").first().waitFor()
+    await refused.getByText("under Resource URIs of the API").first().waitFor()
     await refused.getByRole("button", { name: "Create API mcp.example.com" }).first().click()
     await refused.getByText("Resource registered. Try again.").first().waitFor()
     expect(errorOf(await authorized({ resource }))).toBeNull()
@@ -165,7 +167,7 @@ describe.runIf(needs("chromium"))("an application that was configured before", (
     await page.goto(`${service.url}/ui/console/users/${userId}`)
     const format = section("Access tokens")
     await format.getByLabel("JWT header (typ)").selectOption("JWT")
-    await format.getByLabel("JWT access token signed with").selectOption("RS256")
+    await format.getByLabel("JWT access token signing algorithm").selectOption("RS256")
     const formatOf = async () => (await service.get("GetUserByID", { userId })).user.machine
     await expect.poll(formatOf).toMatchObject({
       ...{ accessTokenJwtType: "JWT", accessTokenSigningAlgorithm: "RS256" },

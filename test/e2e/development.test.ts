@@ -57,13 +57,13 @@ test("throws its folder away, unless one is named, which is for nothing else", a
 })
 const onlyFolders = { cwd: folder.path, onlyFiles: false }
 
-test("signs with the same keys each time where that is wanted, and says so", async () => {
+test("signs with fixed keys that are public where that is wanted, and says so", async () => {
   const keysOf = async (...args: string[]) => {
     const { url, stop } = await develop(...args)
     const keys = await (await fetch(`${url}/oauth/v2/keys`)).json()
     const page = await (await fetch(`${url}/dev`)).text()
     await stop()
-    return { keys, isSaid: page.includes("the same keys each time") }
+    return { keys, isSaid: page.includes("fixed keys that are public") }
   }
   const first = await keysOf("--fixed-keys")
   expect(first.keys.keys.map(({ alg }: { alg: string }) => alg).sort()).toEqual(["ES256", "RS256"])

@@ -109,7 +109,7 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     await field("group").fill("Drafted")
     await changeRole({ displayName: "Changed meanwhile" })
     await page.reload()
-    await page.getByText("What you had typed is here again.").waitFor()
+    await page.getByText("Your earlier input was restored.").waitFor()
     expect(await field("displayName").inputValue()).toBe("Changed meanwhile")
     expect(await field("group").inputValue()).toBe("Drafted")
     expect(await conflict().count()).toBe(0)
@@ -134,16 +134,16 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
 
   test("turns switches beside each other", async () => {
     await page.goto(`${service.url}/ui/console/projects/${projectId}`)
-    const asserting = page.getByRole("checkbox", { name: "Tell roles to applications" })
+    const asserting = page.getByRole("checkbox", { name: "Return roles to applications" })
     await asserting.waitFor()
     await service.get("UpdateProject", { projectId, authorizationRequired: true })
     await asserting.click()
-    await page.getByRole("checkbox", { name: "Only those with a role", checked: true }).waitFor()
+    await page.getByRole("checkbox", { name: "Require a role to sign in", checked: true }).waitFor()
     // What the other one has set is shown before the switch is sent once more.
     const both = { projectRoleAssertion: true, authorizationRequired: true }
     await expect.poll(project).toMatchObject(both)
     await page
-      .getByRole("checkbox", { name: "Tell roles to applications", checked: true })
+      .getByRole("checkbox", { name: "Return roles to applications", checked: true })
       .waitFor()
     // Both turn the same one the same way.
     await service.get("UpdateProject", { projectId, projectRoleAssertion: false })
@@ -173,7 +173,7 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     await service.get("UpdateProject", { projectId, groupsClaim: "GROUPS_CLAIM_ROLES" })
     await list.selectOption("groups")
     const box = page.locator(".conflict")
-    await box.getByText("As the claim roles").waitFor()
+    await box.getByText("In the claim roles").waitFor()
     expect(await project()).toMatchObject({ groupsClaim: "GROUPS_CLAIM_ROLES" })
     await box.getByRole("button", { name: /^Keep mine/ }).click()
     await box.waitFor({ state: "detached" })
@@ -265,19 +265,19 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
       if (request.url().endsWith("/UpdateLoginPolicy")) updates.push(request.url())
     })
     const signIn = page.locator("section.section", {
-      has: page.getByRole("heading", { name: "Sign-in", exact: true }),
+      has: page.getByRole("heading", { name: "Login policy", exact: true }),
     })
     const save = signIn.getByRole("button", { name: "Save", exact: true })
     await page.goto(`${service.url}/ui/console/settings`)
     await signIn.getByRole("button", { name: "Edit" }).click()
-    const passwords = signIn.getByLabel("With a password", { exact: true })
-    const passkeys = signIn.getByLabel("With a passkey instead of a password")
+    const passwords = signIn.getByLabel("Allow password sign-in", { exact: true })
+    const passkeys = signIn.getByLabel("Passkeys")
     await passwords.uncheck()
     await passkeys.selectOption("Not allowed")
     await signIn.getByLabel("Code by SMS").check()
     await signIn.getByLabel("Security key", { exact: true }).uncheck()
     await save.click()
-    await signIn.getByText("nobody could sign in any more").waitFor()
+    await signIn.getByText("no one can sign in").waitFor()
     expect(await factors()).toEqual(expect.arrayContaining([sms, key]))
     expect(updates).toHaveLength(1)
     await page.reload()
@@ -298,7 +298,7 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     await say({ "password.title": "Mine" })
     await page.goto(`${service.url}/ui/console/texts?text=screen.password`)
     await page.getByRole("button", { name: "Take back: Sign-in: password" }).click()
-    await page.getByRole("dialog").getByRole("button", { name: "Take back" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Reset to default" }).click()
     await closed()
     await say({ "password.label": "Theirs" })
     await page.getByRole("button", { name: "Undo", exact: true }).click()

@@ -99,12 +99,12 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await context.clearCookies()
     await page.goto(`${service.url}/ui/console/users`)
     await typePassword()
-    await heading("Confirm that it is you")
+    await heading("Verify that it's you")
     await keys.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false })
     await keys.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId })
     authenticatorId = await newAuthenticator(keys)
     await page.getByRole("button", { name: "Use passkey or security key" }).click()
-    await page.getByText("That did not work.").waitFor()
+    await page.getByText("That didn't work.").waitFor()
   })
 
   test("an authenticator app is set up and asked for without any script", async () => {
@@ -140,7 +140,7 @@ describe.runIf(needs("chromium"))("factors and passkeys", () => {
     await still.clearCookies()
     await plain.goto(request)
     await signIn()
-    await plain.getByText("authenticator app shows").waitFor()
+    await plain.getByText("from your authenticator app").waitFor()
     // The code of this step was used: the next one is good already.
     const next = new TOTP({ secret }).generate({ timestamp: Date.now() + 30_000 })
     await plain.fill('[name="code"]', next)

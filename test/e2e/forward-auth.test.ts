@@ -166,7 +166,7 @@ location /.latchkey/ { ${asked} proxy_pass ${service.url}${path}/; }
       const refused = await page.goto(`${url}/admin`)
       expect(refused?.status()).toBe(403)
       expect(page.url()).toContain(`${service.url}/forward-auth/refused?`)
-      await page.getByText("None of your roles").waitFor()
+      await page.getByText("You need a role").waitFor()
 
       await page.goto(`${url}/.latchkey/sign-out`)
       await page.click('button[type="submit"]')

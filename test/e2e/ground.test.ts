@@ -81,7 +81,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
   const parameters = (of: Page) => Object.fromEntries(new URL(of.url()).searchParams)
 
   test("Back returns to the search, the filter, the order and the page that one left", async () => {
-    await page.getByText("People", { exact: true }).click()
+    await page.getByText("Users", { exact: true }).click()
     await page.getByRole("searchbox").fill("person")
     // A search begins at its first page, once the hand has rested.
     await page.waitForURL(/[?&]q=person/)
@@ -97,7 +97,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await page.getByText("51–61 of 61").waitFor()
     expect(await names(page)).toEqual(shown)
     expect(await page.getByRole("searchbox").inputValue()).toBe("person")
-    expect(await page.getByLabel("People", { exact: true }).isChecked()).toBe(true)
+    expect(await page.getByLabel("Users", { exact: true }).isChecked()).toBe(true)
     await page.goBack()
     await page.getByText("1–50 of 61").waitFor()
   })
@@ -109,11 +109,11 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     expect(shown).toHaveLength(10)
     const other = await browser.newContext({ locale: "en" })
     const theirs = await signedIn(other, "/projects?org=none")
-    await theirs.getByLabel("Organisation", { exact: true }).selectOption("Zenith")
+    await theirs.getByLabel("Organization", { exact: true }).selectOption("Zenith")
     await theirs.goto(page.url())
     await theirs.getByText("p69 Person").waitFor()
     expect(await names(theirs)).toEqual(shown)
-    expect(await theirs.getByLabel("Organisation", { exact: true }).inputValue()).toBe(
+    expect(await theirs.getByLabel("Organization", { exact: true }).inputValue()).toBe(
       organizationId,
     )
     await other.close()
@@ -125,7 +125,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     const oidcConfiguration = { redirectUris: ["https://app.example.com/callback"] }
     const wanted = { projectId, name: "Gondola", oidcConfiguration }
     const { applicationId } = await get("CreateApplication", wanted)
-    const picker = page.getByLabel("Organisation", { exact: true })
+    const picker = page.getByLabel("Organization", { exact: true })
     const gondola = page.getByRole("link", { name: "Gondola" })
     await page.goto(at("/applications"))
     await picker.selectOption("Nadir")
@@ -148,10 +148,10 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await page.goto(at("/users/new"))
     await page.getByLabel("First name").fill("Edsger")
     await page.getByLabel("Last name").fill("Dijkstra")
-    await page.getByLabel("E-mail", { exact: true }).fill("edsger@example.com")
+    await page.getByLabel("Email", { exact: true }).fill("edsger@example.com")
     await page.locator('[name="password"]').fill("Correct-horse-9-battery")
     await page.reload()
-    await page.getByText("What you had typed is here again").waitFor()
+    await page.getByText("Your earlier input was restored").waitFor()
     expect(await page.getByLabel("First name").inputValue()).toBe("Edsger")
     expect(await page.locator('[name="password"]').inputValue()).toBe("")
     const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
@@ -162,10 +162,10 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
   test("a server that is away is said, and the form is sent once it is back", async () => {
     await server.stop()
     await page.getByRole("button", { name: "Create user" }).click()
-    await page.getByText("What you typed stays here").waitFor()
+    await page.getByText("Your input is kept").waitFor()
     expect(await page.getByLabel("First name").inputValue()).toBe("Edsger")
     server = await start({ data: server.data, port })
-    await expect.poll(() => page.getByText("What you typed stays here").count()).toBe(0)
+    await expect.poll(() => page.getByText("Your input is kept").count()).toBe(0)
     await page.getByRole("button", { name: "Create user" }).click()
     await page.getByRole("heading", { name: "Edsger Dijkstra", level: 1 }).waitFor()
     const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage }))
@@ -207,7 +207,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
 
   test.each([
     ["Settings", "/settings"],
-    ["Refused requests", "/refused-requests"],
+    ["Rejected requests", "/refused-requests"],
   ])("the place that is shown is in view, also in a low window: %s", async (name, path) => {
     // What one may do in the organisation is known last.
     await page.route("**/ListMyCorePermissions", async (route) => {
@@ -238,9 +238,9 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await endSession()
     await page.route("**/oauth/v2/authorize?*", (route) => route.abort())
     await last.click()
-    await page.getByText("What you typed stays here").waitFor()
+    await page.getByText("Your input is kept").waitFor()
     await page.unroute("**/oauth/v2/authorize?*")
-    await expect.poll(() => page.getByText("What you typed stays here").count()).toBe(0)
+    await expect.poll(() => page.getByText("Your input is kept").count()).toBe(0)
     await last.click()
     await page.getByRole("heading", { name: "Your session has ended" }).waitFor()
     await signInElsewhere()
@@ -301,7 +301,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await page.goto(at(`/users/${userId}`))
     await page.getByRole("button", { name: "Deactivate: grace Person" }).click()
     const dialog = page.getByRole("dialog")
-    await dialog.getByText("sessions that ended stay ended").waitFor()
+    await dialog.getByText("ended sessions are not restored").waitFor()
     expect((await get("GetUserByID", { userId })).user.state).toBe("USER_STATE_ACTIVE")
     await dialog.getByRole("button", { name: "Deactivate" }).click()
     await page.getByText("grace Person is deactivated").waitFor()
@@ -329,10 +329,10 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     const isHeld = async () =>
       (await get("GetProject", { projectId })).project.authorizationRequired === true
     await page.goto(at(`/projects/${projectId}`))
-    const rule = page.getByLabel("Only those with a role").and(page.getByRole("checkbox"))
+    const rule = page.getByLabel("Require a role to sign in").and(page.getByRole("checkbox"))
     await rule.click()
     const dialog = page.getByRole("dialog")
-    await dialog.getByText("Whoever has no role on this project can't sign in").waitFor()
+    await dialog.getByText("Users without a role in this project can't sign in").waitFor()
     expect(await isHeld()).toBe(false)
     await dialog.getByRole("button", { name: "Turn on" }).click()
     await dialog.waitFor({ state: "detached" })
@@ -390,7 +390,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
       ["/projects", "Projects"],
       ["/applications", "Applications"],
       ["/groups", "Groups"],
-      ["/organizations", "Organisations"],
+      ["/organizations", "Organizations"],
     ])("the search of %s is in its address, for Back and for others", async (path, heading) => {
       await page.goto(at(`${path}?org=${organizationId}&q=quay&down=1`))
       const found = page.locator("tbody tr")
@@ -409,20 +409,20 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
 
   test("so are the search of a part of a page, and what events are narrowed by", async () => {
     const roles = page.locator("section.section", {
-      has: page.getByRole("heading", { name: "Roles of administrators", level: 2 }),
+      has: page.getByRole("heading", { name: "Manager roles", level: 2 }),
     })
     await page.goto(at("/administrators"))
     await roles.getByRole("searchbox").fill("viewer")
     await page.waitForURL(/[?&]\w+-q=viewer/)
     await page.goto(at("/events"))
-    await page.getByLabel("Type of event").fill("org.added")
-    await page.getByRole("button", { name: "Show these" }).click()
+    await page.getByLabel("Event type").fill("org.added")
+    await page.getByRole("button", { name: "Apply filters" }).click()
     await page.waitForURL(/[?&]type=org.added/)
     await page.locator(".sidebar").getByRole("link", { name: "Groups" }).click()
     await page.getByRole("heading", { name: "Groups", level: 1 }).waitFor()
     await page.goBack()
-    await page.getByRole("heading", { name: "Events", level: 1 }).waitFor()
-    expect(await page.getByLabel("Type of event").inputValue()).toBe("org.added")
+    await page.getByRole("heading", { name: "Audit log", level: 1 }).waitFor()
+    expect(await page.getByLabel("Event type").inputValue()).toBe("org.added")
     const rows = page.getByRole("row")
     await rows.filter({ hasText: "org.added" }).first().waitFor()
     expect(await rows.filter({ hasText: "token.issued" }).count()).toBe(0)
@@ -475,7 +475,7 @@ describe.runIf(needs("chromium"))("what every page of the console stands on", ()
     await left.waitForURL(/\/ui\/login\//)
     await signIn(left, "joan")
     await left.waitForURL(/\/ui\/console\/users\/new/)
-    await left.getByRole("heading", { name: "Your account manages nothing here" }).waitFor()
+    await left.getByRole("heading", { name: "You don't have access to the console" }).waitFor()
     expect(await kept()).not.toContain("Barbara")
     await theirs.close()
   })

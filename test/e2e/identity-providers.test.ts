@@ -29,7 +29,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await page.click('button[type="submit"]')
     await page.fill('[name="password"]', owner.password)
     await page.click('button[type="submit"]')
-    await page.getByRole("heading", { name: "Sign-in providers", level: 1 }).waitFor()
+    await page.getByRole("heading", { name: "Identity providers", level: 1 }).waitFor()
   })
   afterAll(async () => {
     await browser?.close()
@@ -57,11 +57,11 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
   const field = (name: string) => dialog().getByLabel(name, { exact: true })
   /** A provider creates no accounts until an administrator turns that on. */
   const letNewPeopleIn = async () => {
-    expect(await dialog().getByLabel("New people may come").isChecked()).toBe(false)
+    expect(await dialog().getByLabel("Allow account creation").isChecked()).toBe(false)
     expect(await dialog().getByLabel("Allowed email domains").count()).toBe(0)
-    await dialog().getByLabel("New people may come").check()
+    await dialog().getByLabel("Allow account creation").check()
     await dialog()
-      .getByLabel(/^Without asking/)
+      .getByLabel(/^Create accounts automatically/)
       .check()
     await dialog().getByLabel("Allowed email domains").waitFor()
   }
@@ -72,7 +72,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
   }
 
   test("an administrator adds a provider, and copies the address for it", async () => {
-    await page.getByRole("button", { name: "Add provider" }).click()
+    await page.getByRole("button", { name: "Add identity provider" }).click()
     await dialog().getByText(`${service.url}/idps/callback`).waitFor()
     await field("Name").fill("Peer")
     await field("Issuer").fill("ftp://nowhere")
@@ -82,7 +82,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await dialog().getByRole("alert").getByText("Must be an address").waitFor()
     await field("Issuer").fill(peer.issuer)
     await letNewPeopleIn()
-    await dialog().getByText("list the email domains that you allow").waitFor()
+    await dialog().getByText("list the allowed email domains").waitFor()
     await dialog().getByRole("button", { name: "Save" }).click()
     await closed()
     await row("Peer").getByText("Inactive").waitFor()
@@ -92,7 +92,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     const { family_name: _, ...short } = ada
     await peer.say({ person: short })
     await row("Peer").getByRole("button", { name: "Test: Peer" }).click()
-    await dialog().getByText("It doesn't say: Last name.").waitFor()
+    await dialog().getByText("The provider doesn't return: Last name.").waitFor()
     await dialog().getByText("ada@peer.example (verified)").waitFor()
     await dialog().getByText('"preferred_username": "ada"').waitFor()
     await dialog().getByRole("button", { name: "Close" }).click()
@@ -102,7 +102,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await page.context().clearCookies({ name: /^_session/ })
     await peer.say({ person: ada, lie: { cancel: true } })
     await row("Peer").getByRole("button", { name: "Test: Peer" }).click()
-    await dialog().getByText("The sign-in was cancelled at the provider").waitFor()
+    await dialog().getByText("The sign-in was canceled at the provider").waitFor()
     await dialog().getByRole("button", { name: "Close" }).click()
     await closed()
   })
@@ -156,7 +156,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     const own = await choose()
     await heading(own, "One more step")
     await own.getByLabel("Last name").fill("Byron")
-    await own.getByRole("button", { name: "Create an account" }).click()
+    await own.getByRole("button", { name: "Create account" }).click()
     await heading(own, "Profile")
   })
 
@@ -178,13 +178,11 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
 
   test("somebody whose address both sides have verified is linked, and unlinks", async () => {
     await row("Our peer").getByRole("button", { name: "Edit: Our peer" }).click()
-    await dialog().getByLabel("Profiles follow").check()
+    await dialog().getByLabel("Update profile on sign-in").check()
     await dialog().getByLabel("Trusted for addresses").check()
     // The peer does not state when somebody signed in: without this, unlinking asks for a password.
     await dialog().getByLabel("Accept as a fresh sign-in").check()
-    await dialog()
-      .getByLabel("Accounts are looked for by")
-      .selectOption({ label: "E-mail address" })
+    await dialog().getByLabel("Match existing accounts by").selectOption({ label: "Email address" })
     await dialog().getByRole("button", { name: "Save" }).click()
     await closed()
     await newPerson("dora", "dora@peer.example", { password: { password } })
@@ -202,7 +200,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await own.click('button[type="submit"]')
     await own.fill('[name="password"]', password)
     await own.click('button[type="submit"]')
-    await heading(own, "How you sign in")
+    await heading(own, "Security")
     expect(await linked.getByText("Our peer: dora").count()).toBe(0)
     await linked.getByRole("button", { name: "Link: Our peer" }).waitFor()
   })
@@ -216,7 +214,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await own.click('button[type="submit"]')
     await own.fill('[name="password"]', password)
     await own.click('button[type="submit"]')
-    await heading(own, "How you sign in")
+    await heading(own, "Security")
     return own
   }
 
@@ -229,9 +227,9 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     await peer.say({ person: hugo })
     await press(own, "Link: Our peer")
     await heading(own, "Link this account?")
-    await own.getByText("Our peer says that you are hugo@peer.example").waitFor()
+    await own.getByText("Our peer identified you as hugo@peer.example").waitFor()
     await press(own, "Link")
-    await heading(own, "How you sign in")
+    await heading(own, "Security")
     await linkedIn(own).getByText("Our peer: hugo").waitFor()
     const again = own.getByRole("button", { name: "Link: Our peer", exact: true })
     expect(await again.count()).toBe(0)
@@ -242,13 +240,18 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     const own = await atSecurity("iris")
     await peer.say({ person: { ...ada, sub: "hugo-1", email: "hugo@peer.example" } })
     await press(own, "Link: Our peer")
-    await heading(own, "This account is linked already")
+    await heading(own, "This account is already linked")
     await own.goto(`${service.url}/ui/account/security`)
     await own.getByRole("button", { name: "Link: Our peer" }).waitFor()
   })
 
   test.each([
-    ["en", "jan", "Unlink", "You sign in by this alone. Set a password or add a passkey first."],
+    [
+      "en",
+      "jan",
+      "Unlink",
+      "This is your only way to sign in. Set a password or add a passkey first.",
+    ],
     ["de", "jo", "Trennen", "Du meldest dich nur hiermit an."],
   ])("somebody who signs in by a link alone keeps it, and reads why (%s)", async (...row) => {
     const [locale, name, unlink, why] = row
@@ -285,9 +288,9 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
 
   test("somebody who cancels there, or whose provider is down, has a page", async () => {
     await peer.say({ person: ada, lie: { cancel: true } })
-    await heading(await choose(), "You didn't sign in there")
+    await heading(await choose(), "Sign-in canceled")
     await peer.say({ person: ada, lie: { "/token": "huge" } })
-    await heading(await choose(), "The other service doesn't answer")
+    await heading(await choose(), "The other service is unavailable")
   })
 
   describe.runIf(needs("slapd"))("in a directory", () => {
@@ -303,24 +306,24 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     afterAll(() => slapd?.stop())
 
     test("are tried out by an administrator, and sign in by name and password", async () => {
-      await page.getByRole("button", { name: "Add provider" }).click()
+      await page.getByRole("button", { name: "Add identity provider" }).click()
       await dialog().getByLabel("Kind").selectOption("Directory (LDAP)")
       await field("Name").fill("Staff")
       await field("Servers").fill(`ldap://localhost:1\nldap://localhost:${slapd.port}`)
       await field("Base DN").fill(base)
       await field("Bind DN").fill(admin.dn)
-      await field("Password of the bind DN").fill(admin.password)
+      await field("Bind password").fill(admin.password)
       await letNewPeopleIn()
       await dialog().getByRole("button", { name: "Save" }).click()
       await closed()
       await row("Staff").getByRole("button", { name: "Test: Staff" }).click()
-      await field("User name there").fill("eve")
-      await field("Password there").fill("wrong")
+      await field("User name").fill("eve")
+      await field("Password").fill("wrong")
       await dialog().getByRole("button", { name: "Test", exact: true }).click()
       await dialog().getByRole("alert").waitFor()
-      await field("Password there").fill("Eve-secret-1")
+      await field("Password").fill("Eve-secret-1")
       await dialog().getByRole("button", { name: "Test", exact: true }).click()
-      await dialog().getByText("It says all that an account needs.").waitFor()
+      await dialog().getByText("The provider returns all data that an account needs.").waitFor()
       await dialog().getByText("eve@peer.example (not verified)").waitFor()
       await dialog().getByRole("button", { name: "Close" }).click()
       await closed()
@@ -358,15 +361,15 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
     afterAll(() => saml?.stop())
 
     test("is set up by the address of its metadata, and tried out", async () => {
-      await page.getByRole("button", { name: "Add provider" }).click()
+      await page.getByRole("button", { name: "Add identity provider" }).click()
       await dialog().getByLabel("Kind").selectOption("SAML")
-      await dialog().getByText("is shown here once this is saved").waitFor()
+      await dialog().getByText("is shown here after you save").waitFor()
       await field("Name").fill("Campus")
       await named("metadataXml").fill("no metadata")
       await dialog().getByRole("button", { name: "Save" }).click()
       await dialog().getByRole("alert").getByText("Can't be used").waitFor()
       await named("metadataUrl").fill(saml.metadataUrl)
-      await dialog().getByLabel("Sign out there, too").check()
+      await dialog().getByLabel("Federated logout").check()
       await letNewPeopleIn()
       await dialog().getByRole("button", { name: "Save" }).click()
       await closed()
@@ -378,7 +381,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await dialog().getByRole("button", { name: "Save" }).click()
       await closed()
       await row("Campus").getByRole("button", { name: "Test: Campus" }).click()
-      await dialog().getByText("It says all that an account needs.").waitFor()
+      await dialog().getByText("The provider returns all data that an account needs.").waitFor()
       await dialog().getByText("ada@example.com (not verified)").waitFor()
       await dialog().getByRole("button", { name: "Close" }).click()
       await closed()

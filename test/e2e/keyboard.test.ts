@@ -57,7 +57,7 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
   test("skips to the content first of all", async () => {
     await open("/ui/console/groups")
     await page.keyboard.press("Tab")
-    expect(await focused()).toBe("a Skip to the content")
+    expect(await focused()).toBe("a Skip to content")
     await page.keyboard.press("Enter")
     await page.keyboard.press("Tab")
     expect(await isIn("main")).toBe(true)
@@ -154,7 +154,7 @@ describe.runIf(needs("chromium"))("somebody who has a keyboard", () => {
 
   test("is beside what they have removed, also where it was the last", async () => {
     await open("/ui/console/groups/$groupId")
-    const remove = section("People in it").getByRole("button", { name: /^Remove/ })
+    const remove = section("Members").getByRole("button", { name: /^Remove/ })
     await remove.press("Enter")
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).press("Enter")
     await expect.poll(() => remove.count()).toBe(0)

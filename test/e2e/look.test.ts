@@ -40,7 +40,7 @@ describe.runIf(needs("chromium"))("the look of an instance", () => {
 
   const look = () =>
     page.locator("section.section").filter({
-      has: page.getByRole("heading", { name: "Look of the sign-in", exact: true, level: 2 }),
+      has: page.getByRole("heading", { name: "Branding", exact: true, level: 2 }),
     })
   const file = (label: string) => look().locator(`input[type=file][aria-label="${label}"]`)
   const row = (label: string) => look().locator("li.look-file").filter({ hasText: label })
@@ -75,7 +75,7 @@ describe.runIf(needs("chromium"))("the look of an instance", () => {
 
   test("is tried first: nobody else sees a file that was chosen", async () => {
     await file("Logo, light").setInputFiles(png(20))
-    await look().getByText("Not everybody sees this yet").waitFor()
+    await look().getByText("You have unpublished changes").waitFor()
     await row("Logo, light").getByRole("img", { name: "Logo, light" }).waitFor()
     await look().locator(".preview-page .logo").first().waitFor()
     expect(await stranger(logoOf)).toEqual([])
@@ -93,8 +93,8 @@ describe.runIf(needs("chromium"))("the look of an instance", () => {
     await file("Logo, dark").setInputFiles(drawing('<rect width="10" height="10" fill="#fff"/>'))
     await file("Icon, light").setInputFiles(png(16))
     await row("Icon, light").getByRole("img").waitFor()
-    await look().getByRole("button", { name: "Show it to everybody" }).click()
-    await look().getByText("Not everybody sees this yet").waitFor({ state: "detached" })
+    await look().getByRole("button", { name: "Publish" }).click()
+    await look().getByText("You have unpublished changes").waitFor({ state: "detached" })
     await expect.poll(() => stranger(logoOf)).toEqual([expect.stringContaining(".svg")])
     const icon = await stranger((on) => on.locator('link[rel="icon"]').getAttribute("href"))
     expect((await fetch(`${service.url}${icon}`)).headers.get("content-type")).toBe("image/png")
@@ -106,22 +106,22 @@ describe.runIf(needs("chromium"))("the look of an instance", () => {
       await look()
         .getByRole("button", { name: `${label}: Remove` })
         .click()
-      await row(label).getByText("A file is there").waitFor({ state: "detached" })
+      await row(label).getByText("Uploaded").waitFor({ state: "detached" })
     }
-    await look().getByRole("button", { name: "Show it to everybody" }).click()
-    await look().getByText("Not everybody sees this yet").waitFor({ state: "detached" })
+    await look().getByRole("button", { name: "Publish" }).click()
+    await look().getByText("You have unpublished changes").waitFor({ state: "detached" })
     expect(await stranger(logoOf)).toEqual([])
   })
 
   test("is the organisation's own once it says one, and offers no files before", async () => {
     await page.goto(`${service.url}/ui/console/organizations/${organizationId}/policies`)
-    await look().getByText("Set the look as your own first").waitFor()
-    expect(await look().getByRole("button", { name: "Choose a file" }).count()).toBe(0)
-    await look().getByRole("button", { name: "Set own" }).click()
+    await look().getByText("Override the branding first").waitFor()
+    expect(await look().getByRole("button", { name: "Choose file" }).count()).toBe(0)
+    await look().getByRole("button", { name: "Override" }).click()
     await look().getByLabel("Accent, light", { exact: true }).fill("#0b6e4f")
     await look().getByRole("button", { name: "Save" }).click()
     await file("Logo, light").setInputFiles(png(24))
-    await look().getByText("Not everybody sees this yet").waitFor()
+    await look().getByText("You have unpublished changes").waitFor()
     expect(await flawsOf(page)).toEqual([])
   })
 

@@ -55,7 +55,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     page.getByRole("heading", { name, level: 1 }).waitFor()
 
   /** Asks for a link by the keyboard alone. */
-  async function ask(page: Page, button = "Send me a link by mail instead"): Promise<void> {
+  async function ask(page: Page, button = "Email me a sign-in link instead"): Promise<void> {
     await page.fill('[name="loginName"]', "grace")
     await page.press('[name="loginName"]', "Enter")
     await page.getByRole("button", { name: button }).focus()
@@ -63,7 +63,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
   }
 
   /** The link and the code of the newest mail. */
-  async function mailed(count: number, subject = "Your link to sign in") {
+  async function mailed(count: number, subject = "Your sign-in link") {
     const found = () => mails.received.filter(({ mail }) => mail.subject === subject)
     await expect.poll(() => found().length, { timeout: 60_000 }).toBe(count)
     const [link = ""] = /https?:\S+#\S+/.exec(found().at(-1)?.mail.text ?? "") ?? []
@@ -83,7 +83,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     const { link } = await mailed(1)
     const tab = await page.context().newPage()
     await tab.goto(link)
-    await heading(tab, "You are nearly in")
+    await heading(tab, "Almost there")
     expect(await tab.getByLabel("Code").isVisible()).toBe(false)
     expect(await flawsOf(tab)).toEqual([])
     await tab.getByRole("button", { name: "Sign in" }).click()
@@ -104,7 +104,7 @@ describe.runIf(needs("chromium"))("who wants a link by mail", () => {
     const { link, code } = await mailed(2)
     const phone = await opened({ viewport: { width: 390, height: 844 }, colorScheme: "dark" })
     await phone.goto(link)
-    await heading(phone, "Go on where you began")
+    await heading(phone, "Continue in the other browser")
     expect(await phone.locator("code").innerText()).toBe(code)
     expect(await flawsOf(phone)).toEqual([])
     await phone.goto(`${service.url}/ui/login/signedin`)

@@ -41,15 +41,15 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
   const row = () => page.locator("main.content tbody tr").filter({ hasText: "grace@example.com" })
 
   test("says that nothing goes out yet, and what will stand here", async () => {
-    await page.getByText("No mails go out yet").waitFor()
-    await page.getByText("Nothing was written to anybody").waitFor()
+    await page.getByText("No email provider is active").waitFor()
+    await page.getByText("No messages").waitFor()
   })
 
   test("an invitation that was sent waits on the page of the person", async () => {
     await page.goto(`${service.url}/ui/console/users/${userId}`)
     await page.getByRole("button", { name: "Invite" }).click()
-    await dialog().getByRole("button", { name: "Send it by e-mail" }).click()
-    await page.getByText("is on its way").waitFor()
+    await dialog().getByRole("button", { name: "Send by email" }).click()
+    await page.getByText("is being sent").waitFor()
     const sent = page.locator("section.section").filter({
       has: page.getByRole("heading", { name: "Messages", level: 2 }),
     })
@@ -61,7 +61,7 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
     await page.locator(".sidebar").getByRole("link", { name: "Outbox" }).click()
     await row().getByRole("button", { name: "View: Invitation" }).click()
     expect(await dialog().getByText("/ui/login/verify").count()).toBe(0)
-    await dialog().getByRole("button", { name: "Show the message" }).click()
+    await dialog().getByRole("button", { name: "Show message" }).click()
     await dialog()
       .getByRole("img", { name: /QR code/ })
       .waitFor()
@@ -75,12 +75,12 @@ describe.runIf(needs("chromium"))("the first evening, without a mail server", ()
 
   test("lists by state and by organisation", async () => {
     await page.getByText("Sent", { exact: true }).click()
-    await page.getByText("Nothing matches").waitFor()
+    await page.getByText("No results").waitFor()
     await page.getByText("Waiting", { exact: true }).first().click()
     await row().waitFor()
     const other = await service.get("AddOrganization", { name: "Bakery" })
     await page.goto(`${service.url}/ui/console/outbox?org=${other.organizationId}`)
-    await page.getByText("Nothing was written to anybody").waitFor()
+    await page.getByText("No messages").waitFor()
   })
 
   test("no page broke, or asked for anything that its policy forbids", () => {

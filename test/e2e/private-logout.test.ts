@@ -56,9 +56,7 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
   })
 
   const section = () =>
-    page
-      .locator("section.section")
-      .filter({ has: page.getByRole("heading", { name: "Signing out (logout)" }) })
+    page.locator("section.section").filter({ has: page.getByRole("heading", { name: "Logout" }) })
 
   const save = () => section().getByRole("button", { name: "Save" }).click()
 
@@ -94,13 +92,13 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
     await section().getByRole("button", { name: /^Edit/ }).click()
     await page.fill('[name="back"]', `${service.url.replace("localhost", "127.0.0.1")}/x`)
     await save()
-    await section().getByText("Nothing is ever sent to this address").waitFor()
+    await section().getByText("Nothing can be sent to this address").waitFor()
   })
 
   test("is notified once an administrator has allowed its address", async () => {
     await page.fill('[name="back"]', `${origin()}/out`)
     await save()
-    await section().getByText("This address leads into a private network").waitFor()
+    await section().getByText("This address is in a private network").waitFor()
     await section().getByLabel("Allow this address in a private network").check()
     await save()
     await section().getByText(`Allowed for ${origin()}`).waitFor()
@@ -114,7 +112,7 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
     await page.fill('[name="back"]', `http://127.0.0.1:${(application.port ?? 0) + 1}/out`)
     expect(await section().getByLabel("Allow this address").isChecked()).toBe(false)
     await save()
-    await section().getByText("This address leads into a private network").waitFor()
+    await section().getByText("This address is in a private network").waitFor()
     await section().getByRole("button", { name: "Cancel" }).click()
   })
 
@@ -125,7 +123,7 @@ describe.runIf(needs("chromium"))("an application on the machine of the service"
       async () => {
         await page.reload()
         await section().getByRole("heading").first().waitFor()
-        return await section().getByText("1 sign-out notice").isVisible()
+        return await section().getByText("1 logout notification").isVisible()
       },
       { what: "the failure on the page", intervalMs: 500 },
     )

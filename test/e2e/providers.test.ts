@@ -26,7 +26,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await page.click('button[type="submit"]')
     await page.fill('[name="password"]', owner.password)
     await page.click('button[type="submit"]')
-    await page.getByRole("heading", { name: "Message providers", level: 1 }).waitFor()
+    await page.getByRole("heading", { name: "Email & SMS", level: 1 }).waitFor()
   })
   afterAll(async () => {
     await browser?.close()
@@ -40,13 +40,13 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
   const closed = () => dialog().waitFor({ state: "detached" })
 
   test("adds an SMTP server, and is told at its field what is wrong", async () => {
-    await page.getByRole("button", { name: "Add e-mail provider" }).click()
+    await page.getByRole("button", { name: "Add email provider" }).click()
     await dialog().getByLabel("Description").fill("Our server")
     await dialog().getByLabel("Server", { exact: true }).fill("not a host")
-    await dialog().getByLabel("Always encrypted (TLS)").uncheck()
+    await dialog().getByLabel("Require TLS").uncheck()
     await dialog().getByLabel("Sender address").fill("accounts@example.org")
     await dialog().getByLabel("Sender name").fill("Acme")
-    await dialog().getByLabel("Signing in to the server").selectOption("Not at all")
+    await dialog().getByLabel("Authentication").selectOption("None")
     await dialog().getByRole("button", { name: "Save" }).click()
     await dialog().getByRole("alert").getByText("Must be a host").waitFor()
     await dialog().getByLabel("Server", { exact: true }).fill("127.0.0.1:1")
@@ -58,8 +58,8 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
   test("tests it: sees where it breaks off and what to do, then each step", async () => {
     await row("Our server").getByRole("button", { name: "Test: Our server" }).click()
     await dialog().getByRole("button", { name: "Send test mail" }).click()
-    await dialog().getByText("No connection to 127.0.0.1:1: it was refused").waitFor()
-    await dialog().getByText("The name was found").waitFor()
+    await dialog().getByText("127.0.0.1:1 refused the connection").waitFor()
+    await dialog().getByText("Host name resolved").waitFor()
     await dialog().getByText("Check the port").waitFor()
     await dialog().getByRole("button", { name: "Cancel" }).click()
     await row("Our server").getByRole("button", { name: "Edit: Our server" }).click()
@@ -68,7 +68,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await closed()
     await row("Our server").getByRole("button", { name: "Test: Our server" }).click()
     await dialog().getByRole("button", { name: "Send test mail" }).click()
-    await dialog().getByText("The server took the mail").waitFor()
+    await dialog().getByText("Message accepted").waitFor()
     await dialog().getByRole("button", { name: "Cancel" }).click()
   })
 
@@ -87,7 +87,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await page.getByRole("button", { name: "Add SMS provider" }).click()
     await dialog().getByText("HTTP service", { exact: true }).click()
     await dialog().getByLabel("Description").fill("Our gateway")
-    await dialog().getByLabel("Address of the service").fill("https://sms.example.org/send")
+    await dialog().getByLabel("Endpoint").fill("https://sms.example.org/send")
     await dialog().getByRole("button", { name: "Save" }).click()
     await closed()
     await page.getByRole("heading", { name: "Signing key" }).waitFor()
@@ -95,7 +95,7 @@ describe.runIf(needs("chromium"))("whoever sets up how messages go out", () => {
     await row("Our gateway").getByRole("button", { name: "Remove: Our gateway" }).click()
     await dialog().getByRole("button", { name: "Remove" }).click()
     await closed()
-    await page.getByText("No text message goes out yet").waitFor()
+    await page.getByText("No text messages are sent yet").waitFor()
   })
 
   test("adds Twilio, and changes its token alone", async () => {

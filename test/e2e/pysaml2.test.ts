@@ -118,7 +118,7 @@ describe.runIf(isHere)("pysaml2 with Synapse's configuration", () => {
   }
 
   async function acceptProposal(page: Page) {
-    await page.getByText("Requested by its metadata").waitFor()
+    await page.getByText("Requested in its metadata").waitFor()
     await page.getByRole("button", { name: "Edit: Assertions" }).click()
     await page.getByRole("button", { name: "Add requested attributes" }).click()
     const lines = page.locator('[name="mappings"]')

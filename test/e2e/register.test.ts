@@ -92,7 +92,7 @@ describe.runIf(needs("chromium"))("who has no account", () => {
   const codeIn = (text: string) => linkIn(text).split("#")[1] ?? ""
 
   async function typeIn(page: Page, email: string): Promise<void> {
-    await page.getByLabel("E-mail address").fill(email)
+    await page.getByLabel("Email address").fill(email)
     await page.getByLabel("First name").fill("Rita")
     await page.getByLabel("Last name").fill("Roth")
     await page.keyboard.press("Enter")
@@ -153,16 +153,16 @@ describe.runIf(needs("chromium"))("who has no account", () => {
     await page.getByRole("button", { name: "Continue" }).click()
     await heading(page, "Your request was sent")
     await mustBeUsable(page)
-    const told = await mailTo(owner.email, "Somebody has signed up and waits for approval")
+    const told = await mailTo(owner.email, "A sign-up is waiting for approval")
     const list = /https?:\S+sign-ups/.exec(told)?.[0] ?? ""
     const administrator = await signedInAt(await browser.newContext({ locale: "en" }), list)
     await administrator.getByText("lin@example.net").waitFor()
     await administrator.getByRole("button", { name: "Approve" }).click()
-    await administrator.getByText("Nobody waits for approval.").waitFor()
+    await administrator.getByText("No sign-ups to approve.").waitFor()
     const invitation = linkIn(await mailTo("lin@example.net", "You have been invited to Acme"))
     await page.goto(invitation)
     await page.getByRole("button", { name: "Continue" }).click()
-    await heading(page, "Set up how you sign in")
+    await heading(page, "Set up your sign-in")
     await administrator.context().close()
     await page.context().close()
   })

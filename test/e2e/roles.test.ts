@@ -143,7 +143,7 @@ describe.runIf(needs("chromium"))("somebody who looks after something", () => {
   }
 
   const isShown = async (page: Page) =>
-    (await page.locator("main.content h1").innerText()) !== "This can't be shown"
+    (await page.locator("main.content h1").innerText()) !== "This page couldn't be loaded"
 
   const pathsOf = (ids: Ids) => [
     `/projects/${ids.projectId}`,

@@ -65,9 +65,7 @@ describe.runIf(needs("nginx"))("set-up behind a TLS proxy", () => {
 
   test("proposes the address of the browser, and signs the owner in there", async () => {
     await expect.poll(() => field("publicUrl").inputValue()).toBe(origin)
-    await page
-      .getByText(`Your browser is at ${origin}, and the server was reached as http`)
-      .waitFor()
+    await page.getByText(`Your browser uses ${origin}, but the server received http`).waitFor()
     await fill("correct horse battery staple")
     expect(await field("loginName").inputValue()).toBe(owner.email)
     await submit()

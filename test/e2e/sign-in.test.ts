@@ -66,14 +66,14 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await page.getByRole("dialog").getByRole("button", { name: "Create project" }).click()
     await page.getByRole("heading", { name: "Intranet" }).waitFor()
     // The empty list has come: it brings the one action, and takes that of the heading away.
-    await page.getByText("An application is what people sign in to").waitFor()
+    await page.getByText("No applications yet").waitFor()
     await page.getByRole("link", { name: "Create application" }).click()
     await page.getByText("Web application", { exact: true }).click()
     await page.getByLabel("Name", { exact: true }).fill("Wiki")
     await page.getByLabel("Redirect URIs", { exact: true }).fill(party.redirectUri)
     await page.getByLabel(/Post-logout redirect URIs/).fill(party.postLogoutRedirectUri)
     await page.getByRole("button", { name: "Create application" }).click()
-    await page.getByText("The application is ready").waitFor()
+    await page.getByText("Application created").waitFor()
     const facts = await page.locator("dl.facts").first().innerText()
     clientId = /Client ID\s+(\d{18})/.exec(facts)?.[1] ?? ""
     clientSecret = (await page.locator(".secret code").innerText()).trim()

@@ -81,7 +81,7 @@ describe.runIf(needs("chromium"))("whoever decides what messages and pages say",
     const { subject } = await service.get("ViewMessage", { userId, messageId })
     expect(subject).toBe("Welcome to Acme")
     await part.getByRole("button", { name: "Take back: Invitation" }).click()
-    await page.getByRole("dialog").getByRole("button", { name: "Take back" }).click()
+    await page.getByRole("dialog").getByRole("button", { name: "Reset to default" }).click()
     await part.locator("dd").getByText("Come in, {{.FirstName}}").waitFor()
   })
 

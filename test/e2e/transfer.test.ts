@@ -57,7 +57,7 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
     const downloading = from.waitForEvent("download")
     await from.getByRole("button", { name: "Export", exact: true }).click()
     await (await downloading).saveAs(file)
-    await from.getByText("The file has one organisation.").waitFor()
+    await from.getByText("The file contains 1 organization.").waitFor()
     const lines = readFileSync(file, "utf8").trim().split("\n")
     const [org] = lines.map((line) => JSON.parse(line))
     expect(lines).toHaveLength(1)
@@ -67,8 +67,8 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
   })
 
   test("takes hashes along when they say so, and is warned", async () => {
-    await from.getByLabel("Hashes of passwords").check()
-    await from.getByText("Keep it like a key").waitFor()
+    await from.getByLabel("Password hashes").check()
+    await from.getByText("Protect it like a key").waitFor()
     const downloading = from.waitForEvent("download")
     await from.getByRole("button", { name: "Export", exact: true }).click()
     await (await downloading).saveAs(file)
@@ -76,17 +76,17 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
   })
 
   test("tries it at the other, which changes nothing", async () => {
-    await choose(to, "Try a file")
-    await to.getByText("Nothing has been changed").waitFor()
+    await choose(to, "Dry run")
+    await to.getByText("Nothing was changed").waitFor()
     expect(await namesAt(at(1))).not.toContain("Globex")
   })
 
   test("takes it over there, and is told what was there the second time", async () => {
-    await choose(to, "Import a file")
-    await to.getByText(/^Taken over: [1-9]/).waitFor()
+    await choose(to, "Import file")
+    await to.getByText(/^Imported: [1-9]/).waitFor()
     expect(await namesAt(at(1))).toContain("Globex")
-    await choose(to, "Import a file")
-    await to.getByText("Taken over: 0.").waitFor()
+    await choose(to, "Import file")
+    await to.getByText("Imported: 0.").waitFor()
     await to.locator("tbody tr").filter({ hasText: "human_users" }).waitFor()
   })
 
@@ -96,29 +96,29 @@ describe.runIf(needs("chromium"))("whoever owns two instances", () => {
       project: { name: `${at} ${"長".repeat(190)}` },
     }))
     writeFileSync(file, JSON.stringify({ orgId: "large", org: { name: "Large" }, projects }))
-    await choose(to, "Try a file")
-    await to.getByText("This file is too large to be tried here.").waitFor()
+    await choose(to, "Dry run")
+    await to.getByText("This file is too large for a dry run here.").waitFor()
     let asked = 0
     await to.route("**/ImportData", (route) => {
       const json = { code: "unavailable", message: "the disk is full" }
       return ++asked === 2 ? route.fulfill({ status: 503, json }) : route.continue()
     })
-    await choose(to, "Import a file")
-    await to.getByText(/^Taken over before it broke off: [1-9]/).waitFor()
+    await choose(to, "Import file")
+    await to.getByText(/^Imported before the error: [1-9]/).waitFor()
     await to.getByText("the disk is full").waitFor()
     expect(await namesAt(at(1))).toContain("Large")
     await to.unroute("**/ImportData")
-    await choose(to, "Import a file")
-    await to.getByText(/^Taken over: [1-9]/).waitFor()
+    await choose(to, "Import file")
+    await to.getByText(/^Imported: [1-9]/).waitFor()
   })
 
   test("is told the line that is none", async () => {
     writeFileSync(file, '{"orgId": "lost"\nuser name;email\n')
-    await choose(to, "Import a file")
-    await to.getByText("Not taken over: 2").first().waitFor()
+    await choose(to, "Import file")
+    await to.getByText("Not imported: 2").first().waitFor()
     await to
       .locator("tbody tr")
-      .filter({ hasText: "This line is no organisation" })
+      .filter({ hasText: "This line is not a JSON object with an organization" })
       .first()
       .waitFor()
   })

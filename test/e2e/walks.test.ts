@@ -38,7 +38,7 @@ async function invites({ page, sees }: Walker, origin: string): Promise<string> 
   await page.goto(`${origin}/ui/console/users/new`)
   await page.getByLabel("First name").fill("Grace")
   await page.getByLabel("Last name").fill("Hopper")
-  await page.getByLabel("E-mail", { exact: true }).fill(guest)
+  await page.getByLabel("Email", { exact: true }).fill(guest)
   await sees("create-user")
   await page.getByRole("button", { name: "Create user" }).click()
   const link = page.locator("main code").filter({ hasText: "/ui/login/verify" })
@@ -92,7 +92,7 @@ async function choosesAgain({ page, sees }: Walker, link: string): Promise<void>
 /** Registers an application that other people sign in to; answers what it has to know. */
 async function registersShop({ page, sees }: Walker, redirectUri: string) {
   await page.getByRole("link", { name: "Create an application" }).click()
-  await page.getByLabel("Name of the project").fill("Intranet")
+  await page.getByLabel("Project name").fill("Intranet")
   await page.getByLabel("Name", { exact: true }).fill("Shop")
   await page.getByLabel("Redirect URIs", { exact: true }).fill(redirectUri)
   await page.getByRole("radio", { name: "Yes, in the claim groups" }).check()
@@ -100,7 +100,7 @@ async function registersShop({ page, sees }: Walker, redirectUri: string) {
   await page.getByRole("button", { name: "Create application" }).click()
   const clientSecret = await page.locator(".secret code").innerText()
   await sees("application-ready")
-  await page.getByRole("link", { name: "Go to the application" }).click()
+  await page.getByRole("link", { name: "Open application" }).click()
   await page.getByRole("button", { name: "Test sign-in" }).waitFor()
   await sees("application")
   const numbers = page.getByText(/^\d{18}$/)
@@ -155,18 +155,18 @@ async function triesSignIn({ page, sees }: Walker, origin: string): Promise<unkn
 /** Puts a program of the home network behind the sign-in. */
 async function protectsProgram({ page, sees }: Walker): Promise<void> {
   await page.getByRole("link", { name: "Create an application" }).click()
-  await page.getByLabel("Name of the project").fill("Home")
+  await page.getByLabel("Project name").fill("Home")
   await page.getByLabel("Name", { exact: true }).fill("Movies")
   const redirectUri = "http://movies.lan/.latchkey/callback"
   await page.getByLabel("Redirect URIs", { exact: true }).fill(redirectUri)
   await page.getByLabel("Plain http on private networks").check()
   await sees("create-program")
   await page.getByRole("button", { name: "Create application" }).click()
-  await page.getByRole("link", { name: "Go to the application" }).waitFor()
+  await page.getByRole("link", { name: "Open application" }).waitFor()
   expect(await page.locator(".secret").count()).toBe(0)
   await sees("program-ready")
-  await page.getByRole("link", { name: "Go to the application" }).click()
-  await page.getByRole("heading", { name: "Who is let through" }).waitFor()
+  await page.getByRole("link", { name: "Open application" }).click()
+  await page.getByRole("heading", { name: "Forward auth access rules" }).waitFor()
   await page.locator("pre.snippet").first().waitFor()
   // A proxy has no secret to put anywhere.
   expect(await page.getByText("YOUR_CLIENT_SECRET").count()).toBe(0)
@@ -179,7 +179,7 @@ const sectionOf = (page: Page, name: string) =>
 async function allowsRecoveryCodes(walker: Walker, origin: string): Promise<void> {
   const { page, sees } = walker
   await page.goto(`${origin}/ui/console/settings`)
-  const part = sectionOf(page, "Sign-in")
+  const part = sectionOf(page, "Login policy")
   await part.getByRole("button", { name: "Edit" }).click()
   const codes = part.getByLabel("Recovery codes", { exact: true })
   await codes.check()
@@ -195,9 +195,12 @@ async function addsFactors({ page, sees }: Walker): Promise<void> {
   await sees("profile")
   await page.goto(new URL("/ui/account/security", page.url()).href)
   // Browsers make keys only on https, wherever the link is opened.
-  await page.getByText("Browsers make keys only at addresses with https").first().waitFor()
+  await page
+    .getByText("Browsers create passkeys and security keys only on https addresses")
+    .first()
+    .waitFor()
   await page.getByRole("heading", { name: "Passkeys", exact: true }).waitFor()
-  expect(await page.getByRole("button", { name: "On another device" }).count()).toBe(0)
+  expect(await page.getByRole("button", { name: "Add on another device" }).count()).toBe(0)
   await page.getByRole("button", { name: "Set up: Authenticator app" }).click()
   const dialog = page.getByRole("dialog")
   const secret = (await dialog.locator("code").innerText()).replaceAll(" ", "")
@@ -215,20 +218,20 @@ async function addsFactors({ page, sees }: Walker): Promise<void> {
 /** Has mails go out by a server, after a test mail. */
 async function setsUpMail({ page, sees }: Walker, origin: string, port: number): Promise<void> {
   await page.goto(`${origin}/ui/console/providers`)
-  await page.getByRole("button", { name: "Add e-mail provider" }).click()
+  await page.getByRole("button", { name: "Add email provider" }).click()
   const dialog = page.getByRole("dialog")
   await dialog.getByLabel("Description").fill("Our server")
   await dialog.getByLabel("Server", { exact: true }).fill(`127.0.0.1:${port}`)
-  await dialog.getByLabel("Always encrypted (TLS)").uncheck()
+  await dialog.getByLabel("Require TLS").uncheck()
   await dialog.getByLabel("Sender address").fill("accounts@example.org")
   await dialog.getByLabel("Sender name").fill("Acme")
-  await dialog.getByLabel("Signing in to the server").selectOption("Not at all")
+  await dialog.getByLabel("Authentication").selectOption("None")
   await sees("mail-form")
   await dialog.getByRole("button", { name: "Save" }).click()
   await dialog.waitFor({ state: "detached" })
   await page.getByRole("button", { name: "Test: Our server" }).click()
   await dialog.getByRole("button", { name: "Send test mail" }).click()
-  await dialog.getByText("The server took the mail").waitFor()
+  await dialog.getByText("Message accepted").waitFor()
   await sees("mail-test")
   await dialog.getByRole("button", { name: "Cancel" }).click()
   await page.getByRole("button", { name: "Activate" }).click()
@@ -238,10 +241,10 @@ async function setsUpMail({ page, sees }: Walker, origin: string, port: number):
 
 /** Has an invitation mailed to a person who was created just now. */
 async function invitesByMail({ page, sees }: Walker): Promise<void> {
-  await page.getByRole("link", { name: "Go to the person" }).click()
+  await page.getByRole("link", { name: "Open user" }).click()
   await page.getByRole("button", { name: "Invite", exact: true }).click()
-  await page.getByRole("dialog").getByRole("button", { name: "Send it by e-mail" }).click()
-  await page.getByText("is on its way").waitFor()
+  await page.getByRole("dialog").getByRole("button", { name: "Send by email" }).click()
+  await page.getByText("is being sent").waitFor()
   await sees("invited")
 }
 
@@ -260,7 +263,7 @@ async function forgets({ page, sees }: Walker, origin: string, loginName: string
 
 /** Looks up in the events that a person was let in again. */
 async function findsRecovery({ page, sees }: Walker): Promise<void> {
-  await page.getByRole("heading", { name: "Events", level: 1 }).waitFor()
+  await page.getByRole("heading", { name: "Audit log", level: 1 }).waitFor()
   const events = page.locator("main tbody tr")
   await events.filter({ hasText: "user.recovery.started" }).first().waitFor()
   await events.filter({ hasText: "user.human.password.changed" }).first().waitFor()

@@ -129,10 +129,10 @@ describe("no account is created, and the page says why,", () => {
     const id = await addProvider(options)
     const browser = newBrowser()
     const asked = await signIn({}, browser)
-    expect(asked.page).toContain("I am new here")
+    expect(asked.page).toContain("I&#x27;m new here")
     const allowedDomains = ["b.example"]
     await changeIdp(provider.cx(), undefined, id, wishOf({ ...options, allowedDomains }))
-    const create = { ...asked, page: asked.page.slice(asked.page.indexOf("I am new here")) }
+    const create = { ...asked, page: asked.page.slice(asked.page.indexOf("I&#x27;m new here")) }
     const typed = { givenName: "Ada", familyName: "Lovelace", email: "ada@b.example" }
     const end = await browser.post(create, { choice: "create", ...typed, userName: "ada" })
     expect(end.response.status).toBe(403)
@@ -176,7 +176,7 @@ describe("the domains are not about", () => {
     const browser = newBrowser()
     const asked = await signIn({}, browser)
     expect(asked.page).toContain("Acme can&#x27;t create an account here for your email address")
-    expect(asked.page).not.toContain("I am new here")
+    expect(asked.page).not.toContain("I&#x27;m new here")
     const end = await browser.post(asked, { choice: "link", loginName: "kim", password })
     expect(answerOf(end)).toHaveProperty("code")
     expect(linksOf(provider.cx().store.state(provider.cx(), user, userId))).toHaveLength(1)

@@ -32,7 +32,7 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
     const browser = browserOf(provider)
     const asked = await browser.signIn(asking({ scope: "openid profile" }))
     expect(asked.path).toMatch(/^\/ui\/login\/consent\?authRequest=/)
-    expect(asked.page).toContain("Let Example App in?")
+    expect(asked.page).toContain("Allow Example App access to your account?")
     expect(asked.page).toContain("Olga Owner")
     expect(asked.page).toContain("your name")
     expect(asked.page).toContain("development mode")
@@ -53,7 +53,7 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
   test("asks each time", async () => {
     const browser = browserOf(provider)
     await browser.post(await browser.signIn(asking()), { answer: "allow" })
-    expect((await browser.go(asking())).page).toContain("Let Example App in?")
+    expect((await browser.go(asking())).page).toContain("Allow Example App access to your account?")
     expect(answerOf(await browser.go(authorizePath(client.id)))).toHaveProperty("code")
   })
 
@@ -81,7 +81,9 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
     expect((await post({ cookie: other.cookie() }, { csrf })).status).toBe(403)
     expect((await other.go(asked.path)).response.status).toBe(400)
     // Still waits: nothing of that was an answer.
-    expect((await browser.go(asked.path)).page).toContain("Let Example App in?")
+    expect((await browser.go(asked.path)).page).toContain(
+      "Allow Example App access to your account?",
+    )
     // RFC 3986 §3.2.2: the same host, as a browser writes it that was given it in full.
     const inFull = { cookie: browser.cookie(), origin: `${issuer}.` }
     expect((await post(inFull, { csrf })).status).toBe(303)
@@ -116,8 +118,8 @@ describe("prompt=consent (OpenID Connect Core §3.1.2.1)", () => {
 
 describe("who may not use an application", () => {
   const bars = [
-    ["roles", { projectRoleCheck: true }, "Your account has no role here yet."],
-    ["project", { hasProjectCheck: true }, "Your organisation does not have this application."],
+    ["roles", { projectRoleCheck: true }, "Your account has no role in this application."],
+    ["project", { hasProjectCheck: true }, "Your organization has no access to this application."],
   ] as const
 
   test.each(bars)("is told so, and can go back: %s", async (_, flags, text) => {
@@ -161,7 +163,7 @@ describe("who may not use an application", () => {
     const scope = `openid urn:core:iam:org:id:${orgId}`
     const browser = browserOf(provider)
     const page = await browser.signIn(authorizePath(client.id, { scope }))
-    expect(page.page).toContain("Only people of another organisation may sign in here.")
+    expect(page.page).toContain("Only users of another organization can sign in here.")
     // Another account of the right organisation goes on with the very same request.
     const named = await browser.go(page.path.replace("consent", "loginname"))
     const asked = await browser.post(named, { loginName: "otto" })

@@ -239,7 +239,7 @@ describe("an application that registered itself", () => {
       expect(url.origin).toBe(issuer)
       const at = await browserOf(provider).go(url.pathname + url.search)
       expect([at.response.status, at.response.headers.get("location")]).toEqual([200, null])
-      expect(at.page).toContain("Prize is not known here")
+      expect(at.page).toContain("Prize is not verified")
       expect(at.page).not.toContain("data-autosubmit")
       expect(at.page).toContain(stranger)
     }

@@ -113,7 +113,7 @@ describe("the page of a directory", () => {
   test("says so where nobody answers", async () => {
     directory.isDown = true
     const end = await signIn("ada", ada.password)
-    expect([end.response.status, end.page.includes("answer")]).toEqual([503, true])
+    expect([end.response.status, end.page.includes("is unavailable")]).toEqual([503, true])
     expect(await failuresKept()).toHaveLength(0)
   })
 
@@ -133,7 +133,7 @@ describe("the page of a directory", () => {
   test("asks whose account it is where only the name is the same", async () => {
     await provider.addPerson("ada")
     const end = await signIn("ada", ada.password)
-    expect(end.page).toContain("I have an account here")
+    expect(end.page).toContain("I already have an account")
     expect(linksOf(stateOf("ada"))).toHaveLength(0)
   })
 
@@ -143,7 +143,7 @@ describe("the page of a directory", () => {
       ...{ password: "Eve-secret-1", givenname: "Eve", sn: "Evil", mail: "pat@example.org" },
     }
     const end = await signIn("eve", "Eve-secret-1")
-    expect(end.page).toContain("I have an account here")
+    expect(end.page).toContain("I already have an account")
     expect(linksOf(stateOf("pat"))).toHaveLength(0)
   })
 })
@@ -191,7 +191,7 @@ describe("a directory whose addresses are trusted", () => {
     directory.people.eve = {
       ...{ password: "Eve-secret-1", givenname: "Eve", sn: "Evil", mail: "pat@example.org" },
     }
-    expect((await signIn("eve", "Eve-secret-1")).page).toContain("I have an account here")
+    expect((await signIn("eve", "Eve-secret-1")).page).toContain("I already have an account")
     expect(linksOf(stateOf("pat"))).toHaveLength(0)
   })
 
@@ -291,7 +291,7 @@ test("a directory that becomes another one knows nobody here, and gets no passwo
   await changeIdp(provider.cx(), undefined, idpId, { ...wish, settings, secret: "" })
   directory.people.ada = { ...ada, mailverified: "FALSE" }
   const end = await signIn("ada", ada.password)
-  expect(end.page).toContain("I have an account here")
+  expect(end.page).toContain("I already have an account")
   expect(directory.searched.at(-1)?.bindPassword).toBe("")
 })
 

@@ -70,7 +70,10 @@ test.each([
   expect(answerOf(await arrive(same))).toHaveProperty("code")
   await says(values)
   const end = await arrive(same)
-  expect([end.response.status, end.page.includes("may not do this")]).toEqual([403, true])
+  expect([
+    end.response.status,
+    end.page.includes("doesn&#x27;t have permission to do this"),
+  ]).toEqual([403, true])
 })
 
 test("who has come in by it is asked for something else by the next application", async () => {
@@ -121,7 +124,7 @@ test("somebody is found by their address beside others elsewhere who wrote it do
 test("nobody gets an account there", async () => {
   await says({ allowExternalIdp: false })
   const end = await arrive({ sub: "new-1", email: "new@example.org", given_name: "New" })
-  expect([end.response.status, end.page.includes("I am new here")]).toEqual([200, false])
+  expect([end.response.status, end.page.includes("I&#x27;m new here")]).toEqual([200, false])
   const whole = { email: "new@example.org", given_name: "New", family_name: "Person" }
   await arrive({ sub: "new-1", ...whole })
   expect(findByLoginName(provider.cx(), "new@example.org")).toBeUndefined()
@@ -158,5 +161,8 @@ test("who was linked by an organization's provider is promoted once it is confir
   expect(listed[0]?.description).toContain(`the user ${eve} could sign in as this user`)
   await promote(listed.map(({ subject }) => subject))
   const end = await arrive(same, newBrowser(), home)
-  expect([end.response.status, end.page.includes("may not do this")]).toEqual([403, true])
+  expect([
+    end.response.status,
+    end.page.includes("doesn&#x27;t have permission to do this"),
+  ]).toEqual([403, true])
 })

@@ -169,7 +169,7 @@ describe("where passwords alone let nobody in", () => {
   test("no password is asked for, and it is said how to link", async () => {
     const { page } = await arrive(newBrowser())
     expect(page).not.toContain('type="password"')
-    expect(page).toContain("Sign in to this account by itself first")
+    expect(page).toContain("This account requires another factor")
   })
 
   test("a session that has come no further is none to link", async () => {

@@ -156,9 +156,9 @@ describe("who comes for the first time", () => {
     const { family_name: _, ...short } = ada
     const browser = newBrowser()
     const asked = await signIn(short, browser)
-    expect(asked.page).toContain("I am new here")
+    expect(asked.page).toContain("I&#x27;m new here")
     const fields = { choice: "create", givenName: "Ada", familyName: "Lovelace", userName: "ada" }
-    const create = { ...asked, page: asked.page.slice(asked.page.indexOf("I am new here")) }
+    const create = { ...asked, page: asked.page.slice(asked.page.indexOf("I&#x27;m new here")) }
     const end = await browser.post(create, { ...fields, email: "other@example.com" })
     expect(answerOf(end)).toHaveProperty("code")
     const state = provider.cx().store.state(provider.cx(), user, userNamed("ada"))
@@ -212,7 +212,7 @@ describe("who has an account here", () => {
     await changeIdp(provider.cx(), undefined, idpId, wish)
     const browser = newBrowser()
     const asked = await signIn(same, browser)
-    expect(asked.page).toContain("I have an account here")
+    expect(asked.page).toContain("I already have an account")
     expect(linksNow("ada")).toHaveLength(0)
     const end = await browser.post(asked, { choice: "link", loginName: "ada", password })
     expect(answerOf(end)).toHaveProperty("code")
@@ -240,7 +240,7 @@ describe("who has an account here", () => {
   test("is asked where the provider has not verified it, and shows a password", async () => {
     const browser = newBrowser()
     const asked = await signIn({ ...same, email_verified: false }, browser)
-    expect(asked.page).toContain("I have an account here")
+    expect(asked.page).toContain("I already have an account")
     const link = { choice: "link", loginName: "ada" }
     const wrong = await browser.post(asked, { ...link, password: "Wrong-Horse-7" })
     expect(wrong.response.status).toBe(422)
@@ -293,7 +293,7 @@ describe("who has an account here", () => {
 
   test("is not linked unasked where they administer something", async () => {
     const asked = await signIn({ ...ada, sub: "olga-1", email: "olga@example.com" })
-    expect(asked.page).toContain("I have an account here")
+    expect(asked.page).toContain("I already have an account")
     expect(linksNow("olga")).toHaveLength(0)
   })
 })
@@ -303,7 +303,7 @@ test("who may neither link nor come new is told so", async () => {
   idpId = await addProvider({ options: nothing })
   const end = await signIn()
   expect(end.response.status).toBe(403)
-  expect(end.page).toContain("No account here")
+  expect(end.page).toContain("No account found")
 })
 
 describe("what goes wrong there has a page", () => {
@@ -314,7 +314,7 @@ describe("what goes wrong there has a page", () => {
     const end = await browser.go(upstream.signIn(authUrl, ada))
     return [end.response.status, /<h1[^>]*>([^<]*)/.exec(end.page)?.[1]]
   }
-  const refused = [400, "The other service made a mistake"]
+  const refused = [400, "Invalid response from the other service"]
 
   test.each([
     ["a token of another issuer", { idToken: { iss: "https://evil.example.com" } }, refused],
@@ -337,7 +337,7 @@ describe("what goes wrong there has a page", () => {
     const first = await browser.go(authorizePath(client.id))
     const href = /href="([^"]*externalidp[^"]*)"/.exec(first.page)?.[1] ?? ""
     const end = await browser.go(href.replaceAll("&amp;", "&"))
-    expect(end.page).toContain("made a mistake")
+    expect(end.page).toContain("Invalid response from the other service")
   })
 
   test("nobody there", async () => {
@@ -352,7 +352,7 @@ describe("what goes wrong there has a page", () => {
     const mine = await browser.go(authorizePath(client.id))
     const own = /href="([^"]*externalidp[^"]*)"/.exec(mine.page)?.[1] ?? href
     const end = await browser.go(own.replaceAll("&amp;", "&"))
-    expect([end.response.status, end.page.includes("doesn")]).toEqual([503, true])
+    expect([end.response.status, end.page.includes("is unavailable")]).toEqual([503, true])
   })
 
   test("a person who has cancelled", async () => {
@@ -361,7 +361,7 @@ describe("what goes wrong there has a page", () => {
     const state = searchParams.get("state") ?? ""
     const iss = encodeURIComponent(upstreamIssuer)
     const end = await browser.go(`/idps/callback?error=access_denied&state=${state}&iss=${iss}`)
-    expect(end.page).toContain("sign in there")
+    expect(end.page).toContain("Sign-in canceled")
   })
 })
 
@@ -389,7 +389,7 @@ describe("an attack is refused:", () => {
     const own = new URL(upstream.signIn(await toProvider(browser), ada), upstreamIssuer)
     own.searchParams.set("code", theirs.searchParams.get("code") ?? "")
     const end = await browser.go(own.pathname + own.search)
-    expect(end.page).toContain("made a mistake")
+    expect(end.page).toContain("Invalid response from the other service")
   })
 
   test("an answer that another issuer says is its own", async () => {
@@ -397,7 +397,7 @@ describe("an attack is refused:", () => {
     const back = new URL(upstream.signIn(await toProvider(browser), ada), upstreamIssuer)
     back.searchParams.set("iss", "https://evil.example.com")
     const end = await browser.go(back.pathname + back.search)
-    expect(end.page).toContain("made a mistake")
+    expect(end.page).toContain("Invalid response from the other service")
   })
 
   test("an answer at the address of another provider", async () => {

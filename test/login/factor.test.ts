@@ -91,10 +91,10 @@ describe("an authenticator app", () => {
     const browser = browserOf(provider)
     const page = await browser.signIn(path({ acr_values: "2 1" }), name)
     expect(page.path).toContain(verifyPath)
-    expect(page.page).toContain("authenticator app shows")
+    expect(page.page).toContain("from your authenticator app")
     const wrong = await browser.post(page, { code: "12345" })
     expect(wrong.response.status).toBe(422)
-    expect(wrong.page).toContain("wrong or no longer good")
+    expect(wrong.page).toContain("invalid or has expired")
     // As some apps show it.
     const grouped = codeOf(secret).replace(/^.../, "$&-")
     const end = answerOf(await browser.post(wrong, { code: grouped }))
@@ -179,7 +179,7 @@ test("a recovery code opens in place of an app, once", async () => {
   const page = await browser.signIn(path(), name)
   const other = /href="([^"]*factor=recovery_codes)"/.exec(page.page)?.[1] ?? ""
   const asked = await browser.go(other.replaceAll("&amp;", "&"))
-  expect(asked.page).toContain("Each works once")
+  expect(asked.page).toContain("Each code works once")
   expect(answerOf(await browser.post(asked, { code }))).toHaveProperty("code")
   const again = browserOf(provider)
   await again.signIn(path(), name)
@@ -196,7 +196,7 @@ test("a code by mail is sent when that is asked for, and opens once", async () =
   await addOtp(cx, id, "email")
   const browser = browserOf(provider)
   const page = await browser.signIn(path(), name)
-  expect(page.page).toContain("We send a code to your e-mail address")
+  expect(page.page).toContain("We&#x27;ll send a code to your email address")
   const messages = async () =>
     (await provider.store.log.read(0, 10_000)).filter(({ type }) => type === "message.added")
   expect(await messages()).toHaveLength(0)
@@ -282,7 +282,7 @@ describe("a key", () => {
       credentialId,
     })
     // It is offered another way, and asked for by nothing but a press of the button.
-    expect(page).toContain("does not open an account here")
+    expect(page).toContain("belongs to no account here")
     expect(page).toContain('name="loginName"')
     expect(page).not.toContain("data-key-offered")
   })

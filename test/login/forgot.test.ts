@@ -72,7 +72,7 @@ describe("somebody who has forgotten their password", () => {
     expect(choice.page).toContain(name)
     const done = await browser.post(choice, twice(fresh))
     expect(done.path).toBe("/ui/login/password/done")
-    expect(done.page).toContain("Your password is changed")
+    expect(done.page).toContain("Password changed")
     expect(done.page).toContain('href="/ui/login/loginname"')
     expect(await checkPassword(provider.cx(), id, password)).toBe("wrong")
     expect((await browser.signIn("/ui/login", name, fresh)).path).toBe("/ui/login/signedin")
@@ -295,12 +295,12 @@ describe("the page behind the link", () => {
     expect(ends.map(({ response }) => response.status).sort()).toEqual([200, 422])
     const late = await shown("AAAAAA")
     expect(late.choice.response.status).toBe(422)
-    expect(late.choice.page).toContain("Ask for a new link")
+    expect(late.choice.page).toContain("Request a new link")
   })
 
   test.each([
     ["nothing", { password: "", repeat: "" }, "Enter a new password."],
-    ["two that differ", { password: fresh, repeat: `${fresh} ` }, "not the same"],
+    ["two that differ", { password: fresh, repeat: `${fresh} ` }, "don&#x27;t match"],
     ["one that is too simple", twice("simple"), "at least 8 characters"],
   ])("refuses %s, in words, and asks again", async (_, fields, words) => {
     const { browser, choice } = await shown()
@@ -312,7 +312,7 @@ describe("the page behind the link", () => {
 
   test.each([
     ["locked", () => lockUser(provider.cx(), id)],
-    ["switched off", () => deactivateUser(provider.cx(), id)],
+    ["deactivated", () => deactivateUser(provider.cx(), id)],
   ])("is for nobody whose account is %s, and only they are told", async (words, turn) => {
     const { browser, choice } = await shown()
     await turn()
@@ -342,11 +342,11 @@ test("where no mail server is active, the page says whom to ask and offers no ma
   const browser = browserOf(provider)
   const { page: shownPage } = await browser.post(await browser.go("/ui/login"), { loginName: name })
   expect(forgotIn(shownPage)).toBeUndefined()
-  expect(shownPage).toContain("Ask your administrator for a new one.")
+  expect(shownPage).toContain("Ask your administrator to reset it.")
   expect((await browser.go("/ui/login/password/forgot")).path).toBe("/ui/login/loginname")
   await activateProvider(provider.cx(), "email", active)
   const again = browserOf(provider)
   const { page: offered } = await again.post(await again.go("/ui/login"), { loginName: name })
   expect(forgotIn(offered)).toBeDefined()
-  expect(offered).not.toContain("Ask your administrator for a new one.")
+  expect(offered).not.toContain("Ask your administrator to reset it.")
 })

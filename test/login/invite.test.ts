@@ -101,7 +101,7 @@ describe("somebody who is invited", () => {
     const browser = browserOf(provider)
     const first = await browser.go(link(`&code=${code}`))
     expect(first.page).toContain(`<input type="hidden" name="code" value="${code}"/>`)
-    expect((await browser.post(first, {})).page).toContain("Set up how you sign in")
+    expect((await browser.post(first, {})).page).toContain("Set up your sign-in")
   })
 
   test("goes on to the application that waits", async () => {
@@ -174,7 +174,7 @@ describe("the link of an invitation", () => {
     async (_, path) => {
       const { response, page: text } = await browserOf(provider).go(path)
       expect(response.status).toBe(404)
-      expect(text).toContain("There is nothing here")
+      expect(text).toContain("Page not found")
     },
   )
 
@@ -198,7 +198,7 @@ describe("a code that is not good", () => {
     const used = await browser.post(await browser.go(link()), { code })
     expect(used.response.status).toBe(422)
     expect(used.page).toContain("This invitation doesn&#x27;t work")
-    expect(used.page).toContain("ask whoever invited you for a new invitation")
+    expect(used.page).toContain("ask for a new invitation")
     expect(used.page).toContain('href="/ui/login"')
     expect(used.page).toContain('aria-invalid="true"')
   })
@@ -271,7 +271,7 @@ describe("a code that is not good", () => {
 describe("the choice of the first password", () => {
   test.each([
     ["nothing", { password: "", repeat: "" }, "Enter a new password."],
-    ["two that differ", { password: own, repeat: `${own} ` }, "not the same"],
+    ["two that differ", { password: own, repeat: `${own} ` }, "don&#x27;t match"],
     ["one that is too simple", twice("simple"), "at least 8 characters"],
     ["one beyond all length", twice(`Aa1-${"x".repeat(1100)}`), "shorter"],
   ])("refuses %s, in words, and asks again", async (_, fields, words) => {
@@ -287,7 +287,7 @@ describe("the choice of the first password", () => {
   test("refuses the person's own address", async () => {
     const { browser, shown } = await welcomed()
     const again = await browser.post(shown, twice(`N${name.slice(1)}@example.org`))
-    expect(again.page).toContain("not your name or e-mail address")
+    expect(again.page).toContain("not your name or email address")
   })
 
   test("counts once, also when it comes twice at the same moment", async () => {
@@ -313,7 +313,7 @@ describe("the choice of the first password", () => {
 
   test.each([
     ["locked", () => lockUser(provider.cx(), id)],
-    ["switched off", () => deactivateUser(provider.cx(), id)],
+    ["deactivated", () => deactivateUser(provider.cx(), id)],
   ])("is for nobody whose account is %s, and only they are told", async (words, turn) => {
     const { browser, shown } = await welcomed()
     await turn()

@@ -49,7 +49,7 @@ describe("the consent page", () => {
   test.each([
     [
       "en",
-      "will learn which account is yours, your e-mail address, your phone number, your roles and " +
+      "will receive: your user ID, your email address, your phone number, your roles and " +
         "groups, your organization, and the metadata of your account.",
     ],
     [

@@ -78,7 +78,7 @@ describe("a link by mail", () => {
     expect([sent.response.status, sent.path]).toEqual([200, expect.stringContaining("as=")])
     expect(sent.path).not.toContain(name)
     const { code, to, subject } = await lastMail()
-    expect([to, subject]).toEqual(["pascal@example.org", "Your link to sign in"])
+    expect([to, subject]).toEqual(["pascal@example.org", "Your sign-in link"])
     const answer = answerOf(await browser.post(sent, { code }))
     const { answer: tokens } = await askToken(
       provider,
@@ -121,7 +121,7 @@ describe("a link by mail", () => {
     const elsewhere = browserOf(provider)
     const opened = await elsewhere.go(path)
     expect(opened.response.status).toBe(200)
-    expect(opened.page).toContain("Go on where you began")
+    expect(opened.page).toContain("Continue in the other browser")
     expect(opened.page).not.toContain("<form")
     expect(await eventsOf("session.added")).toHaveLength(0)
     // Nor does what the first browser holds count there.
@@ -299,7 +299,7 @@ describe("a mailbox is one factor", () => {
     const next = await browser.post(sent, { code })
     expect(next.path).toContain("/ui/login/mfa/set")
     expect(next.page).toContain("Authenticator app")
-    expect(next.page).not.toContain("Code by e-mail")
+    expect(next.page).not.toContain("Code by email")
   })
 
   test("where codes by mail alone can be set up, it asks for the password first", async () => {

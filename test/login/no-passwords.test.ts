@@ -66,7 +66,7 @@ describe("the page that follows the login name", () => {
 
   test("offers a link by mail, where the policy allows it", async () => {
     await turnOff(undefined, { allowMagicLink: true })
-    expect((await named("nina")).page).toContain("Send me a link by mail instead")
+    expect((await named("nina")).page).toContain("Email me a sign-in link instead")
   })
 
   test("follows the organization that the name, or the application, belongs to", async () => {
@@ -86,7 +86,7 @@ describe("a password", () => {
     await turnOff()
     const end = await setUpByPassword(browserOf(provider), path(), "nina")
     expect(end.response.status).toBe(422)
-    expect(end.page).toContain("Passwords don&#x27;t sign in here. Use your passkey.")
+    expect(end.page).toContain("You can&#x27;t sign in with a password here. Use your passkey.")
     const call = await openLoginPage(provider)
     const checks = {
       user: { search: { case: "loginName", value: "nina" } },

@@ -90,7 +90,7 @@ describe("a password that has grown too old", () => {
     const next = await proven()
     const [, now = ""] = /<a href="([^"]*password\/change[^"]*)"/.exec(next.page.page) ?? []
     const change = await next.browser.go(now.replaceAll("&amp;", "&"))
-    expect(change.page).not.toContain("has to be replaced")
+    expect(change.page).not.toContain("must change your password")
     expect(answerOf(await next.browser.post(change, twice(own))).code).toBeDefined()
     const again = browserOf(provider)
     expect(answerOf(await again.signIn(path(), name, own)).code).toBeDefined()
@@ -103,7 +103,7 @@ describe("a password that has grown too old", () => {
     expect(answerOf((await proven()).page).code).toBeDefined()
     provider.clock.advance(1)
     const { browser, page } = await proven()
-    expect(page.page).toContain("has to be replaced")
+    expect(page.page).toContain("must change your password")
     const login = await openLoginPage(provider)
     const checks = {
       user: { search: { case: "userId", value: id } },
@@ -210,7 +210,7 @@ describe("the page for a new password", () => {
     const { browser, page } = await proven()
     const mail = await browser.post(page, twice(`${name.replace("n", "N")}@example.org`))
     expect(mail.response.status).toBe(422)
-    expect(mail.page).toContain("not your name or e-mail address")
+    expect(mail.page).toContain("not your name or email address")
   })
 
   test("can't be opened without a password that was just proved", async () => {

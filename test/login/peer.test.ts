@@ -109,7 +109,10 @@ const stateOf = ({ provider }: Opened) =>
   provider.cx().store.state(provider.cx(), user, findByLoginName(provider.cx(), name) ?? "")
 
 const refused = (end: Visited) =>
-  expect([end.response.status, end.page.includes("made a mistake")]).toEqual([400, true])
+  expect([
+    end.response.status,
+    end.page.includes("Invalid response from the other service"),
+  ]).toEqual([400, true])
 
 describe.each(kinds)("a certified provider, by %s,", (_, settings) => {
   let at: Opened
@@ -128,7 +131,7 @@ describe.each(kinds)("a certified provider, by %s,", (_, settings) => {
   test("says that the person has cancelled", async () => {
     await peer.say({ lie: { cancel: true } })
     const end = await signIn(at)
-    expect([end.response.status, end.page.includes("cancelled")]).toEqual([400, true])
+    expect([end.response.status, end.page.includes("canceled")]).toEqual([400, true])
   })
 
   test.each(["/token", "/me"])("that answers fifty megabytes at %s has a page", async (path) => {

@@ -334,7 +334,7 @@ describe("a code", () => {
 })
 
 describe("the policy", () => {
-  const closed = "Nobody can make an account for themselves here."
+  const closed = "Self-registration is turned off."
 
   test("tells who comes by prompt=create and is signed in, too, that it is closed", async () => {
     await says({ allowRegister: false })

@@ -166,7 +166,7 @@ describe("a token is refused", () => {
   ])("%s", async (_, make) => {
     const end = await signIn(await make())
     expect(end.response.status).toBe(400)
-    expect(end.page).toContain("made a mistake")
+    expect(end.page).toContain("Invalid response from the other service")
     expect(asked.every((url) => url === keysUrl)).toBe(true)
   })
 

@@ -239,7 +239,7 @@ describe.each([
     // The account is created without an address as soon as the person has entered one.
     expect(end.response.status).toBe(200)
     expect(end.page).toContain("octocat")
-    expect(end.page).not.toContain("made a mistake")
+    expect(end.page).not.toContain("Invalid response from the other service")
   })
 
   test("is refused where its list of addresses fails otherwise", async () => {
@@ -255,7 +255,7 @@ describe.each([
 
   test("says with status 200 that a code is none", async () => {
     token = { error: "bad_verification_code", error_description: "The code is incorrect." }
-    expect((await signIn()).page).toContain("made a mistake")
+    expect((await signIn()).page).toContain("Invalid response from the other service")
   })
 })
 
@@ -360,6 +360,6 @@ describe("Google", () => {
 
   test("that names itself otherwise is not believed", async () => {
     claims = { email: "ada@gmail.com", email_verified: true, iss: "https://evil.example.com" }
-    expect((await walk()).page).toContain("made a mistake")
+    expect((await walk()).page).toContain("Invalid response from the other service")
   })
 })

@@ -231,7 +231,7 @@ describe("a scope of an API", () => {
     const named = await browser.post(await browser.go("/device"), { userCode })
     const login = await browser.post(named, { loginName: "olga" })
     const shown = await browser.post(login, { loginName: "olga", password })
-    expect(shown.page).toContain("It may do the following with “Orders” of Globex:")
+    expect(shown.page).toContain("It can access “Orders” of Globex:")
     expect(shown.page).not.toContain("read:stock")
     await browser.post(shown, { answer: "allow" })
     const grant_type = "urn:ietf:params:oauth:grant-type:device_code"
@@ -318,11 +318,11 @@ describe("the consent page", () => {
 
   test("names the API and whose it is, with name and description of its scopes", async () => {
     const page = await asked({ scope: "read:orders write:orders", resource: ordersUri })
-    expect(page).toContain("It may use “Orders project” of Globex in your name.")
-    expect(page).toContain("It may do the following with “Orders” of Globex:")
+    expect(page).toContain("It can access “Orders project” of Globex on your behalf.")
+    expect(page).toContain("It can access “Orders” of Globex:")
     expect(page).toMatch(/Read orders<p[^>]*>Also of past years/)
     expect(page).toContain("<code>write:orders</code>")
-    expect(page).toContain("will learn which account is yours")
+    expect(page).toContain("will receive: your user ID")
   })
 
   test("names an API that is requested without a scope, once", async () => {
@@ -333,18 +333,18 @@ describe("the consent page", () => {
     const { projectId } = provider
     await createApplication(cx, appId, { projectId, name: "Near", config })
     expect(await asked({ scope: "offline_access", resource: resources[0] })).toContain(
-      "It may use “Near” of Example in your name.",
+      "It can access “Near” of Example on your behalf.",
     )
     const far = await asked({ scope: "openid", resource: ordersUri })
-    expect(far.match(/in your name\./g)).toHaveLength(2)
-    expect(far).toContain("It may use “Orders project” of Globex in your name.")
+    expect(far.match(/on your behalf\./g)).toHaveLength(1)
+    expect(far).toContain("It can access “Orders project” of Globex on your behalf.")
     await removeApplication(cx, appId)
   })
 
   test("says nothing of scopes that are not granted", async () => {
     const page = await asked({ scope: "openid read:orders read:stock read:nothing" })
     expect(page).toContain("Desk Tool registered itself here")
-    for (const word of ["Orders", "read:stock", "read:nothing", "do the following"]) {
+    for (const word of ["Orders", "read:stock", "read:nothing", "It can access"]) {
       expect(page).not.toContain(word)
     }
   })

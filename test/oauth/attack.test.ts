@@ -74,9 +74,9 @@ describe("the scope that opens the management interface", () => {
   test("is named to the person who is asked", async () => {
     const evil = await foreignClient()
     const page = await browserOf(provider).go(authorizePath(evil.id, { scope }))
-    expect(page.page).toContain("It may manage this Latchkey in your name.")
+    expect(page.page).toContain("It can manage this Latchkey instance on your behalf.")
     const harmless = await browserOf(provider).go(authorizePath(evil.id))
-    expect(harmless.page).not.toContain("It may manage")
+    expect(harmless.page).not.toContain("It can manage")
   })
 })
 

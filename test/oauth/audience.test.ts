@@ -267,7 +267,7 @@ describe("another organisation's project", () => {
     const browser = browserOf(provider)
     const asked = await browser.signIn(asking())
     expect(asked.path).toContain("/ui/login/consent")
-    expect(asked.page).toContain("It may use “Foreign” of Globex in your name.")
+    expect(asked.page).toContain("It can access “Foreign” of Globex on your behalf.")
     expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
     expect((await browser.go(asking())).path).toContain("/ui/login/consent")
     expect(answerOf(await browser.go(asking({ prompt: "none" }))).error).toBe("consent_required")

@@ -157,7 +157,7 @@ describe("the scope that opens the management interface", () => {
     expect(answerOf(silent).error).toBe("consent_required")
     const asked = await browser.go(authorizePath(other.id, { scope }))
     expect(asked.path).toMatch(/^\/ui\/login\/consent\?/)
-    expect(asked.page).toContain("It may manage this Latchkey in your name.")
+    expect(asked.page).toContain("It can manage this Latchkey instance on your behalf.")
     expect(answerOf(await browser.post(asked, { answer: "allow" }))).toHaveProperty("code")
   })
 
@@ -167,7 +167,7 @@ describe("the scope that opens the management interface", () => {
     const browser = browserOf(provider)
     const as = `${beside.id}:${beside.secret}`
     const refused = await browser.signIn(authorizePath(beside.id))
-    expect(refused.page).toContain("It may manage this Latchkey in your name.")
+    expect(refused.page).toContain("It can manage this Latchkey instance on your behalf.")
     const denied = await browser.post(refused, { answer: "cancel" })
     expect(answerOf(denied).error).toBe("access_denied")
     for (const words of ["openid", scope]) {

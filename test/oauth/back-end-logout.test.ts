@@ -197,7 +197,7 @@ describe("an application that does not", () => {
   test("claims nothing to a browser without a session either", async () => {
     const other = browserOf(provider)
     const shown = await other.go(path(), { headers: { accept: "text/html" } })
-    expect(shown.page).toContain("Nobody is signed in here")
+    expect(shown.page).toContain("You are not signed in")
     expect(shown.page).not.toContain("You are signed out")
     expect(isLive()).toBe(true)
   })

@@ -76,7 +76,10 @@ test("no consent is given if the client changes its name right before the step",
   const spy = beforeTheStep(() => rename("Bank"))
   const again = await browser.go(await allowAlone(asked))
   expect(spy).toHaveBeenCalled()
-  expect([isAsked(again), again.page.includes("Let Bank in?")]).toEqual([true, true])
+  expect([isAsked(again), again.page.includes("Allow Bank access to your account?")]).toEqual([
+    true,
+    true,
+  ])
   const silent = await browser.go(path({ prompt: "none" }), {
     headers: { "sec-fetch-dest": "iframe" },
   })
@@ -108,7 +111,10 @@ describe("a consent that is given and not answered yet", () => {
     const to = await allowAlone(await browser.signIn(path()))
     await rename("Bank")
     const again = await browser.go(to)
-    expect([isAsked(again), again.page.includes("Let Bank in?")]).toEqual([true, true])
+    expect([isAsked(again), again.page.includes("Allow Bank access to your account?")]).toEqual([
+      true,
+      true,
+    ])
     expect(answerOf(await browser.post(again, { answer: "allow" }))).toHaveProperty("code")
   })
 

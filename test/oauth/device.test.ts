@@ -163,7 +163,7 @@ describe("RFC 8628 §3.3: a person at the page", () => {
     const { answer: begun } = await begin()
     const page = await browser.go(`/device?user_code=${begun.user_code}`)
     expect(page.page).toContain(`value="${begun.user_code}"`)
-    expect(page.page).toContain("this very code")
+    expect(page.page).toContain("exactly this code")
     expect((await poll(begun)).answer.error).toBe("authorization_pending")
   })
 
@@ -172,7 +172,7 @@ describe("RFC 8628 §3.3: a person at the page", () => {
     async (userCode) => {
       const answer = await browser.post(await browser.go("/device"), { userCode })
       expect(answer.response.status).toBe(422)
-      expect(answer.page).toContain("No device waits")
+      expect(answer.page).toContain("No device is waiting")
       expect(answer.page).not.toContain("<script>")
     },
   )

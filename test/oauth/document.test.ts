@@ -108,14 +108,14 @@ describe("a client id that is the address of a document", () => {
     const browser = browserOf({ send })
     const scope = "openid profile offline_access"
     const at = await browser.signIn(authorizePath(url, { scope }))
-    expect(at.page).toContain("Tool calls itself so at tool.example")
+    expect(at.page).toContain("Tool is the name that tool.example gave this application")
     expect(at.page).toContain("app.example.com")
     const { code = "" } = answerOf(await browser.post(at, { answer: "allow" }))
     const fields = codeFields(code, { client_id: url })
     const { status, answer } = await askToken(provider, fields)
     expect([status, Object.keys(answer)]).toEqual([200, expect.arrayContaining(["refresh_token"])])
     const again = await browser.go(authorizePath(url, { scope }))
-    expect(again.page).toContain("Tool calls itself so")
+    expect(again.page).toContain("Tool is the name that")
     expect(asked).toEqual([expect.objectContaining({ url, method: "GET", sizeMax: 10_240 })])
   })
 

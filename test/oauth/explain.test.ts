@@ -148,7 +148,7 @@ describe("the token endpoint", () => {
     expect(last()?.findings).toMatchObject([
       {
         ...{ subject: "resource", received: resource, likelyCauseKey: "resource.unknown" },
-        likelyCause: expect.stringContaining("under Addresses of the API"),
+        likelyCause: expect.stringContaining("under Resource URIs of the API"),
       },
     ])
   })
@@ -183,7 +183,7 @@ describe("the token endpoint", () => {
   })
 
   test.each([
-    ["cut off", async () => (await newCode()).slice(0, -3), /cut off/],
+    ["cut off", async () => (await newCode()).slice(0, -3), /truncated/],
     [
       "used before",
       async () => {
@@ -191,7 +191,7 @@ describe("the token endpoint", () => {
         await askToken(provider, codeFields(code), basic)
         return code
       },
-      /used before/,
+      /already used/,
     ],
     [
       "too old",
@@ -200,7 +200,7 @@ describe("the token endpoint", () => {
         provider.clock.advance(61_000)
         return code
       },
-      /too old/,
+      /had expired/,
     ],
   ])("a code that is %s", async (_, code, cause) => {
     await askToken(provider, codeFields(await code()), basic)

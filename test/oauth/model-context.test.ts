@@ -168,7 +168,7 @@ describe("a client of the Model Context Protocol that nobody has entered", () =>
     await letRegister(provider, { mode: "off", metadataDocuments: true })
     const desk = deskOf({ clientMetadataUrl: documentUrl })
     const { asked, said } = await calledBy(desk)
-    expect(asked).toContain("Desk calls itself so at desk.example")
+    expect(asked).toContain("Desk is the name that desk.example gave this application")
     expect(said).toMatchObject(calledByOlga())
     expect(desk.kept.client?.client_id).toBe(documentUrl)
   })

@@ -33,7 +33,7 @@ test.each([issuer, `${issuer}/`])("a token is asked for it as %s (RFC 8707)", as
   const { id, secret } = await provider.addClient({ tokenType: "jwt" })
   const browser = browserOf(provider)
   const at = await browser.signIn(authorizePath(id, { resource }))
-  expect(at.page).toContain("It may manage this Latchkey in your name")
+  expect(at.page).toContain("It can manage this Latchkey instance on your behalf")
   const { code = "" } = answerOf(await browser.post(at, { answer: "allow" }))
   const { answer } = await askToken(provider, codeFields(code), `${id}:${secret}`)
   expect(decodeJwt(String(answer.access_token)).aud).toContain(provider.ownProjectId)

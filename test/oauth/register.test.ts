@@ -396,7 +396,7 @@ describe("an application that registered itself", () => {
     })
     expect(at.path).toContain("/ui/login/consent")
     expect(at.page).toContain("registered itself here")
-    expect(at.page).toContain("What you allow goes to app.example.com")
+    expect(at.page).toContain("You are giving access to app.example.com")
     expect(at.page).not.toContain("<script>alert")
     expect(answerOf(await browser.post(at, { answer: "allow" })).code).toEqual(expect.any(String))
     const again = await browser.go(path)
@@ -409,7 +409,7 @@ describe("an application that registered itself", () => {
   test("on a device is shown as that, and gets tokens that others can read", async () => {
     await letRegister(provider)
     const { id, browser, at, redirect_uri } = await signedIn()
-    expect(at.page).toContain("goes to a program on this device")
+    expect(at.page).toContain("to an application on this device")
     const { code = "" } = answerOf(await browser.post(at, { answer: "allow" }))
     const { status, answer } = await askToken(
       provider,
@@ -429,7 +429,7 @@ describe("an application that registered itself", () => {
     const core = await signedIn(onDevice, {
       scope: "openid urn:core:iam:org:project:id:core:aud",
     })
-    expect(core.at.page).toContain("It may manage this Latchkey in your name")
+    expect(core.at.page).toContain("It can manage this Latchkey instance on your behalf")
   })
 
   test("proves itself with the keys that it registered, and with no others", async () => {

@@ -264,7 +264,10 @@ describe("it ends for good", () => {
     const asked = await browser.signIn(path())
     await put({ client_name: "Bank" })
     const again = await browser.post(asked, { answer: "allow" })
-    expect([isAsked(again), again.page.includes("Let Bank in?")]).toEqual([true, true])
+    expect([isAsked(again), again.page.includes("Allow Bank access to your account?")]).toEqual([
+      true,
+      true,
+    ])
     expect(answerOf(await browser.post(again, { answer: "allow" }))).toHaveProperty("code")
   })
 
@@ -365,7 +368,7 @@ describe("removing the access of a client", () => {
     expect(await asked("listConnectedApplications", {})).toMatchObject({
       connectedApplications: [],
     })
-    expect((await browser.go(path({ prompt: "none" }))).page).toContain("Desk is not known here")
+    expect((await browser.go(path({ prompt: "none" }))).page).toContain("Desk is not verified")
     expect(await silently()).toBe("consent_required")
     await expect(disconnect()).rejects.toMatchObject({ id: "grant.missing" })
   })

@@ -43,7 +43,7 @@ describe("a refusal that would go to an application that registered itself", () 
   test.each(refused)("is told to the person where %s", async (_, changes, error) => {
     const { response, page } = await browserOf(provider).go(path(changes))
     expect([response.status, response.headers.get("location")]).toEqual([200, null])
-    expect(page).toContain("Prize is not known here")
+    expect(page).toContain("Prize is not verified")
     expect(page).toContain("Go to phish.example")
     expect(page).toMatch(new RegExp(`href="${redirect_uri}[?#]error=${error}&amp;`))
   })
@@ -68,7 +68,7 @@ describe("a refusal that would go to an application that registered itself", () 
       await framed({ prompt: "none" }, "image"),
       await framed({ prompt: "dance" }),
     ]) {
-      expect([asked.response.status, asked.page.includes("Prize is not known here")]).toEqual([
+      expect([asked.response.status, asked.page.includes("Prize is not verified")]).toEqual([
         ...[200, true],
       ])
     }
@@ -125,7 +125,7 @@ describe("a sign-out that would lead to an application that registered itself", 
   test("ends here, and the person decides, where nobody is signed in", async () => {
     const { response, page } = await browserOf(provider).go(leave())
     expect([response.status, response.headers.get("location")]).toEqual([200, null])
-    expect(page).toContain("You are signed out. Prize is not known here")
+    expect(page).toContain("You are signed out. Prize is not verified")
     expect(page).toContain(`href="${bye}"`)
   })
 

@@ -208,7 +208,7 @@ describe("a test shows what applications miss", () => {
     const usual = await missing("openid email", { idTokenUserinfoAssertion: true }, "nina")
     expect(usual["Verified email address"]).toEqual([
       "In the ID token and at userinfo",
-      expect.stringContaining("oauth2-proxy answers 403"),
+      expect.stringContaining("oauth2-proxy returns 403"),
     ])
     expect(usual["Email address"]?.[1]).toBe("")
   })

@@ -157,7 +157,7 @@ describe("a test that is refused", () => {
     const made = await provider.addClient(oidc, "shop")
     const shown = await tried(made.appId)
     expectNothingGiven(shown)
-    expect(shown.page).toContain("The request is refused")
+    expect(shown.page).toContain("Request rejected")
     expect(shown.page).toContain(why)
     expect(shown.page).toContain(`/ui/console/applications/${made.appId}`)
     const { requestId, application, findings } = lastRefusal() ?? {}

@@ -126,10 +126,12 @@ test("is believed by its own key alone, and only what it has signed", async () =
   const url = await away(browser, client.id)
   const { asked, xml } = await answered(peerWith(await createKey()), url, "mallory")
   const stranger = await bring(provider, browser, { asked, xml })
-  expect(stranger.page).toContain("made a mistake")
+  expect(stranger.page).toContain("Invalid response from the other service")
   const mine = newBrowser(provider)
   const own = await answered(peerWith(key), await away(mine, client.id), "ada")
   const changed = { ...own, xml: own.xml.replace(">ada-id<", ">eve-id<") }
   expect(changed.xml).not.toBe(own.xml)
-  expect((await bring(provider, mine, changed)).page).toContain("made a mistake")
+  expect((await bring(provider, mine, changed)).page).toContain(
+    "Invalid response from the other service",
+  )
 })

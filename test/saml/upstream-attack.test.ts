@@ -79,7 +79,7 @@ async function endOf(make: (asked: Asked) => string) {
 async function mustBeRefused(make: (asked: Asked) => string): Promise<void> {
   const end = await endOf(make)
   expect(end.response.status).toBe(400)
-  expect(end.page).toContain("made a mistake")
+  expect(end.page).toContain("Invalid response from the other service")
 }
 
 test("a response that is as it should be is believed", async () => {
@@ -315,7 +315,7 @@ describe("XML that does more than say something", () => {
     const xml = good(asked).replace("</saml:Subject>", `</saml:Subject>${inside()}`)
     const [end, computedMs] = await worked(() => bring(provider, browser, { xml, asked }))
     expect(computedMs).toBeLessThan(1000)
-    expect(end.page).toContain("made a mistake")
+    expect(end.page).toContain("Invalid response from the other service")
   })
 
   test.each<[string, number]>([
@@ -333,7 +333,7 @@ describe("XML that does more than say something", () => {
     expect(xml).toContain("z:SignedInfo")
     const [count, stop] = countBindings()
     const end = await bring(provider, browser, { xml, asked }).finally(stop)
-    expect(end.page).toContain("made a mistake")
+    expect(end.page).toContain("Invalid response from the other service")
     expect(count()).toBeLessThan(20_000)
   })
 

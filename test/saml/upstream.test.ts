@@ -193,7 +193,7 @@ describe("who somebody is", () => {
     const asked = await askedFor(browser, client.id)
     const xml = respond(asked, { ...person(), nameId: "_t1", format: transient })
     const end = await bring(provider, browser, { xml, asked })
-    expect(end.page).toContain("made a mistake")
+    expect(end.page).toContain("Invalid response from the other service")
   })
 
   test("may stand under the names of directories", async () => {

@@ -91,7 +91,7 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "policies of an organization belong to it, by their new and their old names",
   ],
   "Targets and executions": ["test/domain/target/author.test.ts", "is judged by what its authors"],
-  "*Hide whether a login name exists* off": [
+  "*Protect against user enumeration* off": [
     "test/login/unknown-name.test.ts",
     "names go on like any other, unless the instance says otherwise",
   ],

@@ -105,8 +105,8 @@ describe("forms", () => {
   })
 
   it("say what the application will learn before anything is typed", () => {
-    expect(html("loginName")).toContain("will learn which account is yours and your name.")
-    expect(html("loginName")).toContain("It stays connected when you are away.")
+    expect(html("loginName")).toContain("will receive: your user ID and your name.")
+    expect(html("loginName")).toContain("It keeps this access when you are not signed in.")
   })
 
   it("keep a set-up code that was right when another field was wrong", () => {
@@ -134,8 +134,12 @@ describe("the question whether an application may in", () => {
     const asked = { ...base, session: "1", application, projects, apis: [] }
     const html = login.renderPage(createElement(login.ConsentPage, asked))
     expect(html).toContain(`<div class="learns learns-question">`)
-    expect(html).toMatch(/<p class="learns-most">It may manage this Latchkey in your name/)
-    expect(html).toContain(`<p class="learns-most">It may use “Payroll” of Globex in your name.`)
+    expect(html).toMatch(
+      /<p class="learns-most">It can manage this Latchkey instance on your behalf/,
+    )
+    expect(html).toContain(
+      `<p class="learns-most">It can access “Payroll” of Globex on your behalf.`,
+    )
   })
 
   it("names each API with what its scopes allow; a scope without a name as it is", () => {
@@ -146,7 +150,7 @@ describe("the question whether an application may in", () => {
     const apis = [{ id: "2", name: "Payslips", organization: "Initech", scopes }]
     const asked = { ...base, session: "1", application, projects: [], apis }
     const html = login.renderPage(createElement(login.ConsentPage, asked))
-    expect(html).toContain("It may do the following with “Payslips” of Initech:")
+    expect(html).toContain("It can access “Payslips” of Initech:")
     expect(html).toMatch(/<li[^>]*>Read payslips<p class="quiet">Of all years<\/p><\/li>/)
     expect(html).toMatch(/<li[^>]*><code>pay:&lt;b&gt;<\/code><\/li>/)
   })

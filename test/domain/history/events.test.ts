@@ -45,8 +45,8 @@ test.each([
   [["sv", "de"], "Projekt angelegt", "Gewährtes Projekt"],
   [["fr-CA"], "Projet créé", "Projet accordé"],
   [["ja"], "プロジェクトを作成", "付与されたプロジェクト"],
-  [["sv"], "Project created", "Granted project"],
-  [[], "Project created", "Granted project"],
+  [["sv"], "Project created", "Project grant"],
+  [[], "Project created", "Project grant"],
 ])("to a reader of %j it is said in their language, else in English", (languages, type, kind) => {
   expect(wordsOf({ languages }, "project.added")).toBe(type)
   expect(wordsOfStream({ languages }, "projectgrant")).toBe(kind)

@@ -43,7 +43,7 @@ test("each change is told with who made it, by what, and the fields that it chan
   expect(newest.editor.requestId).not.toBe("")
   expect(timestampMs(newest.changeDate)).toBe(estate.clock.now())
   expect(lines(newest)).toEqual(['name: "One" → "Two"', "projectRoleCheck: false → true"])
-  expect(newest.differences[1].words).toBe("Only people with roles")
+  expect(newest.differences[1].words).toBe("Require a role to sign in")
   expect(lines(first)).toContain('name: - → "One"')
 })
 

@@ -169,7 +169,7 @@ test("the mail of a name that goes with its domain says both", async () => {
     () => estate.step((tx) => claimUserName.within(tx, "eva", claim)),
   )
   const text = server.received.at(-1)?.mail.text ?? ""
-  expect(text).toContain("globex.example is its own")
+  expect(text).toContain("verified that it owns globex.example")
   expect(text).toContain(`is now ${temporary}.`)
 })
 
@@ -192,7 +192,7 @@ test("whoever has another address is told at the one before, if that was theirs"
       verification: { case: "isVerified", value: true },
     })
   await sending(() => addEva("en"), email("first@example.com"), email("second@example.com"))
-  const told = server.received.filter(({ mail }) => mail.subject?.includes("e-mail address was"))
+  const told = server.received.filter(({ mail }) => mail.subject?.includes("email address was"))
   expect(told.map(({ recipients }) => recipients)).toEqual([["first@example.com"]])
   expect(told[0]?.mail.text).not.toContain("second@example.com")
 })
@@ -205,15 +205,15 @@ test("whoever gets or loses a factor is told, whoever did it", async () => {
     () => ask("addOTPEmail", { userId: "eva" }),
     () => ask("removeOTPEmail", { userId: "eva" }),
   )
-  expect(subjects()).toContain("A way to sign in was added")
-  expect(subjects()).toContain("A way to sign in was removed")
+  expect(subjects()).toContain("A sign-in method was added")
+  expect(subjects()).toContain("A sign-in method was removed")
 })
 
 test("whoever gets or loses a linked account is told, but for what they came with", async () => {
   const subjects = () =>
     server.received
       .map(({ mail: { subject = "" } }) => subject)
-      .filter((each) => each.includes("way to sign in"))
+      .filter((each) => each.includes("sign-in method"))
   const oauth = {
     ...{ name: "Acme", clientId: "c", clientSecret: "s", idAttribute: "id" },
     authorizationEndpoint: "https://idp.example.com/authorize",
@@ -234,10 +234,10 @@ test("whoever gets or loses a linked account is told, but for what they came wit
   )
   expect(subjects()).toEqual([])
   await sending(() => ask("addIDPLink", { userId: "eva", idpLink: link }))
-  expect(subjects()).toEqual(["A way to sign in was added"])
-  expect(server.received.at(-1)?.mail.text).toContain("an account elsewhere")
+  expect(subjects()).toEqual(["A sign-in method was added"])
+  expect(server.received.at(-1)?.mail.text).toContain("linked account")
   await sending(() => ask("removeIDPLink", { userId: "eva", idpId, linkedUserId: "eva-1" }))
-  expect(subjects()).toEqual(["A way to sign in was added", "A way to sign in was removed"])
+  expect(subjects()).toEqual(["A sign-in method was added", "A sign-in method was removed"])
 })
 
 test("who loses an address to somebody who has proven it is told, without a name", async () => {
@@ -252,7 +252,7 @@ test("who loses an address to somebody who has proven it is told, without a name
   )
   const { mail, recipients } = server.received.at(-1) ?? {}
   expect(recipients).toEqual(["eva@example.com"])
-  expect(mail?.subject).toBe("Your e-mail address now belongs to another account")
+  expect(mail?.subject).toBe("Your email address now belongs to another account")
   expect(mail?.text).not.toContain(hostile)
 })
 

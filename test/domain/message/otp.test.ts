@@ -71,7 +71,7 @@ test("a one-time code goes out by mail: its words, how long it is good, no link"
   await sent()
   expect(mails).toHaveLength(1)
   expect(mails[0]?.text).toContain(`${code} is your code to sign in to id.example.com.`)
-  expect(mails[0]?.text).toContain("It is good for 5 minutes")
+  expect(mails[0]?.text).toContain("It expires in 5 minutes")
   expect(`${mails[0]?.text}${mails[0]?.html}`).not.toContain("https://")
   expect(mails[0]?.subject).not.toContain(code)
 })

@@ -11,7 +11,7 @@ describe("the probable causes", () => {
 
   test("name what they are about", () => {
     expect(because("redirect_uri", "address.none")).toEqual({
-      likelyCause: "The application has no redirect_uri registered.",
+      likelyCause: "The application has no registered redirect_uri.",
       likelyCauseKey: "address.none",
     })
   })

@@ -9,7 +9,7 @@ const finding = (received: string, expected: readonly string[] = registered) =>
 describe("the likely cause of an address that is not registered", () => {
   test.each([
     ["https://app.example.com/callback/", /slash at the end/],
-    ["https://app.example.com/Callback", /capital and small/],
+    ["https://app.example.com/Callback", /uppercase and lowercase/],
     ["http://app.example.com/callback", /one is http|http, the other/i],
     ["https://app.example.com:8443/callback", /Only the port/],
     ["https://www.app.example.com/callback", /www/],
@@ -17,8 +17,8 @@ describe("the likely cause of an address that is not registered", () => {
     ["https://app.example.com/callback?a=b", /query/],
     ["https://app.example.com/callback#x", /fragment/],
     [" https://app.example.com/callback", /space/],
-    ["https://other.example.com/callback", /another host/],
-    ["https://app.example.com/elsewhere", /The host is right/],
+    ["https://other.example.com/callback", /the host differs/],
+    ["https://app.example.com/elsewhere", /The host matches/],
   ])("%s", (received, cause) => {
     expect(finding(received).likelyCause).toMatch(cause)
   })
@@ -29,7 +29,7 @@ describe("the likely cause of an address that is not registered", () => {
   })
 
   test("is that nothing is registered at all", () => {
-    expect(finding("https://app.example.com", []).likelyCause).toMatch(/no redirect_uri/)
+    expect(finding("https://app.example.com", []).likelyCause).toMatch(/no registered redirect_uri/)
   })
 
   test("is not made up where nothing is near", () => {

@@ -33,7 +33,7 @@ export const olderRows: readonly Row[] = [
       events: [
         {
           aggregate: { id: "$user", type: { type: "user" }, resourceOwner: "$org" },
-          type: { type: "user.human.added", localized: { localizedMessage: "Person created" } },
+          type: { type: "user.human.added", localized: { localizedMessage: "User created" } },
         },
       ],
     },

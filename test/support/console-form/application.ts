@@ -88,7 +88,7 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/sign-out.tsx 1",
     path,
-    open: pressing("Edit: Signing out (logout)"),
+    open: pressing("Edit: Logout"),
     theirs: change({ backChannelLogoutUri: "https://app.example.com/back" }),
     mine: { front: "https://app.example.com/front" },
     read: read("backChannelLogoutUri", "frontChannelLogout"),
@@ -106,7 +106,7 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/flows.tsx 1",
     path,
-    open: pressing(/^Edit: Signing in/),
+    open: pressing(/^Edit: Grant types/),
     theirs: change({ requestRules: { pushedRequired: true } }),
     mine: { auth: "post" },
     read: read("requestRules", "authMethodType"),
@@ -124,7 +124,7 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/proxy-rules.tsx 1",
     path: "/ui/console/applications/$proxiedId",
-    open: pressing("Edit: Who is let through"),
+    open: pressing("Edit: Forward auth access rules"),
     theirs: rules([{ pathPrefix: "/public", everybody: true }]),
     mine: { rules: "/admin: editor (tokens)" },
     read: readRules,
@@ -154,7 +154,7 @@ export const applicationForms: readonly FormCase[] = [
   {
     form: "application/api.tsx 2",
     path: apiPath,
-    open: pressing("Edit: Addresses of the API"),
+    open: pressing("Edit: Resource URIs of the API"),
     theirs: changeApi({
       ...{ authMethodType: "API_AUTH_METHOD_TYPE_PRIVATE_KEY_JWT" },
       resources: { uris: ["https://api.example.com/one", "https://api.example.com/two"] },

@@ -29,7 +29,7 @@ const policyForms: readonly FormCase[] = [
     form: "policy/policy-section.tsx 1",
     of: "the sign-in",
     path,
-    open: pressing("Edit: Sign-in"),
+    open: pressing("Edit: Login policy"),
     theirs: updating(login, { forceMfa: true }),
     mine: { hidePasswordReset: true, secondFactors: picking("Code by SMS") },
     read: reading(login),
@@ -47,7 +47,7 @@ const policyForms: readonly FormCase[] = [
     form: "policy/policy-section.tsx 1",
     of: "locking",
     path,
-    open: pressing("Edit: Locking after wrong tries"),
+    open: pressing("Edit: Account lockout"),
     theirs: updating(lockout, { maxPasswordAttempts: 7 }),
     mine: { maxOtpAttempts: "8" },
     read: reading(lockout),
@@ -63,7 +63,7 @@ const policyForms: readonly FormCase[] = [
     form: "policy/policy-section.tsx 1",
     of: "links",
     path,
-    open: pressing("Edit: Links below the sign-in"),
+    open: pressing("Edit: Footer links"),
     theirs: updating(privacy, { tosLink: "https://example.com/terms" }),
     mine: { privacyLink: "https://example.com/privacy" },
     read: reading(privacy),
@@ -73,7 +73,7 @@ const policyForms: readonly FormCase[] = [
     form: "policy/policy-section.tsx 1",
     of: "an organisation's passwords",
     path: "/ui/console/organizations/$organizationId/policies",
-    open: pressing("Edit: Age of passwords"),
+    open: pressing("Edit: Password expiration"),
     theirs: updating(ownAge, { maxAgeDays: 90 }),
     mine: { expireWarnDays: "10" },
     read: reading(ownAge),
@@ -157,7 +157,7 @@ const settingForms: readonly FormCase[] = [
   {
     form: "instance/client-registration.tsx 1",
     path,
-    open: pressing("Edit: Applications that register themselves"),
+    open: pressing("Edit: Dynamic client registration"),
     theirs: async (beside) => {
       const { projectId } = beside.things
       const clientRegistration = { projectId, metadataDocuments: true, applicationsMax: 50 }
@@ -202,7 +202,7 @@ const settingForms: readonly FormCase[] = [
   {
     form: "instance/embedding.tsx 1",
     path,
-    open: pressing("Edit: Sign-in in frames"),
+    open: pressing("Edit: Iframe embedding"),
     theirs: updating(security, framed(["https://theirs.example.com"])),
     mine: { enabled: true, origins: "https://mine.example.com" },
     read: reading(security),
@@ -226,7 +226,7 @@ const settingForms: readonly FormCase[] = [
   {
     form: "instance/restrictions.tsx 1",
     path,
-    open: pressing("Edit: Login pages"),
+    open: pressing("Edit: Sign-in pages"),
     theirs: ({ get }) => get(`${admin}/SetRestrictions`, { disallowPublicOrgRegistration: false }),
     mine: { languages: picking("Polish", false) },
     read: async ({ get }) => ({

@@ -241,7 +241,7 @@ const extendingForms: readonly FormCase[] = [
   {
     form: "script/script-page.tsx 1",
     path: "/ui/console/scripts/$scriptId",
-    open: (page) => page.getByRole("checkbox", { name: "Goes on where it fails" }).waitFor(),
+    open: (page) => page.getByRole("checkbox", { name: "Continue if it fails" }).waitFor(),
     theirs: changeScript({ timeout: "3s" }),
     mine: { allowedToFail: true },
     read: script,
@@ -338,8 +338,8 @@ const passkeyForms: readonly FormCase[] = [
     path: "/ui/account/security",
     open: async (page) => {
       await withPasskeys(page)
-      await page.getByRole("button", { name: "Add a passkey" }).click()
-      await page.getByLabel("Name of the key").fill("My laptop")
+      await page.getByRole("button", { name: "Add passkey" }).click()
+      await page.getByLabel("Name").fill("My laptop")
       await page.getByRole("button", { name: "Continue" }).click()
       await page.getByRole("button", { name: "Rename: My laptop" }).click()
     },

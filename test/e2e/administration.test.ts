@@ -395,7 +395,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     for (const name of names) await part.getByLabel(name, { exact: true }).uncheck()
     expect(await part.getByRole("button", { name: "Save" }).isDisabled()).toBe(true)
     await part.getByLabel("German").check()
-    await part.getByLabel("Disable self-service registration").check()
+    await part.getByLabel("Allow self-service registration").uncheck()
     await part.getByRole("button", { name: "Save" }).click()
     await part.getByText("German", { exact: true }).waitFor()
     await part.getByText("Not allowed").waitFor()
@@ -408,10 +408,10 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
 
     await part.getByRole("button", { name: "Edit" }).click()
     for (const name of names) await part.getByLabel(name, { exact: true }).check()
-    await part.getByLabel("Disable self-service registration").uncheck()
+    await part.getByLabel("Allow self-service registration").check()
     await part.getByRole("button", { name: "Save" }).click()
     await part.getByText("All: English, German").waitFor()
-    await part.getByText("Not restricted").waitFor()
+    await part.getByText("Allowed", { exact: true }).waitFor()
     expect(await service.get("core.admin.v1.AdminService/GetRestrictions", {})).not.toHaveProperty(
       "allowedLanguages",
     )

@@ -309,18 +309,18 @@ describe("what the login pages leave out", () => {
   })
 
   it("sends what is another, and nothing where nothing is", () => {
-    expect(changeOf(open, { languages: ["de"], disallow: false })).toEqual({
+    expect(changeOf(open, { languages: ["de"], isRegistrationAllowed: true })).toEqual({
       allowedLanguages: { list: ["de"] },
     })
-    expect(changeOf(open, { languages, disallow: true })).toEqual({
+    expect(changeOf(open, { languages, isRegistrationAllowed: false })).toEqual({
       disallowPublicOrgRegistration: true,
     })
-    expect(changeOf(german, { languages: ["de"], disallow: false })).toBeUndefined()
-    expect(changeOf(open, { languages, disallow: false })).toBeUndefined()
+    expect(changeOf(german, { languages: ["de"], isRegistrationAllowed: true })).toBeUndefined()
+    expect(changeOf(open, { languages, isRegistrationAllowed: true })).toBeUndefined()
   })
 
   it("lifts the restriction where all languages are chosen", () => {
-    expect(changeOf(german, { languages, disallow: false })).toEqual({
+    expect(changeOf(german, { languages, isRegistrationAllowed: true })).toEqual({
       allowedLanguages: { list: [] },
     })
   })

@@ -31,7 +31,7 @@ const policyForms: readonly FormCase[] = [
     path,
     open: pressing("Edit: Login policy"),
     theirs: updating(login, { forceMfa: true }),
-    mine: { hidePasswordReset: true, secondFactors: picking("Code by SMS") },
+    mine: { hidePasswordReset: false, secondFactors: picking("Code by SMS") },
     read: reading(login),
     both: { forceMfa: true, hidePasswordReset: true },
     // It holds for whoever runs the cases as well.

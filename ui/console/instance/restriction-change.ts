@@ -18,7 +18,10 @@ export const languages: readonly string[] = [
   "zh",
 ]
 
-type RestrictionInput = { readonly languages: readonly string[]; readonly disallow: boolean }
+type RestrictionInput = {
+  readonly languages: readonly string[]
+  readonly isRegistrationAllowed: boolean
+}
 
 /**
  * What is sent so that it becomes as wanted; undefined where it is so. All languages are no
@@ -33,11 +36,12 @@ export function changeOf(
   const isSame =
     list.length === present.allowedLanguages.length &&
     list.every((language) => present.allowedLanguages.includes(language))
-  const turned = wanted.disallow !== present.disallowPublicOrgRegistration
+  const disallowPublicOrgRegistration = !wanted.isRegistrationAllowed
+  const turned = disallowPublicOrgRegistration !== present.disallowPublicOrgRegistration
   if (isSame && !turned) return undefined
   return {
     ...(!isSame && { allowedLanguages: { list } }),
-    ...(turned && { disallowPublicOrgRegistration: wanted.disallow }),
+    ...(turned && { disallowPublicOrgRegistration }),
   }
 }
 

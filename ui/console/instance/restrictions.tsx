@@ -34,7 +34,7 @@ const restrictionForm = (restrictions: GetRestrictionsResponse) =>
     initial: {
       languages:
         restrictions.allowedLanguages.length > 0 ? restrictions.allowedLanguages : languages,
-      disallow: restrictions.disallowPublicOrgRegistration,
+      isRegistrationAllowed: !restrictions.disallowPublicOrgRegistration,
     },
     save: async (wanted) => {
       const changed = changeOf(restrictions, wanted)
@@ -46,6 +46,6 @@ const restrictionForm = (restrictions: GetRestrictionsResponse) =>
         {checks("languages", t("restrictions.languages"), { of: languages, words: languageName })}
         <p className="quiet small">{t("restrictions.languages_hint")}</p>
       </div>,
-      check("disallow", t("restrictions.disallow"), t("restrictions.disallow_hint")),
+      check("isRegistrationAllowed", t("restrictions.disallow"), t("restrictions.disallow_hint")),
     ],
   })

@@ -49,7 +49,8 @@ function brandingOf(values: Values): Branding {
   const said = Object.entries(values).filter(
     ([, value]) => typeof value === "string" && /^#[0-9a-f]{6}$/i.test(value),
   )
-  const disableWatermark = values.disableWatermark === true
+  // The form states the opposite of the field: whether the logo is shown.
+  const disableWatermark = values.disableWatermark === false
   const themeMode = themes[String(values.themeMode)] ?? "auto"
   return { ...unsaid, ...Object.fromEntries(said), disableWatermark, themeMode }
 }

@@ -10,7 +10,7 @@ export const valuesOf = ({ fields }: Pick<Policy, "fields">, policy: PolicyField
 
 /** What a form has for a value of a message. */
 function formValueOf(field: Field, value: unknown): Value {
-  if (field.kind === "check") return value === true
+  if (field.kind === "check") return (value === true) !== isInverted(field)
   if (field.kind === "several") return Array.isArray(value) ? value.map(String) : []
   if (field.kind === "duration") {
     return amountOf(isMessage(value, DurationSchema) ? value : undefined)
@@ -25,12 +25,16 @@ export const storedValuesOf = (fields: readonly Field[], values: Values): Values
   )
 
 /** The value of a field in a request. */
-export function requestValueOf({ name, kind }: Field, values: Values): unknown {
+export function requestValueOf(field: Field, values: Values): unknown {
+  const { name, kind } = field
   const value = values[name]
+  if (kind === "check") return (value === true) !== isInverted(field)
   if (kind === "count" || kind === "choice") return Number(value)
   if (kind === "several") return chosenIn(value).map(Number)
   return kind === "duration" ? durationOf(amountIn(value)) : value
 }
+
+const isInverted = (field: Field): boolean => field.kind === "check" && field.isInverted === true
 
 /** A value of a form as policies have them. */
 export function valueIn(value: unknown): Value {

@@ -7,7 +7,7 @@ import {
 } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { call } from "../shell/index.ts"
 import { at } from "./effective-policy.ts"
-import { check, fieldsOf, headed, lasting, type PolicyOwner, policyOf } from "./policy.ts"
+import { check, fieldsOf, headed, inverted, lasting, type PolicyOwner, policyOf } from "./policy.ts"
 
 const admin = AdminService.method
 const management = ManagementService.method
@@ -42,10 +42,10 @@ export const login = policyOf({
   fields: [
     check(named("allowUsernamePassword")),
     check(hinted("allowMagicLink")),
-    check(named("disableLoginWithEmail")),
-    check(named("disableLoginWithPhone")),
+    inverted(named("disableLoginWithEmail")),
+    inverted(named("disableLoginWithPhone")),
     check(hinted("ignoreUnknownUsernames")),
-    check(hinted("hidePasswordReset")),
+    inverted(hinted("hidePasswordReset")),
     lasting(hinted("passwordCheckLifetime"), "policy.login.every_time"),
     {
       ...hinted("defaultRedirectUri"),

@@ -4,7 +4,7 @@ import { ManagementService } from "../../../src/gen/core/management/v1/managemen
 import { ThemeMode } from "../../../src/gen/core/policy/v1/policy_pb.ts"
 import { delivered, unsaid } from "../../kit/index.ts"
 import { login } from "./login-policy.ts"
-import { check, fieldsOf, headed, type Policy, policyOf } from "./policy.ts"
+import { check, fieldsOf, headed, inverted, type Policy, policyOf } from "./policy.ts"
 
 /** Loaded beside the rest: files have descriptors of their own. */
 const BrandingPreview = lazy(async () => ({
@@ -193,8 +193,8 @@ const branding = policyOf({
           unsaid: unsaid[colour.name],
         }) as const,
     ),
-    check(brandingFields.hinted("disableWatermark")),
-    check(brandingFields.hinted("hideLoginNameSuffix")),
+    inverted(brandingFields.hinted("disableWatermark")),
+    inverted(brandingFields.hinted("hideLoginNameSuffix")),
   ],
   instance: {
     get: admin.getPreviewLabelPolicy,

@@ -25,7 +25,11 @@ type Read<Message = PolicyFields> = Operation<object, { policy?: Message | undef
 
 /** How a field is asked for and shown. */
 type Kind =
-  | { readonly kind: "check" }
+  | {
+      readonly kind: "check"
+      /** Whether the label states the opposite of the field: "Allow", for a field that disables. */
+      readonly isInverted?: boolean
+    }
   /** A whole number; `zero` says what none of it means. */
   | {
       readonly kind: "count"
@@ -149,6 +153,10 @@ export const fieldsOf = <Title extends With<"lead">>(title: Title) => ({
 /** A field that is so or not. */
 export const check = <FieldBase extends object>(field: FieldBase) =>
   ({ ...field, kind: "check" }) as const
+
+/** A field that disables or hides something, under a label that allows or shows it. */
+export const inverted = <FieldBase extends object>(field: FieldBase) =>
+  ({ ...field, kind: "check", isInverted: true }) as const
 
 /** A field that lasts; `zero` says what none of it means. */
 export const lasting = <FieldBase extends object, Zero extends TextKey>(

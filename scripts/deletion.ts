@@ -51,7 +51,7 @@ export function deletionTable(tsv: string): DeletionTable {
 
 /** The sections of the page, with what the row of names is about in each. */
 const sections = [
-  { kind: "user", title: "Users and service users", name: "Login name" },
+  { kind: "user", title: "Users and service accounts", name: "Login name" },
   { kind: "organization", title: "Organizations", name: "Domains" },
   { kind: "project", title: "Projects", name: "Login names of users" },
   { kind: "application", title: "Applications", name: "Client ID" },
@@ -68,7 +68,7 @@ const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
     "erased after a time, see [Block addresses]" +
     "(../operate/monitoring.md#block-addresses-that-fail-to-sign-in).",
   organization:
-    "The rows are about the users, service users, projects and applications of the " +
+    "The rows are about the users, service accounts, projects and applications of the " +
     "organization. Its identity providers, texts, logos and actions are deleted with it. Of " +
     "an organization with more than 1,000 users some are deleted in the background; none of " +
     "them can sign in from the first moment. The default organization, and the one that owns " +
@@ -99,10 +99,10 @@ and data that belong to it. The tables are generated from \`docs/reference/delet
 | word | meaning |
 |---|---|
 | works, stays | not affected |
-| paused | refused immediately; works again after reactivation or unlocking |
-| ends | refused immediately and for good, also after reactivation |
+| paused | rejected immediately; works again after reactivation or unlocking |
+| ends | rejected immediately and permanently, also after reactivation |
 | deleted, erased | removed from the data; applies to new backups too |
-| reserved | nobody else can use the name |
+| reserved | no one else can use the name |
 | free | others can use the name; they get nothing of its earlier owner |
 `
 

@@ -16,7 +16,7 @@ export const causes = {
   "client.inactive": "The application is deactivated.",
   "client.project_inactive":
     "The application's project, or the organization of the project, is deactivated.",
-  "proof.service_user": "The service account has no such secret or key.",
+  "proof.service_user": "The service account doesn't have this secret or key.",
   "proof.method": "The application is registered with another client authentication method.",
   "proof.endpoint":
     "This endpoint accepts fewer methods than the token endpoint: send the client ID and " +

@@ -1,43 +1,31 @@
 import type { AnyHistory } from "../../store/index.ts"
 
-/** A value as JSON has it; undefined: the field is not set. */
-export type Json =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly Json[]
-  | { readonly [key: string]: Json }
+/** The fields of a state that are set: their paths, from the outside in, and values, as JSON. */
+export type Fields = ReadonlyMap<string, string>
 
-/** A field of a state before and after. */
+/** The fields that a change has changed, as they were before; undefined: not set. */
+export type FormerFields = ReadonlyMap<string, string | undefined>
+
+/** A field before and after, as JSON; undefined: not set. */
 export type Difference = {
-  /** From the outside in. */
   readonly path: readonly string[]
-  readonly before: Json | undefined
-  readonly after: Json | undefined
-  readonly shortened: boolean
+  readonly before: string | undefined
+  readonly after: string | undefined
 }
 
-/** Fields are kept by their paths as JSON. */
-export type Field = { readonly path: readonly string[]; readonly value: Json }
-
-/** No value of ours that is worth comparing by eye is longer; scripts and metadata of SAML are. */
-const textMax = 2000
-
-/** What a state shows, by what its events say openly and by what they say in private. */
+/** Reads `personal` fields from the whole state, all others from what events contain in `data`. */
 export function fieldsOf(
   { personal = [], hidden = [], sets = [] }: Pick<AnyHistory, "personal" | "hidden" | "sets">,
   open: unknown,
   whole: unknown,
-): ReadonlyMap<string, Field> {
-  const kept = (path: readonly string[]) => !hidden.some((each) => isBelow(path, each))
-  const fields = [
-    ...leavesOf(open, sets).filter(({ path }) => !personal.some((each) => isBelow(path, each))),
-    ...leavesOf(whole, sets).filter(({ path }) => personal.some((each) => isBelow(path, each))),
-  ]
-  return new Map(
-    fields.filter(({ path }) => kept(path)).map((field) => [JSON.stringify(field.path), field]),
-  )
+): Fields {
+  const isIn = (patterns: readonly string[], { path }: Leaf) =>
+    patterns.some((pattern) => isBelow(path, pattern))
+  const leaves = [
+    ...leavesOf(open, sets).filter((leaf) => !isIn(personal, leaf)),
+    ...leavesOf(whole, sets).filter((leaf) => isIn(personal, leaf)),
+  ].filter((leaf) => !isIn(hidden, leaf))
+  return new Map(leaves.map(({ path, value }) => [JSON.stringify(path), JSON.stringify(value)]))
 }
 
 /** Whether a path is the one that a pattern names, or lies within it. */
@@ -46,67 +34,51 @@ function isBelow(path: readonly string[], pattern: string): boolean {
   return parts.length <= path.length && parts.every((part, at) => part === "*" || part === path[at])
 }
 
-/** The fields of which two states differ, as the keys of both. */
-export const changedKeys = (
-  before: ReadonlyMap<string, Field>,
-  after: ReadonlyMap<string, Field>,
-): readonly string[] =>
-  [...new Set([...before.keys(), ...after.keys()])].filter((key) => !isSame(key, before, after))
-
-/** Whether a field is the same in two states. */
-export const isSame = (
-  key: string,
-  one: ReadonlyMap<string, Field>,
-  other: ReadonlyMap<string, Field>,
-): boolean => JSON.stringify(one.get(key)?.value) === JSON.stringify(other.get(key)?.value)
-
 /** The fields of which two states differ, those of the later one first. */
-export function differencesOf(
-  before: ReadonlyMap<string, Field>,
-  after: ReadonlyMap<string, Field>,
-): readonly Difference[] {
-  const keys = new Set([...after.keys(), ...before.keys()])
-  return [...keys].flatMap((key) => {
-    const [was, is] = [before.get(key), after.get(key)]
-    const { path } = is ?? was ?? { path: [] }
-    if (JSON.stringify(was?.value) === JSON.stringify(is?.value)) return []
-    const [first, second] = [shortened(was?.value), shortened(is?.value)]
-    const isShortened = first !== was?.value || second !== is?.value
-    return [{ path, before: first, after: second, shortened: isShortened }]
-  })
+export function formerFields(before: Fields, after: Fields): FormerFields {
+  const keys = [...after.keys(), ...before.keys()]
+  const changed = keys.filter((key) => before.get(key) !== after.get(key))
+  return new Map(changed.map((key) => [key, before.get(key)]))
 }
 
-function shortened(value: Json | undefined): Json | undefined {
-  const text = typeof value === "string" ? value : JSON.stringify(value)
-  return text !== undefined && text.length > textMax ? `${text.slice(0, textMax)}…` : value
-}
+export const differencesOf = (before: Fields, after: Fields): readonly Difference[] =>
+  [...formerFields(before, after)].map(([key, was]) => ({
+    path: pathOf(key),
+    before: was,
+    after: after.get(key),
+  }))
 
-/** Every field that is set, however deep; lists are one, but of what has ids. */
-function leavesOf(state: unknown, sets: readonly string[]): readonly Field[] {
-  const fields: Field[] = []
-  const walk = (value: Json, path: readonly string[]): void => {
-    const isSet = sets.some((each) => each === path.join("."))
-    const said = isSet && isRecord(value) ? Object.keys(value) : (byId(value) ?? value)
-    if (isRecord(said)) {
-      for (const [key, inner] of Object.entries(said)) walk(inner, [...path, key])
-    } else if (!isEmpty(said)) fields.push({ path, value: said })
+export const pathOf = (key: string): readonly string[] => JSON.parse(key)
+
+/** Whether a change left something to undo, and all of it is undone by now. */
+export const isRestored = (former: FormerFields, now: Fields): boolean =>
+  former.size > 0 && [...former].every(([key, was]) => now.get(key) === was)
+
+type Leaf = { readonly path: readonly string[]; readonly value: unknown }
+
+/** Fields at any depth. A list is one field, unless its items have IDs. */
+function leavesOf(state: unknown, sets: readonly string[]): readonly Leaf[] {
+  const below = (value: unknown, path: readonly string[]): readonly Leaf[] => {
+    const isSet = isRecord(value) && sets.includes(path.join("."))
+    const inner = isSet ? Object.keys(value) : byId(value)
+    if (!isRecord(inner)) return isEmpty(inner) ? [] : [{ path, value: inner }]
+    return Object.entries(inner).flatMap(([key, each]) => below(each, [...path, key]))
   }
-  // States are kept as JSON: what that leaves out is not part of them.
-  walk(JSON.parse(JSON.stringify(state ?? null)), [])
-  return fields
+  // States are stored as JSON: what JSON leaves out is not part of them.
+  return below(JSON.parse(JSON.stringify(state ?? null)), [])
 }
 
-/** What has ids, kept by them. */
-function byId(value: Json): Json | undefined {
-  if (!Array.isArray(value) || value.length === 0) return undefined
-  const rows = value.filter(isRecord).map(({ id, ...rest }) => [id, rest] as const)
-  const isWhole = rows.length === value.length && rows.every(([id]) => typeof id === "string")
-  return isWhole ? Object.fromEntries(rows) : undefined
+/** The items of a list by their IDs; any other value as it is. */
+function byId(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length === 0 || !value.every(hasId)) return value
+  return Object.fromEntries(value.map(({ id, ...rest }) => [id, rest]))
 }
 
-/** How a state says that it has nothing to say there. */
-const isEmpty = (value: Json): boolean =>
+const hasId = (value: unknown): value is { readonly id: string } =>
+  isRecord(value) && typeof value.id === "string"
+
+const isEmpty = (value: unknown): boolean =>
   value === null || value === "" || (Array.isArray(value) && value.length === 0)
 
-const isRecord = (value: Json): value is { readonly [key: string]: Json } =>
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)

@@ -1,4 +1,4 @@
-export { eventsOf, type Happened, storedEventsOf } from "./event.ts"
+export { eventsOf, type OpenEvent, storedEventsOf } from "./event.ts"
 
 /** What this module is to the whole. */
 export const module = {

@@ -2,14 +2,15 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import { Fault, lateError } from "../../kernel/fault.ts"
 import type { AnyEvent, Cx, Recorded } from "../../store/index.ts"
 import {
-  changedKeys,
   type Difference,
   differencesOf,
-  type Field,
+  type Fields,
+  type FormerFields,
   fieldsOf,
-  isSame,
+  formerFields,
+  isRestored,
 } from "./difference.ts"
-import { keptSince } from "./query.ts"
+import { keptSince, type Part } from "./query.ts"
 import type { Place } from "./resource.ts"
 
 /** A state as it is kept, and as it would be without what events say in private. */
@@ -17,7 +18,7 @@ export type Folded = { readonly whole: unknown; readonly open: unknown }
 
 export type Happening = Recorded<AnyEvent>
 
-type Folding = {
+export type Folding = {
   readonly event: Happening
   readonly before: Folded
   readonly after: Folded
@@ -28,23 +29,20 @@ const nothing: Folded = { whole: undefined, open: undefined }
 
 /** So many events are folded before others have their turn: a few milliseconds. */
 const eventsAtOnce = 250
+
 /** Every event of a stream from its first one on, with what it made of the state. */
 export async function* foldings(
   cx: Cx,
   { kind, id }: Pick<Place, "kind" | "id">,
 ): AsyncGenerator<Folding> {
   const { instance, store } = cx
-  const { stream } = kind
+  const window = { instance, stream: kind.stream, id, asc: true, limit: eventsAtOnce }
   let state: Folded = { whole: kind.initial, open: kind.initial }
   let from = 0
   for (;;) {
-    const part = { instance, stream, id, from, asc: true, limit: eventsAtOnce }
-    const events = await store.log.history(part)
+    const events = await store.log.history({ ...window, from })
     for (const event of events) {
-      const after = {
-        whole: store.fold(state.whole, event),
-        open: store.fold(state.open, { ...event, private: null }),
-      }
+      const after = folded(store, state, event)
       yield { event, before: event.version === 1 ? nothing : state, after }
       state = after
     }
@@ -55,6 +53,13 @@ export async function* foldings(
   }
 }
 
+type Event = Parameters<Cx["store"]["fold"]>[1]
+
+export const folded = (store: Cx["store"], { whole, open }: Folded, event: Event): Folded => ({
+  whole: store.fold(whole, event),
+  open: store.fold(open, { ...event, private: null }),
+})
+
 /** An event, with the fields that it changed. */
 export type Changed = {
   readonly event: Happening
@@ -64,84 +69,60 @@ export type Changed = {
 }
 
 /** A part of the changes of a thing; where the instance has a limit for that, only newer ones. */
-export async function changesIn(
-  cx: Cx,
-  place: Place,
-  part: { readonly from: number | undefined; readonly asc: boolean; readonly limit: number },
-): Promise<readonly Changed[]> {
-  const { instance } = cx
+export async function changesIn(cx: Cx, place: Place, part: Part): Promise<readonly Changed[]> {
   const { kind, id } = place
   await cx.store.log.settle()
-  const window = { ...part, instance, stream: kind.stream, id, since: keptSince(cx) }
-  const events = await cx.store.log.history(window)
-  const versions = new Set(events.map(({ version }) => version))
-  const changes: (Omit<Changed, "isBack"> & { readonly former: Former })[] = []
-  if (events.length === 0) return []
+  const window = { ...part, instance: cx.instance, stream: kind.stream, id, since: keptSince(cx) }
+  const versions = new Set((await cx.store.log.history(window)).map(({ version }) => version))
+  if (versions.size === 0) return []
+  const changes: (Omit<Changed, "isBack"> & { readonly former: FormerFields })[] = []
   let now: unknown
   for await (const { event, before, after } of foldings(cx, place)) {
-    if (versions.has(event.version)) {
-      const former = formerOf(place, before.whole, after.whole)
-      changes.push({ event, differences: between(place, before, after), former })
-      // A state may be large: a document that somebody has uploaded, a thousand roles.
-      await nextTurn()
-    }
     now = after.whole
+    if (!versions.has(event.version)) continue
+    const former = formerFields(allFieldsOf(place, before.whole), allFieldsOf(place, after.whole))
+    changes.push({ event, differences: between(place, before, after), former })
+    // A state may be large: a document that somebody has uploaded, a thousand roles.
+    await nextTurn()
   }
   const current = allFieldsOf(place, now)
-  const found = changes.map(({ former, ...rest }) => ({ ...rest, isBack: isBack(former, current) }))
+  const found = changes.map(({ former, ...change }) => ({
+    ...change,
+    isBack: isRestored(former, current),
+  }))
   return part.asc ? found : found.reverse()
 }
 
-type Fields = ReadonlyMap<string, Field>
+/** Fields of any sensitivity: only their names may be shown. */
+export const allFieldsOf = ({ history }: Place, state: unknown): Fields =>
+  fieldsOf({ ...history, personal: [] }, state, state)
 
-/** The fields that a change has made others, as they were before. */
-type Former = ReadonlyMap<string, Field | undefined>
-
-function formerOf(place: Place, before: unknown, after: unknown): Former {
-  const [was, is] = [allFieldsOf(place, before), allFieldsOf(place, after)]
-  return new Map(changedKeys(was, is).map((key) => [key, was.get(key)]))
+/** The differences that callers can see. */
+export function between({ history }: Place, before: Folded, after: Folded): readonly Difference[] {
+  const shown = ({ open, whole }: Folded) => fieldsOf(history, open, whole)
+  return differencesOf(shown(before), shown(after))
 }
-
-const isBack = (former: Former, current: Fields): boolean =>
-  former.size > 0 &&
-  [...former].every(([key, was]) => isSame(key, current, was ? new Map([[key, was]]) : new Map()))
-
-/** Whatever may be shown of the thing, or may not: only names of fields come of it. */
-export const allFieldsOf = ({ history: { hidden, sets } }: Place, state: unknown): Fields =>
-  fieldsOf({ ...(hidden && { hidden }), ...(sets && { sets }) }, state, state)
-
-export const between = (place: Place, before: Folded, after: Folded): readonly Difference[] =>
-  differencesOf(shownIn(place, before), shownIn(place, after))
-
-const shownIn = ({ history }: Place, { open, whole }: Folded) => fieldsOf(history, open, whole)
 
 /** A moment of a thing: a time in ms UTC, or the place of an event. */
 export type Moment = { readonly time: number } | { readonly position: number }
 
-/** How a thing differs between two moments; without the first, all that it was at the second. */
-export type Comparison = {
-  readonly existed: boolean
-  /** The last event up to the later moment. */
-  readonly last: Happening | undefined
-  readonly differences: readonly Difference[]
-}
-
 /**
- * Faults with `failed_precondition` where a moment lies before what the instance still shows of its
- * past.
+ * How a thing differs between two moments; without the first, all that it was at the second. `last`
+ * is the last event up to the later moment. Faults with `failed_precondition` where a moment lies
+ * before what the instance still shows of its past.
  */
 export async function compare(
   cx: Cx,
   place: Place,
-  { from, to }: { readonly from: Moment | undefined; readonly to: Moment | undefined },
-): Promise<Comparison> {
+  { from, to }: Readonly<Record<"from" | "to", Moment | undefined>>,
+) {
   await cx.store.log.settle()
   for (const moment of [from, to]) await mustBeKept(cx, moment)
   let [before, after] = [nothing, nothing]
   let last: Happening | undefined
-  let isPastFrom = from === undefined
+  let isPastFrom = false
   for await (const { event, after: state } of foldings(cx, place)) {
-    isPastFrom ||= from !== undefined && !isUpTo(event, from)
+    isPastFrom ||= !from || !isUpTo(event, from)
     if (!isPastFrom) before = state
     if (to && !isUpTo(event, to)) break
     after = state
@@ -156,14 +137,11 @@ const isUpTo = (event: Happening, moment: Moment): boolean =>
 export async function mustBeKept(cx: Cx, moment: Moment | undefined): Promise<void> {
   const since = keptSince(cx)
   if (!moment || since === undefined) return
-  const time = "time" in moment ? moment.time : await timeAt(cx, moment.position)
-  if (time >= since) return
+  const [at] = "time" in moment ? [moment] : await cx.store.log.at([moment.position])
+  if ((at?.time ?? 0) >= since) return
   throw new Fault(
     "failed_precondition",
     "history.not_kept",
     "this instance shows only the newer part of its past; name a later time",
   )
 }
-
-const timeAt = async ({ store }: Cx, position: number): Promise<number> =>
-  (await store.log.at([position]))[0]?.time ?? 0

@@ -1,25 +1,14 @@
-import { presentedType } from "../../kernel/event/name.ts"
-import type { AnyAggregate, AnyEvent, Cx, Recorded } from "../../store/index.ts"
+import type { AnyEvent, Cx, Recorded } from "../../store/index.ts"
 import { findClient } from "../app/index.ts"
 import { instance } from "../instance/index.ts"
-import { permissionsOn, stateReader } from "../member/index.ts"
+import { permissionsOn, stateReader, type Target } from "../member/index.ts"
 import { auditLogRetention } from "../quota/index.ts"
 import { profile, shownNames } from "../user-lookup/index.ts"
 import { user } from "../user-model/index.ts"
 
-/** One thing that happened; what was said then is not shown, for it may be private. */
-export type Change = {
-  readonly version: number
-  readonly time: number
-  /** As it is stored, and as the interface names it. */
-  readonly type: string
-  readonly name: string
-  /** The organisation that owns what changed. */
-  readonly owner: string
-  readonly editor: Editor
-}
+export type RecordedEvent = Recorded<AnyEvent>
 
-/** Names are empty where the caller may not see the user, or nobody has the id any more. */
+/** A user who caused an event. Names are empty where the caller may not see them. */
 export type Editor = {
   readonly id: string
   readonly name: string
@@ -27,34 +16,11 @@ export type Editor = {
   readonly picture: string
 }
 
-/** Which part of the story is wanted. */
+/** A window of a list of events; `from` is a position, or a version in the list of one stream. */
 export type Part = {
   readonly from: number | undefined
   readonly asc: boolean
   readonly limit: number
-}
-
-/**
- * What happened to one thing, the newest first unless told; where the instance has a limit for
- * that, only what is newer.
- */
-export async function changesOf(
-  cx: Cx,
-  kind: AnyAggregate,
-  id: string,
-  part: Part,
-): Promise<readonly Change[]> {
-  const { instance } = cx
-  const since = keptSince(cx)
-  const events = await cx.store.log.history({ ...part, instance, stream: kind.stream, id, since })
-  const named = editorsOf(cx)
-  return events.map((event) => {
-    const { version, time, type, owner, editor } = event
-    return {
-      ...{ version, time, type, owner, name: presentedType(event) },
-      editor: named(editor.user),
-    }
-  })
 }
 
 /** Since when what happened is shown, in ms UTC; undefined: since ever. */
@@ -62,7 +28,6 @@ export function keptSince(cx: Cx): number | undefined {
   const kept = auditLogRetention(cx)
   return kept === undefined ? undefined : cx.clock.now() - kept * 1000
 }
-
 /** Names those who did something, each looked up once. */
 export function editorsOf(cx: Cx): (id: string) => Editor {
   const editors = new Map<string, Editor>()
@@ -84,28 +49,29 @@ function editorOf(cx: Cx, id: string): Editor {
 }
 
 /** Users are seen by themselves, and by who may read users where they belong. */
-export function mayRead(cx: Cx, id: string, home: string): boolean {
-  const { caller } = cx
-  if (caller.kind !== "user") return false
-  if (caller.userId === id) return true
-  const read = { ...stateReader(cx), caller }
-  return permissionsOn(read, { level: "org", id: home }, caller.userId).has("user.read")
-}
+export const mayRead = (cx: Cx, id: string, home: string): boolean =>
+  isCaller(cx, id) || holdsOn(cx, { level: "org", id: home }, "user.read")
 
 /**
  * The client by which somebody did something, by its name: where it is gone, or the caller neither
  * did it nor may see the application, that is empty. Our own applications everybody knows.
  */
-export function clientNameOf(
-  cx: Cx,
-  { user: editor, client }: Recorded<AnyEvent>["editor"],
-): string {
-  const { caller } = cx
+export function clientNameOf(cx: Cx, { user: editor, client }: RecordedEvent["editor"]): string {
   const { projectId = "", name = "" } = findClient(cx, client)?.state ?? {}
-  if (name === "" || caller.kind !== "user") return name
-  const isOwn = cx.store.state(cx, instance, cx.instance).projectId === projectId
-  if (isOwn || caller.userId === editor) return name
-  const read = { ...stateReader(cx), caller }
-  const held = permissionsOn(read, { level: "project", id: projectId }, caller.userId)
-  return held.has("project.app.read") ? name : ""
+  const isOwn = () => cx.store.state(cx, instance, cx.instance).projectId === projectId
+  const isSeen =
+    cx.caller.kind !== "user" ||
+    isCaller(cx, editor) ||
+    isOwn() ||
+    holdsOn(cx, { level: "project", id: projectId }, "project.app.read")
+  return isSeen ? name : ""
+}
+
+const isCaller = ({ caller }: Cx, userId: string): boolean =>
+  caller.kind === "user" && caller.userId === userId
+
+function holdsOn(cx: Cx, target: Target, permission: string): boolean {
+  const { caller } = cx
+  if (caller.kind !== "user") return false
+  return permissionsOn({ ...stateReader(cx), caller }, target, caller.userId).has(permission)
 }

@@ -8,7 +8,7 @@ import {
 } from "../../boot/audit/chain.ts"
 import { type ExportAsked, type ExportPart, exportAsked } from "../../boot/audit/part.ts"
 import type { Commands } from "../../boot/control.ts"
-import { type Happened, storedEventsOf } from "../../domain/history/index.ts"
+import { type OpenEvent, storedEventsOf } from "../../domain/history/index.ts"
 import { removedInstances } from "../../domain/instance/index.ts"
 import type { Signer } from "../../kernel/crypto/secret.ts"
 import { Fault } from "../../kernel/fault.ts"
@@ -38,7 +38,17 @@ function exportCallOn(services: Lent, { instance, seal }: ExportAsked): Cx {
 }
 
 /** As whoever runs the server is told of it: by ids, without names. */
-export const shownEvent = ({ editor, ...event }: Happened) => ({ ...event, editor: editor.id })
+export const shownEvent = ({ editor, ...event }: OpenEvent) => ({
+  position: event.position,
+  time: event.time,
+  type: event.type,
+  stream: event.stream,
+  id: event.id,
+  owner: event.owner,
+  data: event.data,
+  client: editor.client,
+  editor: editor.user,
+})
 
 /** Where a file stands: all that follows hangs from it. */
 type Standing = Pick<Seal, "position" | "events" | "hash">

@@ -18,7 +18,7 @@ async function eventsAsked(services: ServerServices, asked: EventRequest): Promi
   // Before the look: what is written during it comes with the next.
   const position = cx.store.log.durable()
   const found = limit === 0 ? [] : await eventsOf(cx, filter, { from, asc, limit })
-  return { position, events: found.map(({ stored: _, ...event }) => shownEvent(event)) }
+  return { position, events: found.map(shownEvent) }
 }
 
 function instanceOf({ store }: ServerServices, named: string | undefined): string {

@@ -3,32 +3,32 @@ import { share } from "../../../api/method.ts"
 import { AdminService } from "../../../gen/core/admin/v1/admin_service_pb.ts"
 import type { ListEventsRequest } from "../../../gen/core/admin/v1/event_pb.ts"
 import { SystemService } from "../../../gen/core/system/v1/system_service_pb.ts"
-import { aggregateOf, listedNames } from "../../../kernel/event/name.ts"
+import { listedNames } from "../../../kernel/event/name.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { at } from "../../../protocol/api/answer.ts"
 import { type Cx, type FailedEvent, failedEvents } from "../../../store/index.ts"
-import { databaseName, eventsOf, type PresentedEvent, removeFailed } from "../event.ts"
-import type { EventSearch } from "../event-search.ts"
+import { type EventSearch, eventsOf, type PresentedEvent, storedTypes } from "../event.ts"
+import { databaseName, removeFailed } from "../failed-event.ts"
+import { type Editor, editorsOf } from "../query.ts"
 import { sequenceOf, wordsOf, wordsOfStream } from "../words.ts"
 
 export const admin = share<Cx>()(AdminService, {
   listEvents: async (req, cx) => {
     const { limit, asc } = pageOf(req)
-    const part = { limit, asc, from: sequenceOf(req.sequence) }
-    return { events: (await eventsOf(cx, filterOf(req), part)).map((each) => toEvent(cx, each)) }
+    const events = await eventsOf(cx, searchOf(req), { limit, asc, from: sequenceOf(req.sequence) })
+    const editors = editorsOf(cx)
+    return { events: events.map((event) => toEvent(cx, event, editors(event.editor.user))) }
   },
   listEventTypes: (_, cx) => {
     const stored = cx.store.eventTypes().types
-    const listed = new Map(
-      stored.flatMap((type) => listedNames(type).map((name) => [name, type] as const)),
-    )
+    const listed = new Map(stored.flatMap((type) => listedNames(type).map((name) => [name, type])))
     return { eventTypes: [...listed].map(([name, type]) => toType(cx, name, type)) }
   },
-  listAggregateTypes: (_, cx) => ({
-    aggregateTypes: [...new Set([...aggregatesOf(cx), ...cx.store.eventTypes().streams])].map(
-      (name) => toKind(cx, name),
-    ),
-  }),
+  listAggregateTypes: (_, cx) => {
+    const presented = storedTypes(cx).map(({ aggregate }) => aggregate)
+    const names = new Set([...presented, ...cx.store.eventTypes().streams])
+    return { aggregateTypes: [...names].map((name) => toKind(cx, name)) }
+  },
   listFailedEvents: (_, cx) => ({ result: failedEvents(cx.store, cx.instance).map(toFailed) }),
   removeFailedEvent: async (req, cx) => {
     await removeFailed(cx, req, cx.instance)
@@ -45,10 +45,12 @@ export const system = share<Cx>()(SystemService, {
 })
 
 /** Empty is what a filter says that does not say it. */
-function filterOf(req: ListEventsRequest): EventSearch {
+function searchOf(req: ListEventsRequest): EventSearch {
   const { case: named, value } = req.creationDateFilter
   const { since = undefined, until = undefined } = named === "range" ? value : {}
   const from = named === "from" ? value : req.creationDate
+  const listed = (names: readonly string[]) => (names.length > 0 ? names : undefined)
+  const timeOf = (date: Timestamp | undefined) => date && timestampMs(date)
   return {
     types: listed(req.eventTypes),
     streams: listed(req.aggregateTypes),
@@ -60,22 +62,8 @@ function filterOf(req: ListEventsRequest): EventSearch {
   }
 }
 
-const listed = (names: readonly string[]) => (names.length > 0 ? names : undefined)
-const timeOf = (date: Timestamp | undefined) => date && timestampMs(date)
-
-const aggregatesOf = ({ store }: Cx) =>
-  store
-    .eventTypes()
-    .streams.flatMap((stream) =>
-      Object.keys(store.kind(stream)?.evolve ?? {}).map((type) => aggregateOf(stream, type)),
-    )
-
-const toEvent = (cx: Cx, event: PresentedEvent) => ({
-  editor: {
-    userId: event.editor.id,
-    displayName: event.editor.name,
-    service: event.client,
-  },
+const toEvent = (cx: Cx, event: PresentedEvent, editor: Editor) => ({
+  editor: { userId: editor.id, displayName: editor.name, service: event.editor.client },
   aggregate: {
     id: event.id,
     type: toKind(cx, event.stream),
@@ -85,7 +73,7 @@ const toEvent = (cx: Cx, event: PresentedEvent) => ({
   sequence: BigInt(event.position),
   creationDate: at(event.time),
   payload: JSON.parse(JSON.stringify(event.data)),
-  type: toType(cx, event.type, event.stored.type),
+  type: toType(cx, event.type, event.storedType),
 })
 
 /** The words are those of the stored type, which say what happened here. */

@@ -4,7 +4,7 @@ import { SystemService } from "../../../gen/core/system/v1/system_service_pb.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import { at } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
-import { databaseName } from "../event.ts"
+import { databaseName } from "../failed-event.ts"
 
 export const adminViews = share<Cx>()(AdminService, {
   listViews: async (_, cx) => ({ result: await viewsOf(cx) }),

@@ -2,7 +2,8 @@ import { share } from "../../../api/method.ts"
 import { AuthService } from "../../../gen/core/auth/v1/auth_service_pb.ts"
 import type { ChangeQuery } from "../../../gen/core/change/v1/change_pb.ts"
 import { ManagementService } from "../../../gen/core/management/v1/management_service_pb.ts"
-import { Fault } from "../../../kernel/fault.ts"
+import { callerOf } from "../../../kernel/context.ts"
+import { presentedType } from "../../../kernel/event/name.ts"
 import { pageOf } from "../../../kernel/page.ts"
 import { at } from "../../../protocol/api/answer.ts"
 import type { AnyAggregate, Cx } from "../../../store/index.ts"
@@ -11,7 +12,7 @@ import { contextOrg, org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
 import { user } from "../../user-model/index.ts"
-import { type Change, changesOf } from "../query.ts"
+import { type Editor, editorsOf, keptSince, type RecordedEvent } from "../query.ts"
 import { sequenceOf, wordsOf } from "../words.ts"
 
 type Query = ChangeQuery | undefined
@@ -28,24 +29,24 @@ export const auth = share<Cx>()(AuthService, {
   listMyUserChanges: ({ query }, cx) => list(cx, user, callerOf(cx), query),
 })
 
-async function list(cx: Cx, kind: AnyAggregate, id: string, query: Query) {
-  const { limit, asc } = pageOf({ limit: query?.limit ?? 0, asc: query?.asc ?? false })
-  const changes = await changesOf(cx, kind, id, { limit, asc, from: sequenceOf(query?.sequence) })
-  return { result: changes.map((change) => toChange(cx, change)) }
+async function list(cx: Cx, { stream }: AnyAggregate, id: string, query: Query) {
+  const { limit, asc } = pageOf(query && { limit: query.limit, asc: query.asc })
+  const part = { limit, asc, from: sequenceOf(query?.sequence), since: keptSince(cx) }
+  const events = await cx.store.log.history({ ...part, instance: cx.instance, stream, id })
+  const editors = editorsOf(cx)
+  return { result: events.map((event) => toChange(cx, event, editors(event.editor.user))) }
 }
 
-const toChange = (cx: Cx, { version, time, type, name, owner, editor }: Change) => ({
-  changeDate: at(time),
-  eventType: { key: `EventTypes.${name}`, localizedMessage: wordsOf(cx, type) },
-  sequence: BigInt(version),
+const toChange = (cx: Cx, event: RecordedEvent, editor: Editor) => ({
+  changeDate: at(event.time),
+  eventType: {
+    key: `EventTypes.${presentedType(event)}`,
+    localizedMessage: wordsOf(cx, event.type),
+  },
+  sequence: BigInt(event.version),
   editorId: editor.id,
   editorDisplayName: editor.name,
   editorPreferredLoginName: editor.loginName,
   editorAvatarUrl: editor.picture,
-  resourceOwnerId: owner,
+  resourceOwnerId: event.owner,
 })
-
-function callerOf({ caller }: Cx): string {
-  if (caller.kind === "user") return caller.userId
-  throw new Fault("unauthenticated", "user.nobody", "sign in to see what happened to you")
-}

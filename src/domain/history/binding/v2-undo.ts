@@ -8,7 +8,7 @@ import { placeOf, toDifference } from "./v2.ts"
 
 export const undos = share<Cx>()(HistoryService, {
   getUndo: async ({ resource, sequence }, cx) => {
-    const tried = await tryUndo(cx, await placeOf(cx, resource), given(sequence))
+    const tried = await tryUndo(cx, await placeOf(cx, resource), required(sequence))
     if (tried instanceof Fault) {
       return { possible: false, refusal: tried.id, words: tried.message }
     }
@@ -23,13 +23,13 @@ export const undos = share<Cx>()(HistoryService, {
     }
   },
   undoChange: async ({ resource, sequence, lastSequence }, cx) => {
-    const asked = { version: given(sequence), last: sequenceOf(lastSequence) }
-    const { operation, version } = await undo(cx, await placeOf(cx, resource), asked)
+    const change = { version: required(sequence), last: sequenceOf(lastSequence) }
+    const { operation, version } = await undo(cx, await placeOf(cx, resource), change)
     return { operation, sequence: BigInt(version) }
   },
 })
 
-function given(sequence: bigint): number {
+function required(sequence: bigint): number {
   const version = sequenceOf(sequence)
   if (version !== undefined) return version
   throw new Fault(

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf"
 import { fromJson } from "@bufbuild/protobuf"
-import { timestampMs, type Value, ValueSchema } from "@bufbuild/protobuf/wkt"
+import { timestampMs, ValueSchema } from "@bufbuild/protobuf/wkt"
 import { share } from "../../../api/method.ts"
 import {
   HistoryService,
@@ -14,11 +14,11 @@ import type { Cx, NodeStanding } from "../../../store/index.ts"
 import { placeId as idpsId } from "../../idp/index.ts"
 import { instanceIds } from "../../instance/index.ts"
 import { policiesId } from "../../policy/index.ts"
-import type { Difference, Json } from "../difference.ts"
-import { retryFailed } from "../event.ts"
+import type { Difference } from "../difference.ts"
+import { retryFailed } from "../failed-event.ts"
 import { type Changed, changesIn, compare, type Moment } from "../past.ts"
-import { clientNameOf, editorsOf } from "../query.ts"
-import { isUndoable, kindOf, type Place, readHistory } from "../resource.ts"
+import { clientNameOf, editorsOf, type RecordedEvent } from "../query.ts"
+import { isUndoable, kindOf, readHistory } from "../resource.ts"
 import { sequenceOf, wordsOf, wordsOfPath } from "../words.ts"
 
 export const v2 = share<Cx>()(HistoryService, {
@@ -26,8 +26,8 @@ export const v2 = share<Cx>()(HistoryService, {
     const part = { from: sequenceOf(sequence), asc, limit: limitOf(limit) }
     const place = await placeOf(cx, resource)
     const changes = await changesIn(cx, place, part)
-    const toChange = changing(cx, place, mayWrite(cx, resource))
-    return { changes: changes.map(toChange) }
+    const editors = editorsOf(cx)
+    return { changes: changes.map((change) => toChange(cx, place, change, editors)) }
   },
   getDifferences: async ({ resource, from, to }, cx) => {
     const moments = { from: momentOf(from), to: momentOf(to) }
@@ -35,18 +35,14 @@ export const v2 = share<Cx>()(HistoryService, {
     const when = last && { sequence: BigInt(last.version), changeDate: at(last.time) }
     return { existed, ...when, differences: differences.map((each) => toDifference(cx, each)) }
   },
-  retryFailedEvents: async (req, cx) => ({
-    count: BigInt(await retryFailed(cx, checked(req), cx.instance)),
-  }),
+  retryFailedEvents: (req, cx) => retryFailed(cx, req, cx.instance),
+  retrySystemFailedEvents: (req, cx) => retryFailed(cx, req, req.instanceId || undefined),
   listNodes: (_, { store, clock }) => {
     // Servers, their versions and how much goes on are those of all instances.
     if (instanceIds(store).length > 1) throw sharedServersError()
     const nodes = store.node?.standing() ?? []
     return { nodes: nodes.map((node) => toNode(node, clock.now())) }
   },
-  retrySystemFailedEvents: async (req, cx) => ({
-    count: BigInt(await retryFailed(cx, checked(req), req.instanceId || undefined)),
-  }),
 })
 
 const sharedServersError = () =>
@@ -60,12 +56,6 @@ const toNode = (node: NodeStanding, now: number) => ({
   ...{ number: node.part, isSelf: node.isSelf, version: node.version, works: node.leads },
   ...{ position: BigInt(node.position), behind: BigInt(node.behind), seen: at(now - node.seenMs) },
 })
-
-/** A place in the log is no larger than what counts exactly. */
-function checked<Asked extends { readonly failedSequence: bigint }>(asked: Asked): Asked {
-  sequenceOf(asked.failedSequence)
-  return asked
-}
 
 const [limitMax, limitDefault] = [100, 20]
 
@@ -94,25 +84,29 @@ const resources = {
   stream: ["", "iam.write"],
 } as const
 
-export async function placeOf(cx: Cx, resource: Resource | undefined): Promise<Place> {
-  const named = resource?.resource
-  if (!named?.case) throw new Error("the access rule lets nothing pass that is not named")
-  const place = named.case === "stream" ? named.value : { kind: resources[named.case][0], id: "" }
-  const kind = kindOf(cx, place.kind)
-  const history = await readHistory(kind)
-  if (named.case === "policiesOf") return { kind, history, id: policiesId(named.value) }
-  if (named.case === "identityProvidersOf") return { kind, history, id: idpsId(named.value) }
-  if (named.case !== "stream") return { kind, history, id: named.value }
-  // Callers who can read events cannot read what is personal in users.
-  const isImpersonal = place.kind === "user" && !cx.holds?.("user.read")
-  const id = place.id || ownIdOf(cx, place.kind)
-  return { kind, id, history: isImpersonal ? { ...history, personal: [] } : history }
+/** IDs of streams that each organization has one of, and the instance. */
+const idsByOrg: Readonly<Record<string, (orgId: string | undefined) => string>> = {
+  policy: policiesId,
+  idps: idpsId,
 }
 
-/** Of what an instance has one of, the id where nobody says it. */
-function ownIdOf({ instance }: Cx, kind: string): string {
-  if (kind === "policy") return policiesId(undefined)
-  return kind === "idps" ? idpsId(undefined) : instance
+/** A resource; `isWriter`: whether the caller can change it, so that an undo is worth offering. */
+export async function placeOf(cx: Cx, resource: Resource | undefined) {
+  const named = resource?.resource
+  if (!named?.case) throw new Error("the access rule lets nothing pass that is not named")
+  const [stream, permission] = resources[named.case]
+  const isWriter = cx.holds?.(permission) ?? false
+  if (named.case !== "stream") {
+    const kind = kindOf(cx, stream)
+    const id = idsByOrg[stream]?.(named.value) ?? named.value
+    return { kind, id, history: await readHistory(kind), isWriter }
+  }
+  const kind = kindOf(cx, named.value.kind)
+  const id = named.value.id || (idsByOrg[kind.stream]?.(undefined) ?? cx.instance)
+  const history = await readHistory(kind)
+  // Callers who can read events cannot read what is personal in users.
+  const isImpersonal = kind.stream === "user" && !cx.holds?.("user.read")
+  return { kind, id, history: isImpersonal ? { ...history, personal: [] } : history, isWriter }
 }
 
 function momentOf(message: MomentMessage | undefined): Moment | undefined {
@@ -122,50 +116,54 @@ function momentOf(message: MomentMessage | undefined): Moment | undefined {
   return position === undefined ? undefined : { position }
 }
 
-/** Who did it, with what; names are looked up once where `named` remembers them. */
-export function toEditor(
-  cx: Cx,
-  { editor: { user, client }, correlation }: Changed["event"],
-  named = editorsOf(cx),
-) {
-  const { name, loginName } = named(user)
+/** Who did it, with what; `editors` looks up each name once. */
+export function toEditor(cx: Cx, { editor, correlation }: RecordedEvent, editors = editorsOf(cx)) {
+  const { name, loginName } = editors(editor.user)
   return {
-    ...{ userId: user, displayName: name, loginName, requestId: correlation },
-    ...{ clientId: client, clientName: clientNameOf(cx, { user, client }) },
+    ...{ userId: editor.user, displayName: name, loginName, requestId: correlation },
+    ...{ clientId: editor.client, clientName: clientNameOf(cx, editor) },
   }
 }
 
-/** Whether an undo is worth offering: whoever may only look is refused each. */
-function mayWrite(cx: Cx, resource: Resource | undefined): boolean {
-  const named = resource?.resource
-  if (!named?.case) return false
-  return cx.holds?.(resources[named.case][1]) ?? false
-}
-
-function changing(cx: Cx, { history }: Place, isWriter: boolean) {
-  const named = editorsOf(cx)
-  return ({ event, differences, isBack }: Changed) => {
-    const payload: JsonObject = JSON.parse(JSON.stringify(event.data))
-    return {
-      sequence: BigInt(event.version),
-      position: BigInt(event.position),
-      changeDate: at(event.time),
-      type: presentedType(event),
-      words: wordsOf(cx, event.type),
-      editor: toEditor(cx, event, named),
-      differences: differences.map((each) => toDifference(cx, each)),
-      payload,
-      undoable: isWriter && !isBack && isUndoable(history, event.type),
-    }
+function toChange(
+  cx: Cx,
+  { history, isWriter }: Awaited<ReturnType<typeof placeOf>>,
+  { event, differences, isBack }: Changed,
+  editors: ReturnType<typeof editorsOf>,
+) {
+  const payload: JsonObject = JSON.parse(JSON.stringify(event.data))
+  return {
+    sequence: BigInt(event.version),
+    position: BigInt(event.position),
+    changeDate: at(event.time),
+    type: presentedType(event),
+    words: wordsOf(cx, event.type),
+    editor: toEditor(cx, event, editors),
+    differences: differences.map((each) => toDifference(cx, each)),
+    payload,
+    undoable: isWriter && !isBack && isUndoable(history, event.type),
   }
 }
 
-export const toDifference = (cx: Cx, { path, before, after, shortened }: Difference) => ({
-  path: [...path],
-  words: wordsOfPath(cx, path),
-  ...(before !== undefined && { before: jsonValue(before) }),
-  ...(after !== undefined && { after: jsonValue(after) }),
-  shortened,
-})
+export function toDifference(cx: Cx, { path, before, after }: Difference) {
+  const [was, is] = [shortened(before), shortened(after)]
+  return {
+    path: [...path],
+    words: wordsOfPath(cx, path),
+    ...(was && { before: was.value }),
+    ...(is && { after: is.value }),
+    shortened: was?.isShortened || is?.isShortened || false,
+  }
+}
 
-const jsonValue = (value: Json): Value => fromJson(ValueSchema, JSON.parse(JSON.stringify(value)))
+/** No value of ours that is worth comparing by eye is longer; scripts and metadata of SAML are. */
+const textMax = 2000
+
+function shortened(json: string | undefined) {
+  if (json === undefined) return undefined
+  const value = JSON.parse(json)
+  const text = typeof value === "string" ? value : json
+  const isShortened = text.length > textMax
+  const shown = isShortened ? `${text.slice(0, textMax)}…` : value
+  return { isShortened, value: fromJson(ValueSchema, shown) }
+}

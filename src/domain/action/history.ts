@@ -6,7 +6,6 @@ const operations = "core.management.v1.ManagementService/*Action"
 export const actionHistory = historyOf(action, {
   hidden: ["orgId", "authors"],
   operations,
-  target: ({ id }) => ({ id }),
   present: ({ timeoutMs, ...state }) => ({ ...state, timeout: timeoutMs / 1000 }),
 })
 

@@ -4,7 +4,6 @@ import { authorization } from "./model.ts"
 export const authorizationHistory = historyOf(authorization, {
   hidden: ["orgId", "rolesVersion", "grantVersion"],
   operations: "core.authorization.v2.AuthorizationService/*Authorization",
-  target: ({ id }) => ({ id }),
   undo: {
     // Nothing else is deleted with it.
     "user.grant.added": "DeleteAuthorization",

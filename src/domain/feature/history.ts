@@ -1,5 +1,5 @@
-import { historyOf, type Undo } from "../../store/index.ts"
-import { type FeatureEvent, type Features, features } from "./model.ts"
+import { historyOf } from "../../store/index.ts"
+import { features } from "./model.ts"
 
 /** The name of a feature in requests. */
 const nameOf = (key: string): string =>
@@ -7,21 +7,17 @@ const nameOf = (key: string): string =>
     ? "oidcTokenExchange"
     : key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Sets what an event has changed: one feature, or all of them. */
-const undo: Undo<FeatureEvent, Features> = ({ event: { type }, before }) => {
-  const [, , key = ""] = type.split(".")
-  const former = Object.entries(before).filter(([each]) => key === "reset" || each === key)
-  if (former.length === 0) return "unsaid"
-  const fields = former.map(([each, value]) => [nameOf(each), value] as const)
-  return ["SetInstanceFeatures", Object.fromEntries(fields)]
-}
-
-const ofInstance = Object.keys(features.evolve).filter((type) =>
-  type.startsWith("feature.instance."),
-)
-
 export const featuresHistory = historyOf(features, {
   operations: "core.feature.v2.FeatureService/*InstanceFeatures",
-  undo: Object.fromEntries(ofInstance.map((type) => [type, undo])),
+  undo: {
+    // Sets what an event has changed: one feature, or all of them.
+    "feature.instance.*": ({ event: { type }, before }) => {
+      const [, , key = ""] = type.split(".")
+      const former = Object.entries(before).filter(([each]) => key === "reset" || each === key)
+      if (former.length === 0) return "unsaid"
+      const fields = former.map(([each, value]) => [nameOf(each), value] as const)
+      return ["SetInstanceFeatures", Object.fromEntries(fields)]
+    },
+  },
   noUndo: { operator: ["feature.system.*"] },
 })

@@ -5,7 +5,6 @@ import { group } from "./model.ts"
 export const groupHistory = historyOf(group, {
   hidden: ["orgId"],
   operations: "core.group.v2.GroupService/*Group",
-  target: ({ id }) => ({ id }),
 })
 
 export const groupUserHistory = historyOf(groupUser, {

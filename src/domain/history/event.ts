@@ -55,7 +55,7 @@ export async function eventsOf(
 }
 
 /** What a thing is called today, or was called last; users are personal data, and named nowhere. */
-function nameOf(cx: Cx, stream: string, id: string): string {
+export function nameOf(cx: Cx, stream: string, id: string): string {
   const state = states[stream]?.(cx, id) ?? {}
   return "name" in state && typeof state.name === "string" ? state.name : ""
 }

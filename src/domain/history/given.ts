@@ -1,10 +1,9 @@
 import type { Holding } from "../../kernel/access.ts"
-import type { AnyAggregate, AnyEvent, Cx, Recorded } from "../../store/index.ts"
+import type { AnyAggregate, Cx } from "../../store/index.ts"
 import { authorization } from "../authorization/index.ts"
 import { instance } from "../instance/index.ts"
 import { member, memberId } from "../member/index.ts"
-
-type Happening = Recorded<AnyEvent>
+import type { RecordedEvent } from "./query.ts"
 
 /** Who gives roles seldom does it so often that the last time is further back. */
 const eventsMax = 1000
@@ -14,13 +13,13 @@ export async function lastGiven(
   cx: Cx,
   userId: string,
   { level, id }: Pick<Holding, "level" | "id">,
-): Promise<Happening | undefined> {
+): Promise<RecordedEvent | undefined> {
   if (level === "instance") return lastOnInstance(cx, userId)
   return lastOf(cx, member, memberId(level, id, userId))
 }
 
 /** What gave a user the roles of an authorization. */
-export const lastAuthorized = (cx: Cx, id: string): Promise<Happening | undefined> =>
+export const lastAuthorized = (cx: Cx, id: string): Promise<RecordedEvent | undefined> =>
   lastOf(cx, authorization, id)
 
 /** The last event of a stream that says roles. */
@@ -31,7 +30,7 @@ async function lastOf(cx: Cx, { stream }: AnyAggregate, id: string) {
 }
 
 /** One stream holds all administrators of an instance. */
-async function lastOnInstance(cx: Cx, userId: string): Promise<Happening | undefined> {
+async function lastOnInstance(cx: Cx, userId: string): Promise<RecordedEvent | undefined> {
   const events = await cx.store.events(cx, {
     types: ["instance.member.added", "instance.member.changed"],
     streams: [instance.stream],

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises"
 import { Fault, lateError } from "../../kernel/fault.ts"
-import type { AnyEvent, Cx, Recorded } from "../../store/index.ts"
+import type { Cx } from "../../store/index.ts"
 import {
   type Difference,
   differencesOf,
@@ -10,16 +10,14 @@ import {
   formerFields,
   isRestored,
 } from "./difference.ts"
-import { keptSince, type Part } from "./query.ts"
+import { keptSince, type Part, type RecordedEvent } from "./query.ts"
 import type { Place } from "./resource.ts"
 
 /** A state as it is kept, and as it would be without what events say in private. */
 export type Folded = { readonly whole: unknown; readonly open: unknown }
 
-export type Happening = Recorded<AnyEvent>
-
 export type Folding = {
-  readonly event: Happening
+  readonly event: RecordedEvent
   readonly before: Folded
   readonly after: Folded
 }
@@ -62,7 +60,7 @@ export const folded = (store: Cx["store"], { whole, open }: Folded, event: Event
 
 /** An event, with the fields that it changed. */
 export type Changed = {
-  readonly event: Happening
+  readonly event: RecordedEvent
   readonly differences: readonly Difference[]
   /** Whether all that it changed is by now as it was before: an undo would change nothing. */
   readonly isBack: boolean
@@ -119,7 +117,7 @@ export async function compare(
   await cx.store.log.settle()
   for (const moment of [from, to]) await mustBeKept(cx, moment)
   let [before, after] = [nothing, nothing]
-  let last: Happening | undefined
+  let last: RecordedEvent | undefined
   let isPastFrom = false
   for await (const { event, after: state } of foldings(cx, place)) {
     isPastFrom ||= !from || !isUpTo(event, from)
@@ -131,7 +129,7 @@ export async function compare(
   return { existed: before !== nothing, last, differences: between(place, before, after) }
 }
 
-const isUpTo = (event: Happening, moment: Moment): boolean =>
+const isUpTo = (event: RecordedEvent, moment: Moment): boolean =>
   "time" in moment ? event.time <= moment.time : event.position <= moment.position
 
 export async function mustBeKept(cx: Cx, moment: Moment | undefined): Promise<void> {

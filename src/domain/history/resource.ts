@@ -15,13 +15,15 @@ export async function readHistory({ stream, history }: AnyAggregate): Promise<An
 }
 
 /** How an event is undone, or why not; undefined where its module does not state it. */
-export function undoOf({ undo = {}, noUndo = {}, operations }: AnyHistory, type: string) {
-  if (undo[type]) return undo[type]
-  const [longest] = Object.entries(noUndo)
-    .flatMap(([reason, patterns]) => patterns.map((pattern) => ({ reason, pattern })))
-    .filter(({ pattern }) => matches(pattern, type))
-    .toSorted((one, other) => other.pattern.length - one.pattern.length)
-  if (isReason(longest?.reason)) return longest.reason
+export function undoOf(history: AnyHistory, type: string) {
+  const { undo = {}, noUndo = {}, operations } = history
+  const reasons = Object.entries(noUndo).flatMap(([reason, patterns]) =>
+    patterns.map((pattern) => [pattern, reason] as const),
+  )
+  const [longest] = [...Object.entries(undo), ...reasons]
+    .filter(([pattern]) => matches(pattern, type))
+    .toSorted(([one], [other]) => other.length - one.length)
+  if (longest) return longest[1]
   const derived = inverses[type.slice(type.lastIndexOf(".") + 1)]
   return derived && !isReason(derived) ? operations?.replace("*", derived) : derived
 }

@@ -29,29 +29,26 @@ const oidc: Undo<InstanceEvent, Instance> = ({ before, after, now }) => {
   ]
 }
 
-const administrator = (userId: string) => ({ userId, resource: { instance: true } })
-
 export const instanceHistory = historyOf(instance, {
   hidden: ["oidcSaid"],
   operations: "core.admin.v1.AdminService/*Instance",
-  target: ({ id }) => ({ instanceId: id }),
-  present: ({ name }) => ({ instanceName: name }),
+  target: ({ id, event: { data } }) => ({
+    instanceId: id,
+    ...("userId" in data && { userId: data.userId, resource: { instance: true } }),
+  }),
+  present: (state, { data }) => ({
+    instanceName: state.name,
+    ...("userId" in data && memberOf(state, data.userId)),
+  }),
   undo: {
     "instance.changed": "core.instance.v2.InstanceService/UpdateInstance",
     "instance.default.org.set": ({ before: { defaultOrgId: orgId } }) =>
       orgId === "" ? "unsaid" : ["SetDefaultOrg", { orgId }],
-    "instance.member.added": ({ event: { data } }) => [
-      `${administrators}/DeleteAdministrator`,
-      administrator(data.userId),
-    ],
-    "instance.member.changed": ({ event: { data }, before }) => [
-      `${administrators}/UpdateAdministrator`,
-      { ...memberOf(before, data.userId), ...administrator(data.userId) },
-    ],
+    "instance.member.added": `${administrators}/DeleteAdministrator`,
+    "instance.member.changed": `${administrators}/UpdateAdministrator`,
     "instance.member.removed": ({ event: { data }, before }) => {
-      const member = memberOf(before, data.userId)
-      if (!member || member.roles.length === 0) return "parts"
-      return [`${administrators}/CreateAdministrator`, { ...member, ...administrator(data.userId) }]
+      const { roles = [] } = memberOf(before, data.userId) ?? {}
+      return roles.length === 0 ? "parts" : [`${administrators}/CreateAdministrator`, { roles }]
     },
     "instance.oidc.settings.added": oidc,
     "instance.oidc.settings.changed": oidc,

@@ -1,32 +1,19 @@
-import { historyOf, type Undo } from "../../store/index.ts"
-import { messageProviders, type ProviderEvent, type Providers, providerSecret } from "./model.ts"
+import { historyOf } from "../../store/index.ts"
+import { messageProviders, providerSecret } from "./model.ts"
 
-type ProviderUndo = Undo<ProviderEvent, Providers>
-
-const operations = {
-  email: { activate: "ActivateEmailProvider", deactivate: "DeactivateEmailProvider" },
-  sms: { activate: "ActivateSMSProvider", deactivate: "DeactivateSMSProvider" },
-} as const
-
-const channelOf = (id: string) => (id === "email" ? operations.email : operations.sms)
-
-const deactivated: ProviderUndo = ({ id, before: { active } }) =>
-  active === undefined ? "parts" : [channelOf(id).activate, { id: active }]
-
-const activated: ProviderUndo = (change) => {
-  const { id, before, now } = change
-  if (before.active !== undefined) return [channelOf(id).activate, { id: before.active }]
-  return now.active === undefined ? "parts" : [channelOf(id).deactivate, { id: now.active }]
+/** The operation that makes another provider of a channel the active one, or none. */
+const switched = (id: string, to: string | undefined, from?: string) => {
+  const provider = id === "email" ? "EmailProvider" : "SMSProvider"
+  if (to !== undefined) return [`Activate${provider}`, { id: to }] as const
+  return from === undefined ? "parts" : ([`Deactivate${provider}`, { id: from }] as const)
 }
 
 export const messageProvidersHistory = historyOf(messageProviders, {
   hidden: ["version", "created", "changed", "authors"].map((field) => `providers.*.${field}`),
   operations: "core.admin.v1.AdminService/*Provider",
   undo: {
-    "instance.smtp.config.activated": activated,
-    "instance.smtp.config.deactivated": deactivated,
-    "instance.sms.configactivated": activated,
-    "instance.sms.configdeactivated": deactivated,
+    "*activated": ({ id, before, now }) => switched(id, before.active, now.active),
+    "*deactivated": ({ id, before }) => switched(id, before.active),
   },
   noUndo: { settings: ["*.changed"], removal: ["instance.sms.configremoved"] },
 })

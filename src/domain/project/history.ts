@@ -5,7 +5,6 @@ export const projectHistory = historyOf(project, {
   hidden: ["orgId", "rolesVersion"],
   sets: ["roles"],
   operations: "core.project.v2.ProjectService/*Project",
-  target: ({ id }) => ({ projectId: id }),
   present: ({ projectRoleCheck, hasProjectCheck, privateLabelingSetting, ...state }) => ({
     ...state,
     authorizationRequired: projectRoleCheck,

@@ -15,18 +15,11 @@ const settingsOf = ({ targetType, interruptOnError, timeoutMs, ...state }: Targe
   payloadType: state.payloadType,
 })
 
-const executionUndo = ({ id, before: { targets } }: { id: string; before: Execution }) =>
-  // An older operation includes the targets of others, which this one can't.
-  targets.some(({ type }) => type !== "target")
-    ? "parts"
-    : (["SetExecution", { condition: toCondition(id), targets: targets.map(idOf) }] as const)
-
 const idOf = ({ target }: Execution["targets"][number]): string => target
 
 export const targetHistory = historyOf(target, {
   hidden: ["version", "sealed", "before", "authors", "keys.*.changed"],
   operations,
-  target: ({ id }) => ({ id, targetId: id }),
   undo: {
     "target.changed": ({ before, after }) => {
       const fields = former<object>(settingsOf(before), settingsOf(after))
@@ -41,5 +34,11 @@ export const targetHistory = historyOf(target, {
 export const executionHistory = historyOf(execution, {
   hidden: ["author"],
   operations,
-  undo: { "execution.set": executionUndo, "execution.removed": executionUndo },
+  undo: {
+    "execution.*": ({ id, before: { targets } }) =>
+      // An older operation includes the targets of others, which this one can't.
+      targets.some(({ type }) => type !== "target")
+        ? "parts"
+        : ["SetExecution", { condition: toCondition(id), targets: targets.map(idOf) }],
+  },
 })

@@ -10,7 +10,6 @@ export const userHistory = historyOf(user, {
     ...["invite.isOfInstance", "invite.verifier"],
   ],
   operations: "core.user.v2.UserService/*User",
-  target: ({ id }) => ({ userId: id }),
   present: (state) => {
     if (!("kind" in state)) return {}
     const { userName: username } = state

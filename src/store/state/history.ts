@@ -61,6 +61,9 @@ export type Undo<E extends AnyEvent, State> =
   | OperationName
   | ((change: Change<E, State>) => Reason | UndoRequest)
 
+/** Types of events; `*` is any text. */
+type Pattern = `${string}*${string}`
+
 /**
  * What the history shows of a kind of stream, and how its events are undone. Paths of a state are
  * dotted; `*` is any key.
@@ -78,16 +81,20 @@ export type StreamHistory<E extends AnyEvent, State> = {
    * selects the verb, see `inverses` in domain/history.
    */
   readonly operations?: `core.${string}Service/*${string}`
-  /** The fields that name the thing in every request. */
-  readonly target?: (change: Change<AnyEvent, State>) => object
+  /** The fields that name the thing in every request; unless given, `id` and "<stream>Id". */
+  readonly target?: (change: Change<E, State>) => object
   /** The state by the names of the requests' fields; unless given, they are those of the state. */
-  readonly present?: (state: State) => object
+  readonly present?: (state: State, event: E) => object
   /** Families of events, as "user.metadata", of which no state keeps what they set, by `key`. */
   readonly unkept?: readonly string[]
-  readonly undo?: { readonly [Type in E["type"]]?: Undo<Extract<E, { type: Type }>, State> }
-  /**
-   * Events that have no undo, by the reason; `*` is any text, and the longest pattern decides.
-   */
+  /** By type, or by a pattern of types; the longest decides. */
+  readonly undo?: {
+    readonly [Type in E["type"] | Pattern]?: Undo<
+      Type extends Pattern ? E : Extract<E, { type: Type }>,
+      State
+    >
+  }
+  /** Events that have no undo, by the reason: types and patterns. */
   readonly noUndo?: { readonly [Why in Reason]?: readonly string[] }
 }
 

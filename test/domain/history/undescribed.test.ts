@@ -39,13 +39,15 @@ async function problemsOf(kind: AnyAggregate): Promise<readonly string[]> {
     return typeof operation === "string" && !isReason(operation) ? [{ type, operation }] : []
   })
   const unknown = named.filter(({ operation }) => !operationOf(history, operation))
-  const patterns = Object.values(noUndo).flat()
+  const isPattern = (key: string) => key.includes("*")
+  const patterns = [...Object.keys(undo).filter(isPattern), ...Object.values(noUndo).flat()]
   const unused = patterns.filter((pattern) => {
-    const without = Object.entries(noUndo).map(([reason, all]) => [
+    const undos = Object.fromEntries(Object.entries(undo).filter(([key]) => key !== pattern))
+    const reasons = Object.entries(noUndo).map(([reason, all]) => [
       reason,
       all.filter((each) => each !== pattern),
     ])
-    const others = { ...history, noUndo: Object.fromEntries(without) }
+    const others = { ...history, undo: undos, noUndo: Object.fromEntries(reasons) }
     return types.every((type) => undoOf(others, type) === undoOf(history, type))
   })
   return [
@@ -58,7 +60,7 @@ async function problemsOf(kind: AnyAggregate): Promise<readonly string[]> {
       ({ type, operation }) => `${type}: there is no operation ${operation}; see ${file}`,
     ),
     ...Object.keys(undo)
-      .filter((type) => !types.includes(type))
+      .filter((type) => !isPattern(type) && !types.includes(type))
       .map((type) => `${type}: no event of ${kind.stream} has this type; see ${file}`),
     ...unused.map((pattern) => `${pattern}: matches no event of ${kind.stream}; see ${file}`),
   ]
@@ -104,4 +106,8 @@ test("what a history lacks or misspells is named, with what to write where", asy
     expect.stringContaining("shelf.lost: matches no event of shelf"),
   ])
   expect(await described({}, { fact: ["shelf.*"] })).toEqual([])
+  expect(await described({ "*.moved": full })).toEqual([])
+  expect(await described({ "*.moved": full, "*.mvoed": full })).toEqual([
+    expect.stringContaining("*.mvoed: matches no event of shelf"),
+  ])
 })

@@ -17,6 +17,7 @@ import { project } from "../../project/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
 import { isUserActive } from "../../user-lookup/index.ts"
 import { user } from "../../user-model/index.ts"
+import { nameOf } from "../event.ts"
 import { lastAuthorized, lastGiven } from "../given.ts"
 import { mayRead } from "../query.ts"
 import { toEditor } from "./v2.ts"
@@ -34,13 +35,9 @@ async function permissionReason(cx: Cx, { userId, subject, ...req }: GetPermissi
     subject: { kind: subject.case, name: subject.value },
     ...{ resource: req.resource, id: req.id, parent: req.parentId },
   })
-  const { permission, resource, owners, holdings, outcome } = answer
-  const reason = reasonOf(answer)
+  const { permission, resource, owners, holdings } = answer
   return {
-    allowed: !(outcome instanceof Fault),
-    reason,
-    words: outcome instanceof Fault ? outcome.message : words[outcome],
-    refusal: outcome instanceof Fault ? outcome.id : "",
+    ...outcomeOf(answer),
     ...{ permission, resource },
     organizationId: owners.org ?? "",
     projectId: owners.project ?? "",
@@ -49,35 +46,28 @@ async function permissionReason(cx: Cx, { userId, subject, ...req }: GetPermissi
   }
 }
 
-const words = {
-  role: "a role permits it",
-  self: "it is about the user themself",
-  open: "everybody who is signed in may do this",
+const allowed = {
+  role: { reason: Reason.ROLE, words: "a role permits it" },
+  self: { reason: Reason.SELF, words: "it is about the user themself" },
+  open: { reason: Reason.OPEN, words: "everybody who is signed in may do this" },
 } as const
 
-function reasonOf({ outcome, holdings }: AccessAnswer): Reason {
-  if (outcome === "role") return Reason.ROLE
-  if (outcome === "self") return Reason.SELF
-  if (outcome === "open") return Reason.OPEN
+function outcomeOf({ outcome, holdings }: AccessAnswer) {
+  if (!(outcome instanceof Fault)) return { allowed: true, ...allowed[outcome] }
   const granting = holdings.filter((each) => each.granting.length > 0)
-  if (granting.some(({ reaches }) => reaches)) return Reason.FORBIDDEN
-  return granting.length > 0 ? Reason.ELSEWHERE : Reason.NO_PERMISSION
+  const elsewhere = granting.length > 0 ? Reason.ELSEWHERE : Reason.NO_PERMISSION
+  const reason = granting.some(({ reaches }) => reaches) ? Reason.FORBIDDEN : elsewhere
+  return { allowed: false, reason, words: outcome.message, refusal: outcome.id }
 }
 
 async function toHolding(cx: Cx, userId: string, { granting, ...held }: Holding) {
   const { level, id, roles, reaches } = held
+  const of = level === "grant" ? cx.store.state(cx, projectGrant, id).projectId : id
   return {
-    ...{ level, id, reaches, name: nameOf(cx, held) },
+    ...{ level, id, reaches, name: nameOf(cx, level === "grant" ? project.stream : level, of) },
     ...{ roles: [...roles], grantingRoles: [...granting] },
     ...given(cx, await lastGiven(cx, userId, held)),
   }
-}
-
-function nameOf(cx: Cx, { level, id }: Pick<Holding, "level" | "id">): string {
-  if (level === "org") return cx.store.state(cx, org, id).name
-  if (level === "instance") return ""
-  const projectId = level === "grant" ? cx.store.state(cx, projectGrant, id).projectId : id
-  return cx.store.state(cx, project, projectId).name
 }
 
 const given = (cx: Cx, event: Recorded<AnyEvent> | undefined) =>

@@ -28,20 +28,22 @@ export function requestOf(
   change: Change<AnyEvent, unknown>,
   undo: string | UndoRequest,
 ) {
-  const { target, present = (state) => Object(state) } = history
+  const { stream, present = (state) => Object(state) } = history
+  const { target = ({ id }) => ({ id, [`${stream}Id`]: id }) } = history
   const [name, fields, exactness] = typeof undo === "string" ? [undo] : undo
+  const { event, before, after, now } = change
   const method = operationOf(history, name)
-  if (!method) throw new Error(`the history of ${history.stream} names ${name}: no operation`)
+  if (!method) throw new Error(`the history of ${stream} names ${name}: no operation`)
   const { input } = method
   const restored = () => {
     // A list that is left out would be emptied; a request of version 1 resets any field.
-    const others = Object.entries(present(change.now)).filter(
+    const others = Object.entries(present(now, event)).filter(
       ([, value]) => Array.isArray(value) || input.typeName.includes(".v1."),
     )
-    const former = formerFields(input, present(change.before), present(change.after))
+    const former = formerFields(input, present(before, event), present(after, event))
     return { ...Object.fromEntries(others), ...former }
   }
-  const request = fill(input, { ...target?.(change), ...(fields ?? restored()) })
+  const request = fill(input, { ...target(change), ...(fields ?? restored()) })
   return { operation: nameOf(method), request, isLoose: exactness === "loose" }
 }
 

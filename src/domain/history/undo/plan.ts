@@ -2,14 +2,8 @@ import { Fault } from "../../../kernel/fault.ts"
 import { type AnyEvent, type Change, type Cx, isReason, reasons } from "../../../store/index.ts"
 import { requestOf } from "../binding/v2-request.ts"
 import { type FormerFields, formerFields, isRestored, pathOf } from "../difference.ts"
-import {
-  allFieldsOf,
-  type Folded,
-  type Folding,
-  foldings,
-  type Happening,
-  mustBeKept,
-} from "../past.ts"
+import { allFieldsOf, type Folded, type Folding, foldings, mustBeKept } from "../past.ts"
+import type { RecordedEvent } from "../query.ts"
 import { type Place, undoOf } from "../resource.ts"
 import { wordsOfPath } from "../words.ts"
 
@@ -59,7 +53,7 @@ export async function planOf(cx: Cx, place: Place, version: number): Promise<Pla
 
 async function findChange(cx: Cx, { kind, id, history }: Place, version: number) {
   let [folding, latest]: (Folding | undefined)[] = []
-  const unkept: Happening[] = []
+  const unkept: RecordedEvent[] = []
   for await (const each of foldings(cx, { kind, id })) {
     if (each.event.version === version) folding = each
     if (history.unkept?.includes(familyOf(each.event))) unkept.push(each.event)
@@ -83,10 +77,10 @@ async function findChange(cx: Cx, { kind, id, history }: Place, version: number)
   }
 }
 
-const familyOf = ({ type }: Happening): string => type.slice(0, type.lastIndexOf("."))
+const familyOf = ({ type }: RecordedEvent): string => type.slice(0, type.lastIndexOf("."))
 
 /** Whether two events set the same key of the same family. */
-const isSamePart = (one: Happening, other: Happening): boolean =>
+const isSamePart = (one: RecordedEvent, other: RecordedEvent): boolean =>
   familyOf(one) === familyOf(other) &&
   Reflect.get(one.data, "key") === Reflect.get(other.data, "key")
 

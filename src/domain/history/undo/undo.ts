@@ -1,7 +1,8 @@
 import type { Operating } from "../../../kernel/context.ts"
 import { Fault } from "../../../kernel/fault.ts"
 import type { Cx, Transaction } from "../../../store/index.ts"
-import { allFieldsOf, between, folded, type Happening } from "../past.ts"
+import { allFieldsOf, between, folded } from "../past.ts"
+import type { RecordedEvent } from "../query.ts"
 import type { Place } from "../resource.ts"
 import { type Plan, planOf, unchangedError, undoError, wordsOfKeys } from "./plan.ts"
 
@@ -9,7 +10,7 @@ import { type Plan, planOf, unchangedError, undoError, wordsOfKeys } from "./pla
 export async function tryUndo(cx: Cx, place: Place, version: number) {
   const plan = await planOf(cx, place, version)
   if (plan instanceof Fault) return plan
-  const events: Omit<Happening, "position">[] = []
+  const events: Omit<RecordedEvent, "position">[] = []
   const store = cx.store.rehearse((step) => events.push(...step))
   const refusal = await refusalOf(
     operate(cx, plan, { call: { store, written: undefined }, isTrial: true }),

@@ -1,68 +1,57 @@
-import {
-  type Change,
-  former,
-  historyOf,
-  type Undo,
-  type UndoRequest,
-} from "../../../store/index.ts"
+import { type Change, former, historyOf, type UndoRequest } from "../../../store/index.ts"
 import { domainPolicy, notification } from "../domain.ts"
 import { generatorOf, generators } from "../generator.ts"
-import type { Policy, Values } from "../kind.ts"
+import type { Kind, Values } from "../kind.ts"
 import { login } from "../login.ts"
 import { type Policies, type PolicyEvent, policies } from "../model.ts"
 import { labelPreview, privacy } from "../page.ts"
 import { lockout, passwordAge, passwordComplexity } from "../password.ts"
 
 type PolicyChange = Change<PolicyEvent, Policies>
-type Undos = Readonly<Record<string, Undo<PolicyEvent, Policies>>>
+type SomeValues = Partial<Values>
+
+/** Policies that have operations. What users see of a label follows from its preview. */
+const policyList: readonly { readonly kind: Kind; readonly standard: Values }[] = [
+  ...[domainPolicy, labelPreview, lockout, login, notification, passwordAge, passwordComplexity],
+  privacy,
+]
 
 const admin = "core.admin.v1.AdminService"
-
 const management = "core.management.v1.ManagementService"
 type Service = typeof admin | typeof management
 
-/** The undo of what is set of a policy, by the instance and by organizations. */
-function undoOf<V extends Values>(
-  { kind, standard }: Policy<V>,
-  name: string,
-  { service = management, reset = name }: { service?: Service; reset?: string } = {},
-): Undos {
-  const update = (to: Service, operation: string, change: PolicyChange): UndoRequest => {
-    const { before, after, now } = change
-    const { values: said = {} } = after[kind] ?? {}
-    const was = former<Values>({ ...standard, ...before[kind]?.values }, said)
-    const values = { ...standard, ...now[kind]?.values, ...was }
-    const factor = kind === "login" && oneFactor(values, change, to)
-    return factor || [`${to}/${operation}`, fieldsOf(values)]
-  }
-  const ofInstance = (change: PolicyChange) => update(admin, `Update${name}Policy`, change)
-  return {
-    // A value that applied by default is stored.
-    [`instance.policy.${kind}.added`]: (change) => loose(ofInstance(change)),
-    [`instance.policy.${kind}.changed`]: ofInstance,
-    [`org.policy.${kind}.added`]: `${service}/Reset${reset}PolicyToDefault`,
-    [`org.policy.${kind}.changed`]: (change) =>
-      update(service, `UpdateCustom${name}Policy`, change),
-    [`org.policy.${kind}.removed`]: ({ before }) =>
-      before[kind]
-        ? [`${service}/AddCustom${name}Policy`, fieldsOf({ ...standard, ...before[kind].values })]
-        : "parts",
-  }
+/** The policy of an event, and its operations: "org.policy.password.age.*" has "*PasswordAge*". */
+function operationsOf({ type }: PolicyEvent) {
+  const [level, , ...words] = type.split(".").slice(0, -1)
+  const policy = policyList.find(({ kind }) => kind === words.join("."))
+  if (!policy) throw new Error(`no operation sets the policy of ${type}`)
+  const isOfOrg = level === "org"
+  const service: Service = isOfOrg && policy.kind !== "domain" ? management : admin
+  const capitals = words.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)
+  const name = capitals.join("").replace("Preview", "")
+  return { ...policy, service, name, custom: isOfOrg ? "Custom" : "" }
+}
+
+/** Sets the values that the change made others; the other ones stay as they are now. */
+function updateOf({ event, before, after, now }: PolicyChange): UndoRequest {
+  const { kind, standard, service, custom, name } = operationsOf(event)
+  const was = former<Values>({ ...standard, ...before[kind]?.values }, after[kind]?.values ?? {})
+  const current = { ...standard, ...now[kind]?.values }
+  const values = { ...current, ...was }
+  const factor = kind === "login" ? oneFactor(values, current, service) : undefined
+  return factor ?? [`${service}/Update${custom}${name}Policy`, fieldsOf(values)]
 }
 
 /** Values by the names of requests. Only the login policy has this one by another name. */
-const fieldsOf = (values: Values) => ({
+const fieldsOf = (values: SomeValues) => ({
   ...values,
   passwordlessType: values.allowPasswordless === true ? "allowed" : "not_allowed",
 })
 
-const loose = ([operation, fields]: UndoRequest): UndoRequest => [operation, fields, "loose"]
-
 /** Allowed factors change one at a time; their order has no meaning. */
-function oneFactor(values: Values, { now }: PolicyChange, to: Service): UndoRequest | undefined {
-  const current: Values = { ...login.standard, ...now.login?.values }
+function oneFactor(values: SomeValues, now: SomeValues, to: Service): UndoRequest | undefined {
   for (const name of ["second", "multi"]) {
-    const [was, is] = [setOf(values[`${name}Factors`]), setOf(current[`${name}Factors`])]
+    const [was, is] = [setOf(values[`${name}Factors`]), setOf(now[`${name}Factors`])]
     const factor = name === "second" ? "SecondFactor" : "MultiFactor"
     const [missing] = was.difference(is)
     if (missing) return [`${to}/Add${factor}ToLoginPolicy`, { type: missing }, "loose"]
@@ -79,18 +68,28 @@ export const policiesHistory = historyOf(policies, {
   target: ({ owner }) => ({ orgId: owner }),
   present: () => ({}),
   undo: {
-    ...undoOf(domainPolicy, "Domain", { service: admin, reset: "CustomDomain" }),
-    ...undoOf(labelPreview, "Label"),
-    ...undoOf(lockout, "Lockout"),
-    ...undoOf(login, "Login"),
-    ...undoOf(notification, "Notification"),
-    ...undoOf(passwordAge, "PasswordAge"),
-    ...undoOf(passwordComplexity, "PasswordComplexity"),
-    ...undoOf(privacy, "Privacy"),
+    "instance.policy.*.added": (change) => {
+      const [operation, fields] = updateOf(change)
+      // A value that applied by default is stored.
+      return [operation, fields, "loose"]
+    },
+    "*.policy.*.changed": updateOf,
+    "org.policy.*.added": ({ event }) => {
+      const { kind, service, custom, name } = operationsOf(event)
+      return [`${service}/Reset${kind === "domain" ? custom : ""}${name}PolicyToDefault`, {}]
+    },
+    "org.policy.*.removed": ({ event, before }) => {
+      const { kind, standard, service, name } = operationsOf(event)
+      const { values } = before[kind] ?? {}
+      if (!values) return "parts"
+      return [`${service}/AddCustom${name}Policy`, fieldsOf({ ...standard, ...values })]
+    },
   },
   noUndo: {
-    // What users see follows from the preview, when that is activated.
-    cascade: ["*.policy.label.added", "*.policy.label.changed", "*.policy.label.removed"],
+    cascade: [
+      ...["instance.policy.label.added", "instance.policy.label.changed"],
+      ...["org.policy.label.added", "org.policy.label.changed", "org.policy.label.removed"],
+    ],
     file: ["*.policy.label.assets.removed"],
   },
 })

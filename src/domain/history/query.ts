@@ -4,7 +4,7 @@ import { instance } from "../instance/index.ts"
 import { permissionsOn, stateReader, type Target } from "../member/index.ts"
 import { auditLogRetention } from "../quota/index.ts"
 import { profile, shownNames } from "../user-lookup/index.ts"
-import { user } from "../user-model/index.ts"
+import { type UserEvent, user } from "../user-model/index.ts"
 
 export type RecordedEvent = Recorded<AnyEvent>
 
@@ -28,15 +28,29 @@ export function keptSince(cx: Cx): number | undefined {
   const kept = auditLogRetention(cx)
   return kept === undefined ? undefined : cx.clock.now() - kept * 1000
 }
-/** Names those who did something, each looked up once. */
-export function editorsOf(cx: Cx): (id: string) => Editor {
+/** Finds the editors of events, and looks up the names of each once. */
+export function editorsOf(cx: Cx): (event: EditedEvent) => Editor {
   const editors = new Map<string, Editor>()
-  return (id) => {
+  return (event) => {
+    const id = editorIdOf(event)
     const known = editors.get(id) ?? editorOf(cx, id)
     editors.set(id, known)
     return known
   }
 }
+
+type EditedEvent = Pick<RecordedEvent, "type" | "id" | "editor">
+
+/** Who follows a link or enters a code has no session: the events have no editor. */
+const editorIdOf = ({ type, id, editor }: EditedEvent): string =>
+  editor.user === "" && provenTypes.has(type) ? id : editor.user
+
+/** Events of users that require a secret of theirs: without an editor, users caused them. */
+const provenTypes: ReadonlySet<string> = new Set<UserEvent["type"]>([
+  "user.human.password.changed",
+  "user.human.email.verified",
+  "user.human.invite.check.succeeded",
+])
 
 /** Who did it, as they are named today: what they were called then is erased with them. */
 function editorOf(cx: Cx, id: string): Editor {

@@ -1,5 +1,8 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { createCode } from "../../../src/domain/credential/code.ts"
+import { setPassword } from "../../../src/domain/credential/commands.ts"
+import { requestReset, resetPasswordFor } from "../../../src/domain/credential/reset.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
 import { lockUser, removeUser } from "../../../src/domain/user/index.ts"
 import { user } from "../../../src/domain/user-model/model.ts"
@@ -34,6 +37,29 @@ test("what happened is told with who did it, when, and in words", async () => {
   expect(timestampMs(newest.changeDate)).toBe(estate.clock.now())
   expect(oldest).toMatchObject({ sequence: 1n, editorId: "manager" })
   expect(keys([oldest])).toEqual(["EventTypes.project.added"])
+})
+
+test("users who set a password with a code, and no session, are shown as its editors", async () => {
+  const userId = "nobody"
+  const visitor = { ...estate.cx(), caller: { kind: "anonymous" } as const }
+  const code = createCode(visitor, userId, { of: "password", returned: false })
+  await requestReset(visitor, userId, { code, channel: "email" })
+  const plain = { code: code.plain, plain: "Correct-horse-7" }
+  await setPassword(visitor, userId, await resetPasswordFor(visitor, userId, plain))
+  const [changed, requested] = await changes("manager", "listUserChanges", { userId })
+  expect(changed).toMatchObject({
+    eventType: { key: "EventTypes.user.human.password.changed" },
+    editorId: userId,
+    editorDisplayName: "nobody Person",
+  })
+  expect(requested).toMatchObject({ editorId: "" })
+  const resource = { resource: { case: "userId", value: userId } }
+  const { changes: listed } = await act("manager", "listChanges", { resource })
+  const editor = { userId, displayName: "nobody Person", loginName: "nobody", clientName: "" }
+  expect(listed[0]).toMatchObject({ editor, payload: { proof: "code" } })
+  const eventTypes = ["user.human.password.changed"]
+  const { events } = await act("owner", "listEvents", { eventTypes, aggregateId: userId })
+  expect(events[0].editor).toMatchObject({ userId, displayName: "nobody Person", service: "" })
 })
 
 test("each of them tells of its own thing only", async () => {

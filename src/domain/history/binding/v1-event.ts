@@ -17,7 +17,7 @@ export const admin = share<Cx>()(AdminService, {
     const { limit, asc } = pageOf(req)
     const events = await eventsOf(cx, searchOf(req), { limit, asc, from: sequenceOf(req.sequence) })
     const editors = editorsOf(cx)
-    return { events: events.map((event) => toEvent(cx, event, editors(event.editor.user))) }
+    return { events: events.map((event) => toEvent(cx, event, editors(event))) }
   },
   listEventTypes: (_, cx) => {
     const stored = cx.store.eventTypes().types

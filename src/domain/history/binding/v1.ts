@@ -34,7 +34,7 @@ async function list(cx: Cx, { stream }: AnyAggregate, id: string, query: Query) 
   const part = { limit, asc, from: sequenceOf(query?.sequence), since: keptSince(cx) }
   const events = await cx.store.log.history({ ...part, instance: cx.instance, stream, id })
   const editors = editorsOf(cx)
-  return { result: events.map((event) => toChange(cx, event, editors(event.editor.user))) }
+  return { result: events.map((event) => toChange(cx, event, editors(event))) }
 }
 
 const toChange = (cx: Cx, event: RecordedEvent, editor: Editor) => ({

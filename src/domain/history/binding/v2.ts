@@ -117,11 +117,11 @@ function momentOf(message: MomentMessage | undefined): Moment | undefined {
 }
 
 /** Who did it, with what; `editors` looks up each name once. */
-export function toEditor(cx: Cx, { editor, correlation }: RecordedEvent, editors = editorsOf(cx)) {
-  const { name, loginName } = editors(editor.user)
+export function toEditor(cx: Cx, event: RecordedEvent, editors = editorsOf(cx)) {
+  const { id, name, loginName } = editors(event)
   return {
-    ...{ userId: editor.user, displayName: name, loginName, requestId: correlation },
-    ...{ clientId: editor.client, clientName: clientNameOf(cx, editor) },
+    ...{ userId: id, displayName: name, loginName, requestId: event.correlation },
+    ...{ clientId: event.editor.client, clientName: clientNameOf(cx, event.editor) },
   }
 }
 

@@ -91,10 +91,18 @@ function What({ change: { words, differences, sequence } }: RowProps) {
 
 function Who({ change }: RowProps) {
   const { clientName = "" } = change.editor ?? {}
+  const proof = proofOf(change)
   return (
     <div className="call">
       <Editor {...change.editor} />
       {clientName && <bdi className="quiet small clip">{clientName}</bdi>}
+      {proof && <span className="quiet small clip">{t(proof)}</span>}
     </div>
   )
+}
+
+/** How users who had no session proved that they may set their password. */
+function proofOf({ payload }: Change) {
+  if (payload?.proof === "code") return "history.by_code"
+  return payload?.proof === "invitation" ? "history.by_invitation" : undefined
 }

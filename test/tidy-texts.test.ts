@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { join, relative } from "node:path"
 import { describe, expect, test } from "vitest"
-import { oddWordings, unusedExceptions } from "./support/tidy-texts.ts"
+import { glossaryTerms, oddWordings, unusedExceptions } from "./support/tidy-texts.ts"
 
 const root = join(import.meta.dirname, "..")
 
@@ -67,6 +67,13 @@ test("every exception is needed", () => {
   expect(unusedExceptions([...catalogTexts, ...pages])).toEqual([])
 })
 
+test("the glossary names words to avoid, and has each term once", () => {
+  expect(glossaryTerms.length).toBeGreaterThan(15)
+  const terms = [...read("docs/glossary.md").matchAll(/^\| ([^|]+) \|/gm)].map(([, term]) => term)
+  expect(terms.length).toBeGreaterThan(30)
+  expect(new Set(terms).size).toBe(terms.length)
+})
+
 describe("the rule finds", () => {
   test.each([
     ["Whoever signs in here needs a second factor", "Whoever"],
@@ -89,6 +96,7 @@ describe("the rule finds", () => {
     ["Who authorised it?", "authorised"],
     ["Colours of the pages", "Colour"],
     ["A service user has no password.", "service user"],
+    ["Ways back of an application", "Ways back"],
   ])("%s", (text, found) => {
     expect(oddWordings("docs/a.md", text).map((each) => each.found)).toContain(found)
   })

@@ -59,8 +59,8 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/providers", "Email & SMS"],
   ["/ui/console/identity-providers", "Identity providers"],
   ["/ui/console/organizations/$organizationId/identity-providers", "Identity providers"],
-  ["/ui/console/texts", "Texts"],
-  ["/ui/console/organizations/$organizationId/texts", "Texts"],
+  ["/ui/console/texts", "Custom texts"],
+  ["/ui/console/organizations/$organizationId/texts", "Custom texts"],
   ["/ui/console/signing-keys", "Signing keys"],
   ["/ui/console/scripts", "Scripts"],
   ["/ui/console/scripts/$scriptId", "greet"],
@@ -72,7 +72,7 @@ export const consolePlaces: readonly (readonly [path: string, heading: string])[
   ["/ui/console/settings", "Settings"],
   ["/ui/account", "Profile"],
   ["/ui/account/security", "Security"],
-  ["/ui/account/sessions", "Sessions and applications"],
+  ["/ui/account/sessions", "Sessions and apps"],
   ["/ui/account/data", "Your data"],
 ]
 

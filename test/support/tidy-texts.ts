@@ -1,3 +1,6 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+
 /** A wording that native writers of the field avoid, and what to write instead. */
 type Avoided = { readonly pattern: RegExp; readonly instead: string }
 
@@ -11,7 +14,19 @@ const british = [
   .concat("modelled|neighbour|signalled|travelled")
   .join("|")
 
+const glossary = readFileSync(join(import.meta.dirname, "../../docs/glossary.md"), "utf8")
+
+/** The last column of the glossary: words in backticks that stand for its first column. */
+export const glossaryTerms: readonly Avoided[] = glossary.split("\n").flatMap((row) => {
+  const [, term = "", , , words = ""] = row.split("|").map((cell) => cell.trim())
+  return [...words.matchAll(/`([^`]+)`/g)].map(([, word = ""]) => ({
+    pattern: new RegExp(`(?<!\\b(?:event|the) )\\b${word}s?\\b(?! PostgreSQL)`, "i"),
+    instead: term,
+  }))
+})
+
 const avoided: readonly Avoided[] = [
+  ...glossaryTerms,
   { pattern: /\bwhoever\b|\bwhomever\b/i, instead: "anyone who, users who, or the subject itself" },
   { pattern: /\b(some|no|every|any)body('s|’s)?\b/i, instead: "someone, no one, everyone, anyone" },
   { pattern: /\bby (them|it)self\b|\bby themselves\b|\bthemself\b/i, instead: "automatically" },
@@ -27,14 +42,11 @@ const avoided: readonly Avoided[] = [
   },
   { pattern: /\bcalled so\b|\b(is|are) so already\b/i, instead: "has this name, already has" },
   { pattern: /\brefus(e|es|ed|al|als|ing)\b/i, instead: "reject" },
-  { pattern: /\be-mail/i, instead: "email" },
   { pattern: /\bcancell(ed|ing)\b/i, instead: "canceled" },
   {
-    pattern: /(?<!\b(?:event|shared|the) )\blog(s|ged|ging)? (in|out)\b(?! PostgreSQL)/i,
+    pattern: /(?<!\b(?:event|the) )\blog(s|ged|ging)? (in|out)\b(?! PostgreSQL)/i,
     instead: "sign in, sign out",
   },
-  { pattern: /\bservice users?\b/i, instead: "service account" },
-  { pattern: /\bsign-in providers?\b|\bsocial logins?\b/i, instead: "identity provider" },
   { pattern: new RegExp(`\\b(${british})`, "i"), instead: "the American spelling" },
   { pattern: /\bgrey\b/i, instead: "gray" },
 ]

@@ -203,7 +203,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await field.fill(`${redirectUri}\nhttp://grafana.lan:3000/cb\nhttps://wiki.example.org/#top`)
     const verdicts = part.locator(".verdicts").first().locator("li")
     expect(await verdicts.locator(".badge").allInnerTexts()).toEqual([
-      "Fine",
+      "Valid",
       "Sign-in will be rejected",
       "Invalid",
     ])
@@ -420,7 +420,7 @@ describe.runIf(needs("chromium"))("an owner at the console", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Create key" }).click()
     const row = page.getByRole("row").filter({ hasText: "EdDSA" })
     await row.getByRole("button", { name: "Activate" }).click()
-    await row.getByText("Signs").waitFor()
+    await row.getByText("Active", { exact: true }).waitFor()
 
     const metadata = `${server.url}/.well-known/oauth-authorization-server`
     expect((await fetch(metadata)).status).toBe(404)

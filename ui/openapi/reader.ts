@@ -150,7 +150,7 @@ function insideOf(described: Described, operation: Operation): HTMLElement {
     ...(requestBody ? [heading("Body"), shape(described, requestBody)] : []),
     ...exampleOf(requestBody),
     ...Object.entries(responses).flatMap(([status, response]) => [
-      heading(status === "default" ? "Any other status" : `Status ${status}`),
+      heading(status === "default" ? "Other statuses" : `Status ${status}`),
       shape(described, response),
     ]),
   )

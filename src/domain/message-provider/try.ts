@@ -109,6 +109,6 @@ async function attempt(cx: Cx, { settings, secret, receiver }: Attempt): Promise
 
 const said = {
   subject: "Test message",
-  text: "This is a test. Mails sent by this server arrive.",
-  html: "<p>This is a test. Mails sent by this server arrive.</p>",
+  text: "This is a test message. Email from this server is being delivered.",
+  html: "<p>This is a test message. Email from this server is being delivered.</p>",
 } as const

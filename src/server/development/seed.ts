@@ -111,8 +111,8 @@ function fill(tx: Transaction, { acme, hashed, publicUrl }: Ground): void {
   addOrganization(tx, orgs.Globex, { name: "Globex" })
   addProject(tx, projectId, { orgId: acme, name: "Notes", projectRoleAssertion: true })
   addRoles.within(tx, projectId, [
-    { key: "reader", displayName: "Reads notes" },
-    { key: "editor", displayName: "Writes notes" },
+    { key: "reader", displayName: "Reader" },
+    { key: "editor", displayName: "Editor" },
   ])
   for (const { id, loginName, firstName, lastName, organization, owns, roles } of others) {
     const orgId = orgs[organization]
@@ -164,7 +164,7 @@ async function addProviders(cx: Cx): Promise<void> {
   if (!providersOf(cx, "email").active) {
     const added = await addProvider(cx, "email", {
       settings: {
-        ...{ kind: "smtp", description: "Kept on this machine", host: "mail.invalid", tls: true },
+        ...{ kind: "smtp", description: "On this machine only", host: "mail.invalid", tls: true },
         ...{ user: "", auth: { kind: "none" }, senderName: "Latchkey", replyToAddress: "" },
         senderAddress: "latchkey@acme.example",
       },
@@ -177,7 +177,7 @@ async function addProviders(cx: Cx): Promise<void> {
   }
   if (!providersOf(cx, "sms").active) {
     await addProvider(cx, "sms", {
-      settings: { kind: "http", description: "Kept on this machine", endpoint: smsEndpoint },
+      settings: { kind: "http", description: "On this machine only", endpoint: smsEndpoint },
     })
     await activateProvider(cx, "sms", Object.keys(providersOf(cx, "sms").providers)[0] ?? "")
   }

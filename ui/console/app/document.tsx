@@ -31,7 +31,7 @@ export function consoleDocument(files: DocumentFiles): string {
       <body>
         <div id="console" />
         <noscript>
-          <p>The console needs JavaScript. Signing in to applications works without it.</p>
+          <p>The console requires JavaScript. The sign-in pages work without it.</p>
         </noscript>
       </body>
     </html>,

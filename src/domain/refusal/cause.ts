@@ -175,7 +175,8 @@ export const causes = {
   "address.case":
     "Only uppercase and lowercase letters differ: addresses are compared character by character.",
   "address.scheme":
-    "One is http, the other https. Behind a proxy, the application might not know its own address.",
+    "One address uses http, the other https. Behind a proxy, the application might not " +
+    "know its own address.",
   "address.port":
     "Only the port differs. Only native applications can choose a port, on the user's own " +
     "computer.",

@@ -82,10 +82,10 @@ test.each([
   ],
   ["40 names", "room", `export { ${names(39)} } from "./a.ts"\nexport const module = {}`, 0],
   ["all of another file", "room", 'export * from "./a.ts"', 1],
-  ["more than its exception", "key", `export { ${names(43)} } from "./a.ts"`, 1],
-  ["as many as its exception", "key", `export { ${names(42)} } from "./a.ts"`, 0],
-  ["fewer than its exception", "key", `export { ${names(41)} } from "./a.ts"`, 1],
-  ["no more than any other may", "key", `export { ${names(40)} } from "./a.ts"`, 1],
+  ["more than its exception", "instance", `export { ${names(52)} } from "./a.ts"`, 1],
+  ["as many as its exception", "instance", `export { ${names(51)} } from "./a.ts"`, 0],
+  ["fewer than its exception", "instance", `export { ${names(50)} } from "./a.ts"`, 1],
+  ["no more than any other may", "instance", `export { ${names(40)} } from "./a.ts"`, 1],
 ])("a door that exports %s", async (_, module, text, findings) => {
   const path = `src/domain/${module}/index.ts`
   const [source] = await parse(new Map([[path, text]]))

@@ -3,7 +3,6 @@ export {
   type Aggregate,
   type AnyAggregate,
   aggregate,
-  type Command,
   type Decision,
   partByKey,
   type Step,
@@ -29,15 +28,14 @@ export type { Moved, Moving } from "./move/move.ts"
 export { type OpenOptions, openNode, openStore } from "./open.ts"
 export { isPassing, readableByAll } from "./patience.ts"
 export {
-  type FailureSummary,
   failedEvents,
   failureSummary,
   removeFailedEvent,
   retryFailedEvents,
 } from "./reactor/book.ts"
-export type { DueWork, FailedEvent, Reactor, ReactorStanding, Reactors } from "./reactor/reactor.ts"
+export type { FailedEvent, Reactor, Reactors } from "./reactor/reactor.ts"
 export { runReactors } from "./reactor/runner.ts"
-export { type Pruner, runPruner } from "./retention/pruner.ts"
+export { runPruner } from "./retention/pruner.ts"
 export type { Filter, Searchable } from "./search/condition.ts"
 export { search } from "./search/search.ts"
 export type { TextMethod } from "./search/text/text-condition.ts"
@@ -46,14 +44,13 @@ export { windowOf } from "./search/window.ts"
 export { workLease } from "./shared/node.ts"
 export { keepProgress, progressOf, shareReactorState } from "./shared/reactor-state.ts"
 export { type NodeStanding, otherHistory } from "./shared/shared-log.ts"
-export { inSnapshot, newestSchema, type Snapshot, snapshotSize, takeSnapshot } from "./snapshot.ts"
+export { inSnapshot, type Snapshot, snapshotSize, takeSnapshot } from "./snapshot.ts"
 export {
   type AnyHistory,
   type Change,
   former,
   historyOf,
   isReason,
-  type OperationName,
   type Reason,
   reasons,
   type Undo,
@@ -74,13 +71,7 @@ export {
   text,
   words,
 } from "./table.ts"
-export {
-  dropBefore,
-  goBack,
-  keptDays,
-  secondsFor,
-  type Upgrading,
-} from "./upgrade/before.ts"
+export { dropBefore, goBack, keptDays, secondsFor, type Upgrading } from "./upgrade/before.ts"
 export { snapshotBefore } from "./upgrade/before-keys.ts"
 export { foldedOf } from "./upgrade/folded.ts"
 export type { PostgresUpgrade } from "./upgrade/postgres.ts"

@@ -1,13 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
 import { instance, ownersOf } from "../../src/domain/instance/index.ts"
-import {
-  findPolicy,
-  lengthOnly,
-  login,
-  passwordComplexity,
-  policies,
-} from "../../src/domain/policy/index.ts"
+import { findPolicy, lengthOnly, login, passwordComplexity } from "../../src/domain/policy/index.ts"
+import { policies } from "../../src/domain/policy/model.ts"
 import { firstInstance } from "../../src/domain/setup/index.ts"
 import { userNameOf } from "../../src/domain/user-lookup/query.ts"
 import { type Origin, originOf } from "../../src/http/origin.ts"

@@ -5,7 +5,8 @@ import { firstPasswordIn, passwordFor, setPassword } from "../../src/domain/cred
 import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import { messageReactor } from "../../src/domain/message/reactor.ts"
 import { addProvider } from "../../src/domain/message-provider/index.ts"
-import { addDomain, createOrganization, org } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
+import { addDomain, org } from "../../src/domain/org/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import {
   domainPolicy,

@@ -1,7 +1,8 @@
 // Whose accounts a provider creates: by the domain of the email address that it has verified.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
-import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import type { Options } from "../../src/domain/idp/index.ts"
+import type { Settings } from "../../src/domain/idp/model.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { findByLoginName } from "../../src/domain/user-lookup/find-name.ts"
 import { linksOf } from "../../src/domain/user-model/links.ts"

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createAuthorization } from "../../src/domain/authorization/index.ts"
-import { createOrganization } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { changeProject, createProject } from "../../src/domain/project/index.ts"
 import {
   answerOf,

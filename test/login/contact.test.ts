@@ -1,8 +1,9 @@
 // People sign in by an address or a phone that is theirs, where their organisation lets them.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { createPassword } from "../../src/domain/credential/commands.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addDomain } from "../../src/domain/org/domain.ts"
-import { createOrganization, org } from "../../src/domain/org/index.ts"
+import { org } from "../../src/domain/org/index.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { domainPolicy, label, login } from "../../src/domain/policy/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { setSecurity } from "../../src/domain/instance/index.ts"
+import { setSecurity } from "../../src/domain/instance/setting-change.ts"
 import {
   answerOf,
   authorizePath,

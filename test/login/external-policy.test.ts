@@ -1,7 +1,8 @@
 // What people sign in with is for their own organisation to say, wherever they come in.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
-import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import type { Options } from "../../src/domain/idp/index.ts"
+import type { Settings } from "../../src/domain/idp/model.ts"
 import { addMember } from "../../src/domain/member/index.ts"
 import { addOrganization } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"

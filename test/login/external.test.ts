@@ -2,15 +2,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addOtp } from "../../src/domain/factor/otp.ts"
 import { addIdp, changeIdp, linkIdp, removeIdp } from "../../src/domain/idp/commands.ts"
-import {
-  failIntent,
-  idpById,
-  type Options,
-  type Settings,
-  startIntent,
-} from "../../src/domain/idp/index.ts"
+import { failIntent, idpById, type Options, startIntent } from "../../src/domain/idp/index.ts"
 import { intent } from "../../src/domain/idp/intent/model.ts"
-import { createOrganization } from "../../src/domain/org/index.ts"
+import type { Settings } from "../../src/domain/idp/model.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addPolicy, changePolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"

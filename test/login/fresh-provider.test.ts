@@ -2,7 +2,8 @@
 import { decodeJwt } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, changeIdp, linkIdp } from "../../src/domain/idp/commands.ts"
-import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import type { Options } from "../../src/domain/idp/index.ts"
+import type { Settings } from "../../src/domain/idp/model.ts"
 import { forwardedParameters } from "../../src/domain/idp/upstream/forward.ts"
 import {
   answerOf,

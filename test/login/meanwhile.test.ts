@@ -6,13 +6,10 @@ import {
 } from "../../src/domain/app/index.ts"
 import { createCode } from "../../src/domain/credential/code.ts"
 import { createPassword, setPassword } from "../../src/domain/credential/commands.ts"
-import { denyConsent, giveConsent } from "../../src/domain/grant/index.ts"
-import {
-  activateOrganization,
-  addOrganization,
-  deactivateOrganization,
-  isOrgActive,
-} from "../../src/domain/org/index.ts"
+import { giveConsent } from "../../src/domain/grant/commands.ts"
+import { denyConsent } from "../../src/domain/grant/index.ts"
+import { activateOrganization } from "../../src/domain/org/commands.ts"
+import { addOrganization, deactivateOrganization, isOrgActive } from "../../src/domain/org/index.ts"
 import { changeProject, createProject } from "../../src/domain/project/index.ts"
 import { inviteUser } from "../../src/domain/registration/invite.ts"
 import { createUser } from "../../src/domain/user/create.ts"

@@ -1,7 +1,8 @@
 // allow_username_password off: no page asks for a password, and no password signs in.
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { beginKey, finishKey } from "../../src/domain/factor/key/key.ts"
-import { createOrganization, org } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
+import { org } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import {

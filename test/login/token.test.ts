@@ -2,7 +2,8 @@
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose"
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
-import type { Options, Settings } from "../../src/domain/idp/index.ts"
+import type { Options } from "../../src/domain/idp/index.ts"
+import type { Settings } from "../../src/domain/idp/model.ts"
 import type { Outside } from "../../src/kernel/port/outbound.ts"
 import {
   answerOf,

@@ -1,6 +1,7 @@
 // ignore_unknown_usernames: whether the sign-in says that nobody has a login name, and to whom.
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
-import { createOrganization, org } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
+import { org } from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { createOrganization } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { createProject } from "../../src/domain/project/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import {

@@ -1,14 +1,14 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createApplication, reactivateApplication } from "../../src/domain/app/commands.ts"
 import {
   type ApiScope,
   changeApplication,
-  createApplication,
   deactivateApplication,
-  reactivateApplication,
   removeApplication,
 } from "../../src/domain/app/index.ts"
-import { createOrganization } from "../../src/domain/org/index.ts"
+
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { changeProject, createProject } from "../../src/domain/project/index.ts"
 import { addRobot, basicOf } from "./clients.ts"
 import { asOf, exchangeGrant, typeOf } from "./exchange.ts"

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import * as app from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
-import * as instance from "../../src/domain/instance/index.ts"
+import { setSecurity } from "../../src/domain/instance/setting-change.ts"
 import * as member from "../../src/domain/member/index.ts"
-import * as org from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import * as project from "../../src/domain/project/index.ts"
 import * as projectGrant from "../../src/domain/project-grant/index.ts"
 import { addRobot, basicOf } from "./clients.ts"
@@ -47,7 +47,7 @@ async function addTarget(
   await project.addRoles(cx, id, [editor])
   const appId = cx.ids.next()
   const config = { kind: "api", api: { authMethod: "basic" } } as const
-  const made = await app.createApplication(cx, appId, { projectId: id, name, config })
+  const made = await createApplication(cx, appId, { projectId: id, name, config })
   targets[name] = { id, name, api: { appId, id: made.clientId, secret: made.secret ?? "" } }
   return id
 }
@@ -62,7 +62,7 @@ beforeAll(async () => {
   provider = await openProvider()
   const cx = provider.cx()
   const { orgId } = provider.setup
-  await org.createOrganization(cx, "globex", { name: "Globex" })
+  await createOrganization(cx, "globex", { name: "Globex" })
   await project.createProject(cx, own, { orgId, name: "Own" })
   await addTarget("Sibling", { orgId })
   await addTarget("Closed", { orgId, projectRoleCheck: true })
@@ -387,7 +387,7 @@ describe("what a token is for is looked at again when it is used:", () => {
 describe("whoever acts for somebody", () => {
   test("gets no token for a project that keeps them out", async () => {
     const cx = provider.cx()
-    await instance.setSecurity(cx, "i1", {
+    await setSecurity(cx, "i1", {
       ...{ enableIframeEmbedding: false, allowedOrigins: [], enableImpersonation: true },
     })
     const everywhere = { level: "instance" } as const

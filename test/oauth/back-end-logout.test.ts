@@ -2,12 +2,8 @@
 // a request with an id_token, and no browser.
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import {
-  app,
-  changeApplication,
-  deactivateApplication,
-  reactivateApplication,
-} from "../../src/domain/app/index.ts"
+import { reactivateApplication } from "../../src/domain/app/commands.ts"
+import { app, changeApplication, deactivateApplication } from "../../src/domain/app/index.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import { sessionNow } from "../../src/domain/session/index.ts"
 import {

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
+import type { TokenType } from "../../src/domain/app/model.ts"
 import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
+import { activateOrganization, createOrganization } from "../../src/domain/org/commands.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import {
@@ -46,11 +48,11 @@ type Given = {
 let given: Given
 let count = 0
 
-const begin = async (tokenType: app.TokenType): Promise<Given> => {
+const begin = async (tokenType: TokenType): Promise<Given> => {
   const cx = provider.cx()
   const name = `person${count++}`
   const orgId = cx.ids.next()
-  await org.createOrganization(cx, orgId, { name: `Org of ${name}` })
+  await createOrganization(cx, orgId, { name: `Org of ${name}` })
   const projectId = cx.ids.next()
   await project.createProject(cx, projectId, { orgId, name })
   const userId = await provider.addPerson(name, orgId)
@@ -110,7 +112,7 @@ describe.each(["bearer", "jwt"] as const)("an access token (%s)", (tokenType) =>
   test.each([
     ["user was locked", "userId", lockUser, unlockUser],
     ["user was deactivated", "userId", deactivateUser, reactivateUser],
-    ["organisation was deactivated", "orgId", org.deactivateOrganization, org.activateOrganization],
+    ["organisation was deactivated", "orgId", org.deactivateOrganization, activateOrganization],
   ] as const)("stays worth nothing when its %s and is back", async (_, what, stop, start) => {
     await stop(provider.cx(), given[what])
     await start(provider.cx(), given[what])

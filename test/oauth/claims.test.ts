@@ -5,9 +5,9 @@ import {
   changeAuthorization,
   deactivateAuthorization,
 } from "../../src/domain/authorization/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import {
   addDomain,
-  createOrganization,
   deactivateOrganization,
   org,
   setPrimaryDomain,

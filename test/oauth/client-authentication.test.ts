@@ -1,7 +1,10 @@
 import { createPublicKey, generateKeyPairSync } from "node:crypto"
 import { SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { reactivateApplication } from "../../src/domain/app/commands.ts"
+import { removeAppKey } from "../../src/domain/app/credential/app-key.ts"
 import * as app from "../../src/domain/app/index.ts"
+import { activateOrganization, createOrganization } from "../../src/domain/org/commands.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
@@ -337,7 +340,7 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     const fields = await asserted(provider, other, { claims })
     await app.deactivateApplication(provider.cx(), other.appId)
     expect(await tried(fields)).toBe(refused)
-    await app.reactivateApplication(provider.cx(), other.appId)
+    await reactivateApplication(provider.cx(), other.appId)
     expect(await tried(fields)).toContain("by private_key_jwt")
   })
 
@@ -352,7 +355,7 @@ describe("a client's assertion (RFC 7523 §2.2, OpenID Connect Core §9)", () =>
     expect(await tried(await unnamed())).toContain("by private_key_jwt")
     expect(await tried(await asserted(provider, short))).toBe(refused)
     expect(await tried(await asserted(provider, other))).toContain("by private_key_jwt")
-    await app.removeAppKey(provider.cx(), other.appId, other.keyId)
+    await removeAppKey(provider.cx(), other.appId, other.keyId)
     expect(await tried(await asserted(provider, other))).toBe(refused)
   })
 
@@ -398,18 +401,18 @@ describe("whoever is switched off is refused:", () => {
   test("an application, its project and their organisation", async () => {
     const cx = provider.cx()
     const orgId = cx.ids.next()
-    await org.createOrganization(cx, orgId, { name: "Off" })
+    await createOrganization(cx, orgId, { name: "Off" })
     const projectId = cx.ids.next()
     await project.createProject(cx, projectId, { orgId, name: "Off" })
     const { appId, id, secret } = await provider.addClient({}, projectId)
     const works = () => tried({}, basicOf(id, secret))
     const switches = [
-      [() => app.deactivateApplication(cx, appId), () => app.reactivateApplication(cx, appId)],
+      [() => app.deactivateApplication(cx, appId), () => reactivateApplication(cx, appId)],
       [
         () => project.deactivateProject(cx, projectId),
         () => project.activateProject(cx, projectId),
       ],
-      [() => org.deactivateOrganization(cx, orgId), () => org.activateOrganization(cx, orgId)],
+      [() => org.deactivateOrganization(cx, orgId), () => activateOrganization(cx, orgId)],
     ] as const
     for (const [off, on] of switches) {
       await off()
@@ -424,13 +427,13 @@ describe("whoever is switched off is refused:", () => {
   test("a service user and its organisation", async () => {
     const cx = provider.cx()
     const orgId = cx.ids.next()
-    await org.createOrganization(cx, orgId, { name: "Off too" })
+    await createOrganization(cx, orgId, { name: "Off too" })
     const { userId, id, secret } = await addRobot(provider, "bearer", orgId)
     const works = () => tried({}, basicOf(id, secret))
     const switches = [
       [() => deactivateUser(cx, userId), () => reactivateUser(cx, userId)],
       [() => lockUser(cx, userId), () => unlockUser(cx, userId)],
-      [() => org.deactivateOrganization(cx, orgId), () => org.activateOrganization(cx, orgId)],
+      [() => org.deactivateOrganization(cx, orgId), () => activateOrganization(cx, orgId)],
     ] as const
     for (const [off, on] of switches) {
       await off()

@@ -1,6 +1,10 @@
 import { createPrivateKey, type KeyObject } from "node:crypto"
 import { SignJWT } from "jose"
+import { createApplication } from "../../src/domain/app/commands.ts"
+import { createAppKey } from "../../src/domain/app/credential/app-key.ts"
+import { generateSecret } from "../../src/domain/app/credential/secret.ts"
 import * as app from "../../src/domain/app/index.ts"
+import type { ApiConfig } from "../../src/domain/app/model.ts"
 import { takeClientId } from "../../src/domain/instance/index.ts"
 import { addServiceKey, createServiceKey } from "../../src/domain/service-account/index.ts"
 import { generateMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
@@ -23,7 +27,7 @@ export async function addKeyClient(provider: Provider): Promise<NewClient & Clie
 
 /** One more key of an application, from its key file. */
 export async function addKeyTo(provider: Provider, appId: string, expires = never) {
-  const { key } = await app.createAppKey(provider.cx(), appId, expires)
+  const { key } = await createAppKey(provider.cx(), appId, expires)
   const file = JSON.parse(key.content)
   return {
     id: String(file.clientId),
@@ -33,12 +37,12 @@ export async function addKeyTo(provider: Provider, appId: string, expires = neve
 }
 
 /** An API as a client. */
-export async function addApi(provider: Provider, authMethod: app.ApiConfig["authMethod"]) {
+export async function addApi(provider: Provider, authMethod: ApiConfig["authMethod"]) {
   const cx = provider.cx()
   const appId = cx.ids.next()
   const config = { kind: "api", api: { authMethod } } as const
   const { projectId } = provider
-  const made = await app.createApplication(cx, appId, { projectId, name: "API", config })
+  const made = await createApplication(cx, appId, { projectId, name: "API", config })
   return { appId, id: made.clientId, secret: made.secret ?? "" }
 }
 
@@ -108,6 +112,6 @@ export async function addExistingClient(
     { type: "project.application.config.oidc.added", data: { ...config, clientId } },
   ]
   await provider.store.transact(cx, (tx) => tx.append(app.app, appId, drafts, provider.setup.orgId))
-  const { secret } = await app.generateSecret(cx, appId)
+  const { secret } = await generateSecret(cx, appId)
   return { appId, id: clientId, secret }
 }

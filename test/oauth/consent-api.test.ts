@@ -1,10 +1,7 @@
 // A remembered consent covers the APIs that the consent page named, and their scopes.
 import { afterEach, beforeEach, expect, test } from "vitest"
-import {
-  changeApplication,
-  createApplication,
-  removeApplication,
-} from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
+import { changeApplication, removeApplication } from "../../src/domain/app/index.ts"
 import {
   answerOf,
   authorizePath,

@@ -1,10 +1,12 @@
 // Everything that rows of docs/reference/deletion.tsv name, once for each act that is tried on it.
+
 import { registerApplication } from "../../src/domain/app/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import { checkPassword } from "../../src/domain/credential/commands.ts"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import * as org from "../../src/domain/org/index.ts"
 import { addPolicy } from "../../src/domain/policy/commands.ts"
 import { login } from "../../src/domain/policy/index.ts"
@@ -112,7 +114,7 @@ export const failedFrom = { address: "203.0.113.9", userAgent: "curl/8.0" }
 async function addOwned(provider: Provider, name: string, by: SignInBy) {
   const cx = provider.cx()
   const [orgId, projectId] = [cx.ids.next(), cx.ids.next()]
-  await org.createOrganization(cx, orgId, { name })
+  await createOrganization(cx, orgId, { name })
   await project.createProject(cx, projectId, { orgId, name })
   await project.addRoles(cx, projectId, [{ key: "editor", displayName: "Editor" }])
   const userId = await provider.addPerson(name, orgId)

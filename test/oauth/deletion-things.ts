@@ -1,12 +1,13 @@
 // The rows of docs/reference/deletion.tsv: whether each of them still works, or is still stored.
-import * as app from "../../src/domain/app/index.ts"
+
+import { apps } from "../../src/domain/app/view.ts"
 import { publicFile } from "../../src/domain/asset/index.ts"
 import { rolesHeld } from "../../src/domain/authorization/index.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"
 import { idpById } from "../../src/domain/idp/index.ts"
-import * as instance from "../../src/domain/instance/index.ts"
+import { namedInstance } from "../../src/domain/instance/host.ts"
 import { memberships } from "../../src/domain/member/index.ts"
-import * as org from "../../src/domain/org/index.ts"
+import { orgs } from "../../src/domain/org/view.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { users } from "../../src/domain/user-lookup/view.ts"
 import { type Searchable, search } from "../../src/store/index.ts"
@@ -71,11 +72,11 @@ async function isListed({ subjects, subject, kind }: Case): Promise<boolean> {
     case "user":
       return has(users, [subject.userId, subject.robot.userId])
     case "organization":
-      return has(org.orgs, [subject.orgId])
+      return has(orgs, [subject.orgId])
     case "project":
       return has(project.projects, [subject.projectId])
     case "application":
-      return has(app.apps, appIdsOf(subject))
+      return has(apps, appIdsOf(subject))
     case "provider":
       return idpById(cx, subject.idpId) !== undefined
     case "instance":
@@ -91,7 +92,7 @@ async function isNameTaken({ subjects: { provider }, subject, kind }: Case): Pro
     case "application":
       return isClientIdTaken(provider, subject.client.id)
     case "instance":
-      return instance.namedInstance(provider.store, host) !== undefined
+      return namedInstance(provider.store, host) !== undefined
     default:
       return provider.addPerson(subject.name).then(
         () => false,

@@ -1,15 +1,21 @@
 // Each cell of docs/reference/deletion.tsv: what still works after something is deactivated, locked
 // or deleted.
+
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { deletionPage, deletionTable } from "../../scripts/deletion.ts"
+import {
+  createApplication,
+  reactivateApplication,
+  removeProjectWithApps,
+} from "../../src/domain/app/commands.ts"
 import * as app from "../../src/domain/app/index.ts"
 import { rolesHeld } from "../../src/domain/authorization/index.ts"
 import { connectedApps, grant } from "../../src/domain/grant/index.ts"
 import { linkIdp, removeIdp, unlinkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { addMember, memberships } from "../../src/domain/member/index.ts"
-import * as org from "../../src/domain/org/index.ts"
+import { activateOrganization, createOrganization } from "../../src/domain/org/commands.ts"
 import { removeOrganizationWithAll, stopOrganization } from "../../src/domain/org-cascade/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { endSession } from "../../src/domain/session/index.ts"
@@ -57,7 +63,7 @@ const acts: Readonly<Record<string, Act>> = {
   "organization deactivated": {
     kind: "organization",
     act: ({ provider }, { orgId }) => stopOrganization(provider.cx(), orgId),
-    undo: ({ provider }, { orgId }) => org.activateOrganization(provider.cx(), orgId),
+    undo: ({ provider }, { orgId }) => activateOrganization(provider.cx(), orgId),
   },
   "organization deleted": {
     kind: "organization",
@@ -70,12 +76,12 @@ const acts: Readonly<Record<string, Act>> = {
   },
   "project deleted": {
     kind: "project",
-    act: ({ provider }, { projectId }) => app.removeProjectWithApps(provider.cx(), projectId),
+    act: ({ provider }, { projectId }) => removeProjectWithApps(provider.cx(), projectId),
   },
   "application deactivated": {
     kind: "application",
     act: each(appIdsOf, app.deactivateApplication),
-    undo: each(appIdsOf, app.reactivateApplication),
+    undo: each(appIdsOf, reactivateApplication),
   },
   "application deleted": { kind: "application", act: each(appIdsOf, app.removeApplication) },
   "provider deactivated": {
@@ -174,9 +180,9 @@ describe("deleted and created again", () => {
     const input = { name: "Heir", projectId: provider.projectId, config }
     const again = [
       createUser(cx, userId, { ...machine, orgId: home }),
-      org.createOrganization(cx, orgId, { name: "Heir" }),
+      createOrganization(cx, orgId, { name: "Heir" }),
       project.createProject(cx, projectId, { orgId: home, name: "Heir" }),
-      app.createApplication(cx, client.appId, input),
+      createApplication(cx, client.appId, input),
     ]
     for (const created of again)
       await expect(created).rejects.toMatchObject({ code: "already_exists" })
@@ -302,7 +308,7 @@ describe("what the notes below the tables say", () => {
     const { client, projectId, name } = await subjects.begin("password")
     const [apiId, resource] = [provider.cx().ids.next(), "https://api.example.com/orders"]
     const config = { kind: "api", api: { authMethod: "basic", resources: [resource] } } as const
-    await app.createApplication(provider.cx(), apiId, { projectId, name: "Orders", config })
+    await createApplication(provider.cx(), apiId, { projectId, name: "Orders", config })
     const path = authorizePath(client.id, { scope: "openid offline_access", resource })
     let { answer } = await subjects.redeem(
       client,
@@ -317,7 +323,7 @@ describe("what the notes below the tables say", () => {
     expect(await audience()).toContain(resource)
     await app.deactivateApplication(provider.cx(), apiId)
     expect(await audience()).not.toContain(resource)
-    await app.reactivateApplication(provider.cx(), apiId)
+    await reactivateApplication(provider.cx(), apiId)
     expect(await audience()).toContain(resource)
   })
 

@@ -1,8 +1,8 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import {
   addApplication,
-  createApplication,
   deactivateApplication,
   findClient,
   registerApplication,

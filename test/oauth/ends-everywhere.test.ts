@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { removeProjectWithApps } from "../../src/domain/app/commands.ts"
 import * as app from "../../src/domain/app/index.ts"
 import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import { endGrant, grant } from "../../src/domain/grant/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { generateMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
@@ -55,7 +57,7 @@ async function begin(): Promise<Person> {
   const cx = provider.cx()
   const name = `person${count++}`
   const [orgId, projectId] = [cx.ids.next(), cx.ids.next()]
-  await org.createOrganization(cx, orgId, { name: `Org of ${name}` })
+  await createOrganization(cx, orgId, { name: `Org of ${name}` })
   await project.createProject(cx, projectId, { orgId, name })
   const userId = await provider.addPerson(name, orgId)
   const grantTypes = ["authorization_code", "refresh_token"] as const
@@ -148,7 +150,7 @@ const ends: Readonly<Record<string, readonly [end: End, refresh: "lives" | "dies
     "dies",
   ],
   "the project is deleted": [
-    ({ projectId }) => app.removeProjectWithApps(provider.cx(), projectId),
+    ({ projectId }) => removeProjectWithApps(provider.cx(), projectId),
     "dies",
   ],
   "the application is deactivated": [
@@ -213,7 +215,7 @@ describe("what a service user came with", () => {
     watcher = await provider.addClient({ authMethod: "basic" })
     const cx = provider.cx()
     const orgId = cx.ids.next()
-    await org.createOrganization(cx, orgId, { name: `Org ${orgId}` })
+    await createOrganization(cx, orgId, { name: `Org ${orgId}` })
     const robot = await addRobot(provider, "jwt", orgId)
     const bySecret = await askToken(provider, credentials, basicOf(robot.id, robot.secret))
     const byKey = await askToken(provider, { ...credentials, ...(await asserted(provider, robot)) })

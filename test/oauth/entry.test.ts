@@ -4,7 +4,8 @@ import {
   addAuthorization,
   deactivateAuthorization,
 } from "../../src/domain/authorization/index.ts"
-import { createOrganization, org } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
+import { org } from "../../src/domain/org/index.ts"
 import { addRoles, changeProject, createProject } from "../../src/domain/project/index.ts"
 import {
   activateGrant,

@@ -6,7 +6,7 @@ import {
 } from "../../src/domain/app/index.ts"
 import { addAuthorization, changeAuthorization } from "../../src/domain/authorization/index.ts"
 import { createPassword } from "../../src/domain/credential/commands.ts"
-import { createOrganization } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import {

@@ -1,8 +1,8 @@
 import { decodeJwt } from "jose"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest"
-import * as instance from "../../src/domain/instance/index.ts"
+import { setSecurity } from "../../src/domain/instance/setting-change.ts"
 import * as member from "../../src/domain/member/index.ts"
-import * as org from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
 import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
 import { apiCaller } from "../../src/oauth/index.ts"
@@ -26,7 +26,7 @@ describe("impersonation", () => {
   let serial = 0
 
   const allow = (enableImpersonation: boolean) =>
-    instance.setSecurity(at.provider.cx(), "i1", {
+    setSecurity(at.provider.cx(), "i1", {
       ...{ enableIframeEmbedding: false, allowedOrigins: [], enableImpersonation },
     })
   const give = (id: string, target: member.Target, role: string) => {
@@ -185,7 +185,7 @@ describe("impersonation", () => {
       async () => {
         const cx = at.provider.cx()
         const orgId = cx.ids.next()
-        await org.createOrganization(cx, orgId, { name: `Abroad ${orgId}` })
+        await createOrganization(cx, orgId, { name: `Abroad ${orgId}` })
         await give(ann, { level: "org", id: orgId }, "ORG_OWNER_VIEWER")
         const target = { level: "org", id: at.provider.setup.orgId } as const
         const robot = await addSupport(target, "ORG_ADMIN_IMPERSONATOR")
@@ -197,7 +197,7 @@ describe("impersonation", () => {
       async () => {
         const cx = at.provider.cx()
         const orgId = cx.ids.next()
-        await org.createOrganization(cx, orgId, { name: `Elsewhere ${orgId}` })
+        await createOrganization(cx, orgId, { name: `Elsewhere ${orgId}` })
         const robot = await addSupport({ level: "org", id: orgId }, "ORG_END_USER_IMPERSONATOR")
         return [ann, acting(await tokenOf(robot))]
       },

@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto"
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import * as app from "../../src/domain/app/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import {
@@ -37,7 +38,7 @@ const addApi = async (id = provider.cx().ids.next()) => {
   await project.createProject(cx, id, { orgId: provider.setup.orgId, name: `Project ${id}` })
   const appId = cx.ids.next()
   const config = { kind: "api", api: { authMethod: "basic" } } as const
-  const made = await app.createApplication(cx, appId, { projectId: id, name: "API", config })
+  const made = await createApplication(cx, appId, { projectId: id, name: "API", config })
   return { projectId: id, api: { appId, id: made.clientId, secret: made.secret ?? "" } }
 }
 

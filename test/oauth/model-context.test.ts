@@ -9,7 +9,7 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js"
 import { createLocalJWKSet, errors, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { createApplication } from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import { answerOf, browserOf, issuer, openProvider, type Provider } from "./provider.ts"
 import { letRegister } from "./registering.ts"
 

@@ -1,5 +1,6 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt"
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import * as org from "../../src/domain/org/index.ts"
 import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
 import { removePersonalToken } from "../../src/domain/service-account/personal-token.ts"
@@ -23,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => provider.close())
 beforeEach(async () => {
   orgId = provider.cx().ids.next()
-  await org.createOrganization(provider.cx(), orgId, { name: `Org ${orgId}` })
+  await createOrganization(provider.cx(), orgId, { name: `Org ${orgId}` })
   robot = await addRobot(provider, "bearer", orgId)
   const expirationDate = timestampFromMs(provider.clock.now() + day)
   const request = { userId: robot.userId, expirationDate }

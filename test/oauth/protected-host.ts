@@ -1,5 +1,5 @@
 import { expect } from "vitest"
-import { createApplication } from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
 import { addRobot, basicOf } from "./clients.ts"

@@ -1,12 +1,16 @@
 import { createHash } from "node:crypto"
 import * as action from "../../src/domain/action/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import * as app from "../../src/domain/app/index.ts"
+import type { OidcInput } from "../../src/domain/app/oidc.ts"
+import { appView } from "../../src/domain/app/view.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import { createPassword } from "../../src/domain/credential/commands.ts"
 import * as feature from "../../src/domain/feature/index.ts"
 import * as grant from "../../src/domain/grant/index.ts"
 import * as group from "../../src/domain/group/index.ts"
 import * as idp from "../../src/domain/idp/index.ts"
+import { instanceHostView, instanceView } from "../../src/domain/instance/host.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import * as key from "../../src/domain/key/index.ts"
 import * as member from "../../src/domain/member/index.ts"
@@ -52,7 +56,7 @@ export type Provider = World & {
   readonly ownProjectId: string
   /** Sends a request as it would come in from a listener. */
   readonly send: (path: string, init?: RequestInit, more?: Partial<Call>) => Promise<Response>
-  readonly addClient: (oidc?: app.OidcInput, projectId?: string) => Promise<NewClient>
+  readonly addClient: (oidc?: OidcInput, projectId?: string) => Promise<NewClient>
   readonly addPerson: (userName: string, orgId?: string) => Promise<string>
 }
 
@@ -87,12 +91,12 @@ const aggregates: readonly AnyAggregate[] = [
 const views = [
   ...action.module.views,
   ...target.module.views,
-  app.appView,
+  appView,
   ...authorization.module.views,
   ...grant.module.views,
   ...group.module.views,
-  instance.instanceHostView,
-  instance.instanceView,
+  instanceHostView,
+  instanceView,
   ...key.module.views,
   member.memberView,
   ...signUp.module.views,
@@ -174,9 +178,9 @@ export async function openProvider(instanceId = "i1"): Promise<Provider> {
     const call = world.cx({ ...own, caller: { kind: "anonymous" }, ...more })
     return (await answerAt(request, call, url)) ?? new Response(null, { status: 404 })
   }
-  const addClient = async (oidc: app.OidcInput = {}, inProject = projectId) => {
+  const addClient = async (oidc: OidcInput = {}, inProject = projectId) => {
     const appId = cx.ids.next()
-    const made = await app.createApplication(cx, appId, {
+    const made = await createApplication(cx, appId, {
       projectId: inProject,
       name: "Example App",
       config: {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
 import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import { grant } from "../../src/domain/grant/index.ts"
+import { activateOrganization, createOrganization } from "../../src/domain/org/commands.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
@@ -336,7 +337,7 @@ describe("what a refresh token hangs from", () => {
   const own = async (name: string) => {
     const cx = provider.cx()
     const orgId = cx.ids.next()
-    await org.createOrganization(cx, orgId, { name: `Org of ${name}` })
+    await createOrganization(cx, orgId, { name: `Org of ${name}` })
     const projectId = cx.ids.next()
     await project.createProject(cx, projectId, { orgId, name })
     const userId = await provider.addPerson(name, orgId)
@@ -376,7 +377,7 @@ describe("what a refresh token hangs from", () => {
     },
     "its organisation was deactivated and is back": async (cx, { orgId }) => {
       await org.deactivateOrganization(cx, orgId)
-      await org.activateOrganization(cx, orgId)
+      await activateOrganization(cx, orgId)
     },
     "its user is removed": (cx, { userId }) => removeUser(cx, userId),
     "the password is changed": async (cx, { userId }) => {

@@ -1,12 +1,15 @@
 // What a user allowed a client that registered itself is remembered for a while, and how it ends.
+
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import { replaceSecret } from "../../src/domain/app/credential/secret.ts"
 import * as app from "../../src/domain/app/index.ts"
 import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
 import { shares } from "../../src/domain/grant/api.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"
-import { activateOrganization, createOrganization } from "../../src/domain/org/index.ts"
+import { activateOrganization, createOrganization } from "../../src/domain/org/commands.ts"
+
 import { stopOrganization } from "../../src/domain/org-cascade/index.ts"
 import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
 import { deactivateUser, lockUser } from "../../src/domain/user/index.ts"
@@ -74,7 +77,7 @@ const silently = async (changes: Record<string, string> = {}, client = registere
 const addApi = async (uri: string) => {
   const cx = provider.cx()
   const config = { kind: "api", api: { authMethod: "basic", resources: [uri] } } as const
-  await app.createApplication(cx, cx.ids.next(), {
+  await createApplication(cx, cx.ids.next(), {
     projectId: provider.projectId,
     name: uri,
     config,

@@ -1,7 +1,8 @@
 import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto"
 import { exportJWK, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { addAppKey, removeAppKey } from "../../src/domain/app/index.ts"
+import { removeAppKey } from "../../src/domain/app/credential/app-key.ts"
+import { addAppKey } from "../../src/domain/app/index.ts"
 import { addKeyTo, asserted, type ClientKey } from "./clients.ts"
 import {
   answerOf,

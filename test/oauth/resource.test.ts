@@ -1,10 +1,7 @@
 import { decodeJwt } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import {
-  changeApplication,
-  createApplication,
-  removeApplication,
-} from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
+import { changeApplication, removeApplication } from "../../src/domain/app/index.ts"
 import { createProject, deactivateProject } from "../../src/domain/project/index.ts"
 import { addRobot, basicOf } from "./clients.ts"
 import {

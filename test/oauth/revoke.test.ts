@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { revocation } from "../../src/domain/grant/index.ts"
 import { setPublicUrl } from "../../src/domain/instance/index.ts"
+import { activateWebKey, createWebKey, deleteWebKey } from "../../src/domain/key/commands.ts"
 import * as key from "../../src/domain/key/index.ts"
 import {
   answerOf,
@@ -215,11 +216,11 @@ describe("what was read of a token is kept, but not what became of it", () => {
     expect(await statusOf(access)).toBe(200)
     const cx = provider.cx()
     const old = key.listWebKeys(cx).find(({ algorithm }) => algorithm === "ES256")
-    const fresh = await key.createWebKey(cx, { kind: "ecdsa", curve: "P-256" })
+    const fresh = await createWebKey(cx, { kind: "ecdsa", curve: "P-256" })
     provider.clock.advance(3_600_000)
-    await key.activateWebKey(cx, fresh.id)
+    await activateWebKey(cx, fresh.id)
     expect(await statusOf(access)).toBe(200)
-    await key.deleteWebKey(cx, old?.id ?? "")
+    await deleteWebKey(cx, old?.id ?? "")
     expect(await statusOf(access)).toBe(401)
   })
 

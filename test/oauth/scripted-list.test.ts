@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest"
-import { createOrganization } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { changeProject, createProject } from "../../src/domain/project/index.ts"
 import { complemented } from "../../src/oauth/token/claims/complement.ts"
 import { bind } from "../domain/action/bound.ts"

@@ -2,6 +2,7 @@ import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import * as app from "../../src/domain/app/index.ts"
 import { createPassword, setPassword } from "../../src/domain/credential/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import * as org from "../../src/domain/org/index.ts"
 import * as project from "../../src/domain/project/index.ts"
 import { removeMachineSecret } from "../../src/domain/service-account/machine-secret.ts"
@@ -189,7 +190,7 @@ describe("what an exchanged token hangs from", () => {
   const own = async (name: string) => {
     const cx = at.provider.cx()
     const orgId = cx.ids.next()
-    await org.createOrganization(cx, orgId, { name: `Org of ${name}` })
+    await createOrganization(cx, orgId, { name: `Org of ${name}` })
     const person = await at.provider.addPerson(name, orgId)
     const mine = await at.provider.addClient({ grantTypes: ["token_exchange"] })
     const { browser, access, id: idToken } = await at.signIn(name)

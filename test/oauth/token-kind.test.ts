@@ -1,13 +1,9 @@
 import { execFileSync } from "node:child_process"
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import {
-  activateWebKey,
-  createWebKey,
-  publicKeys,
-  publishedSeconds,
-  signer,
-} from "../../src/domain/key/index.ts"
+import { activateWebKey, createWebKey } from "../../src/domain/key/commands.ts"
+import { publicKeys, publishedSeconds, signer } from "../../src/domain/key/index.ts"
+
 import { kindOf } from "../../src/oauth/token/claims/kind.ts"
 import { needs } from "../support/prerequisite.ts"
 import { exchangeGrant, typeOf } from "./exchange.ts"

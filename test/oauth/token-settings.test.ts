@@ -3,13 +3,10 @@ import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from "jose"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { changeApplication } from "../../src/domain/app/index.ts"
 import { changeOidcSettings, type OidcSettings } from "../../src/domain/instance/index.ts"
-import {
-  activateWebKey,
-  createWebKey,
-  type KeyKind,
-  publicKeys,
-  publishedSeconds,
-} from "../../src/domain/key/index.ts"
+import { activateWebKey, createWebKey } from "../../src/domain/key/commands.ts"
+import { publicKeys, publishedSeconds } from "../../src/domain/key/index.ts"
+import type { KeyKind } from "../../src/domain/key/model.ts"
+
 import {
   answerOf,
   askToken,

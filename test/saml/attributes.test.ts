@@ -1,9 +1,10 @@
 // Which attributes an assertion has, as the application's settings say.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication, type SamlAttributes } from "../../src/domain/app/index.ts"
+import { changeApplication } from "../../src/domain/app/index.ts"
+import type { SamlAttributes } from "../../src/domain/app/saml/attributes.ts"
 import { addAuthorization } from "../../src/domain/authorization/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
-import { createOrganization } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addRoles } from "../../src/domain/project/index.ts"
 import { reactivateUser } from "../../src/domain/user/commands.ts"
 import { deactivateUser, setMetadata } from "../../src/domain/user/index.ts"

@@ -1,6 +1,7 @@
 // Why requests of SAML applications were refused, for who has set them up.
+
 import { afterEach, beforeEach, expect, test } from "vitest"
-import * as app from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import { readMetadata } from "../../src/domain/app/saml/metadata.ts"
 import { searchRefusals } from "../../src/domain/refusal/refusal.ts"
 import type { Scope } from "../../src/kernel/context.ts"
@@ -88,7 +89,7 @@ test("nothing is said in the clear where such metadata are there already", async
   const metadata = metadataOf({ signing, encryption: weak, entityId: "https://old.example.com" })
   const cx = provider.cx()
   const saml = { metadata, entityId: "https://old.example.com", metadataUrl: "" }
-  await app.createApplication(cx, cx.ids.next(), {
+  await createApplication(cx, cx.ids.next(), {
     projectId: provider.projectId,
     name: "Old",
     config: { kind: "saml", saml: { ...saml, loginVersion: { version: "unspecified" } } },

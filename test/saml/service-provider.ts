@@ -1,6 +1,6 @@
 import { createPrivateKey } from "node:crypto"
 import { SAML, type SamlConfig } from "@node-saml/node-saml"
-import * as app from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
 import { readMetadata } from "../../src/domain/app/saml/metadata.ts"
 import { createCertified } from "../../src/domain/key/saml/certificate.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"
@@ -96,7 +96,7 @@ export async function addServiceProvider(
     loginAt === undefined
       ? ({ version: "unspecified" } as const)
       : ({ version: "v2", baseUri: loginAt } as const)
-  await app.createApplication(cx, appId, {
+  await createApplication(cx, appId, {
     projectId,
     name: "Example SP",
     config: { kind: "saml", saml: { ...metadata, metadataUrl: "", loginVersion } },

@@ -1,7 +1,7 @@
 import { ValidateInResponseTo } from "@node-saml/node-saml"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { createPassword } from "../../src/domain/credential/commands.ts"
-import { createOrganization } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { createUser } from "../../src/domain/user/create.ts"
 import { browserOf, type Provider, password } from "../oauth/provider.ts"
 import {

@@ -9,13 +9,9 @@ import {
   setDefaultOrg,
 } from "../../src/domain/instance/index.ts"
 import { addFounder } from "../../src/domain/member/index.ts"
-import {
-  activateOrganization,
-  createOrganization,
-  deactivateOrganization,
-  heldDomains,
-  org,
-} from "../../src/domain/org/index.ts"
+import { activateOrganization, createOrganization } from "../../src/domain/org/commands.ts"
+import { deactivateOrganization, heldDomains, org } from "../../src/domain/org/index.ts"
+
 import { createProject } from "../../src/domain/project/index.ts"
 import { reactivateUser, unlockUser } from "../../src/domain/user/commands.ts"
 import { createUser } from "../../src/domain/user/create.ts"

@@ -1,7 +1,8 @@
 // One host, however it is written: the instance of a request, and where browsers are sent.
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { folderAt } from "../../src/boot/folder/folder.ts"
-import { addTrustedDomain, grpcHost, setPublicUrl } from "../../src/domain/instance/index.ts"
+import { addTrustedDomain } from "../../src/domain/instance/domain-change.ts"
+import { grpcHost, setPublicUrl } from "../../src/domain/instance/index.ts"
 import { firstInstance, setUp } from "../../src/domain/setup/index.ts"
 import { configOf } from "../../src/kernel/config.ts"
 import { systemRandom } from "../../src/kernel/crypto/random.ts"

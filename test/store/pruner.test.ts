@@ -1,6 +1,7 @@
 // The pruner works by the clock, for as long as the server runs.
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { type Pruner, runPruner } from "../../src/store/index.ts"
+import { runPruner } from "../../src/store/index.ts"
+import type { Pruner } from "../../src/store/retention/pruner.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { pause } from "../support/wait.ts"
 import { openWorld, type World } from "../support/world.ts"

@@ -22,10 +22,10 @@ import {
   goBack,
   inSnapshot,
   keptDays,
-  newestSchema,
   openStore,
   type Upgrading,
 } from "../../src/store/index.ts"
+import { newestSchema } from "../../src/store/snapshot.ts"
 import { guardOf } from "../../src/store/upgrade/before.ts"
 import { temporaryFolder } from "../support/latchkey.ts"
 import { openWorld } from "../support/world.ts"

@@ -1,5 +1,5 @@
 // A directory that is not ours, in memory: it knows people by their uid.
-import type { Settings } from "../../src/domain/idp/index.ts"
+import type { Settings } from "../../src/domain/idp/model.ts"
 import type { DirectoryProof, DirectorySearch } from "../../src/kernel/port/directory.ts"
 import type { Outside } from "../../src/kernel/port/outbound.ts"
 import { nowhere } from "./outside.ts"

@@ -1,6 +1,6 @@
 // Notes which fields of the policies are read while something happens, and by which files.
 import { join, relative } from "node:path"
-import type { Values } from "../../src/domain/policy/index.ts"
+import type { Values } from "../../src/domain/policy/kind.ts"
 
 const root = join(import.meta.dirname, "../..")
 

@@ -12,14 +12,11 @@ const namesMax = 40
 
 /** Doors that exported more when the limit was set. Each number can only be lowered. */
 const namesOf: Readonly<Record<string, number>> = {
-  "src/domain/app": 96,
-  "src/domain/grant": 89,
-  "src/domain/idp": 72,
-  "src/domain/instance": 65,
-  "src/domain/key": 42,
-  "src/domain/org": 47,
-  "src/domain/policy": 50,
-  "src/store": 125,
+  "src/domain/app": 74,
+  "src/domain/grant": 78,
+  "src/domain/idp": 66,
+  "src/domain/instance": 51,
+  "src/store": 118,
   "ui/login": 116,
 }
 

@@ -17,25 +17,14 @@ export {
 } from "./client.ts"
 export {
   type AppKind,
-  type ApplicationChange,
-  type ApplicationInput,
   addApplication,
   changeApplication,
-  createApplication,
   deactivateApplication,
   dropProject,
-  reactivateApplication,
   removeApplication,
-  removeProjectWithApps,
 } from "./commands.ts"
-export { type AppKey, addAppKey, appKey, createAppKey, removeAppKey } from "./credential/app-key.ts"
-export {
-  generateSecret,
-  isSecret,
-  newSecret,
-  removeSecret,
-  secretsOf,
-} from "./credential/secret.ts"
+export { addAppKey, appKey } from "./credential/app-key.ts"
+export { isSecret, newSecret } from "./credential/secret.ts"
 export {
   type AccessRule,
   isAtOrBelow,
@@ -47,9 +36,7 @@ export {
 } from "./forward-auth.ts"
 export {
   type ApiApp,
-  type ApiConfig,
   type ApiScope,
-  type App,
   type AppEvent,
   type AppType,
   type AuthMethod,
@@ -63,18 +50,11 @@ export {
   type ResponseType,
   type SamlApp,
   type TokenConfig,
-  type TokenType,
 } from "./model.ts"
-export { allowedOrigins, isPrivateAllowed, type OidcInput, oidcDefaults } from "./oidc.ts"
-export {
-  type AddressProblem,
-  addressProblem,
-  isRegistered,
-  redirectProblem,
-} from "./redirect-uri.ts"
+export { isPrivateAllowed, oidcDefaults } from "./oidc.ts"
+export { type AddressProblem, addressProblem, redirectProblem } from "./redirect-uri.ts"
 export {
   type ClientMetadata,
-  type Credentials,
   changeRegistration,
   expireApplications,
   isRegistrationToken,
@@ -86,7 +66,6 @@ export { projectOfResource } from "./resource.ts"
 export {
   type AttributeFormat,
   type AttributeNames,
-  type SamlAttributes,
   type SamlMapping,
   type SamlUserField,
   usualAttributes,
@@ -102,13 +81,11 @@ export {
   addressScope,
   apiScope,
   apisNamed,
-  type DefinedScope,
   isScope,
   listScopes,
   scopesFor,
   standardScopes,
 } from "./scope.ts"
-export { apps, appView } from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {

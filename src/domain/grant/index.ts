@@ -13,7 +13,7 @@ import { samlSession } from "./saml/session.ts"
 import { applicationUse, applicationUseView } from "./use.ts"
 import { grantView } from "./view.ts"
 
-export { type SpentAssertion, spendAssertion } from "./assertion.ts"
+export { spendAssertion } from "./assertion.ts"
 export {
   type Answered,
   addAuthRequest,
@@ -25,7 +25,6 @@ export {
   endGrant,
   exchangeCode,
   failRequest,
-  giveConsent,
   type HandedRequest,
   handedRequest,
   linkSession,
@@ -55,23 +54,22 @@ export {
   type NewDevice,
   userCodeClaim,
 } from "./device.ts"
-export { addExchange, type Exchange, exchange, type Party } from "./exchange.ts"
-export { type Issued, issuance, noteIssued } from "./issuance.ts"
-export { type Grant, grant, offlineUntil } from "./model.ts"
+export { addExchange, exchange, type Party } from "./exchange.ts"
+export { noteIssued } from "./issuance.ts"
+export { type Grant, grant } from "./model.ts"
 export {
   findPushedRequest,
   isPushedOver,
   isRequestOver,
   type PushedReference,
   pushedLifetimeSeconds,
-  pushedRequest,
   pushRequest,
   refundPushed,
   requestNamed,
   requestUri,
   takePushedRequest,
 } from "./pushed.ts"
-export { outlivesSession, type Renewal, type RenewalEnd, renewGrant } from "./refresh.ts"
+export { outlivesSession, type RenewalEnd, renewGrant } from "./refresh.ts"
 export {
   type AnsweredAtOnce,
   type AuthRequest,
@@ -83,9 +81,8 @@ export {
   type RequestedClaims,
   type ResponseMode,
   type ResponseType,
-  type SamlRequested,
 } from "./request.ts"
-export { type Revocation, revocation, revokeToken } from "./revocation.ts"
+export { revocation, revokeToken } from "./revocation.ts"
 export {
   type Afterwards,
   addSamlLogout,
@@ -96,7 +93,7 @@ export {
   type Untold,
   untoldOf,
 } from "./saml/logout.ts"
-export { addSamlAssertion, type SamlParticipant, samlParticipants } from "./saml/session.ts"
+export { addSamlAssertion, samlParticipants } from "./saml/session.ts"
 export { noteClaimsRead } from "./use.ts"
 
 /** What this module is to the whole. */

@@ -40,18 +40,10 @@ export {
   succeedIntent,
   useAnswer,
 } from "./intent/commands.ts"
-export {
-  type AutoLinking,
-  type Idp,
-  type IdpEvent,
-  type IdpKind,
-  idps,
-  type Options,
-  type Settings,
-} from "./model.ts"
-export { keptProvider, providerNow, samlOf } from "./saml/known.ts"
+export { type Idp, idps, type Options } from "./model.ts"
+export { keptProvider, providerNow } from "./saml/known.ts"
 export { signerOf } from "./saml/pair.ts"
-export { type Posting, signOnForm } from "./saml/request.ts"
+export { signOnForm } from "./saml/request.ts"
 export { finishSaml } from "./saml/response.ts"
 export { providerIn, type SamlPart, samlMetadata, samlSelf } from "./saml/self.ts"
 export { findInDirectory, isProvedByDirectory } from "./upstream/directory.ts"

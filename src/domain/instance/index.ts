@@ -15,7 +15,6 @@ export {
   mustStayOwned,
   originOf as publicOriginOf,
   removeInstanceMember,
-  renameInstance,
   requireInstance,
   type Standing,
   setDefaultLanguage,
@@ -25,32 +24,11 @@ export {
   standings,
 } from "./commands.ts"
 export { domainsOf, hasDomain, isKnownHost } from "./domain.ts"
-export {
-  addDomain,
-  addTrustedDomain,
-  keepPrimary,
-  publicUrlAt,
-  removeDomain,
-  removeInstance,
-  removeTrustedDomain,
-} from "./domain-change.ts"
-export {
-  grpcHost,
-  type InstanceFilter,
-  type InstanceSort,
-  instanceAt,
-  instanceHostView,
-  instanceIds,
-  instanceView,
-  isOnlyInstance,
-  namedInstance,
-  removedInstances,
-  searchInstances,
-} from "./host.ts"
+export { keepPrimary, publicUrlAt, removeInstance } from "./domain-change.ts"
+export { grpcHost, instanceAt, instanceIds, isOnlyInstance, removedInstances } from "./host.ts"
 export {
   type Instance,
   type InstanceEvent,
-  type InstanceMember,
   instance,
   memberOf,
   ownerRole,
@@ -62,14 +40,12 @@ export {
   consentLifetimeOf,
   type KeyRotation,
   type OidcSettings,
-  type SecuritySettings,
 } from "./setting.ts"
 export {
   addOidcSettings,
   changeOidcSettings,
   checkLifetimes,
   noKeyError,
-  setSecurity,
   signedLifetimeMax,
 } from "./setting-change.ts"
 

@@ -3,36 +3,18 @@ import { keyPair } from "./saml/model.ts"
 import { keyPairView } from "./saml/view.ts"
 import { webKeyView } from "./view.ts"
 
-export {
-  activateWebKey,
-  activeOf,
-  addKeys,
-  addWebKey,
-  createWebKey,
-  deleteWebKey,
-  prepareKeys,
-  publishedSeconds,
-} from "./commands.ts"
+export { activeOf, addKeys, prepareKeys, publishedSeconds } from "./commands.ts"
 export { encryptJwt } from "./jwe.ts"
 export { type Claims, halfHash } from "./jws.ts"
 export { type AccessTokenJwtType, accessTokenJwtTypes, parseJwtType } from "./jwt-type.ts"
-export { type Algorithm, algorithmOf, algorithms, type KeyKind, webKey } from "./model.ts"
+export { type Algorithm, algorithms } from "./model.ts"
 export { type GivenKey, type SealedPair, sealPair } from "./pair.ts"
 export { rotateKeys } from "./rotation.ts"
 export { type CertifiedPair, createCertified, privateKeyOf } from "./saml/certificate.ts"
 export { rotateSamlKeys, type SamlKeys, samlKeys } from "./saml/commands.ts"
-export { keyPair } from "./saml/model.ts"
-export { keyPairView } from "./saml/view.ts"
-export {
-  type Expected,
-  type PublishedJwk,
-  publicKeys,
-  type Signer,
-  signer,
-  signingAlgorithms,
-  verifyJwt,
-} from "./signer.ts"
-export { listWebKeys, type WebKeyRow, webKeyView } from "./view.ts"
+
+export { publicKeys, signer, signingAlgorithms, verifyJwt } from "./signer.ts"
+export { listWebKeys } from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {

@@ -6,10 +6,8 @@ import { orgOfProvenDomain, orgView } from "./view.ts"
 
 export { contextOrg } from "../../kernel/context.ts"
 export {
-  activateOrganization,
   addOrganization,
   changeOrganization,
-  createOrganization,
   deactivateOrganization,
   removeOrganization,
   temporaryLabel,
@@ -17,18 +15,16 @@ export {
 } from "./commands.ts"
 export {
   addDomain,
-  challengeDomain,
   domainClaim,
   domainOf,
   hasProvenDomain,
   hostOf,
   isProvenDomain,
-  removeDomain,
   setPrimaryDomain,
   verifyDomain,
   vouchDomain,
 } from "./domain.ts"
-export { metadataUndo, removeMetadata, setMetadata } from "./metadata.ts"
+export { metadataUndo } from "./metadata.ts"
 export { heldMetadata } from "./metadata-view.ts"
 export {
   heldDomains,
@@ -36,22 +32,11 @@ export {
   type Org,
   type OrgEvent,
   type OrgOidcSettings,
-  type OrgStatus,
   org,
   provenDomainOf,
 } from "./model.ts"
 export { findProof } from "./proof.ts"
-export {
-  findOrg,
-  inOrgWithDomain,
-  isOnlyOrg,
-  type OrgRow,
-  orgDomains,
-  orgOfDomain,
-  orgOfProvenDomain,
-  orgs,
-  orgView,
-} from "./view.ts"
+export { findOrg, inOrgWithDomain, isOnlyOrg, orgOfDomain, orgOfProvenDomain } from "./view.ts"
 
 /** Whether an organisation is there at all, stopped or not. What one that is gone owned is gone. */
 export const isOrgThere = (cx: Pick<Cx, "store" | "instance">, id: string): boolean =>

@@ -17,25 +17,17 @@ export {
   idOf as policiesId,
   isPolicyApplied,
   lookFileOf,
-  type Member,
   policyFor,
   policyIn,
   policyOf,
   setLookFile,
 } from "./commands.ts"
-export { type DomainPolicy, domainPolicy, notification } from "./domain.ts"
-export {
-  codeStrength,
-  type GeneratorType,
-  generatorOf,
-  generators,
-  newClientSecret,
-  newCode,
-} from "./generator.ts"
-export type { Policy, Values } from "./kind.ts"
+export { domainPolicy, notification } from "./domain.ts"
+export { codeStrength, newClientSecret, newCode } from "./generator.ts"
+
 export { type Login, login, type SecondFactor } from "./login.ts"
 export { lookAddress, lookPath, lookPaths } from "./look.ts"
-export { type Policies, type PolicyEvent, policies } from "./model.ts"
+
 export { type Label, type LookFiles, label, labelPreview, type Privacy, privacy } from "./page.ts"
 export {
   lengthOnly,

@@ -1,7 +1,7 @@
 import { Fault } from "../../kernel/fault.ts"
 import { pageLanguages } from "../../kernel/text/language.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
-import { appliesTo, type Member } from "../policy/index.ts"
+import { appliesTo } from "../policy/index.ts"
 import { customText, type Meant, type TextEvent, type Texts } from "./model.ts"
 import type { Template } from "./template.ts"
 
@@ -138,7 +138,11 @@ export const saidAt = (cx: Pick<Cx, "store" | "instance">, place: Place, meant: 
   cx.store.state(cx, customText, idOf(place, meant)).texts
 
 /** Where the words for a user are found: not where the user outranks one of their authors. */
-export function placeFor(cx: Cx, { userId, orgId }: Member, { template, language }: Asked): Place {
+export function placeFor(
+  cx: Cx,
+  { userId, orgId }: { readonly userId: string; readonly orgId: string },
+  { template, language }: Asked,
+): Place {
   if (orgId === "") return undefined
   const meant = { template: template.name, language }
   const { texts, authors = [] } = cx.store.state(cx, customText, idOf(orgId, meant))

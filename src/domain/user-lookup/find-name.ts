@@ -11,7 +11,7 @@ import {
   orgOfDomain,
   orgOfProvenDomain,
 } from "../org/index.ts"
-import { type DomainPolicy, domainPolicy, login, policyFor, policyOf } from "../policy/index.ts"
+import { domainPolicy, login, policyFor, policyOf } from "../policy/index.ts"
 import { isSameName, loginClaim } from "../user/index.ts"
 import { hasLeft, user } from "../user-model/index.ts"
 import { holderOfEmail, holderOfPhone } from "./verified.ts"
@@ -24,7 +24,7 @@ import { emailValues, hasEmail } from "./view.ts"
 export function loginNamesOf(
   userName: string,
   home: Pick<Org, "primaryDomain" | "domains">,
-  policy: DomainPolicy,
+  policy: typeof domainPolicy.standard,
 ): readonly string[] {
   const long = heldDomains(home).map((domain) => `${userName}@${domain}`)
   return policy.userLoginMustBeDomain ? long : [userName, ...long]

@@ -11,7 +11,7 @@ import {
 } from "../../../src/domain/idp/index.ts"
 import { setDefaultOrg } from "../../../src/domain/instance/commands.ts"
 import { addMember, type Target } from "../../../src/domain/member/index.ts"
-import { createOrganization } from "../../../src/domain/org/index.ts"
+import { createOrganization } from "../../../src/domain/org/commands.ts"
 import { lockUser } from "../../../src/domain/user/index.ts"
 import { profile } from "../../../src/domain/user-lookup/query.ts"
 import { linksOf } from "../../../src/domain/user-model/links.ts"

@@ -1,7 +1,7 @@
 // What scripts make of people who come from a provider.
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { rolesHeld } from "../../../src/domain/authorization/index.ts"
-import { createOrganization } from "../../../src/domain/org/index.ts"
+import { createOrganization } from "../../../src/domain/org/commands.ts"
 import { createProject } from "../../../src/domain/project/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"

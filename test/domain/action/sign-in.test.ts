@@ -10,7 +10,7 @@ import {
 import { beginKey, finishKey } from "../../../src/domain/factor/key/key.ts"
 import { registerTotp, verifyTotp } from "../../../src/domain/factor/totp.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
-import { createOrganization } from "../../../src/domain/org/index.ts"
+import { createOrganization } from "../../../src/domain/org/commands.ts"
 import { changePolicy } from "../../../src/domain/policy/commands.ts"
 import { login } from "../../../src/domain/policy/index.ts"
 import { addRoles, createProject } from "../../../src/domain/project/index.ts"

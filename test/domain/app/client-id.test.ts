@@ -1,10 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import {
-  addApplication,
-  createApplication,
-  findClient,
-  isSecret,
-} from "../../../src/domain/app/index.ts"
+import { createApplication } from "../../../src/domain/app/commands.ts"
+import { addApplication, findClient, isSecret } from "../../../src/domain/app/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { removeUser, updateUser } from "../../../src/domain/user/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"

@@ -6,10 +6,10 @@ import {
   addAppKey,
   app,
   appKey,
-  appView,
   findClient,
   isSecret,
 } from "../../../src/domain/app/index.ts"
+import { appView } from "../../../src/domain/app/view.ts"
 import { projectView } from "../../../src/domain/project/index.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { statement } from "../../../src/store/index.ts"

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { createApplication, reactivateApplication } from "../../../src/domain/app/commands.ts"
 import {
   type ApiScope,
   changeApplication,
-  createApplication,
   deactivateApplication,
-  reactivateApplication,
   scopesFor,
 } from "../../../src/domain/app/index.ts"
+
 import { createProject } from "../../../src/domain/project/index.ts"
 import { openProvider, type Provider } from "../../oauth/provider.ts"
 

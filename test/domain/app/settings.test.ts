@@ -2,14 +2,10 @@ import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { settings as admin } from "../../../src/domain/app/binding/v1-settings.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
-import {
-  activateWebKey,
-  addKeys,
-  createWebKey,
-  module,
-  prepareKeys,
-  webKeyView,
-} from "../../../src/domain/key/index.ts"
+import { activateWebKey, createWebKey } from "../../../src/domain/key/commands.ts"
+import { addKeys, module, prepareKeys } from "../../../src/domain/key/index.ts"
+import { webKeyView } from "../../../src/domain/key/view.ts"
+
 import { project } from "../../../src/domain/project/index.ts"
 import { ask } from "../../support/ask.ts"
 import { openWorld, type World } from "../../support/world.ts"

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import * as authorization from "../../../src/domain/authorization/index.ts"
-import { orgView } from "../../../src/domain/org/index.ts"
+import { orgView } from "../../../src/domain/org/view.ts"
 import * as project from "../../../src/domain/project/index.ts"
 import { addUser, removeUser } from "../../../src/domain/user/index.ts"
 import { statement } from "../../../src/store/index.ts"

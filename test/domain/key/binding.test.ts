@@ -1,8 +1,10 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { addDomain } from "../../../src/domain/instance/domain-change.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
 import { shares } from "../../../src/domain/key/api.ts"
-import { module, publicKeys, webKeyView } from "../../../src/domain/key/index.ts"
+import { module, publicKeys } from "../../../src/domain/key/index.ts"
+import { webKeyView } from "../../../src/domain/key/view.ts"
 import { ask } from "../../support/ask.ts"
 import { openWorld, type World } from "../../support/world.ts"
 
@@ -95,7 +97,7 @@ test("v3alpha serves the instance that was called, by any of its domains, alone"
   await world.store.transact(cx, (tx) =>
     instances.addInstance(tx, { name: "Home", publicUrl: "https://id.example.com" }),
   )
-  await instances.addDomain(cx, "i1", { domain: "login.example.org", generated: false })
+  await addDomain(cx, "i1", { domain: "login.example.org", generated: false })
   const by = (value: string) => ({ instance: { property: { case: "domain", value } } })
   for (const own of [
     "id.example.com",

@@ -1,17 +1,10 @@
 import { createHmac } from "node:crypto"
 import { createLocalJWKSet, jwtVerify, SignJWT } from "jose"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import {
-  activateWebKey,
-  algorithmOf,
-  createWebKey,
-  deleteWebKey,
-  type KeyKind,
-  module,
-  publicKeys,
-  signer,
-  verifyJwt,
-} from "../../../src/domain/key/index.ts"
+import { activateWebKey, createWebKey, deleteWebKey } from "../../../src/domain/key/commands.ts"
+import { module, publicKeys, signer, verifyJwt } from "../../../src/domain/key/index.ts"
+import { algorithmOf, type KeyKind } from "../../../src/domain/key/model.ts"
+
 import { openWorld, type World } from "../../support/world.ts"
 
 const kinds: readonly KeyKind[] = [

@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { instanceHostView, instanceView } from "../../../src/domain/instance/host.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
-import {
-  addKeys,
-  keyPairView,
-  listWebKeys,
-  module,
-  prepareKeys,
-  webKeyView,
-} from "../../../src/domain/key/index.ts"
+import { addKeys, listWebKeys, module, prepareKeys } from "../../../src/domain/key/index.ts"
+import { keyPairView } from "../../../src/domain/key/saml/view.ts"
+import { webKeyView } from "../../../src/domain/key/view.ts"
 import { keepRotating } from "../../../src/server/background/rotation.ts"
 import { until } from "../../support/wait.ts"
 import { openWorld, type World } from "../../support/world.ts"
@@ -20,7 +16,7 @@ beforeEach(async () => {
   logged.length = 0
   world = openWorld({
     aggregates: [...module.aggregates, instances.instance],
-    views: [keyPairView, webKeyView, instances.instanceHostView, instances.instanceView],
+    views: [keyPairView, webKeyView, instanceHostView, instanceView],
   })
   for (const instance of ["i1", "i2"]) {
     const cx = world.cx({ instance })

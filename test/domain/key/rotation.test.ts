@@ -4,11 +4,10 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { settings as oidcSettings } from "../../../src/domain/app/binding/v1-settings.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
 import { shares } from "../../../src/domain/key/api.ts"
+import { activateWebKey, createWebKey } from "../../../src/domain/key/commands.ts"
 import {
   type Algorithm,
-  activateWebKey,
   addKeys,
-  createWebKey,
   listWebKeys,
   module,
   prepareKeys,
@@ -16,8 +15,9 @@ import {
   rotateKeys,
   signer,
   verifyJwt,
-  webKeyView,
 } from "../../../src/domain/key/index.ts"
+import { webKeyView } from "../../../src/domain/key/view.ts"
+
 import type { Cx } from "../../../src/store/index.ts"
 import { ask } from "../../support/ask.ts"
 import { openWorld, type World } from "../../support/world.ts"

@@ -1,19 +1,18 @@
 import { createLocalJWKSet, jwtVerify } from "jose"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import * as instances from "../../../src/domain/instance/index.ts"
-import type { KeyKind } from "../../../src/domain/key/index.ts"
+import { activateWebKey, createWebKey, deleteWebKey } from "../../../src/domain/key/commands.ts"
 import {
-  activateWebKey,
   addKeys,
-  createWebKey,
-  deleteWebKey,
   listWebKeys,
   module,
   prepareKeys,
   publicKeys,
   signer,
-  webKeyView,
 } from "../../../src/domain/key/index.ts"
+import type { KeyKind } from "../../../src/domain/key/model.ts"
+import { webKeyView } from "../../../src/domain/key/view.ts"
+
 import { openWorld, type World } from "../../support/world.ts"
 
 const es256: KeyKind = { kind: "ecdsa", curve: "P-256" }

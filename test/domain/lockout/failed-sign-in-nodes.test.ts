@@ -5,6 +5,7 @@ import * as instances from "../../../src/domain/instance/index.ts"
 import { countFailure } from "../../../src/domain/lockout/attempt.ts"
 import { countWrong } from "../../../src/domain/lockout/check-count.ts"
 import * as orgs from "../../../src/domain/org/index.ts"
+import { orgView } from "../../../src/domain/org/view.ts"
 import * as policies from "../../../src/domain/policy/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { removeUser } from "../../../src/domain/user/index.ts"
@@ -21,7 +22,7 @@ const aggregates = [
 ]
 
 describe.runIf(needs("postgres"))("on nodes whose log is in PostgreSQL", () => {
-  const { node, on, asked } = testNodes({ aggregates, views: [orgs.orgView, ...people.views] })
+  const { node, on, asked } = testNodes({ aggregates, views: [orgView, ...people.views] })
 
   test.each([
     ["password", (tx: Transaction, id: string) => countFailure(tx, id)],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { challengeDomain } from "../../../src/domain/org/domain.ts"
 import {
   addDomain,
-  challengeDomain,
   org,
   orgOfDomain,
   orgWithDomain,

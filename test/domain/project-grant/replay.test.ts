@@ -1,7 +1,7 @@
 import { expect, test } from "vitest"
 import * as authorization from "../../../src/domain/authorization/index.ts"
 import { addMember, memberView, removeMember } from "../../../src/domain/member/index.ts"
-import { orgView } from "../../../src/domain/org/index.ts"
+import { orgView } from "../../../src/domain/org/view.ts"
 import * as project from "../../../src/domain/project/index.ts"
 import * as grants from "../../../src/domain/project-grant/index.ts"
 import { statement } from "../../../src/store/index.ts"

@@ -1,6 +1,7 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { createApplication, findClient, isAppActive } from "../../../src/domain/app/index.ts"
+import { createApplication } from "../../../src/domain/app/commands.ts"
+import { findClient, isAppActive } from "../../../src/domain/app/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { findProject, isProjectActive } from "../../../src/domain/project/index.ts"
 import { type Estate, openEstate } from "../../support/estate.ts"

@@ -1,10 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest"
-import {
-  addDomain,
-  createOrganization,
-  org,
-  removeOrganization,
-} from "../../../src/domain/org/index.ts"
+import { createOrganization } from "../../../src/domain/org/commands.ts"
+import { addDomain, org, removeOrganization } from "../../../src/domain/org/index.ts"
 import { createUser } from "../../../src/domain/user/create.ts"
 import { updateUser } from "../../../src/domain/user/index.ts"
 import { findByLoginName } from "../../../src/domain/user-lookup/find-name.ts"

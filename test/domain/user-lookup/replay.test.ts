@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { setPassword } from "../../../src/domain/credential/commands.ts"
-import { orgView } from "../../../src/domain/org/index.ts"
+import { orgView } from "../../../src/domain/org/view.ts"
 import { generateMachineSecret } from "../../../src/domain/service-account/machine-secret.ts"
 import {
   createPersonalToken,

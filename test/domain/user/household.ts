@@ -1,4 +1,5 @@
 // Decides who outranks whom, for the policies of organizations.
+import { orgView } from "../../../src/domain/org/view.ts"
 import * as people from "../../support/user-modules.ts"
 import "../../../src/domain/member/index.ts"
 import * as instances from "../../../src/domain/instance/index.ts"
@@ -17,7 +18,7 @@ export async function openHousehold(
   const world = openWorld({
     ...options,
     aggregates: [instances.instance, orgs.org, ...policies.module.aggregates, ...people.aggregates],
-    views: [orgs.orgView, ...people.views],
+    views: [orgView, ...people.views],
   })
   await provision(world.cx({ instance }))
   return world

@@ -1,6 +1,6 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { orgView } from "../../../src/domain/org/index.ts"
+import { orgView } from "../../../src/domain/org/view.ts"
 import { addUser, heldMetadata, removeUser, setMetadata } from "../../../src/domain/user/index.ts"
 import { findUser } from "../../../src/domain/user-lookup/query.ts"
 import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"

@@ -1,6 +1,7 @@
 import { createHash, createPublicKey } from "node:crypto"
 import { addAppKey } from "../../../src/domain/app/credential/app-key.ts"
-import { algorithms, verifyJwt, webKey } from "../../../src/domain/key/index.ts"
+import { algorithms, verifyJwt } from "../../../src/domain/key/index.ts"
+import { webKey } from "../../../src/domain/key/model.ts"
 import { differenceOf, findingsOf } from "../../../src/domain/refusal/finding.ts"
 import { requestObjectOf } from "../../../src/oauth/authorize/request/request-object.ts"
 import { readAssertion, verifyAssertion } from "../../../src/oauth/client/assertion.ts"

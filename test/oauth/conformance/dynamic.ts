@@ -1,6 +1,8 @@
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from "jose"
 import { expect } from "vitest"
-import { activateWebKey, createWebKey, publishedSeconds } from "../../../src/domain/key/index.ts"
+import { activateWebKey, createWebKey } from "../../../src/domain/key/commands.ts"
+import { publishedSeconds } from "../../../src/domain/key/index.ts"
+
 import { assertionType } from "../clients.ts"
 import { askToken, browserOf, issuer, redirectUri } from "../provider.ts"
 import { type Answer, managed, sendMetadata } from "../registering.ts"

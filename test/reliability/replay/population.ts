@@ -1,3 +1,4 @@
+import { removeProjectWithApps } from "../../../src/domain/app/commands.ts"
 import * as app from "../../../src/domain/app/index.ts"
 import { setPassword } from "../../../src/domain/credential/index.ts"
 import { instance } from "../../../src/domain/instance/index.ts"
@@ -101,7 +102,7 @@ async function work(
   })
   const key = { keyId: `key-${count}`, publicKey: "pem", expires: never }
   await addServiceKey(cx, robotId, key)
-  if (count % 3 === 1) await app.removeProjectWithApps(cx, projectId)
+  if (count % 3 === 1) await removeProjectWithApps(cx, projectId)
   if (count % 3 === 2) await removeUser(cx, robotId)
 }
 

@@ -139,12 +139,12 @@ describe.runIf(needs("chromium"))("the account pages", () => {
   })
 
   test("change the names and the language", async () => {
-    await section("About").getByRole("button").click()
+    await section("Details").getByRole("button").click()
     await page.getByLabel("Display name").fill("Grace Hopper")
     await page.getByLabel("Language").selectOption({ label: "German" })
     await page.getByRole("button", { name: "Save" }).click()
-    await section("About").getByText("Grace Hopper").waitFor()
-    await section("About").getByText("German").waitFor()
+    await section("Details").getByText("Grace Hopper").waitFor()
+    await section("Details").getByText("German").waitFor()
   })
 
   /** The code that the last mail to the new address holds, once it is written. */

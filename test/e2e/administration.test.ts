@@ -183,11 +183,11 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     }
     const trusted = part.getByRole("row").filter({ hasText: "example.com" })
     await trusted.getByText("Not verified").waitFor()
-    await trusted.getByRole("button", { name: "Prove" }).waitFor()
+    await trusted.getByRole("button", { name: "Verify" }).waitFor()
     expect(await trusted.getByRole("button", { name: "Make primary" }).count()).toBe(0)
 
     const unproven = part.getByRole("row").filter({ hasText: "our.localhost" })
-    await unproven.getByRole("button", { name: "Prove" }).click()
+    await unproven.getByRole("button", { name: "Verify" }).click()
     await dialog().getByRole("button", { name: "Show instructions" }).click()
     await dialog().getByText("_core-challenge.our.localhost").waitFor()
     await dialog().getByRole("button", { name: "Check now" }).click()
@@ -198,7 +198,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
 
   test("changes how a person is reached, notes something, and sees who did what", async () => {
     await open(`/users/${userId}`, "Grace Hopper")
-    await section("About").getByRole("button", { name: "Edit" }).click()
+    await section("Details").getByRole("button", { name: "Edit" }).click()
     await page.getByLabel("Display name").fill("Admiral Hopper")
     await page.getByRole("button", { name: "Save" }).click()
     await page.getByRole("heading", { name: "Admiral Hopper", level: 1 }).waitFor()
@@ -280,8 +280,8 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await theirs.getByRole("heading", { name: "You are signed in" }).waitFor()
 
     await open(`/users/${id}`, "linus Person")
-    await section("Sessions").getByRole("button", { name: "End: session" }).click()
-    await answer("End")
+    await section("Sessions").getByRole("button", { name: "Sign out: session" }).click()
+    await answer("Sign out")
     await section("Sessions").getByText("No active sessions").waitFor()
     await theirs.goto(`${service.url}/ui/console`)
     await theirs.locator('[name="loginName"], [name="password"]').first().waitFor()
@@ -329,7 +329,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
 
   test("is told at its field what the server refuses, and goes on from there", async () => {
     await open(`/users/${userId}`, "Admiral Hopper")
-    await section("About").getByRole("button", { name: "Edit" }).click()
+    await section("Details").getByRole("button", { name: "Edit" }).click()
     const name = page.getByLabel("Display name")
     // A browser sees nothing wrong with it.
     await name.fill("Admiral\u2028Hopper")
@@ -340,7 +340,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     expect(await name.evaluate((input) => input === document.activeElement)).toBe(true)
     await name.fill("Admiral Hopper")
     await page.getByRole("button", { name: "Save" }).click()
-    await section("About").getByRole("button", { name: "Edit" }).waitFor()
+    await section("Details").getByRole("button", { name: "Edit" }).waitFor()
   })
 
   test("is told so at its field, too, where the server calls that otherwise", async () => {
@@ -370,12 +370,12 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     const part = section("Resource URIs of the API")
     const say = async (text: string) => {
       await part.getByRole("button", { name: "Edit" }).click()
-      await part.getByLabel("Addresses").fill(text)
+      await part.getByLabel("Resource URIs").fill(text)
       await part.getByRole("button", { name: "Save" }).click()
     }
     await say("http://orders.example.com")
     await part.getByText("Enter up to 20 https addresses").waitFor()
-    await part.getByLabel("Addresses").fill("https://orders.example.com/mcp")
+    await part.getByLabel("Resource URIs").fill("https://orders.example.com/mcp")
     await part.getByRole("button", { name: "Save" }).click()
     await part.locator("code").getByText("https://orders.example.com/mcp").waitFor()
     const resources = { uris: ["https://orders.example.com/mcp"] }

@@ -297,7 +297,7 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
       service.get("SetHostedLoginTranslation", { ...level, translations })
     await say({ "password.title": "Mine" })
     await page.goto(`${service.url}/ui/console/texts?text=screen.password`)
-    await page.getByRole("button", { name: "Take back: Sign-in: password" }).click()
+    await page.getByRole("button", { name: "Reset to default: Sign-in: password" }).click()
     await page.getByRole("dialog").getByRole("button", { name: "Reset to default" }).click()
     await closed()
     await say({ "password.label": "Theirs" })

@@ -62,7 +62,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await page.getByText("Paused after repeated failures").waitFor()
     await page.getByRole("link", { name: "Ledger" }).click()
     await page.getByRole("heading", { name: "Ledger", level: 1 }).waitFor()
-    await page.getByRole("button", { name: "Edit: About" }).click()
+    await page.getByRole("button", { name: "Edit: Details" }).click()
     await page.getByLabel("Endpoint").fill(`${receiver.url}/mended`)
     await page.getByRole("button", { name: "Save" }).click()
     await page.getByText("Paused after repeated failures").waitFor({ state: "detached" })

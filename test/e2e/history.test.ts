@@ -109,7 +109,7 @@ describe.runIf(needs("chromium"))("what happened to a thing", () => {
     ["an administrator", () => `/organizations/${organizationId}`, ""],
     ["a granted project", () => `/projects/${projectId}`, "Globex"],
     ["a message", () => "/texts?text=invite_user&language=en", "Invitation"],
-    ["the sign-in", () => "/texts?text=screen.password&language=en", "Texts"],
+    ["the sign-in", () => "/texts?text=screen.password&language=en", "Custom texts"],
     ["somebody's roles", () => `/projects/${projectId}`, ""],
   ])("of %s opens from its row", async (_, path, row) => {
     await open(path())

@@ -307,7 +307,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
 
     test("are tried out by an administrator, and sign in by name and password", async () => {
       await page.getByRole("button", { name: "Add identity provider" }).click()
-      await dialog().getByLabel("Kind").selectOption("Directory (LDAP)")
+      await dialog().getByLabel("Type").selectOption("Directory (LDAP)")
       await field("Name").fill("Staff")
       await field("Servers").fill(`ldap://localhost:1\nldap://localhost:${slapd.port}`)
       await field("Base DN").fill(base)
@@ -362,7 +362,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
 
     test("is set up by the address of its metadata, and tried out", async () => {
       await page.getByRole("button", { name: "Add identity provider" }).click()
-      await dialog().getByLabel("Kind").selectOption("SAML")
+      await dialog().getByLabel("Type").selectOption("SAML")
       await dialog().getByText("is shown here after you save").waitFor()
       await field("Name").fill("Campus")
       await named("metadataXml").fill("no metadata")

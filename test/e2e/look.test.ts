@@ -154,7 +154,7 @@ describe.runIf(needs("chromium"))("the look of an instance", () => {
   })
 
   test.each([
-    ["/texts", "Texts"],
+    ["/texts", "Custom texts"],
     ["/outbox", "Outbox"],
   ])("the page %s is usable by anybody", async (path, heading) => {
     await page.goto(`${service.url}/ui/console${path}`)

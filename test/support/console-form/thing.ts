@@ -105,7 +105,7 @@ const userForms: readonly FormCase[] = [
   {
     form: "user/about.tsx 1",
     path: "/ui/console/users/$userId",
-    open: pressing("Edit: About"),
+    open: pressing("Edit: Details"),
     theirs: changePerson({ givenName: "Theirs" }),
     mine: { familyName: "Mine" },
     read: person,
@@ -120,7 +120,7 @@ const userForms: readonly FormCase[] = [
   {
     form: "user/about.tsx 2",
     path: "/ui/console/users/$robotId",
-    open: pressing("Edit: About"),
+    open: pressing("Edit: Details"),
     theirs: changeRobot({ description: "Theirs" }),
     mine: { name: "Mine" },
     read: robot,
@@ -198,7 +198,7 @@ const extendingForms: readonly FormCase[] = [
   {
     form: "target/target.ts 1",
     path: "/ui/console/targets/$targetId",
-    open: pressing("Edit: About"),
+    open: pressing("Edit: Details"),
     theirs: changeTarget({ endpoint: "https://10.1.2.3/theirs" }),
     mine: { timeout: "7" },
     read: ({ get, things: { targetId: id } }) =>
@@ -256,7 +256,7 @@ const extendingForms: readonly FormCase[] = [
   {
     form: "group/group-form.tsx 1",
     path: "/ui/console/groups/$groupId",
-    open: pressing("Edit: About"),
+    open: pressing("Edit: Details"),
     theirs: ({ get, things: { groupId: id } }) =>
       get("UpdateGroup", { id, name: "Finance", description: "Theirs" }),
     mine: { name: "Mine" },
@@ -292,7 +292,7 @@ const accountForms: readonly FormCase[] = [
   {
     form: "account/profile-page.tsx 1",
     path: "/ui/account",
-    open: pressing("Edit: About"),
+    open: pressing("Edit: Details"),
     theirs: changeOwner({ human: { profile: { givenName: "Theirs" } } }),
     mine: { nickName: "Mine" },
     read: owner,

@@ -85,7 +85,7 @@ describe.runIf(needs("chromium"))("what is taken back is gone where it was", () 
   test("a passkey that was removed here is offered by the browser no more", async () => {
     await page.goto(`${service.url}/ui/account/security`)
     await page.getByRole("button", { name: "Add passkey" }).click()
-    await page.getByLabel("Name").fill("Lost phone")
+    await page.getByRole("textbox", { name: /^Name/ }).fill("Lost phone")
     await page.getByRole("button", { name: "Continue" }).click()
     await section("Passkeys").getByText("Lost phone").waitFor()
     const { result } = await service.get("ListPasskeys", { userId })

@@ -219,7 +219,7 @@ describe.runIf(needs("chromium"))("an owner who looks after others", () => {
     await metadata.getByText("Flight").waitFor()
 
     await section("Password").getByRole("button", { name: "Set password" }).click()
-    await dialog().getByLabel("New password").fill("Correct-horse-9-battery")
+    await dialog().getByRole("textbox", { name: "New password" }).fill("Correct-horse-9-battery")
     await answer("Set password")
     const rows = section("History").locator("tbody tr")
     expect((await rows.first().innerText()).startsWith("Password changed")).toBe(true)

@@ -146,7 +146,7 @@ describe.runIf(needs("chromium"))("in a browser", () => {
   test("the console says what it is, too, and opens as the owner", async () => {
     await page.goto(`${server.url}/dev`)
     await page.getByRole("button", { name: "Open the console as Ada Lovelace" }).click()
-    await page.getByRole("heading", { name: "Projects" }).waitFor()
+    await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor()
     expect(await mark().isVisible()).toBe(true)
   })
 

@@ -271,7 +271,7 @@ describe.runIf(needs("chromium"))("an administrator beside another one", () => {
     await page.goto(`${service.url}/ui/console/settings`)
     await signIn.getByRole("button", { name: "Edit" }).click()
     const passwords = signIn.getByLabel("Allow password sign-in", { exact: true })
-    const passkeys = signIn.getByLabel("Passkeys")
+    const passkeys = signIn.getByLabel("Passkeys", { exact: true })
     await passwords.uncheck()
     await passkeys.selectOption("Not allowed")
     await signIn.getByLabel("Code by SMS").check()

@@ -105,7 +105,7 @@ describe.runIf(needs("chromium"))("what happened to a thing", () => {
   test.each<[what: string, path: () => string, row: string]>([
     ["a signing key", () => "/signing-keys", "RS256"],
     ["a condition of targets", () => "/targets", "request/core"],
-    ["a moment of scripts", () => "/scripts", "Tokens: access tokens"],
+    ["a moment of scripts", () => "/scripts", "Tokens: JWT access tokens"],
     ["an administrator", () => `/organizations/${organizationId}`, ""],
     ["a granted project", () => `/projects/${projectId}`, "Globex"],
     ["a message", () => "/texts?text=invite_user&language=en", "Invitation"],

@@ -334,7 +334,7 @@ describe.runIf(needs("chromium"))("people who have an account elsewhere", () => 
       await own.getByLabel("User name").fill("eve")
       await own.getByLabel("Password").fill("wrong")
       await own.getByRole("button", { name: "Sign in", exact: true }).click()
-      await own.getByText("Staff doesn't know this name with this password").waitFor()
+      await own.getByText("Staff rejected this user name or password").waitFor()
       await own.getByLabel("Password").fill("Eve-secret-1")
       await own.getByRole("button", { name: "Sign in", exact: true }).click()
       await heading(own, "Profile")

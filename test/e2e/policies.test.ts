@@ -119,7 +119,7 @@ describe.runIf(needs("chromium"))("an owner who decides what counts", () => {
       (await service.get("core.admin.v1.AdminService/GetLoginPolicy")).policy
     const save = () => signIn.getByRole("button", { name: "Save" }).click()
     await signIn.getByRole("button", { name: "Edit" }).click()
-    const passkeys = signIn.getByLabel("Passkeys")
+    const passkeys = signIn.getByLabel("Passkeys", { exact: true })
     await passkeys.selectOption("Not allowed")
     await signIn.getByLabel("Allow password sign-in", { exact: true }).uncheck()
     await save()

@@ -49,7 +49,7 @@ describe.runIf(needs("chromium"))("a person from set-up to a signed-in applicati
     await page.fill('[name="loginName"]', owner.loginName)
     await page.fill('[name="password"]', owner.password)
     await page.click('button[type="submit"]')
-    await page.getByRole("heading", { name: "Projects" }).waitFor()
+    await page.getByRole("heading", { name: "Projects", level: 1 }).waitFor()
   })
 
   test("the link works once", async () => {

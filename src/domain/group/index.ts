@@ -3,6 +3,7 @@ import { group } from "./model.ts"
 import { groupChain, groupUserView, groupView } from "./view.ts"
 
 export { createGroup, ensureGroup, groupNamed } from "./commands.ts"
+export { effectiveGroupIds } from "./effective.ts"
 export { enterGroup, groupUser } from "./member.ts"
 export { group } from "./model.ts"
 export { groupsOfUser } from "./view.ts"

@@ -1,0 +1,29 @@
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { effectiveGroupIds } from "../../../src/domain/group/index.ts"
+import { type Estate, openEstate } from "../../support/estate.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  for (const id of ["g1", "g2"]) {
+    const request = { organizationId: "org1", id, name: id }
+    await estate.as("manager", "createGroup", request)
+  }
+})
+afterEach(() => estate.close())
+
+const add = (id: string, ...userIds: string[]) =>
+  estate.as("manager", "addUsersToGroup", { id, userIds })
+const groupsOf = (userId: string) => effectiveGroupIds(estate.cx(), userId)
+
+test("a user's groups follow each change of their memberships at once", async () => {
+  expect(groupsOf("nobody")).toEqual([])
+  await add("g2", "nobody", "manager")
+  await add("g1", "nobody")
+  expect(groupsOf("nobody")).toEqual(["g1", "g2"])
+  expect(groupsOf("manager")).toEqual(["g2"])
+  await estate.as("manager", "removeUsersFromGroup", { id: "g1", userIds: ["nobody"] })
+  expect(groupsOf("nobody")).toEqual(["g2"])
+  await estate.as("manager", "deleteGroup", { id: "g2" })
+  expect(groupsOf("nobody")).toEqual([])
+})

@@ -1,5 +1,6 @@
 import type { Call } from "../kernel/context.ts"
 import type { AnyDraft, AnyEvent, Draft, Erasure, Receipt, Recorded } from "./event.ts"
+import type { Statement, Values } from "./view/statement.ts"
 
 /**
  * How long streams of a type are kept: always, for a configured time since their last event, or
@@ -87,6 +88,11 @@ export type Decision = Omit<Call, "clock"> & {
   readonly owner: (kind: AnyAggregate, id: string) => string
   /** Holder of a unique key, if any. Only taking it in a draft's `claims` guarantees it. */
   readonly holder: (kind: string, key: string) => { stream: string; id: string } | undefined
+  /**
+   * Rows of views from before the step, which join no expectation: a decision that relies on them
+   * reads the states of the streams that they name, too.
+   */
+  readonly rows: <Row>(query: Statement<Row>, values?: Values) => readonly Row[]
 }
 
 /** A step under way. Its states already show what it has appended. */

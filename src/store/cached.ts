@@ -31,18 +31,19 @@ type Kept<T> = { readonly changes: number; readonly values: Map<string, T> }
 const keptMax = 1000
 
 /**
- * Wraps a query of a view's rows by one key so that its answers are kept, while no event was
- * written that the view has a reducer for, and the view is not being made anew.
+ * Wraps a query of views' rows by one key so that its answers are kept, while no event was written
+ * that one of the views has a reducer for, and none of them is being rebuilt.
  */
 export function cachedBy<T>(
   compute: (cx: Cx, key: string) => T,
-  { name, reducers }: View,
+  ...views: readonly View[]
 ): (cx: Cx, key: string) => T {
   const stores = new WeakMap<Store, Kept<T>>()
-  const types = [...reducers.keys()]
+  const names = new Set(views.map(({ name }) => name))
+  const types = [...new Set(views.flatMap(({ reducers }) => [...reducers.keys()]))]
   return (cx, key) => {
     const { store, instance } = cx
-    if (store.rebuilding().includes(name)) return compute(cx, key)
+    if (store.rebuilding().some((name) => names.has(name))) return compute(cx, key)
     const changes = store.log.changesOf(types)
     let kept = stores.get(store)
     if (kept?.changes !== changes || kept.values.size >= keptMax) {

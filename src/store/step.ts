@@ -13,11 +13,13 @@ import type {
   NewEvent,
 } from "./log/log.ts"
 import { type StateRow, type States, unbegun } from "./state/state.ts"
+import type { ReadViews } from "./view/views.ts"
 
 /** What decisions read. */
 export type StepReading = Pick<States, "fold"> & {
   readonly row: (instance: string, kind: AnyAggregate, id: string) => StateRow
   readonly holder: Log["holder"]
+  readonly rows: ReadViews["all"]
 }
 
 /** What one attempt of a step has decided so far, stream by stream. */
@@ -89,6 +91,7 @@ export function transactionOf(
     state: <E extends AnyEvent, S>(kind: Aggregate<E, S>, id: string) => open(kind, id).state as S,
     owner: (kind, id) => open(kind, id).owner,
     holder: (kind, key) => reading.holder(cx.instance, kind, key, now),
+    rows: (query, values) => reading.rows(query, { instance: cx.instance }, values),
     begin: (kind, id) => void open(kind, id, !isAnother),
     append: (kind, id, drafts, owner) => {
       const entry = open(kind, id)

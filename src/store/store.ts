@@ -127,6 +127,7 @@ export class Store implements Upkeep {
     this.#reading = {
       fold: parts.states.fold,
       holder: parts.log.holder,
+      rows: parts.views.all,
       row: (instance, kind, id) => this.#row(instance, kind, id),
     }
   }

@@ -202,6 +202,10 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { organizationId: await thing("org"), name: fresh("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
   },
+  otherGroup: async (thing, make) => {
+    const body = { organizationId: await thing("org"), name: fresh("group") }
+    return (await make("group.v2.GroupService/CreateGroup", body)).id
+  },
   /** Of somebody who has shown the code of their mail. */
   signUpRequest: async (thing, _, house) => {
     const [owner, cx] = [await thing("org"), house.within()]

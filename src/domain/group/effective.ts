@@ -1,9 +1,15 @@
-import { type Cx, cachedBy, statement } from "../../store/index.ts"
-import { groupUserView } from "./view.ts"
+import { cachedBy, type Decision, statement } from "../../store/index.ts"
+import { groupNestingView, groupUserView } from "./view.ts"
 
+// UNION finds each group once, so the walk also ends where groups contain each other.
 const effective = statement<{ id: string }>(
-  `SELECT group_id AS id FROM group_users
-   WHERE instance = $instance AND user_id = $userId ORDER BY group_id`,
+  `WITH RECURSIVE reached(id) AS (
+     SELECT group_id FROM group_users WHERE instance = $instance AND user_id = $userId
+     UNION
+     SELECT n.group_id FROM reached r
+       JOIN group_groups n ON n.instance = $instance AND n.member_id = r.id
+   )
+   SELECT id FROM reached ORDER BY id`,
 )
 
 /**
@@ -12,7 +18,13 @@ const effective = statement<{ id: string }>(
  * of a membership applies to the next call.
  */
 export const effectiveGroupIds = cachedBy(
-  (cx: Cx, userId: string): readonly string[] =>
-    cx.store.all(cx, effective, { userId }).map(({ id }) => id),
+  (cx, userId): readonly string[] => cx.store.all(cx, effective, { userId }).map(({ id }) => id),
   groupUserView,
+  groupNestingView,
 )
+
+/** The same from the rows before a step. */
+export const effectiveGroupsIn = (
+  read: Pick<Decision, "rows">,
+  userId: string,
+): readonly string[] => read.rows(effective, { userId }).map(({ id }) => id)

@@ -1,6 +1,7 @@
 import { historyOf } from "../../store/index.ts"
 import { groupUser } from "./member.ts"
 import { group } from "./model.ts"
+import { groupNesting } from "./nesting.ts"
 
 export const groupHistory = historyOf(group, {
   hidden: ["orgId"],
@@ -21,4 +22,19 @@ export const groupUserHistory = historyOf(groupUser, {
         ? ["AddUsersToGroup", { id: data.groupId, userIds: [data.userId] }]
         : "parts",
   },
+})
+
+export const groupNestingHistory = historyOf(groupNesting, {
+  operations: "core.group.v2.GroupService/*Group",
+  undo: {
+    "group.group.added": ({ event: { data } }) => [
+      "RemoveGroupsFromGroup",
+      { id: data.groupId, groupIds: [data.memberGroupId] },
+    ],
+    "group.group.removed": ({ event: { data } }) => [
+      "AddGroupsToGroup",
+      { id: data.groupId, groupIds: [data.memberGroupId] },
+    ],
+  },
+  noUndo: { cascade: ["group.nesting.removed"] },
 })

@@ -1,6 +1,7 @@
 import { groupUser } from "./member.ts"
 import { group } from "./model.ts"
-import { groupChain, groupUserView, groupView } from "./view.ts"
+import { groupNesting } from "./nesting.ts"
+import { groupChain, groupNestingView, groupUserView, groupView } from "./view.ts"
 
 export { createGroup, ensureGroup, groupNamed } from "./commands.ts"
 export { effectiveGroupIds } from "./effective.ts"
@@ -10,8 +11,8 @@ export { groupsOfUser } from "./view.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [group, groupUser],
-  views: [groupView, groupUserView],
+  aggregates: [group, groupUser, groupNesting],
+  views: [groupView, groupUserView, groupNestingView],
   chains: { group: groupChain },
   history: () => import("./history.ts"),
   operations: () => import("./api.ts"),

@@ -58,7 +58,7 @@ async function eachOf(
   userIds: readonly string[],
   change: (tx: Transaction, one: One) => boolean,
 ): Promise<number> {
-  if (userIds.length > most) throw tooManyError()
+  if (userIds.length > most) throw tooManyMembersError(most, "users")
   const step = await cx.store.transact(cx, (tx) => {
     if (tx.state(group, groupId).status !== "active") throw missingError()
     const changed = userIds.filter((userId) => change(tx, { userId, id: `${groupId}/${userId}` }))
@@ -70,9 +70,9 @@ async function eachOf(
 const noSuchUserError = () =>
   new Fault("not_found", "user.missing", "there is no such user in the group's organisation")
 
-const tooManyError = () =>
+export const tooManyMembersError = (max: number, members: "users" | "groups"): Fault =>
   new Fault(
     "invalid_argument",
-    "group.too_many_users",
-    `at most ${most} users can be added or removed in one call; make several`,
+    `group.too_many_${members}`,
+    `at most ${max} ${members} can be added or removed in one call; make several`,
   )

@@ -3,21 +3,35 @@ import {
   FieldName,
   type GroupsSearchFilter,
   type GroupUsersSearchFilter,
+  type MemberGroupsSearchFilter,
 } from "../../gen/core/group/v2/group_pb.ts"
 import {
   type CreateGroupRequest,
   GroupService,
   type ListGroupsRequest,
   type ListGroupUsersRequest,
+  type ListMemberGroupsRequest,
 } from "../../gen/core/group/v2/group_service_pb.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { givenId } from "../../kernel/text/given.ts"
 import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { shownNames } from "../user-lookup/index.ts"
-import { changeGroup, createGroup, removeGroup } from "./commands.ts"
+import { changeGroup, createGroup } from "./commands.ts"
+import { effectiveGroupIds } from "./effective.ts"
 import { addToGroup, removeFromGroup } from "./member.ts"
-import { findGroup, type GroupRow, type GroupUserRow, groups, groupUsers, hasUser } from "./view.ts"
+import { addGroupsToGroup, deleteGroup, removeGroupsFromGroup } from "./member-group.ts"
+import {
+  findGroup,
+  type GroupRow,
+  type GroupUserRow,
+  groups,
+  groupUsers,
+  hasMemberGroup,
+  hasUser,
+  type MemberGroupRow,
+  memberGroups,
+} from "./view.ts"
 
 export const v2 = share<Cx>()(GroupService, {
   createGroup: (req, cx) => add(cx, req),
@@ -27,13 +41,20 @@ export const v2 = share<Cx>()(GroupService, {
     const { changed } = await changeGroup(cx, id, { name, description })
     return { changeDate: at(changed) }
   },
-  deleteGroup: async (req, cx) => ({ deletionDate: at((await removeGroup(cx, req.id)).changed) }),
+  deleteGroup: async (req, cx) => ({ deletionDate: at((await deleteGroup(cx, req.id)).changed) }),
   listGroupUsers: (req, cx) => listUsers(cx, req),
   addUsersToGroup: async ({ id, userIds }, cx) => ({
     changeDate: at(await addToGroup(cx, id, userIds)),
   }),
   removeUsersFromGroup: async ({ id, userIds }, cx) => ({
     changeDate: at(await removeFromGroup(cx, id, userIds)),
+  }),
+  listMemberGroups: (req, cx) => listMembers(cx, req),
+  addGroupsToGroup: async ({ id, groupIds }, cx) => ({
+    changeDate: at(await addGroupsToGroup(cx, id, groupIds)),
+  }),
+  removeGroupsFromGroup: async ({ id, groupIds }, cx) => ({
+    changeDate: at(await removeGroupsFromGroup(cx, id, groupIds)),
   }),
 })
 
@@ -47,7 +68,7 @@ async function list(cx: Cx, req: ListGroupsRequest) {
   const found = await search<GroupRow>(cx, groups, {
     page: pageOf(req.pagination),
     sort: meaning(columns, req.sortingColumn ?? FieldName.UNSPECIFIED),
-    filters: req.filters.map(filterOf),
+    filters: req.filters.map((filter) => filterOf(cx, filter)),
   })
   return { pagination: pagination(found), groups: found.rows.map(toGroup) }
 }
@@ -60,7 +81,7 @@ const columns = {
   [FieldName.NAME]: "name_folded",
 } as const
 
-function filterOf({ filter }: GroupsSearchFilter): Filter {
+function filterOf(cx: Cx, { filter }: GroupsSearchFilter): Filter {
   switch (filter.case) {
     case "groupIds":
       return { oneOf: "id", values: filter.value.ids }
@@ -70,6 +91,10 @@ function filterOf({ filter }: GroupsSearchFilter): Filter {
       return { equals: "org", value: filter.value.id }
     case "userId":
       return hasUser(filter.value.id)
+    case "effectiveUserId":
+      return { oneOf: "id", values: effectiveGroupIds(cx, filter.value.id) }
+    case "memberGroupId":
+      return hasMemberGroup(filter.value.id)
     default:
       throw filterMissingError()
   }
@@ -115,5 +140,33 @@ const toUser = (cx: Cx, row: GroupUserRow) => ({
   displayName: row.display_name,
   preferredLoginName: shownNames(cx, { user_name: row.user_name, org: row.user_org })
     .preferredLoginName,
+  creationDate: at(row.created),
+})
+
+async function listMembers(cx: Cx, req: ListMemberGroupsRequest) {
+  const found = await search<MemberGroupRow>(cx, memberGroups, {
+    page: pageOf(req.pagination),
+    filters: req.filters.map(memberFilterOf),
+  })
+  return { pagination: pagination(found), memberGroups: found.rows.map(toMember) }
+}
+
+function memberFilterOf({ filter }: MemberGroupsSearchFilter): Filter {
+  switch (filter.case) {
+    case "groupIds":
+      return { oneOf: "group_id", values: filter.value.ids }
+    case "memberGroupIds":
+      return { oneOf: "member_id", values: filter.value.ids }
+    case "nameFilter":
+      return textFilter("name", filter.value.name, filter.value.method)
+    default:
+      throw filterMissingError()
+  }
+}
+
+const toMember = (row: MemberGroupRow) => ({
+  groupId: row.group_id,
+  memberGroupId: row.member_id,
+  name: row.name,
   creationDate: at(row.created),
 })

@@ -14,6 +14,7 @@ import type { UserEvent } from "../user-model/index.ts"
 import { missingError } from "./commands.ts"
 import type { GroupUserEvent } from "./member.ts"
 import { type GroupEvent, group } from "./model.ts"
+import type { NestingEvent } from "./nesting.ts"
 
 const groupTable = table(
   "groups",
@@ -91,6 +92,79 @@ export const groupUserView = view<GroupUserEvent | GroupEvent | UserEvent | OrgE
     "user.removed": (db, { id }) => userTable.remove(db, { user_id: id }),
     "org.removed": (db, { id: org }) => userTable.remove(db, { org }),
   },
+})
+
+const nestingTable = table(
+  "group_groups",
+  {
+    id: text(),
+    group_id: text(),
+    /** The group that is a member of it. */
+    member_id: text(),
+    org: text(),
+    created: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      group: ["group_id", "created"],
+      member: ["member_id", "group_id"],
+      org: ["org", "created"],
+      created: ["created"],
+    },
+  },
+)
+
+/** A group in a group as listed, with its name; `created` is since when, ms UTC. */
+export type MemberGroupRow = RowOf<typeof nestingTable> & { readonly name: string }
+
+const nestingId = (groupId: string, memberGroupId: string): string =>
+  [groupId, memberGroupId].map(encodeURIComponent).join("/")
+
+/** Which groups are members of which. */
+export const groupNestingView = view<NestingEvent | GroupEvent | OrgEvent>({
+  name: "group_nesting",
+  tables: [nestingTable],
+  on: {
+    "group.group.added": (db, { owner, data: { groupId, memberGroupId }, time }) =>
+      nestingTable.insert(db, {
+        id: nestingId(groupId, memberGroupId),
+        group_id: groupId,
+        member_id: memberGroupId,
+        org: owner,
+        created: time,
+      }),
+    "group.group.removed": (db, { data: { groupId, memberGroupId } }) =>
+      nestingTable.remove(db, { id: nestingId(groupId, memberGroupId) }),
+    "group.removed": (db, { id }) => {
+      nestingTable.remove(db, { group_id: id })
+      nestingTable.remove(db, { member_id: id })
+    },
+    "org.removed": (db, { id: org }) => nestingTable.remove(db, { org }),
+  },
+})
+
+export const memberGroups = nestingTable.searchable({
+  columns: ["org", "group_id", "member_id", "created"],
+  joined: {
+    select: "g.name, g.name_folded",
+    from: "JOIN groups g ON g.instance = t.instance AND g.id = t.member_id",
+    columns: ["name", "name_folded"],
+  },
+  names: ["name"],
+  owner: { org: "org" },
+  key: "id",
+  sort: "created",
+})
+
+/** Groups that a group is a member of itself, not through others. */
+export const hasMemberGroup = (memberGroupId: string): Filter => ({
+  ...{
+    in: "id",
+    column: "group_id",
+    of: { table: "group_groups", columns: ["group_id", "member_id"] },
+  },
+  where: { equals: "member_id", value: memberGroupId },
 })
 
 export const groupUsers = userTable.searchable({

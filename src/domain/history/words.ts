@@ -36,7 +36,8 @@ export const wordsOfStream = (cx: Pick<Cx, "languages">, stream: string): string
 
 /** What is kept by ids, names and keys that somebody chose: those stay as they are. */
 export const keyed: ReadonlySet<string> = new Set([
-  ...["actions", "all", "domains", "keys", "members", "personalTokens", "providers", "roles"],
+  ...["actions", "all", "domains", "keys", "memberGroups", "members", "personalTokens"],
+  ...["providers", "roles"],
   ...["secrets", "texts", "trustedDomains"],
 ])
 

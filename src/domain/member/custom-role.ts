@@ -48,13 +48,14 @@ export const customRoles = aggregate<RoleEvent, CustomRoles>({
 export const customRole = ({ roles }: CustomRoles, key: string): CustomRole | undefined =>
   Object.hasOwn(roles, key) ? roles[key] : undefined
 
-/** Whatever looks up the states of streams: a decision, or a query by `stateReader`. */
-export type StateReader = Pick<Decision, "state" | "instance">
+/** What looks up states of streams and rows of views: a decision, or a query by `stateReader`. */
+export type StateReader = Pick<Decision, "state" | "instance" | "rows">
 
 /** Lets a query read as a decision does. */
 export const stateReader = (cx: Pick<Cx, "store" | "instance">): StateReader => ({
   instance: cx.instance,
   state: (kind, id) => cx.store.state(cx, kind, id),
+  rows: (query, values) => cx.store.all(cx, query, values),
 })
 
 /** Where a role can be held, and what it permits; undefined where it is not known (any more). */

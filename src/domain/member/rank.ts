@@ -77,7 +77,13 @@ const readerOf = (read: Reading): OwnReader =>
         caller: read.caller,
         owner: (kind, id) => read.store.receipt(read, kind, id)?.owner ?? "",
       }
-    : { state: read.state, owner: read.owner, instance: read.instance, caller: read.caller }
+    : {
+        state: read.state,
+        rows: read.rows,
+        owner: read.owner,
+        instance: read.instance,
+        caller: read.caller,
+      }
 
 /** The roles of a user on the instance and on their own organization. */
 function ownMemberships(read: OwnReader, userId: string): readonly Membership[] {

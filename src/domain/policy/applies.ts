@@ -1,7 +1,7 @@
 import type { Cx, Decision } from "../../store/index.ts"
 
 /** Whoever reads states: a decision, or a call outside of one, which reads all roles of a user. */
-export type Reading = Cx | Pick<Decision, "state" | "owner" | "instance" | "caller">
+export type Reading = Cx | Pick<Decision, "state" | "rows" | "owner" | "instance" | "caller">
 
 type Judge = (read: Reading, userId: string, author: string) => boolean
 

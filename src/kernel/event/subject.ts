@@ -51,7 +51,7 @@ function aggregateIdOf(event: StoredEvent, first: object): string {
     case "project":
       return textIn(first, "projectId") ?? id
     case "group":
-      return textIn(first, "groupId") ?? id
+      return textIn(data, "groupId") ?? textIn(first, "groupId") ?? id
     case "user":
       return textIn(data, "userId") ?? accountIn(stream, id)
     default:

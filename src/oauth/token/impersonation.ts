@@ -1,11 +1,9 @@
 import { requireInstance } from "../../domain/instance/index.ts"
-import { memberships, permissionsOn, type Target } from "../../domain/member/index.ts"
+import { memberships, permissionsOn, stateReader, type Target } from "../../domain/member/index.ts"
 import { isOrgActive } from "../../domain/org/index.ts"
 import { isUserActive } from "../../domain/user-lookup/index.ts"
 import { user } from "../../domain/user-model/index.ts"
 import type { Cx } from "../../store/index.ts"
-
-type Reader = Parameters<typeof permissionsOn>[0]
 
 /**
  * Whether somebody may act as a user, as things stand: the instance allows it at all, and they hold
@@ -19,8 +17,7 @@ export function mayActAs(cx: Cx, actorId: string, userId: string): boolean {
   const administered = memberships(cx, userId).map(
     ({ level, id }): Target => (level === "instance" ? { level } : { level, id }),
   )
-  const { instance, caller } = cx
-  const read: Reader = { instance, caller, state: (kind, id) => cx.store.state(cx, kind, id) }
+  const read = { ...stateReader(cx), caller: cx.caller }
   const needed = administered.length > 0 ? "admin.impersonation" : "impersonation"
   const home: Target = { level: "org", id: owner }
   return [home, ...administered].every((target) => permissionsOn(read, target, actorId).has(needed))

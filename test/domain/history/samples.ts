@@ -275,6 +275,7 @@ export const samples: Readonly<Record<string, Sample>> = {
     { name: "Staff 2", description: "some" },
   ),
   group_user: sample({ isIn: true }, { isIn: false }),
+  group_nesting: sample({ memberGroups: { g1: ["g2"] } }, { memberGroups: {} }),
   usergrant: sample(
     {
       status: "active",
@@ -352,7 +353,7 @@ function features(value: boolean): object {
 /** What every event of these tests says; each kind reads of it what it knows. */
 export const payload = {
   ...{ key: "k1", userId: "u1", domain: "t.example", keyId: "key1", idpId: "idp1", id: "m1" },
-  ...{ flowType: 2, triggerType: 4, generatorType: "otp_sms", groupId: "g1" },
+  ...{ flowType: 2, triggerType: 4, generatorType: "otp_sms", groupId: "g1", memberGroupId: "g2" },
   ...{ displayName: "Former", group: "staff" },
 }
 export const noted = { value: Buffer.from("former").toString("base64") }

@@ -83,6 +83,9 @@ test("of organisations, people and groups", async () => {
   await thereAndBack(of("groupId", id))
   await act("manager", "addUsersToGroup", { id, userIds: ["nobody"] })
   await thereAndBack(stream("group_user", `${id}/nobody`), ["isIn"])
+  const member = await act("manager", "createGroup", { organizationId: "org1", name: "Member" })
+  await act("manager", "addGroupsToGroup", { id, groupIds: [member.id] })
+  await thereAndBack(stream("group_nesting", "org1"))
 })
 
 test("of roles of administrators, wherever they are held", async () => {

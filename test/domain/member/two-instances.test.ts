@@ -50,7 +50,9 @@ beforeEach(async () => {
       const key = { keyId, publicKey: `key of ${instance}`, expires: never }
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
     }
-    await inside(instance, "createGroup", { ...g3, name: `Group of ${instance}` })
+    for (const id of ["g3", "g4", "g5"])
+      await inside(instance, "createGroup", { ...g3, id, name: `Group ${id} of ${instance}` })
+    await inside(instance, "addGroupsToGroup", { id: "g3", groupIds: ["g5"] })
     const terms = { orgId: "org1", useLimit: 5, expires: estate.clock.now() + 5000, domains: [] }
     await createSignUpLink(estate.cx({ instance }), "l1", terms)
     for (const id of ["q1", "q2"]) await addWaiting(instance, id)
@@ -251,6 +253,8 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["updateGroup", { id: "g3", name: "Other" }],
   ["addUsersToGroup", { id: "g3", userIds: ["nobody"] }],
   ["removeUsersFromGroup", { id: "g3", userIds: ["nobody"] }],
+  ["addGroupsToGroup", { id: "g3", groupIds: ["g4"] }],
+  ["removeGroupsFromGroup", { id: "g3", groupIds: ["g5"] }],
   ["deleteGroup", { id: "g3" }],
   [
     "createSignUpLink",
@@ -448,6 +452,7 @@ const looks: readonly (readonly [string, object, string?])[] = [
   ["listSignUpRequests", {}],
   ["listGroups", {}],
   ["listGroupUsers", {}],
+  ["listMemberGroups", {}],
 ]
 
 /** Only who manages several instances may call these. */

@@ -1,6 +1,8 @@
 // Authorizations, groups, administrators and roles.
 import type { Row } from "../row.ts"
 
+const nested = { id: "$group", groupIds: ["$otherGroup"] }
+
 export const accessRows: readonly Row[] = [
   {
     call: "authorization.v2.AuthorizationService/CreateAuthorization",
@@ -85,6 +87,37 @@ export const accessRows: readonly Row[] = [
     given: [["group.v2.GroupService/AddUsersToGroup", { id: "$group", userIds: ["$user"] }]],
     body: { id: "$group", userIds: ["$user", "$nobody"] },
     events: ["group.user.removed"],
+  },
+  {
+    call: "group.v2.GroupService/AddGroupsToGroup",
+    body: nested,
+    events: ["group.group.added"],
+  },
+  {
+    call: "group.v2.GroupService/AddGroupsToGroup",
+    name: "to itself",
+    body: { id: "$group", groupIds: ["$group"] },
+    code: "failed_precondition",
+    id: "group.cycle",
+  },
+  {
+    call: "group.v2.GroupService/ListMemberGroups",
+    given: [["group.v2.GroupService/AddGroupsToGroup", nested]],
+    body: { filters: [{ groupIds: { ids: ["$group"] } }] },
+    expect: { memberGroups: [{ groupId: "$group", memberGroupId: "$otherGroup" }] },
+  },
+  {
+    call: "group.v2.GroupService/ListGroups",
+    name: "that a group is a member of",
+    given: [["group.v2.GroupService/AddGroupsToGroup", nested]],
+    body: { filters: [{ memberGroupId: { id: "$otherGroup" } }] },
+    expect: { groups: [{ id: "$group" }] },
+  },
+  {
+    call: "group.v2.GroupService/RemoveGroupsFromGroup",
+    given: [["group.v2.GroupService/AddGroupsToGroup", nested]],
+    body: nested,
+    events: ["group.group.removed"],
   },
   { call: "group.v2.GroupService/DeleteGroup", body: { id: "$group" }, events: ["group.removed"] },
   {

@@ -108,6 +108,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
   app_key: house.appKeyId,
   authorization: house.authorizationId,
   group: house.groupId,
+  group_authorization: house.groupAuthorizationId,
   sign_up_link: house.signUpLinkId,
   idp: house.idpId,
   action: house.actionId,
@@ -119,7 +120,7 @@ const idsOf = (house: Household): Readonly<Record<string, string>> => ({
 
 const kinds: ReadonlySet<string> = new Set([
   ...["org", "project", "app", "app_key", "user", "authorization", "group", "idp"],
-  ...["action", "sign_up_link"],
+  ...["action", "sign_up_link", "group_authorization"],
   ...["grant", "grant_id", "held_project", "shared_project"],
 ])
 
@@ -145,7 +146,8 @@ function filled(method: DescMethod, { resource }: Access, house: Household): Jso
     ...(has("granted_organization_id") && { grantedOrganizationId: house.guestId }),
     ...(has("display_name") && { displayName: "Changed" }),
     ...(method.name === "CreateUser" && { username: "newcomer", machine }),
-    ...(method.name.endsWith("Administrator") && { userId: mine.userId }),
+    ...(/(?<!Group)Administrator$/.test(method.name) && { userId: mine.userId }),
+    ...(has("group_id") && { groupId: house.groupId }),
     ...(fields.has("roles") && !fields.get("roles")?.message && { roles: ["ORG_OWNER"] }),
     ...(has("key_id") && { keyId: resource === "app" ? house.appKeyId : house.keyId }),
     ...(has("token_id") && { tokenId: house.tokenId }),

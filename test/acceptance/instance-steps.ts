@@ -20,6 +20,8 @@ const user = { userId: "user" }
 /** Somebody's name ends in it, so that it must be proven. */
 const usedDomain = { domain: "used.example", type: "DOMAIN_VALIDATION_TYPE_DNS" }
 const robot = { userId: "robot" }
+const groupRoles = { groupId: "group", resource: org }
+const groupOnProject = { ...org, ...project, groupId: "group" }
 const seat = { ...user, resource: org }
 const expirationDate = "2099-01-01T00:00:00Z"
 const soon = new Date(Date.now() + 86_400_000).toISOString()
@@ -73,6 +75,8 @@ export const furniture = (name: string): readonly Step[] => [
   ["AddUsersToGroup", { id: "group", userIds: ["user"] }],
   ["CreateGroup", { ...org, id: "group2", name: `Group Two ${name}` }],
   ["AddGroupsToGroup", { id: "group", groupIds: ["group2"] }],
+  ["CreateGroupAdministrator", { ...groupRoles, roles: ["ORG_OWNER_VIEWER"] }],
+  ["CreateGroupAuthorization", { ...groupOnProject, roleKeys: ["editor"] }],
   ["AddOrganizationDomain", { ...org, domain: "shared.example" }],
   ["ListOrganizations", { queries: [{ defaultQuery: {} }] }],
   ...targets(name),
@@ -160,6 +164,10 @@ export const looks: readonly Step[] = [
   ["ListSignUpRequests", {}],
   ["ListGroupUsers", {}],
   ["ListMemberGroups", {}],
+  ["ListGroupAdministrators", {}],
+  ["ListGroupAuthorizations", {}],
+  ["ListEffectiveRoles", user],
+  ["ListEffectiveAdministrators", user],
   ["ListProjectRoles", project],
   [management("ListProjectRoles"), project],
   ["ListAuthorizations", {}],
@@ -276,6 +284,8 @@ export const changes = (webKeyId: string, id: string, homeId: string): readonly 
   ["UpdateGroup", { id: "group", name: "Other" }],
   ["AddUsersToGroup", { id: "group", userIds: ["robot"] }],
   ["RemoveUsersFromGroup", { id: "group", userIds: ["user"] }],
+  ["UpdateGroupAdministrator", { ...groupRoles, roles: ["ORG_USER_MANAGER"] }],
+  ["DeleteGroupAdministrator", groupRoles],
   ["AddGroupsToGroup", { id: "group", groupIds: ["group2"] }],
   ["RemoveGroupsFromGroup", { id: "group", groupIds: ["group2"] }],
   ["DeleteGroup", { id: "group" }],

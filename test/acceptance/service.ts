@@ -111,6 +111,7 @@ export type Household = {
   readonly appKeyId: string
   readonly authorizationId: string
   readonly groupId: string
+  readonly groupAuthorizationId: string
   readonly signUpLinkId: string
   readonly idpId: string
   readonly actionId: string
@@ -150,6 +151,11 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
     userId,
   })
   const { id: groupId } = await service.get("CreateGroup", { organizationId: orgId, name })
+  const { id: groupAuthorizationId } = await service.get("CreateGroupAuthorization", {
+    organizationId: orgId,
+    projectId,
+    groupId,
+  })
   const soon = new Date(Date.now() + 86_400_000).toISOString()
   const terms = { organizationId: orgId, useLimit: 1, expirationDate: soon }
   const { id: signUpLinkId } = await service.get("CreateSignUpLink", terms)
@@ -168,7 +174,8 @@ export async function openHousehold(service: Service, name: string): Promise<Hou
   )
   const ofUser = { userId, keyId, tokenId, authorizationId }
   const made = { idpId: added.body.id, actionId: written.body.id }
-  const below = { projectId, appId, appKeyId, groupId, signUpLinkId, ...made }
+  const groups = { groupId, groupAuthorizationId }
+  const below = { projectId, appId, appKeyId, ...groups, signUpLinkId, ...made }
   return { orgId, managerId, key, token, ...ofUser, ...below, ...given }
 }
 

@@ -62,6 +62,7 @@ export const chains: Readonly<Record<string, Readonly<Record<string, Chain>>>> =
   session: { s1: { instance: true, org: "o1", user: "u1" } },
   org_domain: { "o1.example.com": { instance: true, org: "o1" } },
   authorization: { z1: { instance: true, org: "o1", project: "p1" } },
+  group_authorization: { z2: { instance: true, org: "o1", project: "p1" } },
   grant_id: { g1: grantOnP1 },
   shared_project: {
     p1: { instance: true, org: "o1", project: "p1", shared: ({ id }) => id === "o2" },

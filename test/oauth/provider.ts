@@ -98,7 +98,7 @@ const views = [
   instanceHostView,
   instanceView,
   ...key.module.views,
-  member.memberView,
+  ...member.module.views,
   ...signUp.module.views,
   ...message.module.views,
   ...org.module.views,

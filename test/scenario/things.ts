@@ -202,6 +202,14 @@ const makers: Readonly<Record<string, Maker>> = {
     const body = { organizationId: await thing("org"), name: fresh("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id
   },
+  groupAuthorization: async (thing, make) => {
+    const body = {
+      groupId: await thing("group"),
+      projectId: await thing("project"),
+      organizationId: await thing("org"),
+    }
+    return (await make("authorization.v2.AuthorizationService/CreateGroupAuthorization", body)).id
+  },
   otherGroup: async (thing, make) => {
     const body = { organizationId: await thing("org"), name: fresh("group") }
     return (await make("group.v2.GroupService/CreateGroup", body)).id

@@ -13,6 +13,7 @@ import {
   type Authorization,
   type AuthorizationEvent,
   authorization,
+  type GivenRoles,
   isThere,
   pairClaim,
   pairOf,
@@ -35,19 +36,25 @@ export type AuthorizationInput = {
  */
 export function addAuthorization(tx: Transaction, id: string, input: AuthorizationInput): void {
   const { userId, projectId, orgId, roleKeys } = input
-  const on = tx.state(project, projectId)
-  if (!isProjectThere(on)) throw new Fault("not_found", "project.missing", "no such project")
-  const grantId = on.orgId === orgId ? "" : grantTo(tx, projectId, orgId)
+  const { grantId, projectOrgId } = grantFor(tx, projectId, orgId)
   if (input.grantId && input.grantId !== grantId) throw notGrantedError()
   mustSeeUser(tx, userId, orgId)
   const given = givenOn(tx, { projectId, grantId }, roleKeys)
-  const between = { userId, projectId, grantId, ...(grantId && { projectOrgId: on.orgId }) }
+  const between = { userId, projectId, grantId, ...(grantId && { projectOrgId }) }
   const added: Draft<AuthorizationEvent> = {
     type: "user.grant.added",
     data: { ...between, ...given },
     claims: [{ take: pairClaim, key: pairOf(between), taken }],
   }
   tx.append(authorization, id, [added], orgId)
+}
+
+/** How an organization has a project: it owns it, or by a grant. Faults where it does not. */
+export function grantFor(tx: Transaction, projectId: string, orgId: string) {
+  const on = tx.state(project, projectId)
+  if (!isProjectThere(on)) throw new Fault("not_found", "project.missing", "no such project")
+  const grantId = on.orgId === orgId ? "" : grantTo(tx, projectId, orgId)
+  return { grantId, projectOrgId: on.orgId }
 }
 
 /** The grant over which an organisation may authorize. */
@@ -77,9 +84,7 @@ export const changeAuthorization = authorization.command<readonly string[]>(
   (state, roleKeys, cx) => {
     mustExist(state)
     const given = givenOn(cx, state, roleKeys)
-    const held = rolesIn(basisOf(cx, state), state)
-    const isSame =
-      state.roleKeys.length === roleKeys.length && roleKeys.every((key) => held.includes(key))
+    const isSame = isSameGiven(basisOf(cx, state), state, roleKeys)
     return isSame ? [] : [{ type: "user.grant.changed", data: given }]
   },
 )
@@ -107,13 +112,19 @@ type Basis = { readonly on: Project; readonly over: ProjectGrant | undefined }
 
 type On = Pick<Authorization, "projectId" | "grantId">
 
-const basisOf = (cx: Pick<Decision, "state">, { projectId, grantId }: On): Basis => ({
+export const basisOf = (cx: Pick<Decision, "state">, { projectId, grantId }: On): Basis => ({
   on: cx.state(project, projectId),
   over: grantId ? cx.state(projectGrant, grantId) : undefined,
 })
 
+/** Whether roles are those of an authorization, and it still has all of them. */
+export function isSameGiven(basis: Basis, held: GivenRoles, roleKeys: readonly string[]): boolean {
+  const keys = rolesIn(basis, held)
+  return held.roleKeys.length === roleKeys.length && roleKeys.every((key) => keys.includes(key))
+}
+
 /** The roles of an authorization that its project still has, and the grant where there is one. */
-export function rolesIn({ on, over }: Basis, held: Authorization): readonly string[] {
+export function rolesIn({ on, over }: Basis, held: GivenRoles): readonly string[] {
   const keys = keysThere(on, held)
   if (!over) return keys
   const granted = keysGranted(on, over)
@@ -123,7 +134,7 @@ export function rolesIn({ on, over }: Basis, held: Authorization): readonly stri
 }
 
 /** Roles as they are given now. */
-function givenOn(cx: Pick<Decision, "state">, where: On, roleKeys: readonly string[]) {
+export function givenOn(cx: Pick<Decision, "state">, where: On, roleKeys: readonly string[]) {
   const { on, over } = basisOf(cx, where)
   if (over && !isGrantThere(over)) throw missingError()
   checkRoles(over ? keysGranted(on, over) : Object.keys(on.roles), roleKeys)
@@ -135,7 +146,7 @@ function mustExist(state: Authorization): void {
   if (!isThere(state)) throw missingError()
 }
 
-const missingError = () =>
+export const missingError = () =>
   new Fault("not_found", "authorization.missing", "there is no such authorization")
 
 /** Each role is named once, and is one that the organisation has there. */

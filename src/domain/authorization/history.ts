@@ -1,4 +1,5 @@
 import { historyOf } from "../../store/index.ts"
+import { groupAuthorization } from "./group/model.ts"
 import { authorization } from "./model.ts"
 
 export const authorizationHistory = historyOf(authorization, {
@@ -7,5 +8,15 @@ export const authorizationHistory = historyOf(authorization, {
   undo: {
     // Nothing else is deleted with it.
     "user.grant.added": "DeleteAuthorization",
+  },
+})
+
+export const groupAuthorizationHistory = historyOf(groupAuthorization, {
+  hidden: ["orgId", "rolesVersion", "grantVersion"],
+  operations: "core.authorization.v2.AuthorizationService/*GroupAuthorization",
+  target: ({ id }) => ({ id }),
+  undo: {
+    // Nothing else is deleted with it.
+    "group.grant.added": "DeleteGroupAuthorization",
   },
 })

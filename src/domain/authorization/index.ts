@@ -1,3 +1,7 @@
+import "./group/guard.ts"
+import { groupAuthorization } from "./group/model.ts"
+import { groupAuthorizationChain } from "./group/query.ts"
+import { groupAuthorizationView } from "./group/view.ts"
 import { authorization } from "./model.ts"
 import { authorizationChain } from "./query.ts"
 import { authorizationView } from "./view.ts"
@@ -10,14 +14,24 @@ export {
   deactivateAuthorization,
   removeAuthorization,
 } from "./commands.ts"
+export { groupAuthorization } from "./group/model.ts"
+export { groupAuthorizationsOf } from "./group/view.ts"
 export { type Authorization, type AuthorizationEvent, authorization } from "./model.ts"
-export { authorizationsOf, entryOf, givenOn, type Held, mayEnter, rolesHeld } from "./query.ts"
+export {
+  authorizationsOf,
+  entryOf,
+  givenOn,
+  type Held,
+  mayEnter,
+  ownRolesHeld,
+  rolesHeld,
+} from "./query.ts"
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [authorization],
-  views: [authorizationView],
-  chains: { authorization: authorizationChain },
+  aggregates: [authorization, groupAuthorization],
+  views: [authorizationView, groupAuthorizationView],
+  chains: { authorization: authorizationChain, group_authorization: groupAuthorizationChain },
   history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

@@ -5,7 +5,7 @@ import { aggregate, type Event } from "../../store/index.ts"
  * `rolesVersion`, which is the project's at that moment: one that was removed and added again is
  * another role under the same key.
  */
-type Given = {
+export type GivenRoles = {
   readonly roleKeys: readonly string[]
   readonly rolesVersion: number
   /** The same for the roles of the grant, where there is one. */
@@ -22,8 +22,8 @@ type Between = {
 }
 
 export type AuthorizationEvent =
-  | Event<"user.grant.added", Between & Given>
-  | Event<"user.grant.changed", Given>
+  | Event<"user.grant.added", Between & GivenRoles>
+  | Event<"user.grant.changed", GivenRoles>
   | Event<"user.grant.deactivated">
   | Event<"user.grant.reactivated">
   | Event<"user.grant.removed">
@@ -31,7 +31,7 @@ export type AuthorizationEvent =
 export type AuthorizationStatus = "active" | "inactive"
 
 export type Authorization = Between &
-  Given & {
+  GivenRoles & {
     readonly status: "absent" | AuthorizationStatus | "removed"
     /** The organisation that gives it. */
     readonly orgId: string

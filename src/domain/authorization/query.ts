@@ -3,13 +3,30 @@ import { isProjectThere, type Project, project, projectChain } from "../project/
 import { grantIdOf, grantInForce, hasProject, projectGrant } from "../project-grant/index.ts"
 import { hasLeft, user } from "../user-model/index.ts"
 import { rolesIn } from "./commands.ts"
+import { heldByGroups } from "./group/query.ts"
 import { type Authorization, authorization, isThere } from "./model.ts"
 
 /** Roles of a user on a project, and the organisation that gives them. */
 export type Held = { readonly orgId: string; readonly keys: readonly string[] }
 
-/** Every role that a user has on a project now, by who gives it. */
+/**
+ * Every role that a user has on a project now, their own and those of their groups, by who gives
+ * it: one entry for each organization, each role once.
+ */
 export function rolesHeld(cx: Cx, userId: string, projectId: string): readonly Held[] {
+  const own = ownRolesHeld(cx, userId, projectId)
+  const on = cx.store.state(cx, project, projectId)
+  const byGroups = isProjectThere(on) ? heldByGroups(cx, userId, projectId) : []
+  if (byGroups.length === 0) return own
+  const keys = new Map<string, Set<string>>()
+  for (const each of [...own, ...byGroups]) {
+    keys.set(each.orgId, new Set([...(keys.get(each.orgId) ?? []), ...each.keys]))
+  }
+  return [...keys].map(([orgId, those]) => ({ orgId, keys: [...those] }))
+}
+
+/** The same without the roles of groups. */
+export function ownRolesHeld(cx: Cx, userId: string, projectId: string): readonly Held[] {
   const on = cx.store.state(cx, project, projectId)
   if (!isProjectThere(on)) return []
   return inForce(cx, userId, projectId).map((each) => ({
@@ -29,8 +46,8 @@ export type Entry = {
 
 /**
  * Whether a user may sign in to the applications of a project, as the project asks for it: their
- * organisation must have the project, they must be authorized on it. Who was given roles that are
- * all gone is authorized no more.
+ * organisation must have the project, and they or one of their groups must be authorized on it. Who
+ * was given roles that are all gone is authorized no more.
  */
 export function entryOf(cx: Cx, userId: string, projectId: string): Entry {
   const on = cx.store.state(cx, project, projectId)
@@ -40,7 +57,9 @@ export function entryOf(cx: Cx, userId: string, projectId: string): Entry {
   if (!on.projectRoleCheck) return { answer: "yes", hasProject: hasIt, hasRoles: undefined }
   const counts = (each: Authorization) =>
     each.roleKeys.length === 0 || keysOf(cx, on, each).length > 0
-  const hasRoles = inForce(cx, userId, projectId).some(counts)
+  const hasRoles =
+    inForce(cx, userId, projectId).some(counts) ||
+    heldByGroups(cx, userId, projectId).some(({ isEmpty, keys }) => isEmpty || keys.length > 0)
   return { answer: hasRoles ? "yes" : "no roles", hasProject: hasIt, hasRoles }
 }
 

@@ -15,7 +15,7 @@ import {
 import type { ProjectEvent } from "../project/index.ts"
 import type { ProjectGrantEvent } from "../project-grant/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
-import type { AuthorizationEvent, AuthorizationStatus } from "./model.ts"
+import type { AuthorizationEvent, AuthorizationStatus, GivenRoles } from "./model.ts"
 
 const authorizationTable = table(
   "authorizations",
@@ -78,12 +78,12 @@ export const authorizationView = view<
         project_org: data.projectOrgId ?? owner,
         user_id: data.userId,
         grant_id: data.grantId,
-        ...rolesOf(data),
+        ...rolesOfEvent(data),
         state: "active",
         created: time,
         changed: time,
       }),
-    "user.grant.changed": (db, event) => change(db, event, rolesOf(event.data)),
+    "user.grant.changed": (db, event) => change(db, event, rolesOfEvent(event.data)),
     "user.grant.deactivated": (db, event) => change(db, event, { state: "inactive" }),
     "user.grant.reactivated": (db, event) => change(db, event, { state: "active" }),
     "user.grant.removed": (db, { id }) => authorizationTable.remove(db, { id }),
@@ -93,9 +93,8 @@ export const authorizationView = view<
   },
 })
 
-type ChangedEvent = Extract<AuthorizationEvent, { type: "user.grant.changed" }>
-
-const rolesOf = ({ roleKeys, rolesVersion, grantVersion = 0 }: ChangedEvent["data"]) => ({
+/** The roles of an event as the tables of authorizations have them. */
+export const rolesOfEvent = ({ roleKeys, rolesVersion, grantVersion = 0 }: GivenRoles) => ({
   role_keys: roleKeys,
   roles_version: rolesVersion,
   grant_version: grantVersion,
@@ -137,7 +136,7 @@ export const authorizations = authorizationTable.searchable({
 })
 
 /** Of the roles that were given those that project and grant still have; see the model. */
-const rolesThere = `authorizations a JOIN json_each(a.role_keys) k
+const rolesThere = (authorizations: string) => `${authorizations} a JOIN json_each(a.role_keys) k
     JOIN project_roles r ON r.instance = a.instance AND r.project = a.project
       AND r.role_key = k.value AND r.since <= a.roles_version
     LEFT JOIN project_grants g ON g.instance = a.instance AND g.id = a.grant_id
@@ -149,7 +148,7 @@ const isGranted = "(a.grant_id = '' OR m.role_key IS NOT NULL)"
 const withRole = {
   table: `(SELECT a.instance, a.id, a.org, a.project, a.project_org, a.grant_id, a.user_id,
       r.role_key, r.role_key_folded
-    FROM ${rolesThere} WHERE ${isGranted})`,
+    FROM ${rolesThere("authorizations")} WHERE ${isGranted})`,
   columns: ["id", "role_key", "role_key_folded", "org", "project", "user_id", "grant_id"],
 } as const
 
@@ -159,10 +158,14 @@ export const hasRole = (filters: readonly Filter[]): Filter => ({
   where: { all: filters },
 })
 
-const shown = statement<{ key: string; displayName: string; group: string }>(
+/** Selects the roles of an authorization of a table by that name. */
+export const shownRolesSql = (authorizations: "authorizations" | "group_authorizations") =>
   `SELECT r.role_key AS key, r.display_name AS displayName, r.role_group AS "group"
-   FROM ${rolesThere}
-   WHERE a.instance = $instance AND a.id = $authorizationId AND ${isGranted}`,
+   FROM ${rolesThere(authorizations)}
+   WHERE a.instance = $instance AND a.id = $authorizationId AND ${isGranted}`
+
+const shown = statement<{ key: string; displayName: string; group: string }>(
+  shownRolesSql("authorizations"),
 )
 
 /** The roles of an authorization as they are shown. */

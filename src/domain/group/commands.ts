@@ -52,7 +52,7 @@ export async function ensureGroup(cx: Cx, orgId: string, name: string): Promise<
   })
 }
 
-type GroupChange = {
+export type GroupChange = {
   readonly name?: string | undefined
   readonly description?: string | undefined
 }

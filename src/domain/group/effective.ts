@@ -1,4 +1,4 @@
-import { cachedBy, type Decision, statement } from "../../store/index.ts"
+import { type Cx, cachedBy, type Decision, statement } from "../../store/index.ts"
 import { groupNestingView, groupUserView } from "./view.ts"
 
 // UNION finds each group once, so the walk also ends where groups contain each other.
@@ -28,3 +28,20 @@ export const effectiveGroupsIn = (
   read: Pick<Decision, "rows">,
   userId: string,
 ): readonly string[] => read.rows(effective, { userId }).map(({ id }) => id)
+
+const users = statement<{ id: string }>(
+  `WITH RECURSIVE nested(id) AS (
+     SELECT id FROM groups WHERE instance = $instance AND id = $groupId
+     UNION
+     SELECT n.member_id FROM nested r
+       JOIN group_groups n ON n.instance = $instance AND n.group_id = r.id
+   )
+   SELECT DISTINCT u.user_id AS id FROM nested r
+     JOIN group_users u ON u.instance = $instance AND u.group_id = r.id`,
+)
+
+/** IDs of all users of a group, directly or through groups in it, each once. */
+export const usersOfGroup = (
+  cx: Pick<Cx, "store" | "instance">,
+  groupId: string,
+): readonly string[] => cx.store.all(cx, users, { groupId }).map(({ id }) => id)

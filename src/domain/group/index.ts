@@ -4,10 +4,15 @@ import { groupNesting } from "./nesting.ts"
 import { groupChain, groupNestingView, groupUserView, groupView } from "./view.ts"
 
 export { createGroup, ensureGroup, groupNamed } from "./commands.ts"
-export { effectiveGroupIds } from "./effective.ts"
+export { effectiveGroupIds, effectiveGroupsIn, usersOfGroup } from "./effective.ts"
+export { forUsers, guardGroups } from "./guard.ts"
 export { enterGroup, groupUser } from "./member.ts"
-export { group } from "./model.ts"
+export { type GroupEvent, group } from "./model.ts"
+export { groupNesting } from "./nesting.ts"
 export { groupsOfUser } from "./view.ts"
+
+/** The views that tell which groups a user is in. */
+export const membershipViews = [groupUserView, groupNestingView] as const
 
 /** What this module is to the whole. */
 export const module = {

@@ -1,6 +1,8 @@
 import { Fault } from "../../kernel/fault.ts"
-import type { Cx, Draft, Transaction } from "../../store/index.ts"
-import { missingError, removeGroup } from "./commands.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
+import { changeGroup, type GroupChange, missingError, removeGroup } from "./commands.ts"
+import { usersOfGroup } from "./effective.ts"
+import { checkGroupChange, forUsers, type GroupUsers } from "./guard.ts"
 import { tooManyMembersError } from "./member.ts"
 import { group } from "./model.ts"
 import {
@@ -21,26 +23,54 @@ const nestingsMax = 10_000
 
 /**
  * Adds groups of its organization to a group, all or none; members are left as they are. Refuses
- * groups that would contain themselves, and chains that are too long. Returns when the members last
- * changed, ms UTC.
+ * groups that would contain themselves, chains that are too long, and groups whose roles permit
+ * more than the caller can give. Returns when the members last changed, ms UTC.
  */
-export const addGroupsToGroup = (cx: Cx, groupId: string, ids: readonly string[]) =>
-  changeNesting(cx, groupId, ids, (tx, orgId) => {
-    const added = [...new Set(ids)].filter((id) => !isMember(tx, { orgId, groupId }, id))
+export async function addGroupsToGroup(
+  cx: Cx,
+  groupId: string,
+  { groupIds, confirmed }: { readonly groupIds: readonly string[] } & Pick<GroupUsers, "confirmed">,
+): Promise<number> {
+  await confirmUsers(cx, groupId, { groupIds, confirmed })
+  return changeNesting(cx, groupId, groupIds, (tx, orgId) => {
+    const added = [...new Set(groupIds)].filter((id) => !isMember(tx, { orgId, groupId }, id))
     for (const memberGroupId of added) {
-      const other = tx.state(group, memberGroupId)
-      if (other.status !== "active" || other.orgId !== orgId) throw missingError()
+      mustBeGroupOf(tx, orgId, memberGroupId)
       checkNesting(tx.state(groupNesting, orgId), { groupId, memberGroupId })
       append(tx, orgId, { type: "group.group.added", data: { groupId, memberGroupId } })
     }
+    if (added.length > 0) checkGroupChange(tx, { orgId, groupId })
     if (nestingCount(tx.state(groupNesting, orgId)) > nestingsMax) throw tooManyNestingsError()
     return added.length > 0
   })
+}
 
-/** Removes groups from a group; those that are no members are ignored. Returns as above. */
+/** Faults where users of the member groups would get roles that nobody should give them yet. */
+async function confirmUsers(
+  cx: Cx,
+  groupId: string,
+  { groupIds, confirmed }: { readonly groupIds: readonly string[] } & Pick<GroupUsers, "confirmed">,
+): Promise<void> {
+  const { orgId } = cx.store.state(cx, group, groupId)
+  const own = groupIds.slice(0, groupsMax).filter((id) => {
+    return cx.store.state(cx, group, id).orgId === orgId
+  })
+  const userIds = [...new Set(own.flatMap((id) => usersOfGroup(cx, id)))]
+  await forUsers(cx, userIds, (tx, some) =>
+    checkGroupChange(tx, { orgId, groupId }, { userIds: some, confirmed }),
+  )
+}
+
+function mustBeGroupOf(tx: Transaction, orgId: string, id: string): void {
+  const other = tx.state(group, id)
+  if (other.status !== "active" || other.orgId !== orgId) throw missingError()
+}
+
+/** Removes groups from a group; those that are no members are ignored. Refuses as above. */
 export const removeGroupsFromGroup = (cx: Cx, groupId: string, ids: readonly string[]) =>
   changeNesting(cx, groupId, ids, (tx, orgId) => {
     const removed = [...new Set(ids)].filter((id) => isMember(tx, { orgId, groupId }, id))
+    if (removed.length > 0) checkGroupChange(tx, { orgId, groupId })
     for (const memberGroupId of removed) {
       append(tx, orgId, { type: "group.group.removed", data: { groupId, memberGroupId } })
     }
@@ -70,10 +100,21 @@ const isMember = (tx: Transaction, { orgId, groupId }: Container, id: string): b
 const append = (tx: Transaction, orgId: string, draft: Draft<NestingEvent>) =>
   tx.append(groupNesting, orgId, [draft], orgId)
 
-/** Deletes a group for good, with what it was a member of and the members it had. */
-export async function deleteGroup(cx: Cx, id: string) {
+/** Changes what is given, see `changeGroup`. Refuses groups with roles that the caller lacks. */
+export async function updateGroup(cx: Cx, id: string, change: GroupChange): Promise<Receipt> {
   const step = await cx.store.transact(cx, (tx) => {
-    const { orgId } = tx.state(group, id)
+    const { status, orgId } = tx.state(group, id)
+    if (status === "active") checkGroupChange(tx, { orgId, groupId: id })
+    changeGroup.within(tx, id, change)
+  })
+  return step.receipt(group, id)
+}
+
+/** Deletes a group for good, with its members, its roles, and what it is a member of. */
+export async function deleteGroup(cx: Cx, id: string): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const { status, orgId } = tx.state(group, id)
+    if (status === "active") checkGroupChange(tx, { orgId, groupId: id })
     removeGroup.within(tx, id)
     if (orgId !== "" && isNested(tx, orgId, id)) {
       append(tx, orgId, { type: "group.nesting.removed", data: { groupId: id } })

@@ -2,6 +2,7 @@ import { Fault } from "../../kernel/fault.ts"
 import { aggregate, type Cx, type Draft, type Event, type Transaction } from "../../store/index.ts"
 import { hasLeft, user } from "../user-model/index.ts"
 import { missingError } from "./commands.ts"
+import { checkGroupChange, type GroupUsers } from "./guard.ts"
 import { group } from "./model.ts"
 
 type Pair = { readonly groupId: string; readonly userId: string }
@@ -21,50 +22,77 @@ export const groupUser = aggregate<GroupUserEvent, { readonly isIn: boolean }>({
 /** As many as one call adds or removes. */
 const most = 100
 
-/** Adds users of its organisation to a group, all or none; who is in it already stays. */
-export const addToGroup = (cx: Cx, groupId: string, userIds: readonly string[]): Promise<number> =>
-  eachOf(cx, groupId, userIds, (tx, { userId }) => enterGroup(tx, groupId, userId))
+/**
+ * Adds users of its organization to a group, all or none; users of it are left as they are. Refuses
+ * groups whose roles permit more than the caller can give. Returns when the users of the group last
+ * changed, ms UTC.
+ */
+export const addToGroup = (
+  cx: Cx,
+  groupId: string,
+  { userIds, confirmed }: GroupUsers,
+): Promise<number> =>
+  changeUsers(cx, groupId, userIds, (tx, orgId) => {
+    const added = [...new Set(userIds)].filter((userId) => !isUserIn(tx, groupId, userId))
+    for (const userId of added) mustBeOf(tx, orgId, userId)
+    if (added.length > 0) checkGroupChange(tx, { orgId, groupId }, { userIds: added, confirmed })
+    for (const userId of added) append(tx, { orgId, groupId, userId })
+    return added.length > 0
+  })
 
-/** Adds one, as a part of a step; whether they were not in it before. */
+/** Adds one user as a part of a step; returns whether they were not in the group before. */
 export function enterGroup(tx: Transaction, groupId: string, userId: string): boolean {
   const { status, orgId } = tx.state(group, groupId)
   if (status !== "active") throw missingError()
-  if (hasLeft(tx.state(user, userId)) || tx.owner(user, userId) !== orgId) throw noSuchUserError()
-  const id = `${groupId}/${userId}`
-  if (tx.state(groupUser, id).isIn) return false
-  const added: Draft<GroupUserEvent> = { type: "group.user.added", data: { groupId, userId } }
-  tx.append(groupUser, id, [added], orgId)
+  mustBeOf(tx, orgId, userId)
+  if (isUserIn(tx, groupId, userId)) return false
+  checkGroupChange(tx, { orgId, groupId }, { userIds: [userId], confirmed: [] })
+  append(tx, { orgId, groupId, userId })
   return true
 }
 
-/** Takes users out of a group; who is not in it stays out. */
+/** Removes users from a group; others are ignored. Refuses and returns as above. */
 export const removeFromGroup = (
   cx: Cx,
   groupId: string,
   userIds: readonly string[],
 ): Promise<number> =>
-  eachOf(cx, groupId, userIds, (tx, { id }) => {
-    if (!tx.state(groupUser, id).isIn) return false
-    tx.append(groupUser, id, [{ type: "group.user.removed", data: {} }])
-    return true
+  changeUsers(cx, groupId, userIds, (tx, orgId) => {
+    const removed = [...new Set(userIds)].filter((userId) => isUserIn(tx, groupId, userId))
+    if (removed.length > 0) checkGroupChange(tx, { orgId, groupId })
+    for (const userId of removed) {
+      tx.append(groupUser, pairId({ groupId, userId }), [{ type: "group.user.removed", data: {} }])
+    }
+    return removed.length > 0
   })
 
-type One = { readonly userId: string; readonly id: string }
-
-/** Answers when anything last changed, ms UTC: now, where `change` did so for anybody. */
-async function eachOf(
+async function changeUsers(
   cx: Cx,
   groupId: string,
   userIds: readonly string[],
-  change: (tx: Transaction, one: One) => boolean,
+  change: (tx: Transaction, orgId: string) => boolean,
 ): Promise<number> {
   if (userIds.length > most) throw tooManyMembersError(most, "users")
   const step = await cx.store.transact(cx, (tx) => {
-    if (tx.state(group, groupId).status !== "active") throw missingError()
-    const changed = userIds.filter((userId) => change(tx, { userId, id: `${groupId}/${userId}` }))
-    return changed.length > 0 ? tx.now : undefined
+    const { status, orgId } = tx.state(group, groupId)
+    if (status !== "active") throw missingError()
+    return change(tx, orgId) ? tx.now : undefined
   })
   return step.value ?? step.receipt(group, groupId).changed
+}
+
+const pairId = ({ groupId, userId }: Pair): string => `${groupId}/${userId}`
+
+const isUserIn = (tx: Transaction, groupId: string, userId: string): boolean =>
+  tx.state(groupUser, pairId({ groupId, userId })).isIn
+
+function mustBeOf(tx: Transaction, orgId: string, userId: string): void {
+  if (hasLeft(tx.state(user, userId)) || tx.owner(user, userId) !== orgId) throw noSuchUserError()
+}
+
+function append(tx: Transaction, { orgId, ...pair }: Pair & { readonly orgId: string }): void {
+  const added: Draft<GroupUserEvent> = { type: "group.user.added", data: pair }
+  tx.append(groupUser, pairId(pair), [added], orgId)
 }
 
 const noSuchUserError = () =>

@@ -17,10 +17,15 @@ import { givenId } from "../../kernel/text/given.ts"
 import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
 import { shownNames } from "../user-lookup/index.ts"
-import { changeGroup, createGroup } from "./commands.ts"
+import { createGroup } from "./commands.ts"
 import { effectiveGroupIds } from "./effective.ts"
 import { addToGroup, removeFromGroup } from "./member.ts"
-import { addGroupsToGroup, deleteGroup, removeGroupsFromGroup } from "./member-group.ts"
+import {
+  addGroupsToGroup,
+  deleteGroup,
+  removeGroupsFromGroup,
+  updateGroup,
+} from "./member-group.ts"
 import {
   findGroup,
   type GroupRow,
@@ -38,20 +43,20 @@ export const v2 = share<Cx>()(GroupService, {
   getGroup: (req, cx) => ({ group: toGroup(findGroup(cx, req.id)) }),
   listGroups: (req, cx) => list(cx, req),
   updateGroup: async ({ id, name, description }, cx) => {
-    const { changed } = await changeGroup(cx, id, { name, description })
+    const { changed } = await updateGroup(cx, id, { name, description })
     return { changeDate: at(changed) }
   },
   deleteGroup: async (req, cx) => ({ deletionDate: at((await deleteGroup(cx, req.id)).changed) }),
   listGroupUsers: (req, cx) => listUsers(cx, req),
-  addUsersToGroup: async ({ id, userIds }, cx) => ({
-    changeDate: at(await addToGroup(cx, id, userIds)),
+  addUsersToGroup: async ({ id, userIds, confirmedCredentials: confirmed }, cx) => ({
+    changeDate: at(await addToGroup(cx, id, { userIds, confirmed })),
   }),
   removeUsersFromGroup: async ({ id, userIds }, cx) => ({
     changeDate: at(await removeFromGroup(cx, id, userIds)),
   }),
   listMemberGroups: (req, cx) => listMembers(cx, req),
-  addGroupsToGroup: async ({ id, groupIds }, cx) => ({
-    changeDate: at(await addGroupsToGroup(cx, id, groupIds)),
+  addGroupsToGroup: async ({ id, groupIds, confirmedCredentials: confirmed }, cx) => ({
+    changeDate: at(await addGroupsToGroup(cx, id, { groupIds, confirmed })),
   }),
   removeGroupsFromGroup: async ({ id, groupIds }, cx) => ({
     changeDate: at(await removeGroupsFromGroup(cx, id, groupIds)),

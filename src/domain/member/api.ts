@@ -2,6 +2,7 @@ import { admin, auth, management } from "./binding/v1.ts"
 import { mine } from "./binding/v1-mine.ts"
 import { system } from "./binding/v1-system.ts"
 import { orgV2, projectV2, v2 } from "./binding/v2.ts"
+import { v2group } from "./binding/v2-group.ts"
 import { v2role } from "./binding/v2-role.ts"
 import { v2search } from "./binding/v2-search.ts"
 
@@ -10,6 +11,7 @@ export const shares = [
   v2,
   v2search,
   v2role,
+  v2group,
   orgV2,
   projectV2,
   admin,

@@ -153,7 +153,7 @@ type Below = Exclude<Target, { level: "instance" }>
  * The organisation that a thing is or belongs to, a grant to the one that has it; faults where the
  * thing is not there.
  */
-function orgOf(tx: Transaction, { level, id }: Below): string {
+export function orgOf(tx: Transaction, { level, id }: Below): string {
   if (level === "org") {
     if (tx.state(org, id).status !== "absent") return id
     throw new Fault("not_found", "org.missing", "there is no such organisation")
@@ -168,7 +168,7 @@ function orgOf(tx: Transaction, { level, id }: Below): string {
 }
 
 /** Roles are known, each is given once, and each belongs on the thing it is given for. */
-function checkRoles(cx: Reader, { target, roles }: MemberInput): void {
+export function checkRoles(cx: Reader, { target, roles }: RolesOn): void {
   if (roles.length === 0) {
     throw new Fault("invalid_argument", "member.roles_missing", "name at least one role")
   }
@@ -205,7 +205,7 @@ export const rolesFor = (cx: StateReader, level: Target["level"]): readonly stri
  * permissions (impersonation, linking sessions) no owner holds, and somebody must be able to give
  * them.
  */
-function mustHold(cx: Reader, given: RolesOn): void {
+export function mustHold(cx: Reader, given: RolesOn): void {
   const lacking = lackingIn(cx, given)
   if (lacking !== undefined) throw roleTooHighError(lacking)
 }

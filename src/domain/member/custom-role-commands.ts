@@ -1,8 +1,9 @@
 import { Fault, fieldError } from "../../kernel/fault.ts"
 import { givenName } from "../../kernel/text/given.ts"
-import type { Cx, Decision } from "../../store/index.ts"
-import { customRole, customRoles } from "./custom-role.ts"
-import { lackingOf, roleTooHighError } from "./held.ts"
+import type { Cx } from "../../store/index.ts"
+import { customRole, customRoles, stateReader } from "./custom-role.ts"
+import { confirmUsersWith } from "./group/confirm.ts"
+import { lackingOf, type Reader, roleTooHighError } from "./held.ts"
 import type { Target } from "./model.ts"
 import { mustBeConfirmed, promotionsBy } from "./promotion.ts"
 import { roles as builtIn, permissionsOf } from "./roles.ts"
@@ -56,6 +57,10 @@ type RoleChange = {
  * credentials that are not confirmed. Answers when the role last changed, in ms UTC.
  */
 export async function changeRole(cx: Cx, input: RoleChange): Promise<number> {
+  const before = customRole(cx.store.state(cx, customRoles, cx.instance), input.key)
+  const permissions = input.permissions.filter((each) => !before?.permissions.includes(each))
+  mustHoldAll({ ...stateReader(cx), caller: cx.caller, authors: cx.authors }, permissions)
+  await confirmUsersWith(cx, input.key, { permissions, confirmed: input.confirmed ?? [] })
   const step = await cx.store.transact(cx, (tx) => {
     const known = customRole(tx.state(customRoles, tx.instance), input.key)
     if (!known) throw missingRoleError(input.key)
@@ -102,7 +107,7 @@ export async function removeRole(cx: Cx, key: string): Promise<number | undefine
 }
 
 /** Roles are of the instance, so what they give must be held there. */
-function mustHoldAll(tx: Decision, permissions: readonly string[]): void {
+function mustHoldAll(tx: Reader, permissions: readonly string[]): void {
   const lacking = lackingOf(tx, { level: "instance" }, permissions)
   if (lacking !== undefined) throw roleTooHighError(lacking)
 }
@@ -155,7 +160,8 @@ const roleHeldError = () =>
   new Fault(
     "failed_precondition",
     "role.in_use",
-    "somebody still holds a role of this key; ListAdministrators with its key says who",
+    "a user or a group still has a role with this key: see ListAdministrators and " +
+      "ListGroupAdministrators",
   )
 
 const tooManyError = () =>

@@ -1,28 +1,55 @@
 import { asEach } from "../../kernel/context.ts"
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Decision } from "../../store/index.ts"
+import { usersOfGroup } from "../group/index.ts"
 import { instance, memberOf, ownerRole } from "../instance/index.ts"
 import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
-import { permissionsIn, rolePermissions, type StateReader } from "./custom-role.ts"
+import { permissionsIn, rolePermissions, type StateReader, stateReader } from "./custom-role.ts"
+import { groupAdministrator } from "./group/model.ts"
+import { rolesByGroupsOn } from "./group/roles.ts"
+import { groupsOnTarget } from "./group/view.ts"
 import { member, memberId, type Target } from "./model.ts"
 import { administratorsOn, type Membership } from "./view.ts"
 
-/** Every permission that a user holds on a thing, through its owners too. */
+/** Every permission of a user on a thing, by their own roles and those of their groups. */
 export function permissionsOn(cx: Reader, target: Target, userId: string): ReadonlySet<string> {
-  const held = above(cx, target).flatMap((each) => rolesOn(cx, each, userId))
+  const held = effectiveRolesOn(cx, above(cx, target), userId)
   return new Set(held.flatMap((role) => [...permissionsIn(cx, role)]))
 }
 
-/** Who holds a permission by a role on this very thing; the earliest first. */
-export const permissionHolders = (
+/** The roles of a user on things themselves: their own and those of their groups. */
+export const effectiveRolesOn = (
+  cx: Reader,
+  targets: readonly Target[],
+  userId: string,
+): readonly string[] => [
+  ...targets.flatMap((target) => rolesOn(cx, target, userId)),
+  ...rolesByGroupsOn(cx, targets, userId),
+]
+
+/**
+ * Who has a permission by a role on this very thing: users with roles of their own, the earliest
+ * first, then users of groups, of which only some are listed where there are many.
+ */
+export function permissionHolders(
   cx: Cx,
   target: Pick<Membership, "level" | "id">,
   permission: string,
-): readonly string[] =>
-  administratorsOn(cx, target)
-    .filter(({ roles }) => roles.some((role) => rolePermissions(role, cx).has(permission)))
-    .map(({ userId }) => userId)
+): readonly string[] {
+  const permits = (roles: readonly string[]) =>
+    roles.some((role) => rolePermissions(role, cx).has(permission))
+  const own = administratorsOn(cx, target).filter(({ roles }) => permits(roles))
+  const { level } = target
+  const place = { level, targetId: level === "instance" ? "" : target.id }
+  const groups = groupsOnTarget(stateReader(cx), place).filter(({ id }) =>
+    permits(cx.store.state(cx, groupAdministrator, id).roles),
+  )
+  const users = groups.flatMap(({ groupId }) => usersOfGroup(cx, groupId).slice(0, listedMax))
+  return [...new Set([...own.map(({ userId }) => userId), ...users])]
+}
+
+const listedMax = 1000
 
 export const roleTooHighError = (lacking: string): Fault =>
   new Fault(
@@ -66,7 +93,8 @@ function lackingAlone(
   permissions: readonly string[],
 ): string | undefined {
   if (cx.caller.kind === "system") return undefined
-  if (rolesOn(cx, { level: "instance" }, callerOf(cx)).includes(ownerRole)) return undefined
+  const onInstance = effectiveRolesOn(cx, [{ level: "instance" }], callerOf(cx))
+  if (onInstance.includes(ownerRole)) return undefined
   const held = heldOn(cx, target)
   return permissions.find((permission) => !isHeld(held, permission))
 }
@@ -100,6 +128,7 @@ function above(cx: Reader, target: Target): readonly Target[] {
   return [...given, { level: "org", id: grantedOrgId }, target]
 }
 
+/** A user's own roles on a thing. */
 export function rolesOn(cx: Reader, target: Target, userId: string): readonly string[] {
   if (target.level === "instance") {
     return memberOf(cx.state(instance, cx.instance), userId)?.roles ?? []

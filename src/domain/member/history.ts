@@ -1,15 +1,27 @@
-import { type Change, historyOf } from "../../store/index.ts"
+import { type Change, type Cx, historyOf } from "../../store/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
 import { customRole, customRoles } from "./custom-role.ts"
+import { groupAdministrator } from "./group/model.ts"
 import { type Member, type MemberEvent, member } from "./model.ts"
 
 /** What the id of a stream names, see `memberId`. */
 function targetOf({ cx, id }: Pick<Change<MemberEvent, Member>, "cx" | "id">): object {
   const [level, thing = "", userId] = id.split("/").map(decodeURIComponent)
-  if (level === "org") return { userId, resource: { organizationId: thing } }
-  if (level === "project") return { userId, resource: { projectId: thing } }
+  return { userId, resource: resourceOf(cx, level, thing) }
+}
+
+function resourceOf(cx: Cx, level: string | undefined, thing: string): object {
+  if (level === "instance") return { instance: true }
+  if (level === "org") return { organizationId: thing }
+  if (level === "project") return { projectId: thing }
   const { projectId, grantedOrgId: organizationId } = cx.store.state(cx, projectGrant, thing)
-  return { userId, resource: { projectGrant: { projectId, organizationId } } }
+  return { projectGrant: { projectId, organizationId } }
+}
+
+/** What the ID of a stream names, see `groupAdministratorId`. */
+function groupTargetOf({ cx, id }: Pick<Change<never, unknown>, "cx" | "id">): object {
+  const [level, thing = "", groupId] = id.split("/").map(decodeURIComponent)
+  return { groupId, resource: resourceOf(cx, level, thing) }
 }
 
 export const memberHistory = historyOf(member, {
@@ -19,6 +31,18 @@ export const memberHistory = historyOf(member, {
     "*.added": "DeleteAdministrator",
     "*.removed": ({ before: { roles } }) =>
       roles.length === 0 ? "parts" : ["CreateAdministrator", { roles }],
+  },
+})
+
+export const groupAdministratorHistory = historyOf(groupAdministrator, {
+  hidden: ["groupId", "groupOrgId", "level", "targetId", "projectId"],
+  operations: "core.internal_permission.v2.InternalPermissionService/*GroupAdministrator",
+  target: groupTargetOf,
+  present: ({ roles }) => ({ roles }),
+  undo: {
+    "*.added": "DeleteGroupAdministrator",
+    "*.removed": ({ before: { roles } }) =>
+      roles.length === 0 ? "parts" : ["CreateGroupAdministrator", { roles }],
   },
 })
 

@@ -1,4 +1,7 @@
+import "./group/guard.ts"
 import { customRoles } from "./custom-role.ts"
+import { groupAdministrator } from "./group/model.ts"
+import { groupAdministratorView } from "./group/view.ts"
 import { member } from "./model.ts"
 import { memberView } from "./view.ts"
 
@@ -11,7 +14,7 @@ export {
   removeMember,
 } from "./commands.ts"
 export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
-export { permissionHolders, permissionsOn } from "./held.ts"
+export { lackingOf as lackingOn, permissionHolders, permissionsOn } from "./held.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
 export {
   isActive,
@@ -31,8 +34,8 @@ export {
 
 /** What this module is to the whole. */
 export const module = {
-  aggregates: [member, customRoles],
-  views: [memberView],
+  aggregates: [member, customRoles, groupAdministrator],
+  views: [memberView, groupAdministratorView],
   history: () => import("./history.ts"),
   operations: () => import("./api.ts"),
 } as const

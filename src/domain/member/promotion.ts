@@ -6,7 +6,7 @@ import { permissionsIn } from "./custom-role.ts"
 import { lackingOf, permissionsOn } from "./held.ts"
 import type { Target } from "./model.ts"
 import { isActiveIn } from "./rank.ts"
-import { rolesIn } from "./view.ts"
+import { rolesIn } from "./roles-text.ts"
 
 /** What a user is about to be permitted on a thing. */
 export type Promotion = {

@@ -7,9 +7,10 @@ import { project } from "../project/index.ts"
 import { projectGrant } from "../project-grant/index.ts"
 import { hasLeft, user } from "../user-model/index.ts"
 import { type StateReader, stateReader } from "./custom-role.ts"
-import { lackingIn, permissionsOn, type Reader } from "./held.ts"
-import { member, memberId } from "./model.ts"
-import { type Membership, memberships, rolesIn } from "./view.ts"
+import { rolesOfGroupsAnywhere, rolesOfGroupsOf } from "./group/view.ts"
+import { effectiveRolesOn, lackingIn, permissionsOn, type Reader } from "./held.ts"
+import { rolesIn } from "./roles-text.ts"
+import { type Membership, memberships } from "./view.ts"
 
 /**
  * Whether the caller holds all that a user holds. Who sets somebody's password or keys can act as
@@ -85,15 +86,16 @@ const readerOf = (read: Reading): OwnReader =>
         caller: read.caller,
       }
 
-/** The roles of a user on the instance and on their own organization. */
+/** The roles of a user and of their groups on the instance and on their own organization. */
 function ownMemberships(read: OwnReader, userId: string): readonly Membership[] {
   const home = read.owner(user, userId)
-  const { members } = read.state(instance, read.instance)
-  const above = Object.hasOwn(members, userId) ? (members[userId]?.roles ?? []) : []
-  const { roles } = read.state(member, memberId("org", home, userId))
   const held: readonly Membership[] = [
-    { level: "instance", id: read.instance, roles: above },
-    { level: "org", id: home, roles },
+    {
+      level: "instance",
+      id: read.instance,
+      roles: effectiveRolesOn(read, [{ level: "instance" }], userId),
+    },
+    { level: "org", id: home, roles: effectiveRolesOn(read, [{ level: "org", id: home }], userId) },
   ]
   return held.filter((each) => each.roles.length > 0)
 }
@@ -110,9 +112,14 @@ export function outranksInstance(cx: Cx): boolean {
   const { members } = cx.store.state(cx, instance, cx.instance)
   const owners = Object.values(members).map(({ roles }) => roles)
   const others = cx.store.all(cx, ofEverybody).map(({ text }) => rolesIn(text))
+  const ofGroups = rolesOfGroupsAnywhere(cx).map(({ roles }) => roles)
   return holdsAll(
     cx,
-    [...owners, ...others].map((roles) => ({ level: "instance", id: cx.instance, roles })),
+    [...owners, ...others, ...ofGroups].map((roles) => ({
+      level: "instance",
+      id: cx.instance,
+      roles,
+    })),
   )
 }
 
@@ -136,8 +143,8 @@ const ofPeople = statement<Membership & { readonly text: string }>(
 
 /**
  * Whether the caller outranks, "home", everybody who belongs to an organisation: whoever stops it
- * stops them. Who has stopped it counts as well, so that nobody lower starts it again. Looks at its
- * administrators alone, however many people it has.
+ * stops them. Who has stopped it counts as well, so that nobody lower starts it again. Reads
+ * its administrators and the roles of its groups, however many people it has.
  */
 export function outranksAll(cx: Cx, orgId: string): boolean {
   const { stoppedBy } = cx.store.state(cx, org, orgId)
@@ -149,7 +156,7 @@ export function outranksAll(cx: Cx, orgId: string): boolean {
   const below = cx.store
     .all(cx, ofPeople, { orgId })
     .map(({ text, ...each }) => ({ ...each, roles: rolesIn(text) }))
-  return holdsAll(cx, [...ofInstance, ...below])
+  return holdsAll(cx, [...ofInstance, ...below, ...rolesOfGroupsOf(cx, orgId)])
 }
 
 const holdsAll = (cx: Cx, held: readonly Membership[]): boolean =>

@@ -16,12 +16,15 @@ import {
   type ViewWriter,
   view,
 } from "../../store/index.ts"
+import { effectiveGroupIds, membershipViews } from "../group/index.ts"
 import type { InstanceEvent } from "../instance/index.ts"
 import type { OrgEvent } from "../org/index.ts"
 import type { ProjectEvent } from "../project/index.ts"
 import { grantIdOf, type ProjectGrantEvent } from "../project-grant/index.ts"
 import type { UserEvent } from "../user-model/index.ts"
+import { groupAdministratorView, groupsWithRole, rolesByGroup } from "./group/view.ts"
 import { type MemberEvent, memberId, type Target } from "./model.ts"
+import { rolesIn, rolesText } from "./roles-text.ts"
 
 /** Roles of a user on the instance, an organisation, a project or a grant of one. */
 export type Membership = {
@@ -29,11 +32,6 @@ export type Membership = {
   readonly id: string
   readonly roles: readonly string[]
 }
-
-/** Written "|A|B|", so that one of them can be searched. */
-const rolesText = (roles: readonly string[]) => `|${roles.join("|")}|`
-
-export const rolesIn = (written: string): readonly string[] => written.split("|").filter(Boolean)
 
 export const administratorTable = table(
   "administrators",
@@ -142,21 +140,44 @@ const instanceKey = (userId: string) => `instance//${encodeURIComponent(userId)}
 
 const mine = administratorTable.select(["level", "target", "roles"], "AND user_id = $userId")
 
-/** What a user is an administrator of; every call to the API asks. */
+/**
+ * What a user is an administrator of, by roles of their own and those of their groups; every call
+ * to the API reads it.
+ */
 export const memberships = cachedBy(
-  (cx, userId): readonly Membership[] =>
-    cx.store
-      .all(cx, mine, { userId })
-      .map(({ level, target: id, roles }) => ({ level, id, roles })),
+  (cx, userId): readonly Membership[] => [
+    ...ownMemberships(cx, userId),
+    ...membershipsByGroups(cx, userId),
+  ],
   memberView,
+  groupAdministratorView,
+  ...membershipViews,
 )
+
+/** What a user is an administrator of by roles of their own. */
+export const ownMemberships = (cx: Cx, userId: string): readonly Membership[] =>
+  cx.store.all(cx, mine, { userId }).map(({ level, target: id, roles }) => ({ level, id, roles }))
+
+/** What the groups of a user let them administer, and by which group. */
+export function membershipsByGroups(
+  cx: Cx,
+  userId: string,
+): readonly (Membership & { readonly groupId: string })[] {
+  const byGroup = rolesByGroup(cx, "")
+  if (byGroup.size === 0) return []
+  return effectiveGroupIds(cx, userId)
+    .flatMap((groupId) => byGroup.get(groupId) ?? [])
+    .map(({ groupId, level, target, roles }) => {
+      return { groupId, level, id: level === "instance" ? cx.instance : target, roles }
+    })
+}
 
 const ofTarget = administratorTable.select(
   ["user_id", "roles"],
   "AND level = $level AND target = $target ORDER BY created LIMIT 1000",
 )
 
-/** The users who hold a role on something, and their roles there; the earliest first. */
+/** The users who have roles of their own on something, and these; the earliest first. */
 export const administratorsOn = (cx: Cx, { level, id }: Pick<Membership, "level" | "id">) =>
   cx.store
     .all(cx, ofTarget, { level, target: id })
@@ -169,9 +190,10 @@ const holder = statement<{ id: string }>(
   `SELECT id FROM administrators WHERE instance = $instance AND instr(roles, $role) > 0 LIMIT 1`,
 )
 
-/** Whether anybody has a role, wherever. */
+/** Whether a user or a group has a role, wherever. */
 export const isRoleHeld = (cx: Cx, key: string): boolean =>
-  cx.store.get(cx, holder, { role: rolesText([key]) }) !== undefined
+  cx.store.get(cx, holder, { role: rolesText([key]) }) !== undefined ||
+  groupsWithRole(cx, key).length > 0
 
 /** Names stand where they belong, so a list joins what it shows. */
 const administrators: Searchable = {
@@ -207,19 +229,20 @@ export function searchAdministrators(
 ): Promise<Found<AdministratorRow>> {
   const kinds: Kinds | undefined = cx.scope?.kinds
   if (!kinds) throw new Error("a search of administrators needs the scope of each level")
-  const visible: Filter = {
-    any: [
-      { all: [isLevel("instance"), seen(kinds.instance, [])] },
-      { all: [isLevel("org"), seen(kinds.org, ["org"])] },
-      { all: [isLevel("project"), seen(kinds.project, ["org", "project"])] },
-      { all: [isLevel("grant"), seen(kinds.grant, ["org", "project_org", "project", "grant"])] },
-      { all: [{ not: isLevel("instance") }, seen(kinds.user, ["user_org"])] },
-    ],
-  }
+  const ofPeople: Filter = { all: [{ not: isLevel("instance") }, seen(kinds.user, ["user_org"])] }
+  const visible: Filter = { any: [...visibleBy(kinds), ofPeople] }
   const all: Scope = { all: true, orgs: [], projects: [], grants: [] }
   const filters = [visible, ...query.filters]
   return search<AdministratorRow>({ ...cx, scope: all }, administrators, { ...query, filters })
 }
+
+/** What is visible of each level by the permission to see its administrators. */
+export const visibleBy = (kinds: Kinds): readonly Filter[] => [
+  { all: [isLevel("instance"), seen(kinds.instance, [])] },
+  { all: [isLevel("org"), seen(kinds.org, ["org"])] },
+  { all: [isLevel("project"), seen(kinds.project, ["org", "project"])] },
+  { all: [isLevel("grant"), seen(kinds.grant, ["org", "project_org", "project", "grant"])] },
+]
 
 type Kinds = { readonly [Kind in Membership["level"] | "user"]?: Scope }
 

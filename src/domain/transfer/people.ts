@@ -1,6 +1,6 @@
 import { Fault } from "../../kernel/fault.ts"
 import type { Cx } from "../../store/index.ts"
-import { rolesHeld } from "../authorization/index.ts"
+import { ownRolesHeld } from "../authorization/index.ts"
 import { totpSecret } from "../factor/index.ts"
 import { ensureGroup, groupsOfUser } from "../group/index.ts"
 import { heldMetadata } from "../user/index.ts"
@@ -107,6 +107,6 @@ function shown(cx: Cx, id: string, { home, carried }: Asked): Newcomer | undefin
 const rolesOf = (cx: Cx, id: string, { orgId, projectId }: Home): readonly string[] =>
   projectId === undefined
     ? []
-    : rolesHeld(cx, id, projectId)
+    : ownRolesHeld(cx, id, projectId)
         .filter((held) => held.orgId === orgId)
         .flatMap(({ keys }) => keys)

@@ -289,6 +289,28 @@ export const samples: Readonly<Record<string, Sample>> = {
     },
     { status: "inactive", roleKeys: ["guest"] },
   ),
+  group_grant: sample(
+    {
+      status: "active",
+      orgId: "org1",
+      groupId: "g1",
+      projectId: "p1",
+      grantId: "",
+      roleKeys: ["admin"],
+      rolesVersion: 1,
+    },
+    { roleKeys: ["guest"] },
+  ),
+  group_administrator: sample(
+    {
+      groupId: "g1",
+      groupOrgId: "org1",
+      level: "instance",
+      targetId: "",
+      roles: ["IAM_OWNER"],
+    },
+    { roles: ["IAM_OWNER_VIEWER"] },
+  ),
   target: sample(
     {
       status: "active",

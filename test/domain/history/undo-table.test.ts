@@ -88,6 +88,23 @@ test("of organisations, people and groups", async () => {
   await thereAndBack(stream("group_nesting", "org1"))
 })
 
+test("of roles of groups", async () => {
+  const { id: groupId } = await act("manager", "createGroup", { organizationId: "org1", name: "R" })
+  const resource = { resource: { case: "organizationId", value: "org1" } }
+  const held = stream("group_administrator", `org/org1/${groupId}`)
+  const of = { groupId, resource }
+  await act("owner", "createGroupAdministrator", { ...of, roles: ["ORG_OWNER"] })
+  await thereAndBack(held)
+  await act("owner", "updateGroupAdministrator", { ...of, roles: ["ORG_OWNER_VIEWER"] })
+  await thereAndBack(held)
+  await act("owner", "deleteGroupAdministrator", of)
+  await thereAndBack(held)
+  const roles = { groupId, projectId: "p1", organizationId: "org1", roleKeys: [] }
+  const { id } = await act("manager", "createGroupAuthorization", roles)
+  await act("manager", "updateGroupAuthorization", { id, roleKeys: ["a"] })
+  await thereAndBack(stream("group_grant", id))
+})
+
 test("of roles of administrators, wherever they are held", async () => {
   const held = (level: string, id: string) => stream("member", `${level}/${id}/nobody`)
   const onOrg = { case: "organizationId", value: "org1" }

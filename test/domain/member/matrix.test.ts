@@ -1,6 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { accessOf, authorise } from "../../../src/api/access.ts"
+import { createGroupAuthorization } from "../../../src/domain/authorization/group/commands.ts"
 import { createGroup } from "../../../src/domain/group/commands.ts"
 import { roles } from "../../../src/domain/member/roles.ts"
 import { createSignUpLink } from "../../../src/domain/sign-up/link.ts"
@@ -26,7 +27,10 @@ beforeAll(async () => {
   world = await openMatrix()
   for (const name of ["alpha", "beta"]) {
     const input = { orgId: name, name: `${name}-group`, description: "" }
-    await createGroup(world.cx(), `${name}-group`, input)
+    const groupId = `${name}-group`
+    await createGroup(world.cx(), groupId, input)
+    const roles = { groupId, projectId: `${name}-project`, orgId: name, roleKeys: [] }
+    await createGroupAuthorization(world.cx(), `${name}-group-authorization`, roles)
     const terms = { orgId: name, useLimit: 1, expires: world.clock.now() + 1000, domains: [] }
     await createSignUpLink(world.cx(), `${name}-link`, terms)
     await addWaiting(name)

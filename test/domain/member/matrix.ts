@@ -127,6 +127,7 @@ export const things: Readonly<
   app: { id: "alpha-app", parent: "alpha-project", from: ["instance", "org", "project"] },
   app_key: { id: "alpha-key", from: ["instance", "org", "project"] },
   authorization: { id: "alpha-authorization", from: ["instance", "org", "project"] },
+  group_authorization: { id: "alpha-group-authorization", from: ["instance", "org", "project"] },
   grant: {
     ...{ id: "guest", parent: "alpha-project" },
     from: ["instance", "org", "project", "grant"],

@@ -241,7 +241,7 @@ const attempts: Readonly<Record<string, Attempt>> = {
       await make("signup.v2.SignUpService/CreateSignUpLink", made)
     },
   },
-  "a group is a name and gives no rights": {
+  "a new group has no members and no roles": {
     permissions: ["group.write"],
     act: async ({ make, userId }) => {
       const made = { organizationId: orgId, name: "IAM_OWNER" }

@@ -83,17 +83,67 @@ describe("roles that are given or taken are compared by", () => {
       ...(["iam.write", "deleteRole"] as const),
       { key: "STRONG" },
     ],
+    "core.internal_permission.v2.InternalPermissionService/CreateGroupAdministrator": [
+      ...(["iam.member.write", "createGroupAdministrator"] as const),
+      { groupId: "plain", resource: onInstance, roles },
+    ],
+    "core.internal_permission.v2.InternalPermissionService/UpdateGroupAdministrator": [
+      ...(["iam.member.write", "updateGroupAdministrator"] as const),
+      { groupId: "strong", resource: onInstance, roles: ["NARROW"] },
+    ],
+    "core.internal_permission.v2.InternalPermissionService/DeleteGroupAdministrator": [
+      ...(["iam.member.delete", "deleteGroupAdministrator"] as const),
+      { groupId: "strong", resource: onInstance },
+    ],
+    "core.group.v2.GroupService/UpdateGroup": [
+      ...(["group.write", "updateGroup"] as const),
+      { id: "strong", name: "Other" },
+    ],
+    "core.group.v2.GroupService/DeleteGroup": [
+      ...(["group.delete", "deleteGroup"] as const),
+      { id: "inner" },
+    ],
+    "core.group.v2.GroupService/AddUsersToGroup": [
+      ...(["group.write", "addUsersToGroup"] as const),
+      { id: "inner", userIds: ["nobody"] },
+    ],
+    "core.group.v2.GroupService/RemoveUsersFromGroup": [
+      ...(["group.write", "removeUsersFromGroup"] as const),
+      { id: "strong", userIds: ["manager"] },
+    ],
+    "core.group.v2.GroupService/AddGroupsToGroup": [
+      ...(["group.write", "addGroupsToGroup"] as const),
+      { id: "strong", groupIds: ["plain"] },
+    ],
+    "core.group.v2.GroupService/RemoveGroupsFromGroup": [
+      ...(["group.write", "removeGroupsFromGroup"] as const),
+      { id: "strong", groupIds: ["inner"] },
+    ],
     "core.org.v2.OrganizationService/AddOrganization": [
       ...(["org.create", "addOrganization"] as const),
       { name: "Third", admins },
     ],
   }
 
+  /** A group with a role, which has a user and a group. */
+  async function addGroups() {
+    const call = (name: string, request: object) => as("owner", name, request)
+    for (const id of ["strong", "inner", "plain"]) {
+      await call("createGroup", { organizationId: "org1", id, name: id })
+    }
+    await call("addUsersToGroup", { id: "strong", userIds: ["manager"] })
+    await call("addGroupsToGroup", { id: "strong", groupIds: ["inner"] })
+    const seat = { groupId: "strong", resource: onInstance, roles: ["STRONG"] }
+    await call("createGroupAdministrator", seat)
+  }
+
   test.each(Object.entries(tried))("%s", async (_, [permission, name, request]) => {
     await createRole(estate.cx(), { ...custom, level: "instance" })
+    await addGroups()
     await narrow(permission)
     const before = estate.store.log.durable()
-    const refused = { code: "permission_denied", id: "member.role_too_high" }
+    const id = permission.startsWith("group.") ? "group.outranks_you" : "member.role_too_high"
+    const refused = { code: "permission_denied", id }
     await expect(as("nobody", name, request)).rejects.toMatchObject(refused)
     expect(estate.store.log.durable()).toBe(before)
     expect(rolesOf("owner")).toEqual(["IAM_OWNER"])

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from "node:crypto"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { addAction } from "../../../src/domain/action/index.ts"
 import { addAppKey } from "../../../src/domain/app/index.ts"
+import { addGroupAuthorization } from "../../../src/domain/authorization/group/commands.ts"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { activateWebKey, createWebKey } from "../../../src/domain/key/commands.ts"
 
@@ -13,6 +14,7 @@ import { target } from "../../../src/domain/target/model.ts"
 import { addUser } from "../../../src/domain/user/index.ts"
 import { never } from "../../../src/kernel/crypto/signing-key.ts"
 import { type Estate, openEstate, operationNames, person } from "../../support/estate.ts"
+import { groupChanges, groupLooks, makeGroups } from "../../support/group-rows.ts"
 import { fontWith, onePixel } from "../../support/picture.ts"
 import { callsOf, messageOf, policyRows } from "../../support/policies.ts"
 import {
@@ -50,9 +52,9 @@ beforeEach(async () => {
       const key = { keyId, publicKey: `key of ${instance}`, expires: never }
       await estate.step((tx) => addAppKey.within(tx, "a1", key), { instance })
     }
-    for (const id of ["g3", "g4", "g5"])
-      await inside(instance, "createGroup", { ...g3, id, name: `Group ${id} of ${instance}` })
-    await inside(instance, "addGroupsToGroup", { id: "g3", groupIds: ["g5"] })
+    await makeGroups((name, request) => inside(instance, name, request), instance)
+    const a3 = { groupId: "g3", projectId: "p1", orgId: "org1", roleKeys: [] }
+    await estate.step((tx) => addGroupAuthorization(tx, "a3", a3), { instance })
     const terms = { orgId: "org1", useLimit: 5, expires: estate.clock.now() + 5000, domains: [] }
     await createSignUpLink(estate.cx({ instance }), "l1", terms)
     for (const id of ["q1", "q2"]) await addWaiting(instance, id)
@@ -133,7 +135,6 @@ const publicKey = new Uint8Array(Buffer.from(pem.export({ type: "spki", format: 
 const a1 = { applicationId: "a1", projectId: "p1" }
 const older = { appId: "a1", projectId: "p1" }
 const g1 = { projectId: "p1", grantedOrganizationId: "org2" }
-const g3 = { organizationId: "org1", id: "g3" }
 const helper = { key: "HELPER", displayName: "New" }
 const byId = { projectId: "p1", grantId: "g1" }
 const seat = { userId: "nobody", resource: { resource: { case: "projectId", value: "p1" } } }
@@ -249,13 +250,7 @@ const changes: readonly (readonly [string, object, string?])[] = [
   ["createRole", { ...helper, level: 2, permissions: ["user.read"] }],
   ["updateRole", { key: "HELPER", displayName: "Other" }],
   ["deleteRole", { key: "HELPER" }],
-  ["createGroup", { organizationId: "org1", name: "New" }],
-  ["updateGroup", { id: "g3", name: "Other" }],
-  ["addUsersToGroup", { id: "g3", userIds: ["nobody"] }],
-  ["removeUsersFromGroup", { id: "g3", userIds: ["nobody"] }],
-  ["addGroupsToGroup", { id: "g3", groupIds: ["g4"] }],
-  ["removeGroupsFromGroup", { id: "g3", groupIds: ["g5"] }],
-  ["deleteGroup", { id: "g3" }],
+  ...groupChanges,
   [
     "createSignUpLink",
     { organizationId: "org1", useLimit: 1, expirationDate: { seconds: 1_767_400_000n } },
@@ -447,12 +442,9 @@ const looks: readonly (readonly [string, object, string?])[] = [
     ["Functions", "Methods", "Services"].map((what) => [`listExecution${what}`, {}, of] as const),
   ),
   ["listTargetCalls", {}],
-  ["getGroup", { id: "g3" }],
   ["listSignUpLinks", {}],
   ["listSignUpRequests", {}],
-  ["listGroups", {}],
-  ["listGroupUsers", {}],
-  ["listMemberGroups", {}],
+  ...groupLooks,
 ]
 
 /** Only who manages several instances may call these. */

@@ -3,6 +3,17 @@ import type { Row } from "../row.ts"
 
 const nested = { id: "$group", groupIds: ["$otherGroup"] }
 
+const groupRoles = {
+  groupId: "$group",
+  resource: { organizationId: "$org" },
+  roles: ["ORG_USER_MANAGER"],
+}
+const createGroupRoles = [
+  "internal_permission.v2.InternalPermissionService/CreateGroupAdministrator",
+  groupRoles,
+] as const
+const onProject = { groupId: "$group", projectId: "$project", organizationId: "$org" }
+
 export const accessRows: readonly Row[] = [
   {
     call: "authorization.v2.AuthorizationService/CreateAuthorization",
@@ -118,6 +129,70 @@ export const accessRows: readonly Row[] = [
     given: [["group.v2.GroupService/AddGroupsToGroup", nested]],
     body: nested,
     events: ["group.group.removed"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/CreateGroupAuthorization",
+    body: { ...onProject, roleKeys: ["$role"] },
+    events: ["group.grant.added"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/UpdateGroupAuthorization",
+    body: { id: "$groupAuthorization", roleKeys: ["$role"] },
+    events: ["group.grant.changed"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/DeleteGroupAuthorization",
+    body: { id: "$groupAuthorization" },
+    events: ["group.grant.removed"],
+  },
+  {
+    call: "authorization.v2.AuthorizationService/ListGroupAuthorizations",
+    body: { filters: [{ authorizationIds: { ids: ["$groupAuthorization"] } }] },
+    expect: { groupAuthorizations: [{ id: "$groupAuthorization", group: { id: "$group" } }] },
+  },
+  {
+    call: "authorization.v2.AuthorizationService/ListEffectiveRoles",
+    given: [
+      [
+        "authorization.v2.AuthorizationService/CreateGroupAuthorization",
+        { ...onProject, roleKeys: ["$role"] },
+      ],
+      ["group.v2.GroupService/AddUsersToGroup", { id: "$group", userIds: ["$user"] }],
+    ],
+    body: { userId: "$user", projectId: "$project" },
+    expect: { effectiveRoles: [{ roles: [{ key: "$role" }], group: { id: "$group" } }] },
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/CreateGroupAdministrator",
+    body: groupRoles,
+    events: ["group.administrator.added"],
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/UpdateGroupAdministrator",
+    given: [createGroupRoles],
+    body: { ...groupRoles, roles: ["ORG_OWNER_VIEWER"] },
+    events: ["group.administrator.changed"],
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/DeleteGroupAdministrator",
+    given: [createGroupRoles],
+    body: { groupId: "$group", resource: { organizationId: "$org" } },
+    events: ["group.administrator.removed"],
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/ListGroupAdministrators",
+    given: [createGroupRoles],
+    body: { filters: [{ inGroupIdsFilter: { ids: ["$group"] } }] },
+    expect: { groupAdministrators: [{ group: { id: "$group" }, roles: ["ORG_USER_MANAGER"] }] },
+  },
+  {
+    call: "internal_permission.v2.InternalPermissionService/ListEffectiveAdministrators",
+    given: [
+      createGroupRoles,
+      ["group.v2.GroupService/AddUsersToGroup", { id: "$group", userIds: ["$user"] }],
+    ],
+    body: { userId: "$user" },
+    expect: { effectiveAdministrators: [{ group: { id: "$group" }, roles: ["ORG_USER_MANAGER"] }] },
   },
   { call: "group.v2.GroupService/DeleteGroup", body: { id: "$group" }, events: ["group.removed"] },
   {

@@ -1,5 +1,10 @@
 import type { Cx } from "../../../store/index.ts"
-import { authorization, authorizationsOf } from "../../authorization/index.ts"
+import {
+  authorization,
+  authorizationsOf,
+  groupAuthorization,
+  groupAuthorizationsOf,
+} from "../../authorization/index.ts"
 import { permissionsOn, stateReader } from "../../member/index.ts"
 import { heldMetadata as heldOfOrg, org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
@@ -97,13 +102,18 @@ function noted(bytes: Uint8Array): unknown {
 }
 
 /**
- * What a user holds; where an organisation's script asks, what is its affair: what it gives
- * itself, and what others give on its projects.
+ * What a user holds by roles of their own and of their groups; where an organisation's script asks,
+ * what is its affair: what it gives itself, and what others give on its projects.
  */
 export function shownGrants(cx: Cx, userId: string, orgId?: string) {
-  const grants = authorizationsOf(cx, userId).flatMap((id) => {
-    const state = cx.store.state(cx, authorization, id)
-    const receipt = cx.store.receipt(cx, authorization, id)
+  const own = authorizationsOf(cx, userId).map((id) => {
+    return { id, kind: authorization, state: cx.store.state(cx, authorization, id) }
+  })
+  const ofGroups = groupAuthorizationsOf(cx, userId).map(({ id }) => {
+    return { id, kind: groupAuthorization, state: cx.store.state(cx, groupAuthorization, id) }
+  })
+  const grants = [...own, ...ofGroups].flatMap(({ id, kind, state }) => {
+    const receipt = cx.store.receipt(cx, kind, id)
     const { name: projectName, orgId: owner } = cx.store.state(cx, project, state.projectId)
     const isShown = orgId === undefined || state.orgId === orgId || owner === orgId
     if (!receipt || !isShown) return []

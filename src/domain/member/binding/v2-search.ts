@@ -76,7 +76,8 @@ function filterOf(cx: Cx, { filter }: AdministratorSearchFilter, depth: number):
   }
 }
 
-function resourceFilter(cx: Cx, { resource }: ResourceFilter): Filter {
+/** Rows that are about one thing. */
+export function resourceFilter(cx: Cx, { resource }: ResourceFilter): Filter {
   switch (resource.case) {
     case "instance":
       return { equals: "level", value: "instance" }
@@ -113,8 +114,14 @@ const toAdministrator = (row: AdministratorRow): MessageInitShape<typeof Adminis
   roles: [...row.roles],
 })
 
-function resourceOf(
-  row: AdministratorRow,
+type ResourceRow = Pick<
+  AdministratorRow,
+  "level" | "target" | "org" | "org_name" | "project" | "project_name" | "project_org"
+>
+
+/** What a row is about, as messages name it. */
+export function resourceOf(
+  row: ResourceRow,
 ): NonNullable<MessageInitShape<typeof AdministratorSchema>["resource"]> {
   if (row.level === "instance") return { case: "instance", value: true }
   const { target: id } = row

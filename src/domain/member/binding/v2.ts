@@ -75,7 +75,8 @@ async function remove(cx: Cx, { userId, resource }: DeleteAdministratorRequest) 
   return {}
 }
 
-function targetOf(cx: Cx, resource: ResourceType | undefined): Target {
+/** The thing that a request names; faults where it names none. */
+export function targetOf(cx: Cx, resource: ResourceType | undefined): Target {
   const target = findTarget(cx, resource)
   if (target) return target
   throw new Fault(
@@ -85,7 +86,7 @@ function targetOf(cx: Cx, resource: ResourceType | undefined): Target {
   )
 }
 
-function findTarget(cx: Cx, resource: ResourceType | undefined): Target | undefined {
+export function findTarget(cx: Cx, resource: ResourceType | undefined): Target | undefined {
   const named = resource?.resource
   if (named?.case === "instance" && named.value) return { level: "instance" }
   if (named?.case === "organizationId") return { level: "org", id: named.value }

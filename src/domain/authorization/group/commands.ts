@@ -1,0 +1,81 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx, Draft, Receipt, Transaction } from "../../../store/index.ts"
+import { group } from "../../group/index.ts"
+import { basisOf, givenOn, grantFor, isSameGiven, missingError } from "../commands.ts"
+import {
+  type GroupAuthorization,
+  type GroupAuthorizationEvent,
+  groupAuthorization,
+  groupPairClaim,
+  groupPairOf,
+} from "./model.ts"
+
+type GroupAuthorizationInput = {
+  readonly groupId: string
+  readonly projectId: string
+  /** The organization that gives it, which must own the group. */
+  readonly orgId: string
+  readonly roleKeys: readonly string[]
+}
+
+/**
+ * Gives a group roles on a project. Refuses a group of another organization, one that has roles on
+ * the project already, an organization that neither owns the project nor was granted it, and roles
+ * that it does not have there.
+ */
+export function addGroupAuthorization(
+  tx: Transaction,
+  id: string,
+  { groupId, projectId, orgId, roleKeys }: GroupAuthorizationInput,
+): void {
+  const { grantId, projectOrgId } = grantFor(tx, projectId, orgId)
+  const of = tx.state(group, groupId)
+  if (of.status !== "active" || of.orgId !== orgId) throw groupMissingError()
+  const given = givenOn(tx, { projectId, grantId }, roleKeys)
+  const between = { groupId, projectId, grantId, ...(grantId && { projectOrgId }) }
+  const added: Draft<GroupAuthorizationEvent> = {
+    type: "group.grant.added",
+    data: { ...between, ...given },
+    claims: [{ take: groupPairClaim, key: groupPairOf(between), taken }],
+  }
+  tx.append(groupAuthorization, id, [added], orgId)
+}
+
+/** The same in a step of its own. */
+export async function createGroupAuthorization(
+  cx: Cx,
+  id: string,
+  input: GroupAuthorizationInput,
+): Promise<Receipt> {
+  const step = await cx.store.transact(cx, (tx) => addGroupAuthorization(tx, id, input))
+  return step.receipt(groupAuthorization, id)
+}
+
+/** Replaces the roles; does nothing if they are the same. */
+export const changeGroupAuthorization = groupAuthorization.command<readonly string[]>(
+  (state, roleKeys, cx) => {
+    mustExist(state)
+    const given = givenOn(cx, state, roleKeys)
+    const isSame = isSameGiven(basisOf(cx, state), state, roleKeys)
+    return isSame ? [] : [{ type: "group.grant.changed", data: given }]
+  },
+)
+
+/** Removes the roles for good; does nothing if they are gone. */
+export const removeGroupAuthorization = groupAuthorization.command((state) => {
+  if (state.status !== "active") return []
+  const claims = [{ release: groupPairClaim, key: groupPairOf(state) }]
+  return [{ type: "group.grant.removed", data: {}, claims }]
+})
+
+function mustExist({ status }: GroupAuthorization): void {
+  if (status !== "active") throw missingError()
+}
+
+const groupMissingError = () =>
+  new Fault("not_found", "group.missing", "the organization does not have this group")
+
+const taken = {
+  id: "authorization.exists",
+  message: "the group has roles on this project already; change these instead",
+}

@@ -1,0 +1,62 @@
+import { share } from "../../api/method.ts"
+import {
+  AuthorizationService,
+  type ListEffectiveRolesRequest,
+} from "../../gen/core/authorization/v2/authorization_service_pb.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { pagination } from "../../protocol/api/answer.ts"
+import { type Cx, windowOf } from "../../store/index.ts"
+import { group } from "../group/index.ts"
+import { permissionsOn, stateReader, type Target } from "../member/index.ts"
+import { org } from "../org/index.ts"
+import { project } from "../project/index.ts"
+import { type EffectiveRoles, effectiveRolesOf } from "./effective.ts"
+import { shownGroupRoles } from "./group/view.ts"
+import { shownRoles } from "./view.ts"
+
+/** What users may do on projects now, and by whom or by which group. */
+export const v2effective = share<Cx>()(AuthorizationService, {
+  listEffectiveRoles: (req, cx) => list(cx, req),
+})
+
+function list(cx: Cx, { userId, projectId, pagination: requested }: ListEffectiveRolesRequest) {
+  const all = effectiveRolesOf(cx, userId, projectId).filter(
+    (each) => isOwn(cx, userId) || canRead(cx, each),
+  )
+  const found = windowOf(cx, all, {
+    page: pageOf(requested),
+    requested: ["effective roles", userId, projectId ?? ""],
+    by: ({ projectId, authorizationId }) => [projectId, authorizationId],
+  })
+  return {
+    pagination: pagination(found),
+    effectiveRoles: found.rows.map((each) => toEffectiveRoles(cx, each)),
+  }
+}
+
+const isOwn = ({ caller }: Cx, userId: string): boolean =>
+  caller.kind === "user" && caller.userId === userId
+
+/** Whether the caller could find it in the list of authorizations. */
+function canRead(cx: Cx, { projectId, grantId }: EffectiveRoles): boolean {
+  const { caller } = cx
+  if (caller.kind !== "user") return caller.kind === "system"
+  const target: Target = grantId
+    ? { level: "grant", id: grantId }
+    : { level: "project", id: projectId }
+  const read = { ...stateReader(cx), caller }
+  return permissionsOn(read, target, caller.userId).has("user.grant.read")
+}
+
+function toEffectiveRoles(cx: Cx, each: EffectiveRoles) {
+  const { projectId, orgId, authorizationId, groupId, keys } = each
+  const { name, orgId: organizationId } = cx.store.state(cx, project, projectId)
+  const shown = groupId ? shownGroupRoles(cx, authorizationId) : shownRoles(cx, authorizationId)
+  return {
+    project: { id: projectId, name, organizationId },
+    organization: { id: orgId, name: cx.store.state(cx, org, orgId).name },
+    roles: shown.filter(({ key }) => keys.includes(key)),
+    authorizationId,
+    ...(groupId && { group: { id: groupId, name: cx.store.state(cx, group, groupId).name } }),
+  }
+}

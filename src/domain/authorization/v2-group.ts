@@ -1,0 +1,98 @@
+import { share } from "../../api/method.ts"
+import {
+  GroupAuthorizationFieldName,
+  type GroupAuthorizationsSearchFilter,
+} from "../../gen/core/authorization/v2/authorization_pb.ts"
+import {
+  AuthorizationService,
+  type CreateGroupAuthorizationRequest,
+  type ListGroupAuthorizationsRequest,
+} from "../../gen/core/authorization/v2/authorization_service_pb.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { at, filterMissingError, meaning, pagination } from "../../protocol/api/answer.ts"
+import { type Cx, type Filter, search, textFilter } from "../../store/index.ts"
+import {
+  changeGroupAuthorization,
+  createGroupAuthorization,
+  removeGroupAuthorization,
+} from "./group/commands.ts"
+import { type GroupAuthorizationRow, groupAuthorizations, shownGroupRoles } from "./group/view.ts"
+
+/** Project roles of groups. */
+export const v2group = share<Cx>()(AuthorizationService, {
+  listGroupAuthorizations: (req, cx) => list(cx, req),
+  createGroupAuthorization: (req, cx) => create(cx, req),
+  updateGroupAuthorization: async (req, cx) => {
+    const { changed } = await changeGroupAuthorization(cx, req.id, req.roleKeys)
+    return { changeDate: at(changed) }
+  },
+  deleteGroupAuthorization: async (req, cx) => {
+    const { changed } = await removeGroupAuthorization(cx, req.id)
+    return { deletionDate: at(changed) }
+  },
+})
+
+async function create(cx: Cx, req: CreateGroupAuthorizationRequest) {
+  const { groupId, projectId, organizationId: orgId, roleKeys } = req
+  const id = cx.ids.next()
+  const { created } = await createGroupAuthorization(cx, id, {
+    groupId,
+    projectId,
+    orgId,
+    roleKeys,
+  })
+  return { id, creationDate: at(created) }
+}
+
+async function list(cx: Cx, req: ListGroupAuthorizationsRequest) {
+  const found = await search<GroupAuthorizationRow>(cx, groupAuthorizations, {
+    page: pageOf(req.pagination),
+    sort: meaning(columns, req.sortingColumn),
+    filters: req.filters.map(filterOf),
+  })
+  return {
+    pagination: pagination(found),
+    groupAuthorizations: found.rows.map((row) => toGroupAuthorization(cx, row)),
+  }
+}
+
+const columns = {
+  [GroupAuthorizationFieldName.UNSPECIFIED]: "created",
+  [GroupAuthorizationFieldName.CREATED_DATE]: "created",
+  [GroupAuthorizationFieldName.CHANGED_DATE]: "changed",
+  [GroupAuthorizationFieldName.ID]: "id",
+  [GroupAuthorizationFieldName.GROUP_ID]: "group_id",
+  [GroupAuthorizationFieldName.PROJECT_ID]: "project",
+  [GroupAuthorizationFieldName.ORGANIZATION_ID]: "org",
+} as const
+
+function filterOf({ filter }: GroupAuthorizationsSearchFilter): Filter {
+  switch (filter.case) {
+    case "authorizationIds":
+      return { oneOf: "id", values: filter.value.ids }
+    case "organizationId":
+      return { equals: "org", value: filter.value.id }
+    case "groupIds":
+      return { oneOf: "group_id", values: filter.value.ids }
+    case "groupName":
+      return textFilter("group_name", filter.value.name, filter.value.method)
+    case "projectId":
+      return { equals: "project", value: filter.value.id }
+    case "projectName":
+      return textFilter("project_name", filter.value.name, filter.value.method)
+    case "projectGrantId":
+      return { equals: "grant_id", value: filter.value.id }
+    case undefined:
+      throw filterMissingError()
+  }
+}
+
+const toGroupAuthorization = (cx: Cx, row: GroupAuthorizationRow) => ({
+  id: row.id,
+  creationDate: at(row.created),
+  changeDate: at(row.changed),
+  project: { id: row.project, name: row.project_name, organizationId: row.project_org },
+  organization: { id: row.org, name: row.org_name },
+  group: { id: row.group_id, name: row.group_name },
+  roles: [...shownGroupRoles(cx, row.id)],
+})

@@ -1,0 +1,118 @@
+import { Fault } from "../../../kernel/fault.ts"
+import type { Cx, Draft, Transaction } from "../../../store/index.ts"
+import { group } from "../../group/index.ts"
+import { projectGrant } from "../../project-grant/index.ts"
+import { checkRoles, mustHold, orgOf } from "../commands.ts"
+import { heldOn, type RolesOn } from "../held.ts"
+import type { Target } from "../model.ts"
+import { confirmUsersOf } from "./confirm.ts"
+import {
+  type GroupAdministratorEvent,
+  groupAdministrator,
+  groupAdministratorId,
+  placeOf,
+} from "./model.ts"
+
+type GroupAdministratorInput = RolesOn & {
+  readonly groupId: string
+  /** What others created for users of the group, and the caller confirms. */
+  readonly confirmed: readonly string[]
+}
+
+/**
+ * Gives a group roles on a thing. Refuses roles that the caller does not have there, groups that
+ * they can't see, a thing that belongs to another organization than the group, and a group whose
+ * users' credentials of others are not confirmed. Returns when, ms UTC.
+ */
+export async function createGroupAdministrator(
+  cx: Cx,
+  input: GroupAdministratorInput,
+): Promise<number> {
+  await confirmUsersOf(cx, input.groupId, input)
+  const step = await cx.store.transact(cx, (tx) => {
+    const { groupId, target, roles } = input
+    checkRoles(tx, input)
+    mustHold(tx, input)
+    const owner = target.level === "instance" ? "" : orgOf(tx, target)
+    const groupOrgId = orgOfGroup(tx, groupId, target.level === "instance" ? undefined : owner)
+    const id = groupAdministratorId(target, groupId)
+    if (tx.state(groupAdministrator, id).roles.length > 0) throw existsError()
+    const project = projectOf(tx, target)
+    const added: Draft<GroupAdministratorEvent> = {
+      type: "group.administrator.added",
+      data: { groupId, groupOrgId, ...placeOf(target), ...project, roles },
+    }
+    tx.append(groupAdministrator, id, [added], owner)
+    return tx.now
+  })
+  return step.value
+}
+
+/** Replaces the roles; the caller must have those that are given and those that are taken. */
+export async function changeGroupAdministrator(
+  cx: Cx,
+  input: GroupAdministratorInput,
+): Promise<number> {
+  await confirmUsersOf(cx, input.groupId, input)
+  const step = await cx.store.transact(cx, (tx) => {
+    const { groupId, target, roles } = input
+    checkRoles(tx, input)
+    const id = groupAdministratorId(target, groupId)
+    const present = presentRoles(tx, id, groupId)
+    mustHold(tx, { target, roles: [...present, ...roles] })
+    if (present.length === 0) throw missingError()
+    if (present.length === roles.length && roles.every((role) => present.includes(role))) return
+    tx.append(groupAdministrator, id, [{ type: "group.administrator.changed", data: { roles } }])
+    return tx.now
+  })
+  const id = groupAdministratorId(input.target, input.groupId)
+  return step.value ?? step.receipt(groupAdministrator, id).changed
+}
+
+/**
+ * Removes all roles of a group on a thing, which the caller must have. Returns when, ms UTC;
+ * undefined where there were none.
+ */
+export async function removeGroupAdministrator(
+  cx: Cx,
+  { target, groupId }: { readonly target: Target; readonly groupId: string },
+): Promise<number | undefined> {
+  const step = await cx.store.transact(cx, (tx) => {
+    const id = groupAdministratorId(target, groupId)
+    const present = presentRoles(tx, id, groupId)
+    if (present.length === 0) return undefined
+    mustHold(tx, { target, roles: present })
+    tx.append(groupAdministrator, id, [{ type: "group.administrator.removed", data: {} }])
+    return tx.now
+  })
+  return step.value
+}
+
+/** A deleted group has no roles, though nobody has removed them. */
+const presentRoles = (tx: Transaction, id: string, groupId: string): readonly string[] =>
+  tx.state(group, groupId).status === "active" ? tx.state(groupAdministrator, id).roles : []
+
+/** The organization of a group that may have roles there: of `ownerId`, or that the caller sees. */
+function orgOfGroup(tx: Transaction, groupId: string, ownerId: string | undefined): string {
+  const { status, orgId } = tx.state(group, groupId)
+  const canSee = () =>
+    tx.caller.kind === "system" || heldOn(tx, { level: "org", id: orgId }).has("group.read")
+  const isOpen = ownerId === undefined ? canSee() : orgId === ownerId
+  if (status === "active" && isOpen) return orgId
+  throw new Fault("not_found", "group.missing", "the organization does not have this group")
+}
+
+function projectOf(tx: Transaction, target: Target) {
+  if (target.level === "project") return { projectId: target.id }
+  if (target.level !== "grant") return {}
+  return { projectId: tx.state(projectGrant, target.id).projectId }
+}
+
+const missingError = () => new Fault("not_found", "member.missing", "the group has no roles here")
+
+const existsError = () =>
+  new Fault(
+    "already_exists",
+    "member.exists",
+    "the group has roles here already; change these instead",
+  )

@@ -1,0 +1,44 @@
+import type { Cx } from "../../../store/index.ts"
+import { forUsers, usersOfGroup } from "../../group/index.ts"
+import { mustHold } from "../commands.ts"
+import { permissionsOn, type RolesOn } from "../held.ts"
+import { mustBeConfirmed, promotionBy } from "../promotion.ts"
+import { targetOf } from "./model.ts"
+import { groupsWithRole } from "./view.ts"
+
+type Confirmed = { readonly confirmed: readonly string[] }
+
+/**
+ * Faults where users of a group can't be given roles yet, because of what others created for them.
+ * A group can have many users, so this is decided before the step that gives the roles.
+ */
+export async function confirmUsersOf(
+  cx: Cx,
+  groupId: string,
+  { target, roles, confirmed }: RolesOn & Confirmed,
+): Promise<void> {
+  await forUsers(cx, usersOfGroup(cx, groupId), (tx, userIds) => {
+    mustHold(tx, { target, roles })
+    const promotions = userIds.map((userId) => promotionBy(tx, { target, userId, roles }))
+    mustBeConfirmed(tx, promotions, confirmed)
+  })
+}
+
+/** The same for users who have a role by a group and are permitted more by it. */
+export async function confirmUsersWith(
+  cx: Cx,
+  role: string,
+  { permissions, confirmed }: Confirmed & { readonly permissions: readonly string[] },
+): Promise<void> {
+  if (permissions.length === 0) return
+  for (const place of groupsWithRole(cx, role)) {
+    const target = targetOf(place)
+    await forUsers(cx, usersOfGroup(cx, place.groupId), (tx, userIds) => {
+      const promotions = userIds.map((userId) => {
+        const held = permissionsOn(tx, target, userId)
+        return { target, userId, permissions: permissions.filter((each) => !held.has(each)) }
+      })
+      mustBeConfirmed(tx, promotions, confirmed)
+    })
+  }
+}

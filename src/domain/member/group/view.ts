@@ -1,0 +1,175 @@
+import {
+  type Cx,
+  cachedBy,
+  coded,
+  type Decision,
+  integer,
+  type RowOf,
+  statement,
+  table,
+  text,
+  view,
+} from "../../../store/index.ts"
+import type { GroupEvent } from "../../group/index.ts"
+import type { OrgEvent } from "../../org/index.ts"
+import type { ProjectEvent } from "../../project/index.ts"
+import type { ProjectGrantEvent } from "../../project-grant/index.ts"
+import type { Target } from "../model.ts"
+import { rolesIn, rolesText } from "../roles-text.ts"
+import type { GroupAdministratorEvent } from "./model.ts"
+
+export const groupAdministratorTable = table(
+  "group_administrators",
+  {
+    id: text(),
+    level: text<Target["level"]>(),
+    /** Empty for the instance. */
+    target: text(),
+    /** The project, or that of the grant; empty elsewhere. */
+    project: text(),
+    group_id: text(),
+    /** The organization of the group. */
+    group_org: text(),
+    /** The organization that the thing is or belongs to; empty for the instance. */
+    org: text(),
+    roles: coded(rolesText, rolesIn),
+    created: integer(),
+    changed: integer(),
+  },
+  {
+    key: ["id"],
+    indexes: {
+      group: ["group_id"],
+      target: ["level", "target"],
+      project: ["project"],
+      org: ["org", "created"],
+      group_org: ["group_org", "created"],
+      created: ["created"],
+    },
+  },
+)
+
+/** Roles of a group as listed, with the names of the group and of the thing. Times are ms UTC. */
+export type GroupAdministratorRow = RowOf<typeof groupAdministratorTable> & {
+  readonly group_name: string
+  readonly org_name: string | null
+  readonly project_name: string | null
+  readonly project_org: string | null
+}
+
+/** Manager roles of groups, of every level. */
+export const groupAdministratorView = view<
+  GroupAdministratorEvent | GroupEvent | OrgEvent | ProjectEvent | ProjectGrantEvent
+>({
+  name: "group_administrator",
+  tables: [groupAdministratorTable],
+  on: {
+    "group.administrator.added": (db, { id, owner, time, data }) =>
+      groupAdministratorTable.insert(db, {
+        id,
+        level: data.level,
+        target: data.targetId,
+        project: data.projectId ?? "",
+        group_id: data.groupId,
+        group_org: data.groupOrgId,
+        org: owner,
+        roles: data.roles,
+        created: time,
+        changed: time,
+      }),
+    "group.administrator.changed": (db, { id, data: { roles }, time }) =>
+      groupAdministratorTable.update(db, { id }, { roles, changed: time }),
+    "group.administrator.removed": (db, { id }) => groupAdministratorTable.remove(db, { id }),
+    "group.removed": (db, { id }) => groupAdministratorTable.remove(db, { group_id: id }),
+    "org.removed": (db, { id }) => {
+      groupAdministratorTable.remove(db, { level: "org", target: id })
+      groupAdministratorTable.remove(db, { group_org: id })
+    },
+    "project.removed": (db, { id: project }) => groupAdministratorTable.remove(db, { project }),
+    "project.grant.removed": (db, { id }) =>
+      groupAdministratorTable.remove(db, { level: "grant", target: id }),
+  },
+})
+
+/** Roles of a group on one thing. */
+export type GroupRoles = Pick<GroupAdministratorRow, "level" | "target" | "roles"> & {
+  readonly id: string
+  readonly groupId: string
+}
+
+const every = groupAdministratorTable.select(["id", "level", "target", "group_id", "roles"], "")
+
+/** The roles of all groups of an instance, by group; every call to the API reads them. */
+export const rolesByGroup = cachedBy((cx): ReadonlyMap<string, readonly GroupRoles[]> => {
+  const found = new Map<string, GroupRoles[]>()
+  for (const { group_id: groupId, ...row } of cx.store.all(cx, every)) {
+    const before = found.get(groupId)
+    if (before) before.push({ ...row, groupId })
+    else found.set(groupId, [{ ...row, groupId }])
+  }
+  return found
+}, groupAdministratorView)
+
+type Place = { readonly id: string; readonly groupId: string }
+
+const onTarget = statement<Place>(
+  `SELECT id, group_id AS groupId FROM group_administrators
+   WHERE instance = $instance AND level = $level AND target = $target`,
+)
+
+/** The groups that have roles on a thing, from the rows before a step. */
+export const groupsOnTarget = (
+  read: Pick<Decision, "rows">,
+  { level, targetId: target }: { readonly level: Target["level"]; readonly targetId: string },
+): readonly Place[] => read.rows(onTarget, { level, target })
+
+const ofGroup = statement<{ id: string }>(
+  "SELECT id FROM group_administrators WHERE instance = $instance AND group_id = $groupId",
+)
+
+/** Where a group itself has roles, from the rows before a step. */
+export const rolesOfGroupIn = (
+  read: Pick<Decision, "rows">,
+  groupId: string,
+): readonly { readonly id: string }[] => read.rows(ofGroup, { groupId })
+
+const one = groupAdministratorTable.select(["changed"], "AND id = $id")
+
+/** When the roles of a group on a thing last changed, ms UTC; undefined where it has none. */
+export const groupAdministratorChanged = (cx: Cx, id: string): number | undefined =>
+  cx.store.get(cx, one, { id })?.changed
+
+const distinct = statement<{ level: Target["level"]; text: string }>(
+  "SELECT DISTINCT level, roles AS text FROM group_administrators WHERE instance = $instance",
+)
+
+/** The roles that groups have anywhere, each combination once. */
+export const rolesOfGroupsAnywhere = (cx: Cx) =>
+  cx.store.all(cx, distinct).map(({ level, text }) => ({ level, roles: rolesIn(text) }))
+
+const ofOrg = statement<{ level: Target["level"]; id: string; text: string }>(
+  `SELECT DISTINCT level, target AS id, roles AS text FROM group_administrators
+   WHERE instance = $instance AND group_org = $orgId`,
+)
+
+/** The roles of an organization's groups, which are all on the instance or in it. */
+export const rolesOfGroupsOf = (cx: Cx, orgId: string) =>
+  cx.store
+    .all(cx, ofOrg, { orgId })
+    .map(({ level, id, text }) => ({ level, id, roles: rolesIn(text) }))
+
+const withRole = statement<{
+  groupId: string
+  level: Target["level"]
+  target: string
+  text: string
+}>(
+  `SELECT group_id AS groupId, level, target, roles AS text FROM group_administrators
+   WHERE instance = $instance AND instr(roles, $role) > 0 ORDER BY id`,
+)
+
+/** The groups that have a role, and where. */
+export const groupsWithRole = (cx: Cx, key: string) =>
+  cx.store
+    .all(cx, withRole, { role: rolesText([key]) })
+    .map(({ groupId, level, target: targetId }) => ({ groupId, level, targetId }))

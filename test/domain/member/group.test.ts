@@ -1,0 +1,326 @@
+// Manager roles of groups: what they permit, and who may change the groups that have them.
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { setPassword } from "../../../src/domain/credential/commands.ts"
+import { ensureGroup, enterGroup, groupNamed } from "../../../src/domain/group/index.ts"
+import { memberships, outranks, outranksInstance } from "../../../src/domain/member/index.ts"
+import { addUser } from "../../../src/domain/user/index.ts"
+import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+import { callerOf } from "../../support/world.ts"
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await estate.step((tx) => {
+    for (const id of ["clerk", "eve", "deputy"]) addUser(tx, id, person(id, "org1"))
+  })
+  const clerk = { userId: "clerk", resource: onOrg("org1"), roles: ["ORG_USER_MANAGER"] }
+  await act("owner", "createAdministrator", clerk)
+  for (const id of ["staff", "admins", "sub"]) {
+    await act("manager", "createGroup", { organizationId: "org1", id, name: id })
+  }
+})
+afterEach(() => estate.close())
+
+const onInstance = { resource: { case: "instance", value: true } }
+const onOrg = (value: string) => ({ resource: { case: "organizationId", value } })
+const onProject = (value: string) => ({ resource: { case: "projectId", value } })
+
+const act = async (who: Person, name: string, request: object): Promise<any> =>
+  estate.as(who, name, request)
+const by = async (userId: string, name: string, request: object): Promise<any> =>
+  estate.as("nobody", name, request, { cx: { caller: callerOf(userId) } })
+
+const give = (groupId: string, resource: object, roles: string[], who: Person = "owner") =>
+  act(who, "createGroupAdministrator", { groupId, resource, roles })
+const add = (id: string, ...userIds: string[]) => act("owner", "addUsersToGroup", { id, userIds })
+const nest = (id: string, ...groupIds: string[]) =>
+  act("owner", "addGroupsToGroup", { id, groupIds })
+const held = (userId: string) =>
+  memberships(estate.cx(), userId).map(({ level, id, roles }) => [level, id, ...roles])
+const rename = (who: string) => by(who, "updateOrganization", { organizationId: "org1", name: who })
+const denied = { code: "permission_denied" }
+const tooHigh = { code: "permission_denied", id: "group.outranks_you" }
+
+describe("roles of a group", () => {
+  test("are those of its users, and end with the membership", async () => {
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    await expect(rename("eve")).rejects.toMatchObject(denied)
+    await add("admins", "eve")
+    expect(held("eve")).toEqual([["org", "org1", "ORG_OWNER"]])
+    await rename("eve")
+    await act("owner", "removeUsersFromGroup", { id: "admins", userIds: ["eve"] })
+    expect(held("eve")).toEqual([])
+    await expect(rename("eve")).rejects.toMatchObject(denied)
+  })
+
+  test("are those of users of nested groups, and end with the nesting and the group", async () => {
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    await add("sub", "eve")
+    await nest("admins", "sub")
+    await rename("eve")
+    await act("owner", "removeGroupsFromGroup", { id: "admins", groupIds: ["sub"] })
+    await expect(rename("eve")).rejects.toMatchObject(denied)
+    await nest("admins", "sub")
+    await rename("eve")
+    await act("owner", "deleteGroup", { id: "admins" })
+    expect(held("eve")).toEqual([])
+  })
+
+  test("change and end with the next request", async () => {
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    await add("admins", "eve")
+    const of = { groupId: "admins", resource: onOrg("org1") }
+    const viewer = { ...of, roles: ["ORG_OWNER_VIEWER"] }
+    await act("owner", "updateGroupAdministrator", viewer)
+    await expect(rename("eve")).rejects.toMatchObject(denied)
+    expect(held("eve")).toEqual([["org", "org1", "ORG_OWNER_VIEWER"]])
+    await act("owner", "deleteGroupAdministrator", of)
+    expect(held("eve")).toEqual([])
+    expect((await act("owner", "deleteGroupAdministrator", of)).deletionDate).toBeUndefined()
+    const gone = act("owner", "updateGroupAdministrator", viewer)
+    await expect(gone).rejects.toMatchObject({ id: "member.missing" })
+  })
+
+  test("count on the instance, on projects and within decisions", async () => {
+    await act("manager", "createProject", { organizationId: "org1", projectId: "p1", name: "P" })
+    await give("staff", onProject("p1"), ["PROJECT_OWNER"])
+    await add("staff", "eve")
+    await by("eve", "updateProject", { projectId: "p1", name: "Eve's" })
+    const viewer = { userId: "deputy", resource: onProject("p1"), roles: ["PROJECT_OWNER_VIEWER"] }
+    await by("eve", "createAdministrator", viewer)
+    const owner = { userId: "deputy", resource: onOrg("org1"), roles: ["ORG_OWNER_VIEWER"] }
+    await expect(by("eve", "createAdministrator", owner)).rejects.toMatchObject(denied)
+    await give("admins", onInstance, ["IAM_OWNER"])
+    await add("admins", "eve")
+    await by("eve", "createAdministrator", owner)
+    expect(outranksInstance(estate.cx({ caller: callerOf("eve") }))).toBe(true)
+  })
+
+  test("never cross organizations", async () => {
+    for (const [groupId, resource] of [
+      ["admins", onOrg("org2")],
+      ["absent", onOrg("org1")],
+    ] as const) {
+      const given = give(groupId, resource, ["ORG_OWNER"])
+      await expect(given).rejects.toMatchObject({ code: "not_found", id: "group.missing" })
+    }
+    await act("stranger", "createProject", { organizationId: "org2", projectId: "p2", name: "P" })
+    const onTheirs = give("admins", onProject("p2"), ["PROJECT_OWNER"])
+    await expect(onTheirs).rejects.toMatchObject({ id: "group.missing" })
+    const granted = { projectId: "p2", grantedOrganizationId: "org1", roleKeys: [] }
+    await act("stranger", "createProjectGrant", granted)
+    const value = { projectId: "p2", organizationId: "org1" }
+    const onGrant = { resource: { case: "projectGrant", value } }
+    await give("admins", onGrant, ["PROJECT_GRANT_OWNER"])
+    await add("admins", "eve")
+    expect(held("eve")).toEqual([["grant", expect.any(String), "PROJECT_GRANT_OWNER"]])
+    const removed = { projectId: "p2", grantedOrganizationId: "org1" }
+    await act("stranger", "deleteProjectGrant", removed)
+    expect(held("eve")).toEqual([])
+  })
+
+  test("end with the organization that has the group", async () => {
+    await act("stranger", "createGroup", { organizationId: "org2", id: "x", name: "x" })
+    await give("x", onInstance, ["IAM_ORG_MANAGER"])
+    await act("stranger", "createGroup", { organizationId: "org2", id: "y", name: "y" })
+    const { groupAdministrators } = await act("owner", "listGroupAdministrators", {})
+    expect(groupAdministrators).toHaveLength(1)
+    await act("owner", "deleteOrganization", { organizationId: "org2" })
+    expect((await act("owner", "listGroupAdministrators", {})).groupAdministrators).toEqual([])
+  })
+
+  test("are no roles of a user's own: the last owner stays", async () => {
+    await give("admins", onInstance, ["IAM_OWNER"])
+    await add("admins", "eve")
+    const last = { userId: "owner", resource: onInstance }
+    const removed = by("eve", "deleteAdministrator", last)
+    await expect(removed).rejects.toMatchObject({ id: "instance.last_owner" })
+    const own = { userId: "eve", resource: onInstance }
+    expect((await act("owner", "deleteAdministrator", own)).deletionDate).toBeUndefined()
+    expect(held("eve")).toHaveLength(1)
+  })
+})
+
+describe("a group ranks like its roles", () => {
+  const member = { id: "admins", userIds: ["clerk"] }
+
+  test("for who adds or removes users, renames or deletes it", async () => {
+    await by("clerk", "addUsersToGroup", { id: "staff", userIds: ["clerk"] })
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    await add("admins", "eve")
+    for (const [name, request] of [
+      ["addUsersToGroup", member],
+      ["addUsersToGroup", { ...member, userIds: ["nobody"] }],
+      ["removeUsersFromGroup", { ...member, userIds: ["eve"] }],
+      ["addGroupsToGroup", { id: "admins", groupIds: ["staff"] }],
+      ["updateGroup", { id: "admins", name: "Mine" }],
+      ["deleteGroup", { id: "admins" }],
+    ] as const) {
+      await expect(by("clerk", name, request), name).rejects.toMatchObject(tooHigh)
+    }
+    expect(held("eve")).toHaveLength(1)
+    expect(held("nobody")).toEqual([])
+  })
+
+  test("and those of all groups that it is in", async () => {
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    await nest("admins", "sub")
+    await nest("sub", "staff")
+    for (const id of ["sub", "staff"]) {
+      const added = by("clerk", "addUsersToGroup", { id, userIds: ["clerk"] })
+      await expect(added).rejects.toMatchObject(tooHigh)
+    }
+    const removed = by("clerk", "removeGroupsFromGroup", { id: "sub", groupIds: ["staff"] })
+    await expect(removed).rejects.toMatchObject(tooHigh)
+    await act("owner", "removeGroupsFromGroup", { id: "admins", groupIds: ["sub"] })
+    await by("clerk", "addUsersToGroup", { id: "staff", userIds: ["clerk"] })
+    const nested = by("clerk", "addGroupsToGroup", { id: "admins", groupIds: ["sub"] })
+    await expect(nested).rejects.toMatchObject(tooHigh)
+    expect(held("clerk")).toEqual([["org", "org1", "ORG_USER_MANAGER"]])
+  })
+
+  test("and nobody gives or takes roles of a group that they lack", async () => {
+    await add("staff", "manager")
+    const owner = give("staff", onInstance, ["IAM_OWNER"], "manager")
+    await expect(owner).rejects.toMatchObject(denied)
+    await give("staff", onOrg("org1"), ["ORG_OWNER"], "manager")
+    const custom = {
+      key: "HELPER",
+      level: 2,
+      permissions: ["org.member.write", "org.member.delete"],
+    }
+    await act("owner", "createRole", { ...custom, displayName: "Helper" })
+    await act("owner", "createAdministrator", {
+      ...{ userId: "deputy", resource: onOrg("org1"), roles: ["HELPER"] },
+    })
+    const of = { groupId: "staff", resource: onOrg("org1") }
+    for (const [name, request] of [
+      ["createGroupAdministrator", { ...of, groupId: "sub", roles: ["ORG_OWNER"] }],
+      ["updateGroupAdministrator", { ...of, roles: ["HELPER"] }],
+      ["deleteGroupAdministrator", of],
+    ] as const) {
+      const raised = by("deputy", name, request)
+      await expect(raised, name).rejects.toMatchObject({ id: "member.role_too_high" })
+    }
+  })
+
+  test("in an import, too, which takes groups by their names", async () => {
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    const entered = estate.step((tx) => void enterGroup(tx, "admins", "eve"), {
+      caller: callerOf("clerk"),
+    })
+    await expect(entered).rejects.toMatchObject(tooHigh)
+    await ensureGroup(estate.cx({ caller: callerOf("clerk") }), "org1", "ADMINS")
+    await estate.step((tx) => expect(groupNamed(tx, "org1", "Admins")).toBe("admins"))
+  })
+
+  test("also for whoever changes its users", async () => {
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    const cx = estate.cx({ caller: callerOf("clerk") })
+    expect(outranks(cx, "eve", "home")).toBe(true)
+    await add("admins", "eve")
+    expect(outranks(cx, "eve", "home")).toBe(false)
+    const locked = by("clerk", "lockUser", { userId: "eve" })
+    await expect(locked).rejects.toMatchObject({ id: "user.outranks_you" })
+    await act("manager", "lockUser", { userId: "eve" })
+  })
+})
+
+describe("what others created for users must be confirmed before", () => {
+  const unconfirmed = { code: "failed_precondition", id: "member.credentials_unconfirmed" }
+  beforeEach(async () => {
+    const cx = estate.cx({ caller: callerOf("manager") })
+    await setPassword(cx, "eve", { hash: "hash of a password", changeRequired: false })
+  })
+
+  test("the group gets roles", async () => {
+    await add("sub", "eve")
+    await nest("staff", "sub")
+    const of = { groupId: "staff", resource: onInstance, roles: ["IAM_OWNER"] }
+    const given = act("owner", "createGroupAdministrator", of)
+    await expect(given).rejects.toMatchObject(unconfirmed)
+    const { preconditions } = await given.catch((cause) => cause)
+    const confirmedCredentials = preconditions.map(({ subject }: { subject: string }) => subject)
+    await act("owner", "createGroupAdministrator", { ...of, confirmedCredentials })
+    expect(held("eve")).toHaveLength(1)
+  })
+
+  test("the group has roles and they are added, directly or with another group", async () => {
+    await give("admins", onInstance, ["IAM_OWNER"])
+    await expect(add("admins", "eve")).rejects.toMatchObject(unconfirmed)
+    await add("staff", "eve")
+    await expect(nest("admins", "staff")).rejects.toMatchObject(unconfirmed)
+    expect(held("eve")).toEqual([])
+    const { preconditions } = await add("admins", "eve").catch((cause) => cause)
+    const confirmedCredentials = preconditions.map(({ subject }: { subject: string }) => subject)
+    const nested = { id: "admins", groupIds: ["staff"], confirmedCredentials }
+    await act("owner", "addGroupsToGroup", nested)
+    expect(held("eve")).toHaveLength(1)
+  })
+
+  test("a role that a group has permits more", async () => {
+    const custom = { key: "HELPER", displayName: "Helper", level: 1, permissions: ["user.read"] }
+    await act("owner", "createRole", custom)
+    await give("staff", onInstance, ["HELPER"])
+    const { preconditions } = await add("staff", "eve").catch((cause) => cause)
+    const confirmedCredentials = preconditions.map(({ subject }: { subject: string }) => subject)
+    await act("owner", "addUsersToGroup", { id: "staff", userIds: ["eve"], confirmedCredentials })
+    const more = { key: "HELPER", permissions: ["user.read", "iam.write"] }
+    await expect(act("owner", "updateRole", more)).rejects.toMatchObject(unconfirmed)
+    await act("owner", "updateRole", { ...more, confirmedCredentials })
+    const removed = act("owner", "deleteRole", { key: "HELPER" })
+    await expect(removed).rejects.toMatchObject({ id: "role.in_use" })
+  })
+})
+
+describe("lists", () => {
+  test("show what groups have, by group, thing and role, to who can see it", async () => {
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    await give("admins", onInstance, ["IAM_OWNER_VIEWER"])
+    await give("staff", onOrg("org1"), ["ORG_USER_MANAGER", "ORG_OWNER_VIEWER"])
+    const found = async (filter?: object, who: Person = "owner") => {
+      const filters = filter ? [{ filter }] : []
+      const { groupAdministrators } = await act(who, "listGroupAdministrators", { filters })
+      return groupAdministrators.map((each: any) => [each.group.name, ...each.roles]).toSorted()
+    }
+    expect(await found()).toHaveLength(3)
+    expect(await found({ case: "inGroupIdsFilter", value: { ids: ["staff"] } })).toEqual([
+      ["staff", "ORG_USER_MANAGER", "ORG_OWNER_VIEWER"],
+    ])
+    expect(await found({ case: "groupName", value: { name: "ADM", method: 5 } })).toHaveLength(2)
+    expect(await found({ case: "groupOrganizationId", value: { id: "org2" } })).toEqual([])
+    expect(await found({ case: "role", value: { roleKey: "ORG_OWNER" } })).toEqual([
+      ["admins", "ORG_OWNER"],
+    ])
+    expect(await found({ case: "resource", value: onInstance })).toEqual([
+      ["admins", "IAM_OWNER_VIEWER"],
+    ])
+    expect(await found(undefined, "manager")).toHaveLength(2)
+    expect(await found(undefined, "stranger")).toEqual([])
+  })
+
+  test("show all manager roles of a user, and by which group", async () => {
+    await give("admins", onOrg("org1"), ["ORG_OWNER"])
+    await give("staff", onInstance, ["IAM_OWNER_VIEWER"])
+    await nest("admins", "staff")
+    await add("staff", "clerk")
+    const seen = async (ask: (name: string, request: object) => Promise<any>) => {
+      const { effectiveAdministrators } = await ask("listEffectiveAdministrators", {
+        userId: "clerk",
+      })
+      return effectiveAdministrators
+        .map(({ resource, roles, group }: any) => [resource.case, ...roles, group?.name ?? ""])
+        .toSorted()
+    }
+    const inOrg = [
+      ["organization", "ORG_OWNER", "admins"],
+      ["organization", "ORG_USER_MANAGER", ""],
+    ]
+    const all = [["instance", "IAM_OWNER_VIEWER", "staff"], ...inOrg]
+    expect(await seen((...call) => by("clerk", ...call))).toEqual(all)
+    expect(await seen((...call) => act("owner", ...call))).toEqual(all)
+    expect(await seen((...call) => act("manager", ...call))).toEqual(inOrg)
+    const foreign = seen((...call) => act("stranger", ...call))
+    await expect(foreign).rejects.toMatchObject({ code: "not_found" })
+  })
+})

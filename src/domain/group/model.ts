@@ -17,7 +17,7 @@ export type Group = {
 
 const absent: Group = { status: "absent", orgId: "", name: "", description: "" }
 
-/** A name that an organisation gives to some of its people. */
+/** Users and groups of an organization, who have the roles that it has. */
 export const group = aggregate<GroupEvent, Group>({
   stream: "group",
   initial: absent,

@@ -1,8 +1,11 @@
 // Everything that rows of docs/reference/deletion.tsv name, once for each act that is tried on it.
 
 import { registerApplication } from "../../src/domain/app/index.ts"
+import { createGroupAuthorization } from "../../src/domain/authorization/group/commands.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import { checkPassword } from "../../src/domain/credential/commands.ts"
+import { createGroup } from "../../src/domain/group/index.ts"
+import { addToGroup } from "../../src/domain/group/member.ts"
 import { addIdp, linkIdp } from "../../src/domain/idp/commands.ts"
 import * as instance from "../../src/domain/instance/index.ts"
 import { addMember } from "../../src/domain/member/index.ts"
@@ -123,6 +126,10 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   await setAvatar(cx, userId, { name: `${"a".repeat(22)}.png`, bytes })
   const given = { userId, projectId, orgId, roleKeys: ["editor"] }
   await authorization.createAuthorization(cx, cx.ids.next(), given)
+  const groupId = cx.ids.next()
+  await createGroup(cx, groupId, { orgId, name: "Staff", description: "" })
+  await addToGroup(cx, groupId, { userIds: [userId], confirmed: [] })
+  await createGroupAuthorization(cx, cx.ids.next(), { ...given, groupId })
   const author = by === "org" ? await provider.addPerson(`${name}-author`, orgId) : userId
   await cx.store.transact(cx, (tx) =>
     addMember(tx, { target: { level: "org", id: orgId }, userId: author, roles: ["ORG_OWNER"] }),

@@ -2,7 +2,7 @@
 
 import { apps } from "../../src/domain/app/view.ts"
 import { publicFile } from "../../src/domain/asset/index.ts"
-import { rolesHeld } from "../../src/domain/authorization/index.ts"
+import { heldByGroups, rolesHeld } from "../../src/domain/authorization/index.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"
 import { idpById } from "../../src/domain/idp/index.ts"
 import { namedInstance } from "../../src/domain/instance/host.ts"
@@ -161,6 +161,8 @@ export const things: Readonly<Record<string, Works>> = {
   },
   role: ({ subjects: { provider }, subject: { userId, projectId } }) =>
     rolesHeld(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
+  group_role: ({ subjects: { provider }, subject: { userId, projectId } }) =>
+    heldByGroups(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
   manager_role: ({ subjects: { provider }, subject: { userId } }) =>
     memberships(provider.cx(), userId).length > 0,
   name: isNameTaken,

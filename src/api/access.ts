@@ -35,6 +35,8 @@ export type Membership = {
   readonly level: "instance" | "org" | "project" | "grant"
   readonly id: string
   readonly roles: readonly string[]
+  /** The group that has the roles; absent for the user's own. */
+  readonly groupId?: string | undefined
 }
 
 /** What the modules know about owners and roles; the server hands it in. */

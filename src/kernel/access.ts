@@ -21,6 +21,8 @@ export type Holding = {
   readonly level: "instance" | "org" | "project" | "grant"
   readonly id: string
   readonly roles: readonly string[]
+  /** The group that has the roles; absent for the user's own. */
+  readonly groupId?: string | undefined
   /** Those of them that permit it. */
   readonly granting: readonly string[]
   /** Whether the thing owns the resource, or reaches it. */

@@ -15,6 +15,7 @@ export {
   removeAuthorization,
 } from "./commands.ts"
 export { groupAuthorization } from "./group/model.ts"
+export { heldByGroups } from "./group/query.ts"
 export { groupAuthorizationsOf } from "./group/view.ts"
 export { type Authorization, type AuthorizationEvent, authorization } from "./model.ts"
 export {

@@ -1,8 +1,8 @@
 import type { Holding } from "../../kernel/access.ts"
 import type { AnyAggregate, Cx } from "../../store/index.ts"
-import { authorization } from "../authorization/index.ts"
+import { authorization, type groupAuthorization } from "../authorization/index.ts"
 import { instance } from "../instance/index.ts"
-import { member, memberId } from "../member/index.ts"
+import { groupAdministrator, groupAdministratorId, member, memberId } from "../member/index.ts"
 import type { RecordedEvent } from "./query.ts"
 
 /** Who gives roles seldom does it so often that the last time is further back. */
@@ -12,15 +12,22 @@ const eventsMax = 1000
 export async function lastGiven(
   cx: Cx,
   userId: string,
-  { level, id }: Pick<Holding, "level" | "id">,
+  { level, id, groupId }: Pick<Holding, "level" | "id" | "groupId">,
 ): Promise<RecordedEvent | undefined> {
+  if (groupId !== undefined) {
+    const target = level === "instance" ? { level } : { level, id }
+    return lastOf(cx, groupAdministrator, groupAdministratorId(target, groupId))
+  }
   if (level === "instance") return lastOnInstance(cx, userId)
   return lastOf(cx, member, memberId(level, id, userId))
 }
 
-/** What gave a user the roles of an authorization. */
-export const lastAuthorized = (cx: Cx, id: string): Promise<RecordedEvent | undefined> =>
-  lastOf(cx, authorization, id)
+/** What gave the roles of an authorization, of a user or of a group. */
+export const lastAuthorized = (
+  cx: Cx,
+  id: string,
+  kind: typeof authorization | typeof groupAuthorization = authorization,
+): Promise<RecordedEvent | undefined> => lastOf(cx, kind, id)
 
 /** The last event of a stream that says roles. */
 async function lastOf(cx: Cx, { stream }: AnyAggregate, id: string) {

@@ -14,6 +14,7 @@ export {
   removeMember,
 } from "./commands.ts"
 export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
+export { groupAdministrator, groupAdministratorId } from "./group/model.ts"
 export { lackingOf as lackingOn, permissionHolders, permissionsOn } from "./held.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
 export {

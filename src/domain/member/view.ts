@@ -31,6 +31,8 @@ export type Membership = {
   readonly level: Target["level"]
   readonly id: string
   readonly roles: readonly string[]
+  /** The group that has the roles; absent for the user's own. */
+  readonly groupId?: string
 }
 
 export const administratorTable = table(

@@ -44,6 +44,30 @@ test("a role that opens is told with where it is held, who gave it, and when", a
   expect(told.holdings[0].givenDate).toBeDefined()
 })
 
+test("roles of a group are told with the group, who gave them, and when", async () => {
+  await act("manager", "createGroup", { organizationId: "org1", id: "g1", name: "Staff" })
+  await act("manager", "addUsersToGroup", { id: "g1", userIds: ["nobody"] })
+  await act("owner", "createGroupAdministrator", {
+    groupId: "g1",
+    resource: { resource: { case: "projectId", value: "p1" } },
+    roles: ["PROJECT_OWNER"],
+  })
+  const told = await why("manager", permission("nobody", "project.write", p1))
+  const givenBy = { userId: "owner", displayName: "owner Person" }
+  const group = { groupId: "g1", groupName: "Staff" }
+  expect(told.holdings).toMatchObject([{ ...group, grantingRoles: ["PROJECT_OWNER"], givenBy }])
+  await act("manager", "createApplication", {
+    ...{ projectId: "p1", applicationId: "a1", name: "App" },
+    applicationType: { case: "api", value: {} },
+  })
+  await act("owner", "createGroupAuthorization", {
+    ...{ groupId: "g1", projectId: "p1", organizationId: "org1", roleKeys: [] },
+  })
+  const entry = { userId: "nobody", applicationId: "a1" }
+  const { roles } = await act("manager", "getEntryReason", entry)
+  expect(roles).toMatchObject([{ ...group, counts: true, organizationId: "org1", givenBy }])
+})
+
 test("roles reach down from above, and what opens leads", async () => {
   const told = await why("owner", permission("owner", "project.write", p1))
   expect(told.holdings[0]).toMatchObject({ level: "instance", reaches: true })

@@ -11,7 +11,14 @@ import { Fault } from "../../../kernel/fault.ts"
 import { at } from "../../../protocol/api/answer.ts"
 import type { AnyEvent, Cx, Recorded } from "../../../store/index.ts"
 import { app, isAppActive } from "../../app/index.ts"
-import { entryOf, givenOn } from "../../authorization/index.ts"
+import {
+  authorization,
+  entryOf,
+  givenOn,
+  groupAuthorization,
+  heldByGroups,
+} from "../../authorization/index.ts"
+import { group } from "../../group/index.ts"
 import { isOrgActive, org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
@@ -61,14 +68,18 @@ function outcomeOf({ outcome, holdings }: AccessAnswer) {
 }
 
 async function toHolding(cx: Cx, userId: string, { granting, ...held }: Holding) {
-  const { level, id, roles, reaches } = held
+  const { level, id, roles, reaches, groupId } = held
   const of = level === "grant" ? cx.store.state(cx, projectGrant, id).projectId : id
   return {
+    ...groupNamed(cx, groupId),
     ...{ level, id, reaches, name: nameOf(cx, level === "grant" ? project.stream : level, of) },
     ...{ roles: [...roles], grantingRoles: [...granting] },
     ...given(cx, await lastGiven(cx, userId, held)),
   }
 }
+
+const groupNamed = (cx: Cx, groupId: string | undefined) =>
+  groupId !== undefined && { groupId, groupName: nameOf(cx, group.stream, groupId) }
 
 const given = (cx: Cx, event: Recorded<AnyEvent> | undefined) =>
   event && { givenBy: toEditor(cx, event), givenDate: at(event.time) }
@@ -89,17 +100,26 @@ async function entryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequ
     ...check(EntryCondition.PROJECT_GRANTED, hasProject),
     ...check(EntryCondition.ROLES_GIVEN, hasRoles),
   ]
-  const seen = cx.holds?.("user.grant.read") ? givenOn(cx, userId, projectId) : []
-  const roles = seen.map(async ({ id, orgId, grantId, counts, keys }) => ({
-    ...{ authorizationId: id, roleKeys: [...keys], counts, projectGrantId: grantId },
-    ...{ organizationId: orgId, organizationName: cx.store.state(cx, org, orgId).name },
-    ...given(cx, await lastAuthorized(cx, id)),
-  }))
+  const roles = cx.holds?.("user.grant.read") ? await entryRoles(cx, userId, projectId) : []
   return {
     allowed: isActive && isServed && answer === "yes",
     checks,
-    roles: await Promise.all(roles),
+    roles,
   }
+}
+
+/** What a user was given on a project, and what their groups give them. */
+function entryRoles(cx: Cx, userId: string, projectId: string) {
+  const own = givenOn(cx, userId, projectId).map((each) => ({ ...each, groupId: undefined }))
+  const ofGroups = heldByGroups(cx, userId, projectId).map((each) => ({ ...each, counts: true }))
+  return Promise.all(
+    [...own, ...ofGroups].map(async ({ id, orgId, grantId, counts, keys, groupId }) => ({
+      ...{ authorizationId: id, roleKeys: [...keys], counts, projectGrantId: grantId },
+      ...{ organizationId: orgId, organizationName: cx.store.state(cx, org, orgId).name },
+      ...groupNamed(cx, groupId),
+      ...given(cx, await lastAuthorized(cx, id, groupId ? groupAuthorization : authorization)),
+    })),
+  )
 }
 
 const conditions = {

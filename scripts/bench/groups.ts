@@ -4,11 +4,14 @@
 // after, and measures how long the event loop is kept while 10,000 memberships change. One process
 // and a temporary folder; both halves of each comparison are from the same run.
 import { decodeJwt } from "jose"
-import { addGroupAuthorization } from "../../src/domain/authorization/group/commands.ts"
-import { rolesHeld } from "../../src/domain/authorization/index.ts"
-import { createGroup, enterGroup } from "../../src/domain/group/index.ts"
-import { addToGroup, removeFromGroup } from "../../src/domain/group/member.ts"
-import { deleteGroup } from "../../src/domain/group/member-group.ts"
+import { addGroupAuthorization, rolesHeld } from "../../src/domain/authorization/index.ts"
+import {
+  addToGroup,
+  createGroup,
+  deleteGroup,
+  enterGroup,
+  removeFromGroup,
+} from "../../src/domain/group/index.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
 import { addUser } from "../../src/domain/user/index.ts"
 import type { Transaction } from "../../src/store/index.ts"
@@ -79,7 +82,8 @@ row(`longest wait while a group of ${moved} users is deleted`, await longestWait
 await provider.close()
 
 async function issue({ id, secret }: Robot): Promise<string> {
-  const scope = `openid urn:core:iam:org:project:id:${projectId}:aud urn:core:iam:org:projects:roles`
+  const audience = `urn:core:iam:org:project:id:${projectId}:aud`
+  const scope = `openid ${audience} urn:core:iam:org:projects:roles`
   const body = new URLSearchParams({
     ...{ grant_type: "client_credentials", client_id: id, client_secret: secret, scope },
   })

@@ -14,6 +14,7 @@ export {
   deactivateAuthorization,
   removeAuthorization,
 } from "./commands.ts"
+export { addGroupAuthorization } from "./group/commands.ts"
 export { groupAuthorization } from "./group/model.ts"
 export { heldByGroups } from "./group/query.ts"
 export { groupAuthorizationsOf } from "./group/view.ts"

@@ -33,8 +33,8 @@ export const addToGroup = (
   { userIds, confirmed }: GroupUsers,
 ): Promise<number> =>
   changeUsers(cx, groupId, userIds, (tx, orgId) => {
+    for (const userId of userIds) mustBeOf(tx, orgId, userId)
     const added = [...new Set(userIds)].filter((userId) => !isUserIn(tx, groupId, userId))
-    for (const userId of added) mustBeOf(tx, orgId, userId)
     if (added.length > 0) checkGroupChange(tx, { orgId, groupId }, { userIds: added, confirmed })
     for (const userId of added) append(tx, { orgId, groupId, userId })
     return added.length > 0

@@ -1,4 +1,3 @@
-import { Fault } from "../../kernel/fault.ts"
 import type { Cx, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { changeGroup, type GroupChange, missingError, removeGroup } from "./commands.ts"
 import { usersOfGroup } from "./effective.ts"
@@ -10,16 +9,12 @@ import {
   groupNesting,
   membersOf,
   type NestingEvent,
-  nestingCount,
   withContainers,
   withNested,
 } from "./nesting.ts"
 
 /** How many groups one call adds or removes at most. */
 const groupsMax = 100
-
-/** How often groups of an organization can be members of others: their stream has all of them. */
-const nestingsMax = 10_000
 
 /**
  * Adds groups of its organization to a group, all or none; members are left as they are. Refuses
@@ -40,7 +35,6 @@ export async function addGroupsToGroup(
       append(tx, orgId, { type: "group.group.added", data: { groupId, memberGroupId } })
     }
     if (added.length > 0) checkGroupChange(tx, { orgId, groupId })
-    if (nestingCount(tx.state(groupNesting, orgId)) > nestingsMax) throw tooManyNestingsError()
     return added.length > 0
   })
 }
@@ -127,10 +121,3 @@ function isNested(tx: Transaction, orgId: string, id: string): boolean {
   const nesting = tx.state(groupNesting, orgId)
   return withContainers(nesting, id).length > 1 || withNested(nesting, id).length > 1
 }
-
-const tooManyNestingsError = () =>
-  new Fault(
-    "resource_exhausted",
-    "group.too_many_nestings",
-    `the groups of an organization can contain at most ${nestingsMax} groups altogether`,
-  )

@@ -54,7 +54,7 @@ export const membersOf = ({ memberGroups }: GroupNesting, groupId: string): read
   Object.hasOwn(memberGroups, groupId) ? (memberGroups[groupId] ?? []) : []
 
 /** How often a group of an organization is a member of another. */
-export const nestingCount = ({ memberGroups }: GroupNesting): number =>
+const nestingCount = ({ memberGroups }: GroupNesting): number =>
   Object.values(memberGroups).reduce((sum, ids) => sum + ids.length, 0)
 
 const containers = keptWith(({ memberGroups }: GroupNesting) => {
@@ -93,8 +93,15 @@ function chainLength(groupId: string, next: (id: string) => readonly string[]): 
   return length
 }
 
-/** Faults where a new member would make a group contain itself, or the chains too long. */
+/** How often groups of an organization can be members of others: one stream contains all. */
+const nestingsMax = 10_000
+
+/**
+ * Faults where a new member would make a group contain itself or a chain too long, or would be one
+ * too many.
+ */
 export function checkNesting(nesting: GroupNesting, { groupId, memberGroupId }: Nesting): void {
+  if (nestingCount(nesting) >= nestingsMax) throw tooManyNestingsError()
   if (withContainers(nesting, groupId).includes(memberGroupId)) {
     const message = "a group can't be a member of itself, directly or through other groups"
     throw new Fault("failed_precondition", "group.cycle", message)
@@ -108,3 +115,10 @@ export function checkNesting(nesting: GroupNesting, { groupId, memberGroupId }: 
     `groups can be nested at most ${depthMax} deep`,
   )
 }
+
+const tooManyNestingsError = () =>
+  new Fault(
+    "resource_exhausted",
+    "group.too_many_nestings",
+    `the groups of an organization can contain at most ${nestingsMax} groups altogether`,
+  )

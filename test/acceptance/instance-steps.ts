@@ -201,6 +201,12 @@ const imported = {
   },
 }
 
+/** By the ID of a group's authorization. */
+export const groupRoleChanges = (id: string): readonly Step[] => [
+  ["UpdateGroupAuthorization", { id, roleKeys: [] }],
+  ["DeleteGroupAuthorization", { id }],
+]
+
 /** Every operation that changes something, in an order in which each one can. */
 export const changes = (webKeyId: string, id: string, homeId: string): readonly Step[] => [
   ["AddOrganizationDomain", { organizationId: homeId, domain: "home.example" }],

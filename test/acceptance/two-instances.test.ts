@@ -11,6 +11,7 @@ import {
   credentialChanges,
   furniture,
   grantLooks,
+  groupRoleChanges,
   looks,
   refusals,
   type Step,
@@ -182,6 +183,7 @@ describe("of two instances with equal ids everywhere", () => {
       ...actionChanges(script),
       ...idpChanges(lastMade.slice(0, idps.length)),
       ...providerChanges(lastMade.slice(idps.length)),
+      ...groupRoleChanges(created("one", 29).id),
       ...changes(created("one", 7).id, created("one", 10).id, home("one")),
     ]
     const answers = await play(pair.one, steps, tokens.one)
@@ -196,7 +198,7 @@ describe("of two instances with equal ids everywhere", () => {
     const steps = [...furniture(""), ...looks, ...none, ...grantLooks("")]
     const later = [...providerChanges([]), ...idpChanges([]), ...actionChanges("")]
     later.push(...targetChanges(""))
-    const changing = [...changes("", "", ""), ...later]
+    const changing = [...changes("", "", ""), ...groupRoleChanges(""), ...later]
     const deleted: readonly Step[] = [
       ["DeleteWebKey", {}],
       [webKeys("DeleteWebKey"), {}],

@@ -3,6 +3,8 @@ import { givenName } from "../../kernel/text/given.ts"
 import type { Cx, Decision, Draft, Receipt, Transaction } from "../../store/index.ts"
 import { instance, releaseClientId, takeClientAddress, takeClientId } from "../instance/index.ts"
 import { isProjectThere, project, removeProject } from "../project/index.ts"
+import type { AppAccess } from "./access/access.ts"
+import { accessChanges } from "./access/change.ts"
 import { clientIdTaken, isKeptForever, mustBeUnused, parseClientId } from "./client.ts"
 import {
   chosenSecret,
@@ -54,6 +56,8 @@ export type ApplicationInput = {
   readonly config: AppKind
   /** The secret, where the client has one; see `newSecret`. */
   readonly secret?: SecretHash | undefined
+  /** Who can use it; left out is everyone whom its project admits. */
+  readonly access?: Partial<AppAccess>
 }
 
 /**
@@ -68,7 +72,7 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
   if (!isProjectThere(owner)) {
     throw new Fault("not_found", "project.missing", "there is no such project")
   }
-  const { projectId, clientId, isAddress = false, config, secret } = input
+  const { projectId, clientId, isAddress = false, config, secret, access = {} } = input
   if (config.kind !== "saml" && !isAddress) mustBeUnused(tx, clientId)
   const clientClaims = isAddress
     ? [takeClientAddress(clientId, clientIdTaken), takeAddress(clientId, clientIdTaken)]
@@ -80,6 +84,7 @@ export function addApplication(tx: Transaction, id: string, input: ApplicationIn
   }
   const drafts = [added, configured(tx, config, clientId)]
   if (secret && config.kind !== "saml") drafts.push(firstSecret(config.kind, secret))
+  drafts.push(...accessChanges(tx, app.initial, access))
   tx.append(app, id, drafts, owner.orgId)
 }
 
@@ -119,6 +124,7 @@ export type ApplicationChange = {
   readonly oidc?: OidcInput
   readonly api?: Partial<ApiConfig>
   readonly saml?: Partial<SamlConfig>
+  readonly access?: Partial<AppAccess>
 }
 
 /** Changes what is given. A method that needs no secret voids the one there was. */
@@ -139,6 +145,7 @@ export const changeApplication = app.command<ApplicationChange>((state, input, c
     if (state.kind !== "saml") throw otherKindError()
     drafts.push(...samlChanges(state, input.saml))
   }
+  if (input.access) drafts.push(...accessChanges(cx, state, input.access))
   return drafts
 })
 

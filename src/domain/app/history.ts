@@ -1,4 +1,5 @@
 import { historyOf } from "../../store/index.ts"
+import { toAccess } from "./binding/v2-access.ts"
 import { toOidc } from "./binding/v2-oidc.ts"
 import { toSaml } from "./binding/v2-saml.ts"
 import { type App, app } from "./model.ts"
@@ -27,8 +28,12 @@ export const appHistory = historyOf(app, {
     applicationId: id,
     projectId: "projectId" in now ? now.projectId : "",
   }),
-  present: (state) => ({ ...state, ...configurationOf(state) }),
+  present: (state) => ({ ...state, access: toAccess(state), ...configurationOf(state) }),
   undo: {
+    "project.application.access.changed": ({ before }) => [
+      "UpdateApplication",
+      { access: toAccess(before) },
+    ],
     // The authentication method can't be left out.
     "project.application.config.api.changed": ({ before }) => [
       "UpdateApplication",

@@ -3,6 +3,7 @@ import { aggregate, type Event, type Upcaster } from "../../store/index.ts"
 import type { OidcSettings } from "../instance/index.ts"
 import type { AccessTokenJwtType } from "../key/index.ts"
 import type { groupsClaims } from "../project/index.ts"
+import { type AppAccess, isUsual } from "./access/access.ts"
 import type { AccessRule, RemoteUser } from "./forward-auth.ts"
 import type { SamlAttributes } from "./saml/attributes.ts"
 
@@ -186,6 +187,7 @@ export type ClientJwk = Readonly<Record<string, string>>
 export type AppEvent =
   | Event<"project.application.added", { readonly projectId: string; readonly name: string }>
   | Event<"project.application.changed", { readonly name: string }>
+  | Event<"project.application.access.changed", AppAccess>
   | Event<"project.application.deactivated">
   | Event<"project.application.reactivated">
   | Event<"project.application.removed">
@@ -228,6 +230,8 @@ type Base = {
   readonly keys: Readonly<Record<string, number>>
   /** Absent where somebody here has entered it. */
   readonly registration?: Registration
+  /** Who can use it; absent is everyone whom its project admits. */
+  readonly access?: AppAccess
 }
 
 /** What there is of an application that registered itself (RFC 7591). Times are ms UTC. */
@@ -281,6 +285,13 @@ export const methodOf = (state: OidcApp | ApiApp): AuthMethod =>
 
 const there = (state: App, change: Partial<Pick<Base, "status" | "name">>): App =>
   isGone(state) ? state : { ...state, ...change }
+
+/** An application whose access is as usual has none in its state, as before there was any. */
+function withAccess(state: App, access: AppAccess): App {
+  if (isGone(state)) return state
+  const { access: _, ...others } = state
+  return isUsual(access) ? others : { ...others, access }
+}
 
 type OfSecret = SecretChanged<string> & { readonly time: number }
 
@@ -355,6 +366,7 @@ export const app = aggregate<AppEvent, App>({
     }),
     "project.application.changed": (state, { data }) =>
       identified(there(state, { name: data.name })),
+    "project.application.access.changed": (state, { data }) => withAccess(state, data),
     "project.application.deactivated": (state) => there(state, { status: "inactive" }),
     "project.application.reactivated": (state) => there(state, { status: "active" }),
     "project.application.removed": () => ({ status: "removed" }),

@@ -137,6 +137,7 @@ export const appView = view<AppEvent | ProjectEvent>({
       }),
     "project.application.changed": (db, event) =>
       change(db, event, { name: event.data.name, name_folded: foldName(event.data.name) }),
+    "project.application.access.changed": touch,
     "project.application.deactivated": (db, event) => change(db, event, { state: "inactive" }),
     "project.application.reactivated": (db, event) => change(db, event, { state: "active" }),
     "project.application.removed": (db, { id }) => {

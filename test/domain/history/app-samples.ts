@@ -9,6 +9,7 @@ const application = {
   secrets: [{ id: "s1", created: 1, expires: 2 }],
   keys: { k1: 8 },
   registration: { created: 1, used: 2, jwks: [], identity: 3, scope: "openid" },
+  access: { rule: "assigned" },
 }
 
 const oidc = {
@@ -59,6 +60,7 @@ export const oidcApps = sample(
   {
     status: "inactive",
     name: "Wiki 2",
+    access: { rule: "role" },
     oidc: {
       redirectUris: ["https://b.example/cb"],
       postLogoutRedirectUris: [],

@@ -96,6 +96,35 @@ export const applicationRows: readonly Row[] = [
     events: ["project.application.changed"],
   },
   {
+    call: "application.v2.ApplicationService/UpdateApplication",
+    name: "to limit it to the users and groups that are assigned to it",
+    given: [
+      [
+        "application.v2.ApplicationService/CreateApplication",
+        { projectId: "$project", applicationId: "$fresh", name: "$fresh", apiConfiguration: {} },
+      ],
+    ],
+    body: {
+      ...{ applicationId: "$fresh", projectId: "$project" },
+      access: { rule: "APPLICATION_ACCESS_RULE_ASSIGNED" },
+    },
+    events: ["project.application.access.changed"],
+  },
+  {
+    call: "application.v2.ApplicationService/CreateApplication",
+    name: "for users with a role of the project",
+    body: {
+      ...{ projectId: "$project", name: "$fresh", apiConfiguration: {} },
+      access: { rule: "APPLICATION_ACCESS_RULE_PROJECT_ROLE" },
+    },
+    events: [
+      "project.application.added",
+      "project.application.config.api.added",
+      "project.application.config.api.secret.changed",
+      "project.application.access.changed",
+    ],
+  },
+  {
     call: "application.v2.ApplicationService/CreateApplication",
     name: "that a proxy stands before, with rules of who is let through",
     body: {

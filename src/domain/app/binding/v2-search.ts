@@ -18,6 +18,7 @@ import { type Cx, type Filter, search, textFilter } from "../../../store/index.t
 import { internalFilter, requireInstance } from "../../instance/index.ts"
 import { app, isGone } from "../model.ts"
 import { type AppRow, apps, findApp, missingAppError } from "../view.ts"
+import { toAccess } from "./v2-access.ts"
 import { toOidc } from "./v2-oidc.ts"
 import { toSaml } from "./v2-saml.ts"
 
@@ -92,6 +93,7 @@ const toApplication = (cx: Cx, row: AppRow): MessageInitShape<typeof Application
   projectId: row.project,
   type: types[row.kind],
   configuration: configurationOf(cx, row.id),
+  access: toAccess(cx.store.state(cx, app, row.id)),
 })
 
 const types = {

@@ -30,6 +30,7 @@ import {
 import type { ApiConfig } from "../model.ts"
 import { oidcDefaults } from "../oidc.ts"
 import { apiScope } from "../scope.ts"
+import { accessChange } from "./v2-access.ts"
 import { compliance, newOidc, oidcChange } from "./v2-oidc.ts"
 import { newSaml, samlChange } from "./v2-saml.ts"
 
@@ -70,7 +71,8 @@ async function create(cx: Cx, req: CreateApplicationRequest) {
   const { projectId, name } = req
   const id = givenId(cx.ids, "application_id", req.applicationId)
   const config = await kindOf(cx, req)
-  const input = { projectId, name, config, chosen: chosenIn(req) }
+  const access = accessChange(req.access)
+  const input = { projectId, name, config, access, chosen: chosenIn(req) }
   const { receipt, clientId, secret } = await createApplication(cx, id, input)
   return {
     applicationId: id,
@@ -151,9 +153,9 @@ const apiMethods = {
 /** An empty name is one that was left out. */
 async function changeOf(
   cx: Cx,
-  { name, applicationType }: UpdateApplicationRequest,
+  { name, access, applicationType }: UpdateApplicationRequest,
 ): Promise<ApplicationChange> {
-  const named = name === "" ? {} : { name }
+  const named = { ...(name !== "" && { name }), access: accessChange(access) }
   switch (applicationType.case) {
     case "oidcConfiguration":
       return { ...named, oidc: oidcChange(applicationType.value) }

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises"
 import type { Authority } from "../api/access.ts"
 import * as action from "../domain/action/index.ts"
 import * as app from "../domain/app/index.ts"
+import * as appAccess from "../domain/app-access/index.ts"
 import * as asset from "../domain/asset/index.ts"
 import * as authorization from "../domain/authorization/index.ts"
 import * as credential from "../domain/credential/index.ts"
@@ -76,6 +77,7 @@ export const modules = [
   member.module,
   signUp.module,
   authorization.module,
+  appAccess.module,
   target.module,
   action.module,
   orgCascade.module,

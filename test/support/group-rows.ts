@@ -3,6 +3,7 @@
 type Row = readonly [name: string, request: object]
 type Act = (name: string, request: object) => Promise<unknown>
 
+const a1 = { applicationId: "a1", projectId: "p1" }
 const g3 = { organizationId: "org1", id: "g3" }
 const onOrg = { resource: { case: "organizationId", value: "org1" } }
 const seat = { groupId: "g3", resource: onOrg }
@@ -30,6 +31,8 @@ export const groupChanges: readonly Row[] = [
   ["createGroupAuthorization", { ...onProject, groupId: "g4" }],
   ["updateGroupAuthorization", { id: "a3", roleKeys: ["r3"] }],
   ["deleteGroupAuthorization", { id: "a3" }],
+  ["addApplicationAssignments", { ...a1, userIds: ["nobody"], groupIds: ["g3"] }],
+  ["removeApplicationAssignments", { ...a1, userIds: ["anna"] }],
   ["deleteGroup", { id: "g3" }],
 ]
 
@@ -38,6 +41,7 @@ export const groupLooks: readonly Row[] = [
   ["listGroups", {}],
   ["listGroupUsers", {}],
   ["listMemberGroups", {}],
+  ["listApplicationAssignments", {}],
   ["listGroupAdministrators", {}],
   ["listGroupAuthorizations", {}],
   ["listEffectiveRoles", { userId: "nobody" }],

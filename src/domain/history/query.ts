@@ -1,7 +1,7 @@
 import type { AnyEvent, Cx, Recorded } from "../../store/index.ts"
 import { findClient } from "../app/index.ts"
 import { instance } from "../instance/index.ts"
-import { permissionsOn, stateReader, type Target } from "../member/index.ts"
+import { mayReadUser, permissionsOn, stateReader, type Target } from "../member/index.ts"
 import { auditLogRetention } from "../quota/index.ts"
 import { profile, shownNames } from "../user-lookup/index.ts"
 import { type UserEvent, user } from "../user-model/index.ts"
@@ -55,16 +55,12 @@ const provenTypes: ReadonlySet<string> = new Set<UserEvent["type"]>([
 /** Who did it, as they are named today: what they were called then is erased with them. */
 function editorOf(cx: Cx, id: string): Editor {
   const home = cx.store.receipt(cx, user, id)?.owner
-  const known = home !== undefined && mayRead(cx, id, home) ? profile(cx, id) : undefined
+  const known = home !== undefined && mayReadUser(cx, id, home) ? profile(cx, id) : undefined
   if (home === undefined || !known) return { id, name: "", loginName: "", picture: "" }
   const { preferredLoginName } = shownNames(cx, { user_name: known.userName, org: home })
   const { name, picture } = known
   return { id, name, loginName: preferredLoginName, picture }
 }
-
-/** Users are seen by themselves, and by who may read users where they belong. */
-export const mayRead = (cx: Cx, id: string, home: string): boolean =>
-  isCaller(cx, id) || holdsOn(cx, { level: "org", id: home }, "user.read")
 
 /**
  * The client by which somebody did something, by its name: where it is gone, or the caller neither

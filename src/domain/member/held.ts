@@ -18,6 +18,15 @@ export function permissionsOn(cx: Reader, target: Target, userId: string): Reado
   return new Set(held.flatMap((role) => [...permissionsIn(cx, role)]))
 }
 
+/** Whether the caller can read a user: themselves, and users of organizations that they can read. */
+export function mayReadUser(cx: Cx, userId: string, homeId: string): boolean {
+  const { caller } = cx
+  if (caller.kind !== "user") return false
+  if (caller.userId === userId) return true
+  const read = { ...stateReader(cx), caller }
+  return permissionsOn(read, { level: "org", id: homeId }, caller.userId).has("user.read")
+}
+
 /** The roles of a user on things themselves: their own and those of their groups. */
 export const effectiveRolesOn = (
   cx: Reader,

@@ -15,7 +15,7 @@ export {
 } from "./commands.ts"
 export { customRoles, rolePermissions, stateReader } from "./custom-role.ts"
 export { groupAdministrator, groupAdministratorId } from "./group/model.ts"
-export { lackingOf as lackingOn, permissionHolders, permissionsOn } from "./held.ts"
+export { lackingOf as lackingOn, mayReadUser, permissionHolders, permissionsOn } from "./held.ts"
 export { type Member, type MemberEvent, member, memberId, type Target } from "./model.ts"
 export {
   isActive,

@@ -276,6 +276,7 @@ export const samples: Readonly<Record<string, Sample>> = {
   ),
   group_user: sample({ isIn: true }, { isIn: false }),
   group_nesting: sample({ memberGroups: { g1: ["g2"] } }, { memberGroups: {} }),
+  app_assignment: sample({ isAssigned: true }, { isAssigned: false }),
   usergrant: sample(
     {
       status: "active",
@@ -376,6 +377,6 @@ function features(value: boolean): object {
 export const payload = {
   ...{ key: "k1", userId: "u1", domain: "t.example", keyId: "key1", idpId: "idp1", id: "m1" },
   ...{ flowType: 2, triggerType: 4, generatorType: "otp_sms", groupId: "g1", memberGroupId: "g2" },
-  ...{ displayName: "Former", group: "staff" },
+  ...{ displayName: "Former", group: "staff", appId: "a1" },
 }
 export const noted = { value: Buffer.from("former").toString("base64") }

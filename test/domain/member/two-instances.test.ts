@@ -69,6 +69,7 @@ beforeEach(async () => {
     )
     const named = { ...person("anna", "org1"), userName: `anna@${unproven}` }
     await estate.step((tx) => addUser(tx, "anna", named), { instance })
+    await inside(instance, "addApplicationAssignments", { ...a1, userIds: ["anna"] })
     const u1 = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: [] }
     await estate.step((tx) => addAuthorization(tx, "u1", u1), { instance })
     const script = {

@@ -125,6 +125,46 @@ export const applicationRows: readonly Row[] = [
     ],
   },
   {
+    call: "application.v2.ApplicationService/AddApplicationAssignments",
+    body: {
+      ...{ applicationId: "$app", projectId: "$project" },
+      ...{ userIds: ["$user"], groupIds: ["$group"] },
+    },
+    events: ["project.application.assignment.added", "project.application.assignment.added"],
+  },
+  {
+    call: "application.v2.ApplicationService/AddApplicationAssignments",
+    name: "of a user of another organization",
+    body: { applicationId: "$app", projectId: "$project", userIds: ["$user", "$stranger"] },
+    code: "not_found",
+    id: "user.missing",
+  },
+  {
+    call: "application.v2.ApplicationService/RemoveApplicationAssignments",
+    given: [
+      [
+        "application.v2.ApplicationService/AddApplicationAssignments",
+        { applicationId: "$app", projectId: "$project", groupIds: ["$group"] },
+      ],
+    ],
+    body: {
+      ...{ applicationId: "$app", projectId: "$project" },
+      ...{ userIds: ["$user"], groupIds: ["$group"] },
+    },
+    events: ["project.application.assignment.removed"],
+  },
+  {
+    call: "application.v2.ApplicationService/ListApplicationAssignments",
+    given: [
+      [
+        "application.v2.ApplicationService/AddApplicationAssignments",
+        { applicationId: "$app", projectId: "$project", userIds: ["$user"] },
+      ],
+    ],
+    body: { filters: [{ applicationId: { id: "$app" } }] },
+    expect: { assignments: [{ applicationId: "$app", userId: "$user", name: "Ada Lovelace" }] },
+  },
+  {
     call: "application.v2.ApplicationService/CreateApplication",
     name: "that a proxy stands before, with rules of who is let through",
     body: {

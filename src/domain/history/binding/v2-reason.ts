@@ -19,6 +19,7 @@ import {
   heldByGroups,
 } from "../../authorization/index.ts"
 import { group } from "../../group/index.ts"
+import { mayReadUser } from "../../member/index.ts"
 import { isOrgActive, org } from "../../org/index.ts"
 import { project } from "../../project/index.ts"
 import { projectGrant } from "../../project-grant/index.ts"
@@ -26,7 +27,6 @@ import { isUserActive } from "../../user-lookup/index.ts"
 import { user } from "../../user-model/index.ts"
 import { nameOf } from "../event.ts"
 import { lastAuthorized, lastGiven } from "../given.ts"
-import { mayRead } from "../query.ts"
 import { toEditor } from "./v2.ts"
 
 export const reasons = share<Cx>()(HistoryService, {
@@ -86,7 +86,7 @@ const given = (cx: Cx, event: Recorded<AnyEvent> | undefined) =>
 
 async function entryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequest) {
   const home = cx.store.receipt(cx, user, userId)?.owner
-  if (home === undefined || !mayRead(cx, userId, home)) {
+  if (home === undefined || !mayReadUser(cx, userId, home)) {
     throw new Fault("not_found", "user.missing", "there is no such user")
   }
   const state = cx.store.state(cx, app, applicationId)

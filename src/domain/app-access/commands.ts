@@ -1,0 +1,85 @@
+import { Fault } from "../../kernel/fault.ts"
+import type { Cx, Draft, Transaction } from "../../store/index.ts"
+import { app } from "../app/index.ts"
+import { group } from "../group/index.ts"
+import { mustSeeUser } from "../member/index.ts"
+import { type AppAssignmentEvent, appAssignment, assignmentId, type Subject } from "./model.ts"
+
+/** How many of each kind one call assigns or removes. */
+const subjectsMax = 100
+
+export type Subjects = { readonly userIds: readonly string[]; readonly groupIds: readonly string[] }
+
+/**
+ * Assigns users and groups to an application, all or none. Refuses users whom the caller may not
+ * see, and groups of other organizations than the application's. Returns when assignments last
+ * changed, ms UTC.
+ */
+export const addAssignments = (cx: Cx, appId: string, subjects: Subjects): Promise<number> =>
+  eachOf(cx, appId, subjects, (tx, subject) => addAssignment(tx, appId, subject))
+
+/** Assigns one subject within a step; returns whether it was not assigned before. */
+export function addAssignment(tx: Transaction, appId: string, subject: Subject): boolean {
+  const state = tx.state(app, appId)
+  if (!("projectId" in state)) throw missingAppError()
+  const orgId = tx.owner(app, appId)
+  if (subject.kind === "user") mustSeeUser(tx, subject.id, orgId)
+  else mustBeOwnGroup(tx, subject.id, orgId)
+  const id = assignmentId(appId, subject)
+  if (tx.state(appAssignment, id).isAssigned) return false
+  const named = subject.kind === "user" ? { userId: subject.id } : { groupId: subject.id }
+  const added: Draft<AppAssignmentEvent> = {
+    type: "project.application.assignment.added",
+    data: { appId, projectId: state.projectId, ...named },
+  }
+  tx.append(appAssignment, id, [added], orgId)
+  return true
+}
+
+/** Removes assignments; whoever is not assigned stays so. */
+export const removeAssignments = (cx: Cx, appId: string, subjects: Subjects): Promise<number> =>
+  eachOf(cx, appId, subjects, (tx, subject) => {
+    const id = assignmentId(appId, subject)
+    if (!tx.state(appAssignment, id).isAssigned) return false
+    tx.append(appAssignment, id, [{ type: "project.application.assignment.removed", data: {} }])
+    return true
+  })
+
+async function eachOf(
+  cx: Cx,
+  appId: string,
+  { userIds, groupIds }: Subjects,
+  change: (tx: Transaction, subject: Subject) => boolean,
+): Promise<number> {
+  if (Math.max(userIds.length, groupIds.length) > subjectsMax) throw tooManyError()
+  const subjects: readonly Subject[] = [
+    ...userIds.map((id) => ({ kind: "user", id }) as const),
+    ...groupIds.map((id) => ({ kind: "group", id }) as const),
+  ]
+  const step = await cx.store.transact(cx, (tx) => {
+    if (!("projectId" in tx.state(app, appId))) throw missingAppError()
+    const changed = subjects.filter((subject) => change(tx, subject))
+    return changed.length > 0 ? tx.now : undefined
+  })
+  return step.value ?? step.receipt(app, appId).changed
+}
+
+function mustBeOwnGroup(tx: Transaction, groupId: string, orgId: string): void {
+  const state = tx.state(group, groupId)
+  if (state.status === "active" && state.orgId === orgId) return
+  throw new Fault(
+    "not_found",
+    "group.missing",
+    "there is no such group in the organization that owns the application",
+  )
+}
+
+const missingAppError = () => new Fault("not_found", "app.missing", "there is no such application")
+
+const tooManyError = () =>
+  new Fault(
+    "invalid_argument",
+    "app.too_many_assignments",
+    `at most ${subjectsMax} users and ${subjectsMax} groups can be assigned or removed in one ` +
+      "call; make several",
+  )

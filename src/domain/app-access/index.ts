@@ -1,0 +1,14 @@
+import { appAssignment } from "./model.ts"
+import { assignmentView } from "./view.ts"
+
+export { addAssignment } from "./commands.ts"
+export { appDenial, appEntryOf, type Denial } from "./query.ts"
+export { assignmentsOf } from "./view.ts"
+
+/** What this module is to the whole. */
+export const module = {
+  aggregates: [appAssignment],
+  views: [assignmentView],
+  history: () => import("./history.ts"),
+  operations: () => import("./api.ts"),
+} as const

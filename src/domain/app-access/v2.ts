@@ -1,0 +1,60 @@
+import { share } from "../../api/method.ts"
+import type { ApplicationAssignmentsSearchFilter } from "../../gen/core/application/v2/application_pb.ts"
+import {
+  ApplicationService,
+  type ListApplicationAssignmentsRequest,
+} from "../../gen/core/application/v2/application_service_pb.ts"
+import { pageOf } from "../../kernel/page.ts"
+import { at, filterMissingError, pagination } from "../../protocol/api/answer.ts"
+import { type Cx, type Filter, search } from "../../store/index.ts"
+import { mayReadUser } from "../member/index.ts"
+import { shownNames } from "../user-lookup/index.ts"
+import { addAssignments, removeAssignments } from "./commands.ts"
+import { type AssignmentRow, assignments } from "./view.ts"
+
+export const v2 = share<Cx>()(ApplicationService, {
+  addApplicationAssignments: async ({ applicationId, ...subjects }, cx) => ({
+    changeDate: at(await addAssignments(cx, applicationId, subjects)),
+  }),
+  removeApplicationAssignments: async ({ applicationId, ...subjects }, cx) => ({
+    changeDate: at(await removeAssignments(cx, applicationId, subjects)),
+  }),
+  listApplicationAssignments: (req, cx) => list(cx, req),
+})
+
+async function list(cx: Cx, req: ListApplicationAssignmentsRequest) {
+  const found = await search<AssignmentRow>(cx, assignments, {
+    page: pageOf(req.pagination),
+    filters: req.filters.map(filterOf),
+  })
+  return {
+    pagination: pagination(found),
+    assignments: found.rows.map((row) => toAssignment(cx, row)),
+  }
+}
+
+function filterOf({ filter }: ApplicationAssignmentsSearchFilter): Filter {
+  switch (filter.case) {
+    case "applicationId":
+      return { equals: "app", value: filter.value.id }
+    case "userId":
+      return { equals: "user_id", value: filter.value.id }
+    case "groupId":
+      return { equals: "group_id", value: filter.value.id }
+    default:
+      throw filterMissingError()
+  }
+}
+
+function toAssignment(cx: Cx, row: AssignmentRow) {
+  const assignment = { applicationId: row.app, creationDate: at(row.created) }
+  const { group_id: groupId, user_id: userId, user_org: org, user_name } = row
+  if (groupId !== "") {
+    const subject = { case: "groupId", value: groupId } as const
+    return { ...assignment, subject, name: row.group_name }
+  }
+  const subject = { case: "userId", value: userId } as const
+  if (!mayReadUser(cx, userId, org)) return { ...assignment, subject }
+  const { preferredLoginName } = shownNames(cx, { user_name, org })
+  return { ...assignment, subject, name: row.display_name, preferredLoginName }
+}

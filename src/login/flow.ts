@@ -47,9 +47,10 @@ export type SessionPolicy = {
 
 /**
  * The request is for users of another organisation; the project wants people to have roles on it,
- * or their organisation to have the project.
+ * or their organisation to have the project; the application is for users and groups that are
+ * assigned to it, or for users with a role of the project.
  */
-export type Bar = "organisation" | "roles" | "project"
+export type Bar = "organisation" | "roles" | "project" | "assigned" | "role"
 
 /** What a person has to prove; lifetimes are seconds. */
 export type Need = {

@@ -5,7 +5,7 @@ import {
   findClient,
   isSelfRegistered,
 } from "../domain/app/index.ts"
-import { mayEnter } from "../domain/authorization/index.ts"
+import { appDenial, type Denial } from "../domain/app-access/index.ts"
 import {
   allowedSession,
   answerRequest,
@@ -161,9 +161,15 @@ function barAgainst(cx: Cx, asked: Requested, userId: string): Bar | undefined {
   if (home !== undefined && home !== cx.store.receipt(cx, user, userId)?.owner) {
     return "organisation"
   }
-  const entry = mayEnter(cx, userId, applicationAskedFor(cx, asked)?.projectId ?? "")
-  if (entry === "yes") return undefined
-  return entry === "no roles" ? "roles" : "project"
+  const denial = appDenial(cx, userId, asked.appId)
+  return denial && bars[denial]
+}
+
+const bars: Readonly<Record<Denial, Bar>> = {
+  "no project": "project",
+  "no roles": "roles",
+  "not assigned": "assigned",
+  "no role": "role",
 }
 
 /** Name of an application as people know it; empty where it is gone. */

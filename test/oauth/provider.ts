@@ -4,6 +4,7 @@ import { createApplication } from "../../src/domain/app/commands.ts"
 import * as app from "../../src/domain/app/index.ts"
 import type { OidcInput } from "../../src/domain/app/oidc.ts"
 import { appView } from "../../src/domain/app/view.ts"
+import * as appAccess from "../../src/domain/app-access/index.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import { createPassword } from "../../src/domain/credential/commands.ts"
 import * as feature from "../../src/domain/feature/index.ts"
@@ -65,6 +66,7 @@ export type NewClient = { readonly appId: string; readonly id: string; readonly 
 const aggregates: readonly AnyAggregate[] = [
   ...action.module.aggregates,
   ...app.module.aggregates,
+  ...appAccess.module.aggregates,
   ...authorization.module.aggregates,
   ...grant.module.aggregates,
   ...group.module.aggregates,
@@ -92,6 +94,7 @@ const views = [
   ...action.module.views,
   ...target.module.views,
   appView,
+  ...appAccess.module.views,
   ...authorization.module.views,
   ...grant.module.views,
   ...group.module.views,

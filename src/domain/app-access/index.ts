@@ -2,7 +2,7 @@ import { appAssignment } from "./model.ts"
 import { assignmentView } from "./view.ts"
 
 export { addAssignment } from "./commands.ts"
-export { appDenial, appEntryOf, type Denial } from "./query.ts"
+export { appDenial, appEntryOf, canUseClient, type Denial } from "./query.ts"
 export { assignmentsOf } from "./view.ts"
 
 /** What this module is to the whole. */

@@ -1,5 +1,5 @@
 import { type Cx, statement } from "../../store/index.ts"
-import { app } from "../app/index.ts"
+import { app, findClient } from "../app/index.ts"
 import { entryOf, rolesHeld } from "../authorization/index.ts"
 import { effectiveGroupIds } from "../group/index.ts"
 import { user } from "../user-model/index.ts"
@@ -41,6 +41,12 @@ export function appEntryOf(cx: Cx, userId: string, appId: string): AppEntry {
 /** Why a user can't use an application now; undefined if they can. */
 export const appDenial = (cx: Cx, userId: string, appId: string): Denial | undefined =>
   appEntryOf(cx, userId, appId).denial
+
+/** Whether a user can use the application with a client ID now; an unknown client nobody can. */
+export function canUseClient(cx: Cx, userId: string, clientId: string): boolean {
+  const appId = findClient(cx, clientId)?.appId
+  return appId !== undefined && appDenial(cx, userId, appId) === undefined
+}
 
 function isServiceAccount(cx: Cx, userId: string): boolean {
   const state = cx.store.state(cx, user, userId)

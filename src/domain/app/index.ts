@@ -62,7 +62,7 @@ export {
   noteUse,
   registerApplication,
 } from "./registration.ts"
-export { projectOfResource } from "./resource.ts"
+export { apiAt } from "./resource.ts"
 export {
   type AttributeFormat,
   type AttributeNames,

@@ -93,10 +93,6 @@ export const releaseAddress = (key: string): ClaimChange => ({ release: resource
 /** The URIs of an API. */
 export const resourcesOf = ({ resources = [] }: ApiConfig): readonly string[] => resources
 
-/** The project of the API that goes by a URI; undefined for what is none's. */
-export const projectOfResource = (cx: Cx, uri: string): string | undefined =>
-  apiAt(cx, uri)?.projectId
-
 /** The active API that goes by a URI; undefined for what is none's. */
 export function apiAt(cx: Cx, uri: string): ApiApp | undefined {
   if (!uri.includes("://") || uri.length > lengthMax) return undefined

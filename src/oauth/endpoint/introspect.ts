@@ -1,3 +1,4 @@
+import { appDenial } from "../../domain/app-access/index.ts"
 import { noteClaimsRead } from "../../domain/grant/index.ts"
 import type { Cx } from "../../store/index.ts"
 import {
@@ -32,6 +33,8 @@ export const introspect: Endpoint = {
     if (!claims || client.kind !== "application" || !isFor(cx, client, claims)) {
       return json({ active: false })
     }
+    // Also a resource server admits only users who can use it, whoever got the token.
+    if (appDenial(cx, claims.userId, client.appId) !== undefined) return json({ active: false })
     const answer = await activeAnswer(cx, claims, client)
     const isOwn = claims.clientId === client.clientId
     if (isOwn) await noteClaimsRead(cx, claims.userId, client.appId)

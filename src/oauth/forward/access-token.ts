@@ -1,9 +1,4 @@
-import {
-  findClient,
-  isAtOrBelow,
-  isSelfRegistered,
-  projectOfResource,
-} from "../../domain/app/index.ts"
+import { apiAt, findClient, isAtOrBelow, isSelfRegistered } from "../../domain/app/index.ts"
 import { about } from "../../domain/refusal/index.ts"
 import { isPersonalToken } from "../../domain/service-account/index.ts"
 import { isJwt } from "../../protocol/jwt.ts"
@@ -92,7 +87,7 @@ function reasonAgainst(cx: Cx, at: Proxied, statement: Statement): string | unde
 const isFor = (cx: Cx, { clientId, state, origin, target }: Proxied, { audience }: Statement) =>
   audience.some((id) => {
     if (id === clientId) return true
-    const url = projectOfResource(cx, id) === state.projectId ? URL.parse(id) : null
+    const url = apiAt(cx, id)?.projectId === state.projectId ? URL.parse(id) : null
     return url?.origin === origin && isAtOrBelow(url, target)
   })
 

@@ -22,9 +22,9 @@ import { narrowing } from "../token/resource.ts"
 import { isOpenTo } from "../token/token-parent.ts"
 import { ownTokenIn, tokenFor } from "./access-token.ts"
 import { identityOf, nobodysIdentity } from "./identity.ts"
-import { cookieFor, passCookie, passedBy } from "./pass.ts"
+import { cookieFor, passCookie, passedBy, type Visitor } from "./pass.ts"
 import { type Proxied, proxiedBy } from "./proxied.ts"
-import { ownPaths, refused } from "./refused.ts"
+import { type Forbidden, forbidden, ownPaths, refused } from "./refused.ts"
 import { beginWay, wayBack } from "./way.ts"
 
 /**
@@ -115,8 +115,8 @@ async function decideOnce(
     const isForwarded = at.state.oidc.accessTokenForwarded === true
     if (!isForwarded && !visit.takesAuthorization) throw earlierSettingsError()
     const { userId } = await tokenFor(cx, { ...use, at, headers, presented })
-    if (!isOpenTo(cx, at.appId, userId)) return { verdict: "no entry" }
-    const decision = decideFor(cx, at, userId)
+    const isShutOut = !isOpenTo(cx, at.appId, userId)
+    const decision = decideFor(cx, at, { userId, isShutOut })
     return withAuthorization(visit, decision, isForwarded ? authorization : null)
   } catch (cause) {
     if (!(cause instanceof OAuthError)) throw cause
@@ -153,12 +153,14 @@ function withAuthorization(
 }
 
 /** Decides for a user, or for nobody. */
-function decideFor(cx: Cx, at: Proxied, userId: string | undefined): Decision {
+function decideFor(cx: Cx, at: Proxied, visitor: Visitor | undefined): Decision {
   const rules = rulesOf(at)
   const isPublic = rules.every(({ everybody }) => everybody)
-  if (userId === undefined) {
-    return isPublic ? { verdict: "open", identity: nobodysIdentity() } : { verdict: "nobody" }
+  if (!visitor || visitor.isShutOut) {
+    if (isPublic) return { verdict: "open", identity: nobodysIdentity() }
+    return { verdict: visitor ? "no entry" : "nobody" }
   }
+  const { userId } = visitor
   const { orgId } = cx.store.state(cx, project, at.state.projectId)
   const held = rolesHeld(cx, userId, at.state.projectId).flatMap(({ keys }) => keys)
   const roles = [...new Set(held)]
@@ -191,7 +193,7 @@ async function gated(asking: Asking, visit: Visit): Promise<Response> {
   const isPage = wantsPage(request)
   if (decision.verdict !== "nobody") {
     const { why, text } = denials[decision.verdict]
-    return isPage ? refused(cx, at, why) : told(403, text)
+    return isPage ? forbidden(cx, at, why, text) : told(403, text)
   }
   if (!isPage) return unknown(at)
   // Where the proxy doesn't name the method, the request may be one that must not be repeated.
@@ -223,10 +225,10 @@ function badToken(at: Proxied, { presented, cause }: BadToken): Response {
 const realmOf = ({ origin }: Proxied): string => new URL(origin).host
 
 const denials = {
-  "no entry": { why: "role", text: "The user of this access token can't use this application." },
+  "no entry": { why: "access", text: "This user can't use this application." },
   "no role": { why: "role", text: "You have none of the roles that this needs." },
   "no email": { why: "email", text: "This needs a verified email address." },
-} as const satisfies Record<Denial, { readonly why: "role" | "email"; readonly text: string }>
+} as const satisfies Record<Denial, { readonly why: Forbidden; readonly text: string }>
 
 const letThrough = (headers: Headers): Response => {
   for (const [name, value] of Object.entries(noStore)) headers.set(name, value)

@@ -2,6 +2,7 @@ import { cookieIn } from "../../domain/session/index.ts"
 import { lru } from "../../kernel/lru.ts"
 import { type Cx, ofInstance } from "../../store/index.ts"
 import { isActive } from "../token/active.ts"
+import { isShutOut } from "../token/token-parent.ts"
 import type { Proxied } from "./proxied.ts"
 
 /**
@@ -24,8 +25,11 @@ export function passCookie(
   return cookieFor(at, "", cx.secrets.seal("cookie", plain, aboutOf(cx, at)), seconds)
 }
 
-/** The id of the person whose pass a browser shows; undefined where none holds here and now. */
-export function passedBy(cx: Cx, at: At, header: string | null): string | undefined {
+/** Whose pass a browser presents, and whether they are signed in but can't use the application. */
+export type Visitor = { readonly userId: string; readonly isShutOut: boolean }
+
+/** Whose pass a browser presents; undefined if it is not valid here and now. */
+export function passedBy(cx: Cx, at: At, header: string | null): Visitor | undefined {
   const cookie = cookieIn(header ?? "", nameFor(at))
   if (cookie === "") return undefined
   const known = readLately(cx)
@@ -33,7 +37,10 @@ export function passedBy(cx: Cx, at: At, header: string | null): string | undefi
   const pass = known.get(key) ?? read(cx, at, cookie)
   if (!pass) return undefined
   known.set(key, pass)
-  return cx.clock.now() < pass.expires && isActive(cx, pass) ? pass.userId : undefined
+  if (cx.clock.now() >= pass.expires) return undefined
+  const { userId, grantId: anchor } = pass
+  if (isActive(cx, pass)) return { userId, isShutOut: false }
+  return isShutOut(cx, { userId, anchor }) ? { userId, isShutOut: true } : undefined
 }
 
 /** To open a seal costs more than all the rest, and a page asks for many things. */

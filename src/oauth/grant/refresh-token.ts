@@ -1,4 +1,4 @@
-import { projectOfResource } from "../../domain/app/index.ts"
+import { apiAt } from "../../domain/app/index.ts"
 import {
   type Grant as Given,
   grant,
@@ -115,7 +115,7 @@ type Wanted = {
  */
 function audienceFor(cx: Cx, { given, scopes, projectId }: Wanted): readonly string[] {
   if (scopes.length === given.scopes.length) return given.audience
-  const named = given.audience.flatMap((id) => projectOfResource(cx, id) ?? [])
+  const named = given.audience.flatMap((id) => apiAt(cx, id)?.projectId ?? [])
   const kept = [projectId, ...named, ...audienceOf(cx, scopes)]
   const dropped = audienceOf(cx, given.scopes).filter((id) => !kept.includes(id))
   return given.audience.filter((id) => !dropped.includes(id))

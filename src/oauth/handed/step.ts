@@ -101,4 +101,6 @@ const bars = {
   organisation: "the application asks for people of another organisation",
   roles: "this person has no role on the project, and the project wants one",
   project: "the organisation of this person does not have the project",
+  assigned: "this user is not assigned to the application, and neither is a group of theirs",
+  role: "this user has no role of the project, and the application requires one",
 } as const

@@ -1,8 +1,8 @@
 import {
+  apiAt,
   type Client,
   changeRegistration,
   findClient,
-  projectOfResource,
   registerApplication,
 } from "../../domain/app/index.ts"
 import { requireInstance } from "../../domain/instance/index.ts"
@@ -80,7 +80,7 @@ async function keep(cx: Cx, clientId: string, members: Members): Promise<void> {
   const known = findClient(cx, clientId)
   if (known) return change(cx, known, members)
   // An address in an audience stands for one thing: the API at it would take this client's tokens.
-  if (projectOfResource(cx, clientId) !== undefined) throw unreadError()
+  if (apiAt(cx, clientId) !== undefined) throw unreadError()
   const metadata = metadataOf(cx, documented(members, clientId))
   try {
     await registerApplication(cx, metadata, clientId)

@@ -1,9 +1,5 @@
-import {
-  appChain,
-  findClient,
-  isSelfRegistered,
-  projectOfResource,
-} from "../../domain/app/index.ts"
+import { apiAt, appChain, findClient, isSelfRegistered } from "../../domain/app/index.ts"
+import { appDenial } from "../../domain/app-access/index.ts"
 import { mayEnter } from "../../domain/authorization/index.ts"
 import { exchange, grant } from "../../domain/grant/index.ts"
 import { isProjectActive, project } from "../../domain/project/index.ts"
@@ -97,13 +93,19 @@ function openNow(cx: Cx, token: Omit<Token, "scopes">): readonly string[] {
 
 /** The project that a part of an audience stands for: itself, or that of an application. */
 export const projectOf = (cx: Cx, id: string): string =>
-  findClient(cx, id)?.state.projectId ?? projectOfResource(cx, id) ?? id
+  findClient(cx, id)?.state.projectId ?? apiAt(cx, id)?.projectId ?? id
 
-/** Whether a part of an audience is there, and lets a user in. */
+/**
+ * Whether a part of an audience is there, and lets a user in: an application by its own rule, too.
+ */
 export function isEnterable(cx: Cx, userId: string, id: string): boolean {
   if (id === issuerOf(cx).issuer) return true
   const projectId = projectOf(cx, id)
-  return isProjectActive(cx, projectId) && mayEnter(cx, userId, projectId) === "yes"
+  if (!isProjectActive(cx, projectId)) return false
+  const appId = findClient(cx, apiAt(cx, id)?.clientId ?? id)?.appId
+  return appId === undefined
+    ? mayEnter(cx, userId, projectId) === "yes"
+    : appDenial(cx, userId, appId) === undefined
 }
 
 type Hanging = Pick<Statement, "grantId" | "userId">

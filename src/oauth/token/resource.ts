@@ -1,4 +1,4 @@
-import { projectOfResource } from "../../domain/app/index.ts"
+import { apiAt } from "../../domain/app/index.ts"
 import { because, type Finding } from "../../domain/refusal/index.ts"
 import type { Cx } from "../../store/index.ts"
 import { OAuthError } from "../error.ts"
@@ -16,7 +16,7 @@ export const resourcesOf = (cx: Cx, parameters: Parameters): readonly string[] =
   wordsOf(parameters.get("resource")).flatMap((uri) => {
     const [projectId] = audienceOf(cx, [isOurs(cx, uri) ? ourScope : uri])
     if (projectId !== undefined) return [projectId]
-    const [ofApi] = projectsAsAudience(cx, [projectOfResource(cx, uri) ?? ""])
+    const [ofApi] = projectsAsAudience(cx, [apiAt(cx, uri)?.projectId ?? ""])
     if (ofApi !== undefined) return [ofApi, uri]
     throw new OAuthError(
       "invalid_target",

@@ -2,10 +2,10 @@ import {
   type ApiApp,
   acceptsPlainOauth,
   addressScope,
+  apiAt,
   findClient,
   listScopes,
   type OidcApp,
-  projectOfResource,
   scopesFor,
   standardScopes,
 } from "../../domain/app/index.ts"
@@ -206,7 +206,7 @@ export const isForClientAlone = ({ idTokenProjectAudience }: OidcApp["oidc"]): b
   !idTokenProjectAudience
 
 const isOther = (cx: Cx, id: string): boolean =>
-  findClient(cx, id) !== undefined || projectOfResource(cx, id) !== undefined
+  findClient(cx, id) !== undefined || apiAt(cx, id) !== undefined
 
 /** RFC 6749 §6, RFC 8693 §2.1: a scope that asks for more than there is, beside that. */
 export function scopeError(

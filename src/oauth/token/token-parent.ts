@@ -1,5 +1,5 @@
-import { appChain, isAppActive } from "../../domain/app/index.ts"
-import { mayEnter } from "../../domain/authorization/index.ts"
+import { isAppActive } from "../../domain/app/index.ts"
+import { appDenial } from "../../domain/app-access/index.ts"
 import {
   exchange,
   grant,
@@ -42,6 +42,18 @@ export const credentialParent = (
 export function partyUntil(cx: Cx, { userId, anchor }: Party): number {
   if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return 0
   return parentUntil(cx, userId, anchor)
+}
+
+/**
+ * Whether nothing but who can use the application keeps a grant from being active: its user is
+ * signed in, and not admitted.
+ */
+export function isShutOut(cx: Cx, { userId, anchor }: Party): boolean {
+  if (!isUserActive(cx, userId) || !isOrgActive(cx, orgOf(cx, userId))) return false
+  const given = cx.store.state(cx, grant, anchor)
+  if (given.status !== "active" || given.userId !== userId) return false
+  if (!isAppActive(cx, given.appId) || isOpenTo(cx, given.appId, userId)) return false
+  return sessionNow(cx, given.sessionId)?.userId === userId
 }
 
 /** The organisation that a user belongs to. */
@@ -133,12 +145,9 @@ function activeGrant(cx: Cx, userId: string, grantId: string) {
   return isOpenTo(cx, given.appId, userId) ? given : undefined
 }
 
-/** Whether an application is on, and its project lets a user in. */
-export function isOpenTo(cx: Cx, appId: string, userId: string): boolean {
-  if (!isAppActive(cx, appId)) return false
-  // A project may ask for an authorization: without it, what it let in before has ended too.
-  return mayEnter(cx, userId, appChain(cx, appId)?.parent ?? "") === "yes"
-}
+/** Whether an application is on, and a user can use it now; what was granted before ends as well. */
+export const isOpenTo = (cx: Cx, appId: string, userId: string): boolean =>
+  isAppActive(cx, appId) && appDenial(cx, userId, appId) === undefined
 
 /** What an id_token hangs from. */
 function sessionUntil(cx: Cx, userId: string, [id = "", ...appId]: readonly string[]): number {

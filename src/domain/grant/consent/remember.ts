@@ -1,6 +1,7 @@
 import { isLoopback } from "../../../protocol/redirect-uri.ts"
 import type { Cx, Decision, Draft, Transaction } from "../../../store/index.ts"
 import { type ApiApp, apisNamed, app, isGone, scopesFor } from "../../app/index.ts"
+import { canUseClient } from "../../app-access/index.ts"
 import { mayEnter } from "../../authorization/index.ts"
 import { vouchesFor } from "../../idp/index.ts"
 import { consentLifetimeOf, requireInstance } from "../../instance/index.ts"
@@ -114,7 +115,7 @@ const skewMs = 60_000
 function scopeOf(cx: Cx, request: ConsentRequest, userId: string): ConsentScope {
   const { redirectUri, scopes, audience, foreign = [], claims } = request
   const projects = foreign.filter((id) => mayEnter(cx, userId, id) === "yes")
-  const isOpen = ({ projectId }: ApiApp) => mayEnter(cx, userId, projectId) === "yes"
+  const isOpen = ({ clientId }: ApiApp) => canUseClient(cx, userId, clientId)
   const defined = scopesFor(cx, audience)
   const requested = scopes.flatMap((scope) => defined.get(scope) ?? [])
   const apis = [

@@ -1,4 +1,5 @@
 import { type ApiApp, type ApiScope, apisNamed, scopesFor } from "../../../domain/app/index.ts"
+import { canUseClient } from "../../../domain/app-access/index.ts"
 import { mayEnter } from "../../../domain/authorization/index.ts"
 import {
   allowRequest,
@@ -87,7 +88,7 @@ type Reaching = Pick<Waiting["asked"], "scopes" | "audience" | "foreign">
 /** The projects and APIs that an application will reach, and the scopes of the APIs. */
 function reachedBy(cx: Cx, userId: string, { scopes, audience, foreign }: Reaching) {
   const projects = projectsNamed(cx, userId, foreign)
-  const isOpen = (api: ApiApp) => mayEnter(cx, userId, api.projectId) === "yes"
+  const isOpen = ({ clientId }: ApiApp) => canUseClient(cx, userId, clientId)
   const defined = scopesFor(cx, audience)
   const requested = scopes
     .flatMap((scope) => defined.get(scope) ?? [])

@@ -1,0 +1,69 @@
+// Who can use an application is asked before a service provider gets an answer about a user.
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { changeApplication, findServiceProvider } from "../../src/domain/app/index.ts"
+import { addAssignments, removeAssignments } from "../../src/domain/app-access/commands.ts"
+import { browserOf, type Provider, password } from "../oauth/provider.ts"
+import { customLogin } from "../support/custom-login.ts"
+import { openLoginPage } from "../support/login-page.ts"
+import { authnRequest, redirectPath } from "./asking.ts"
+import {
+  addServiceProvider,
+  messageIn,
+  nodeSaml,
+  openSamlProvider,
+  pathOf,
+} from "./service-provider.ts"
+
+const entityId = "https://limited.example.com"
+const handedId = "https://handed.example.com"
+const loginAt = "https://login.example.net/start"
+
+let provider: Provider
+let pat: string
+beforeAll(async () => {
+  provider = await openSamlProvider()
+  await addServiceProvider(provider, { entityId })
+  await addServiceProvider(provider, { entityId: handedId, loginAt })
+  pat = await provider.addPerson("pat")
+  for (const id of [entityId, handedId]) {
+    await changeApplication(provider.cx(), await appIdOf(id), { access: { rule: "assigned" } })
+  }
+})
+afterAll(() => provider.close())
+
+const appIdOf = async (id: string) => (await findServiceProvider(provider.cx(), id))?.appId ?? ""
+const subject = () => ({ userIds: [pat], groupIds: [] })
+const assign = async (id: string) => addAssignments(provider.cx(), await appIdOf(id), subject())
+const unassign = async (id: string) =>
+  removeAssignments(provider.cx(), await appIdOf(id), subject())
+
+test("a user who is not assigned gets a page with status 403, and passively a refusal", async () => {
+  const browser = browserOf(provider)
+  const request = () => redirectPath(authnRequest({ entityId }))
+  const passive = () => redirectPath(authnRequest({ entityId, attributes: { IsPassive: "true" } }))
+  const refused = await browser.signIn(request(), "pat")
+  expect(refused.response.status).toBe(403)
+  expect(refused.page).not.toContain("SAMLResponse")
+  expect(messageIn((await browser.go(passive())).page)).toContain("status:RequestDenied")
+  const back = await browser.post(refused, { answer: "cancel" })
+  expect(messageIn(back.page)).toContain("status:RequestDenied")
+  await assign(entityId)
+  expect(messageIn((await browser.go(request())).page)).toContain("status:Success")
+  await unassign(entityId)
+  expect((await browser.go(request())).response.status).toBe(403)
+})
+
+test("a login page of somebody else can't answer for them", async () => {
+  const call = await openLoginPage(provider)
+  const peer = await nodeSaml(provider, { issuer: handedId, audience: handedId })
+  const { path } = await browserOf(provider).go(
+    pathOf(await peer.getAuthorizeUrlAsync("s1", "", {})),
+  )
+  const samlRequestId = new URL(path).searchParams.get("samlRequest") ?? ""
+  const value = await customLogin(call).signIn("pat", password)
+  const answer = { samlRequestId, responseKind: { case: "session", value } }
+  const respond = () => call("saml.v2.SAMLService/CreateResponse", answer)
+  await expect(respond()).rejects.toMatchObject({ id: "auth_request.barred" })
+  await assign(handedId)
+  expect((await respond()).url).toBe("https://sp.example.com/acs")
+})

@@ -37,7 +37,7 @@ const assign = async (id: string) => addAssignments(provider.cx(), await appIdOf
 const unassign = async (id: string) =>
   removeAssignments(provider.cx(), await appIdOf(id), subject())
 
-test("a user who is not assigned gets a page with status 403, and passively a refusal", async () => {
+test("a user who is not assigned gets a page with status 403, or passively a refusal", async () => {
   const browser = browserOf(provider)
   const request = () => redirectPath(authnRequest({ entityId }))
   const passive = () => redirectPath(authnRequest({ entityId, attributes: { IsPassive: "true" } }))

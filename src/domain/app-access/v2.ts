@@ -1,8 +1,7 @@
 import { share } from "../../api/method.ts"
-import type { ApplicationAssignmentsSearchFilter } from "../../gen/core/application/v2/application_pb.ts"
 import {
   ApplicationService,
-  type ListApplicationAssignmentsRequest,
+  type ListApplicationAssignmentsRequest as ListRequest,
 } from "../../gen/core/application/v2/application_service_pb.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { at, filterMissingError, pagination } from "../../protocol/api/answer.ts"
@@ -22,7 +21,7 @@ export const v2 = share<Cx>()(ApplicationService, {
   listApplicationAssignments: (req, cx) => list(cx, req),
 })
 
-async function list(cx: Cx, req: ListApplicationAssignmentsRequest) {
+async function list(cx: Cx, req: ListRequest) {
   const found = await search<AssignmentRow>(cx, assignments, {
     page: pageOf(req.pagination),
     filters: req.filters.map(filterOf),
@@ -33,7 +32,7 @@ async function list(cx: Cx, req: ListApplicationAssignmentsRequest) {
   }
 }
 
-function filterOf({ filter }: ApplicationAssignmentsSearchFilter): Filter {
+function filterOf({ filter }: ListRequest["filters"][number]): Filter {
   switch (filter.case) {
     case "applicationId":
       return { equals: "app", value: filter.value.id }

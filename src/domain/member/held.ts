@@ -18,7 +18,7 @@ export function permissionsOn(cx: Reader, target: Target, userId: string): Reado
   return new Set(held.flatMap((role) => [...permissionsIn(cx, role)]))
 }
 
-/** Whether the caller can read a user: themselves, and users of organizations that they can read. */
+/** Whether the caller can read a user: themselves, or users of the organization. */
 export function mayReadUser(cx: Cx, userId: string, homeId: string): boolean {
   const { caller } = cx
   if (caller.kind !== "user") return false

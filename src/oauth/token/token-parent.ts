@@ -145,7 +145,7 @@ function activeGrant(cx: Cx, userId: string, grantId: string) {
   return isOpenTo(cx, given.appId, userId) ? given : undefined
 }
 
-/** Whether an application is on, and a user can use it now; what was granted before ends as well. */
+/** Whether an application is active, and a user can use it now; else its grants end as well. */
 export const isOpenTo = (cx: Cx, appId: string, userId: string): boolean =>
   isAppActive(cx, appId) && appDenial(cx, userId, appId) === undefined
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import { addAuthorization } from "../../../src/domain/authorization/index.ts"
 import { addMember } from "../../../src/domain/member/index.ts"
 import { addGrant } from "../../../src/domain/project-grant/index.ts"
+import { ApplicationAccessRule } from "../../../src/gen/core/application/v2/application_pb.ts"
 import { EntryCondition, Reason } from "../../../src/gen/core/history/v2/history_service_pb.ts"
 import { type Estate, openEstate, type Person } from "../../support/estate.ts"
 
@@ -187,6 +188,30 @@ test("who is let in to an application, and by which roles", async () => {
     allowed: false,
     roles: [{ roleKeys: [], counts: false }],
   })
+})
+
+test("the rule of the application is a condition where it limits who can use it", async () => {
+  await app()
+  const named = { projectId: "p1", applicationId: "a1" }
+  const limit = (rule: ApplicationAccessRule) =>
+    act("manager", "updateApplication", { ...named, access: { rule } })
+  const conditions = async () => {
+    const { allowed, checks } = await entry("manager", "nobody")
+    const [last] = checks.slice(-1)
+    return [allowed, last.condition, last.met]
+  }
+  await limit(ApplicationAccessRule.ASSIGNED)
+  expect(await conditions()).toEqual([false, EntryCondition.ASSIGNED, false])
+  await act("manager", "addApplicationAssignments", { ...named, userIds: ["nobody"] })
+  expect(await conditions()).toEqual([true, EntryCondition.ASSIGNED, true])
+  await limit(ApplicationAccessRule.PROJECT_ROLE)
+  expect(await conditions()).toEqual([false, EntryCondition.PROJECT_ROLE, false])
+  await act("manager", "addProjectRole", { projectId: "p1", roleKey: "a", displayName: "A" })
+  const given = { projectId: "p1", orgId: "org1", userId: "nobody", roleKeys: ["a"] }
+  await estate.step((tx) => addAuthorization(tx, "u1", given))
+  expect(await conditions()).toEqual([true, EntryCondition.PROJECT_ROLE, true])
+  await limit(ApplicationAccessRule.EVERYONE)
+  expect(await conditions()).toEqual([true, EntryCondition.APPLICATION_ACTIVE, true])
 })
 
 test("people of others come in by a grant, where the project asks for one", async () => {

@@ -279,7 +279,7 @@ function EntryReason({ userId, applicationId }: EntryProps) {
   )
 }
 
-type Condition = "user" | "application" | "project" | "roles"
+type Condition = "user" | "application" | "project" | "roles" | "assigned" | "role"
 
 const conditions: Readonly<Record<EntryCondition, Condition>> = {
   [EntryCondition.UNSPECIFIED]: "user",
@@ -287,6 +287,8 @@ const conditions: Readonly<Record<EntryCondition, Condition>> = {
   [EntryCondition.APPLICATION_ACTIVE]: "application",
   [EntryCondition.PROJECT_GRANTED]: "project",
   [EntryCondition.ROLES_GIVEN]: "roles",
+  [EntryCondition.ASSIGNED]: "assigned",
+  [EntryCondition.PROJECT_ROLE]: "role",
 }
 
 const checkOf = ({ condition, met }: EntryCheck) =>

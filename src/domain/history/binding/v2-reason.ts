@@ -11,9 +11,9 @@ import { Fault } from "../../../kernel/fault.ts"
 import { at } from "../../../protocol/api/answer.ts"
 import type { AnyEvent, Cx, Recorded } from "../../../store/index.ts"
 import { app, isAppActive } from "../../app/index.ts"
+import { appEntryOf } from "../../app-access/index.ts"
 import {
   authorization,
-  entryOf,
   givenOn,
   groupAuthorization,
   heldByGroups,
@@ -91,7 +91,11 @@ async function entryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequ
   }
   const state = cx.store.state(cx, app, applicationId)
   const projectId = "projectId" in state ? state.projectId : ""
-  const { answer, hasProject, hasRoles } = entryOf(cx, userId, projectId)
+  const { denial, hasProject, hasRoles, isAssigned, hasRole } = appEntryOf(
+    cx,
+    userId,
+    applicationId,
+  )
   const isActive = isUserActive(cx, userId) && isOrgActive(cx, home)
   const isServed = isAppActive(cx, applicationId)
   const checks = [
@@ -99,10 +103,12 @@ async function entryReason(cx: Cx, { userId, applicationId }: GetEntryReasonRequ
     ...check(EntryCondition.APPLICATION_ACTIVE, isServed),
     ...check(EntryCondition.PROJECT_GRANTED, hasProject),
     ...check(EntryCondition.ROLES_GIVEN, hasRoles),
+    ...check(EntryCondition.ASSIGNED, isAssigned),
+    ...check(EntryCondition.PROJECT_ROLE, hasRole),
   ]
   const roles = cx.holds?.("user.grant.read") ? await entryRoles(cx, userId, projectId) : []
   return {
-    allowed: isActive && isServed && answer === "yes",
+    allowed: isActive && isServed && denial === undefined,
     checks,
     roles,
   }
@@ -138,6 +144,14 @@ const conditions = {
   [EntryCondition.ROLES_GIVEN]: [
     "the user has roles on the project",
     "the project lets in only who has roles on it, and the user has none that count",
+  ],
+  [EntryCondition.ASSIGNED]: [
+    "the user, or a group of theirs, is assigned to the application",
+    "the application is for users and groups that are assigned to it, and the user is not one",
+  ],
+  [EntryCondition.PROJECT_ROLE]: [
+    "the user has a role of the project",
+    "the application is for users with a role of the project, and the user has none",
   ],
 } as const
 

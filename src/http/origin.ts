@@ -1,4 +1,4 @@
-import type { Services } from "../kernel/context.ts"
+import type { AddressSource, Services } from "../kernel/context.ts"
 import type { Ids } from "../kernel/id.ts"
 import type { Peer } from "../kernel/net/address.ts"
 import { selfCheckIn } from "../protocol/self-check/self-check.ts"
@@ -14,6 +14,7 @@ export type Origin = {
   readonly address: string
   /** Whether the other end says that it speaks for others, and is no proxy that is trusted. */
   readonly isRelayed?: boolean
+  readonly addressSource?: AddressSource
   readonly requestId: string
 }
 
@@ -44,6 +45,11 @@ export function originOf(
       const says = headers.has("x-forwarded-for") || headers.has("forwarded")
       return says && !isProxy(peer())
     },
+    get addressSource() {
+      const isNamed = hopsIn(headers.get("x-forwarded-for") ?? "").length > 0
+      if (isNamed && isProxy(peer())) return "trusted proxy"
+      return isNamed || headers.has("forwarded") ? "unknown proxy" : "connection"
+    },
     // Made when somebody needs it: most answers don't.
     get requestId() {
       requestId ??= ids.next()
@@ -68,7 +74,13 @@ export function checkedOrigin(
 
 /** The first address, from the nearest on, that is not one of our proxies. */
 function seenThrough(isProxy: Trusting["isProxy"], forwarded: string, peer: string): string {
-  const chain = forwarded.split(",").map((each) => each.trim())
-  const hops = [...chain.filter((each) => each !== ""), peer]
+  const hops = [...hopsIn(forwarded), peer]
   return hops.findLast((each, at) => at === 0 || !isProxy(each)) ?? peer
 }
+
+/** The addresses that a header names, the farthest first. */
+const hopsIn = (forwarded: string): readonly string[] =>
+  forwarded
+    .split(",")
+    .map((each) => each.trim())
+    .filter((each) => each !== "")

@@ -74,10 +74,18 @@ export type Services = {
   readonly noteStranger?: ((address: string) => void) | undefined
 }
 
+/**
+ * Where an address comes from: the connection, a trusted proxy that names the client, or a proxy
+ * that is not trusted, whose own address it is.
+ */
+export type AddressSource = "connection" | "trusted proxy" | "unknown proxy"
+
 /** What tells a browser from others; neither is checked, or the worth of a proof. */
 export type From = {
   /** Seen through the proxies that are trusted. */
   readonly address: string
+  /** Left out: the connection. */
+  readonly addressSource?: AddressSource
   /** The User-Agent header, empty without one. */
   readonly userAgent: string
 }

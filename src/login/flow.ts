@@ -48,9 +48,9 @@ export type SessionPolicy = {
 /**
  * The request is for users of another organisation; the project wants people to have roles on it,
  * or their organisation to have the project; the application is for users and groups that are
- * assigned to it, or for users with a role of the project.
+ * assigned to it, or for users with a role of the project, or in other networks.
  */
-export type Bar = "organisation" | "roles" | "project" | "assigned" | "role"
+export type Bar = "organisation" | "roles" | "project" | "assigned" | "role" | "network"
 
 /** What a person has to prove; lifetimes are seconds. */
 export type Need = {

@@ -5,7 +5,13 @@ import {
   findClient,
   isSelfRegistered,
 } from "../domain/app/index.ts"
-import { appDenial, type Denial } from "../domain/app-access/index.ts"
+import {
+  appDenial,
+  type Denial,
+  hasNetworks,
+  isInNetworks,
+  requirementsOfApp,
+} from "../domain/app-access/index.ts"
 import {
   allowedSession,
   answerRequest,
@@ -97,23 +103,35 @@ export function requirementsOf(cx: Cx, asked: Requested, rest: Rest): Authorizat
   const suggestedUser = loginHint === "" ? undefined : (findByLoginName(cx, loginHint) ?? "")
   const isUnvouched = isSelfRegistered(cx, asked.appId)
   const known = { suggestedUser, isUnvouched, created, sessionId, consent, isDenied }
-  return { ...asked, ...known, needsPassword: asked.saml?.needsPassword }
+  const maxAge = least(asked.maxAge, requirementsOfApp(cx, asked.appId).maxAge)
+  return {
+    ...{ ...asked, ...known, needsPassword: asked.saml?.needsPassword },
+    ...(maxAge !== undefined && { maxAge }),
+  }
 }
 
-/** What applies to a request, and to the people of sessions. */
+/** The smaller of two limits, of which each can be absent. */
+const least = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined || other === undefined ? (one ?? other) : Math.min(one, other)
+
+/**
+ * What applies to a request, and to the people of sessions; `caller` is who sends this request: the
+ * browser, or a login page of somebody else, of whose browser nothing is known here.
+ */
 export function policiesFor(
   cx: Cx,
   { asked, requirements }: Pick<Waiting, "asked" | "requirements">,
   sessions: readonly Present[],
+  caller: "browser" | "login page" = "browser",
 ): Policies {
-  const isAsked = asked.needsFactor === true
+  const isAsked = asked.needsFactor === true || requirementsOfApp(cx, asked.appId).secondFactor
   const mayBeRemembered = mayNeedConsent(requirements)
   const policyOf = (session: Present) => {
     const { userId } = session
     const need = needFor(cx, session)
     const isForced = need.isForced || isAsked
     return {
-      bar: barAgainst(cx, asked, userId),
+      bar: barAgainst(cx, asked, userId) ?? networkBar(cx, asked, caller),
       need: { ...need, isForced, isLocalOnly: need.isLocalOnly && !isAsked },
       isConsentRemembered: mayBeRemembered && isConsentRemembered(cx, asked, userId),
     }
@@ -163,6 +181,17 @@ function barAgainst(cx: Cx, asked: Requested, userId: string): Bar | undefined {
   }
   const denial = appDenial(cx, userId, asked.appId)
   return denial && bars[denial]
+}
+
+/** Only a request of the browser shows where that is; a device's is never seen at another page. */
+function networkBar(
+  cx: Cx,
+  { appId, device }: Requested,
+  caller: "browser" | "login page",
+): Bar | undefined {
+  const isKnown =
+    caller === "browser" ? isInNetworks(cx, appId) : !device || !hasNetworks(cx, appId)
+  return isKnown ? undefined : "network"
 }
 
 const bars: Readonly<Record<Denial, Bar>> = {

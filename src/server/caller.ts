@@ -67,9 +67,15 @@ function callOn(
 }
 
 /** What a request tells of the browser that sent it, read by who keeps it. */
-export const fromOf = (headers: Headers, origin: Pick<Origin, "address">): From => ({
+export const fromOf = (
+  headers: Headers,
+  origin: Pick<Origin, "address" | "addressSource">,
+): From => ({
   get address() {
     return origin.address
+  },
+  get addressSource() {
+    return origin.addressSource ?? "connection"
   },
   get userAgent() {
     return headers.get("user-agent") ?? ""

@@ -40,3 +40,14 @@ test("a stranger who names a proxy in the header is no proxy", () => {
   const from = trusting("10.0.0.0/8")
   expect(seen(from("198.51.100.7", via("203.0.113.1, 10.1.2.3")))).toEqual(["198.51.100.7", true])
 })
+
+test("what an address is known by: the connection, a trusted proxy, or a proxy's own", () => {
+  const from = trusting("10.0.0.0/8")
+  const source = (peer: string, headers = {}) => from(peer, headers).addressSource
+  expect(source("203.0.113.1")).toBe("connection")
+  expect(source("10.0.0.1")).toBe("connection")
+  expect(source("10.0.0.1", via(" , "))).toBe("connection")
+  expect(source("10.0.0.1", via("203.0.113.1"))).toBe("trusted proxy")
+  expect(source("172.18.0.2", via("203.0.113.1"))).toBe("unknown proxy")
+  expect(source("10.0.0.1", { forwarded: "for=203.0.113.1" })).toBe("unknown proxy")
+})

@@ -3,7 +3,7 @@ import { type Account, AccountChip, FlowForm, type Target } from "./flow.tsx"
 import { Frame, Heading, type PageProps } from "./frame.tsx"
 
 /** Why somebody who is signed in may not use an application. */
-export type Bar = "organisation" | "roles" | "project" | "assigned" | "role"
+export type Bar = "organisation" | "roles" | "project" | "assigned" | "role" | "network"
 
 export type BarredPageProps = PageProps & {
   readonly form: Target

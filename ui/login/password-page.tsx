@@ -30,6 +30,8 @@ export type PasswordPageProps = PageProps & {
   readonly instead?: Instead | undefined
   /** Whether the password only sets up a passkey. */
   readonly isSetup?: boolean | undefined
+  /** Whether the application requires a sign-in that is more recent than the user's. */
+  readonly isRecentRequired?: boolean | undefined
   readonly error?: string | undefined
   /** What else they sign in with, each by its address. */
   readonly providers?: readonly OfferedProvider[] | undefined
@@ -39,11 +41,15 @@ export type Instead = { readonly passkey?: OfferedPasskey | undefined; readonly 
 
 /** Second step: prove it. Posts `loginName` (unchanged) and `password`. */
 export function PasswordPage(props: PasswordPageProps) {
-  const { language, form, account, changeHref, application, error } = props
+  const { language, form, account, changeHref, application, error, isRecentRequired } = props
   const t = props.t.on("password")
   const { forgotHref, isAsking = false, linkForm, providers = [], instead, isSetup } = props
   const onward = application && t("login_name.lead_application", { application: application.name })
-  const lead = isSetup ? t("password.setup_lead") : onward
+  const recent =
+    isRecentRequired && application
+      ? t("password.recent_lead", { application: application.name })
+      : onward
+  const lead = isSetup ? t("password.setup_lead") : recent
   const title = t(instead ? "login_name.title" : "password.title")
   return (
     <Frame {...props} title={title}>

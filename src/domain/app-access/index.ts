@@ -3,6 +3,13 @@ import { assignmentView } from "./view.ts"
 
 export { addAssignment } from "./commands.ts"
 export { appDenial, appEntryOf, canUseClient, type Denial } from "./query.ts"
+export {
+  hasNetworks,
+  isInNetworks,
+  requirementsOfApp,
+  type SignInProof,
+  satisfiedUntil,
+} from "./requirement.ts"
 export { assignmentsOf } from "./view.ts"
 
 /** What this module is to the whole. */

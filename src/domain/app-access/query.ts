@@ -2,7 +2,7 @@ import { type Cx, statement } from "../../store/index.ts"
 import { app, findClient } from "../app/index.ts"
 import { entryOf, rolesHeld } from "../authorization/index.ts"
 import { effectiveGroupIds } from "../group/index.ts"
-import { user } from "../user-model/index.ts"
+import { isServiceAccount } from "./requirement.ts"
 
 /** Why a user can't use an application. */
 export type Denial = "no project" | "no roles" | "not assigned" | "no role"
@@ -46,11 +46,6 @@ export const appDenial = (cx: Cx, userId: string, appId: string): Denial | undef
 export function canUseClient(cx: Cx, userId: string, clientId: string): boolean {
   const appId = findClient(cx, clientId)?.appId
   return appId !== undefined && appDenial(cx, userId, appId) === undefined
-}
-
-function isServiceAccount(cx: Cx, userId: string): boolean {
-  const state = cx.store.state(cx, user, userId)
-  return "kind" in state && state.kind === "machine"
 }
 
 const hasRoleOn = (cx: Cx, userId: string, projectId: string): boolean =>

@@ -1,3 +1,4 @@
+import { isInNetworks } from "../../domain/app-access/index.ts"
 import { addAuthRequest, isRequestOver } from "../../domain/grant/index.ts"
 import { Fault } from "../../kernel/fault.ts"
 import {
@@ -135,7 +136,10 @@ async function begin(asking: Asking, checked: Checked): Promise<Response> {
   const browserContext = await browserContextOf(cx, request)
   const { asked, loginHint } = checked
   const page = asked.testedBy === undefined ? loginPageOf(cx, asked) : undefined
-  if (page !== undefined) return handOver(cx, checked, page)
+  if (page !== undefined) {
+    // The other page's requests come from elsewhere: where the browser is can only be seen now.
+    return isInNetworks(cx, asked.appId) ? handOver(cx, checked, page) : otherNetwork(asking, asked)
+  }
   const beginning = { loginHint, created: cx.clock.now(), sessionId: "" }
   const requirements = requirementsOf(cx, asked, beginning)
   const step = stepFor(cx, { asked, requirements }, browserContext.present)
@@ -151,6 +155,15 @@ async function begin(asking: Asking, checked: Checked): Promise<Response> {
   cx.allowance?.spend("request")
   await cx.store.transactSoon(cx, (tx) => addAuthRequest(tx, id, added))
   return redirect(stepPath(step, id), ...cookies)
+}
+
+/** Users in other networks than the application allows are told so, before they sign in. */
+function otherNetwork({ cx, show }: Asking, { prompts }: Checked["asked"]): Promise<Response> {
+  if (prompts.includes("none")) {
+    throw new OAuthError("access_denied", "the application can't be used from this network")
+  }
+  const reason = "error.not_allowed.network"
+  return showTrouble(show, cx, { problem: "not_allowed", status: 403, reason })
 }
 
 /** A login page of somebody else goes on; it keeps who is signed in there. */

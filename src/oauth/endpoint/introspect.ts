@@ -14,6 +14,7 @@ import { introspectionClaims } from "../token/claims/claims.ts"
 import { complemented } from "../token/claims/complement.ts"
 import { projectsAsAudience } from "../token/scope.ts"
 import { jtiOf, notBefore, type Statement } from "../token/statement.ts"
+import { provenUntil } from "../token/token-parent.ts"
 import type { Endpoint } from "./endpoint.ts"
 
 /**
@@ -34,7 +35,7 @@ export const introspect: Endpoint = {
       return json({ active: false })
     }
     // Also a resource server admits only users who can use it, whoever got the token.
-    if (appDenial(cx, claims.userId, client.appId) !== undefined) return json({ active: false })
+    if (!isUsable(cx, client, claims)) return json({ active: false })
     const answer = await activeAnswer(cx, claims, client)
     const isOwn = claims.clientId === client.clientId
     if (isOwn) await noteClaimsRead(cx, claims.userId, client.appId)
@@ -50,6 +51,12 @@ function isFor(cx: Cx, client: AuthenticatedApp, { audience }: Statement): boole
   if (audience.includes(client.clientId)) return true
   const { projectId } = client.state
   return audience.includes(projectId) && projectsAsAudience(cx, [projectId]).length > 0
+}
+
+/** Whether the user of a token can use the application, and signed in as it requires. */
+function isUsable(cx: Cx, { appId }: AuthenticatedApp, { userId, grantId }: Statement): boolean {
+  if (appDenial(cx, userId, appId) !== undefined) return false
+  return cx.clock.now() < provenUntil(cx, appId, { userId, anchor: grantId })
 }
 
 /** RFC 7662 §2.2, with RFC 8693 §4.1 and RFC 9449 §6.2. */

@@ -5,6 +5,7 @@ import {
   rulesFor,
   satisfies,
 } from "../../domain/app/index.ts"
+import { isInNetworks } from "../../domain/app-access/index.ts"
 import { rolesHeld } from "../../domain/authorization/index.ts"
 import { project } from "../../domain/project/index.ts"
 import { wantsPage } from "../../protocol/accept.ts"
@@ -19,7 +20,7 @@ import { noStore, redirect } from "../response.ts"
 import { lifetimesOf } from "../token/lifetime.ts"
 import { challengeFor, type Presented } from "../token/presented.ts"
 import { narrowing } from "../token/resource.ts"
-import { isOpenTo } from "../token/token-parent.ts"
+import { isOpenTo, provenUntil } from "../token/token-parent.ts"
 import { ownTokenIn, tokenFor } from "./access-token.ts"
 import { identityOf, nobodysIdentity } from "./identity.ts"
 import { cookieFor, passCookie, passedBy, type Visitor } from "./pass.ts"
@@ -72,7 +73,7 @@ type Decision =
   | { readonly verdict: "nobody" | Denial }
   | { readonly verdict: "bad token"; readonly presented?: Presented; readonly cause: OAuthError }
 
-type Denial = "no entry" | "no role" | "no email"
+type Denial = "no entry" | "other network" | "no role" | "no email"
 
 type Visit = {
   readonly at: Proxied
@@ -114,8 +115,9 @@ async function decideOnce(
     }
     const isForwarded = at.state.oidc.accessTokenForwarded === true
     if (!isForwarded && !visit.takesAuthorization) throw earlierSettingsError()
-    const { userId } = await tokenFor(cx, { ...use, at, headers, presented })
-    const isShutOut = !isOpenTo(cx, at.appId, userId)
+    const { userId, grantId: anchor } = await tokenFor(cx, { ...use, at, headers, presented })
+    const isProven = cx.clock.now() < provenUntil(cx, at.appId, { userId, anchor })
+    const isShutOut = !isProven || !isOpenTo(cx, at.appId, userId)
     const decision = decideFor(cx, at, { userId, isShutOut })
     return withAuthorization(visit, decision, isForwarded ? authorization : null)
   } catch (cause) {
@@ -160,6 +162,7 @@ function decideFor(cx: Cx, at: Proxied, visitor: Visitor | undefined): Decision 
     if (isPublic) return { verdict: "open", identity: nobodysIdentity() }
     return { verdict: visitor ? "no entry" : "nobody" }
   }
+  if (!isPublic && !isInNetworks(cx, at.appId, "proxy")) return { verdict: "other network" }
   const { userId } = visitor
   const { orgId } = cx.store.state(cx, project, at.state.projectId)
   const held = rolesHeld(cx, userId, at.state.projectId).flatMap(({ keys }) => keys)
@@ -226,6 +229,7 @@ const realmOf = ({ origin }: Proxied): string => new URL(origin).host
 
 const denials = {
   "no entry": { why: "access", text: "This user can't use this application." },
+  "other network": { why: "network", text: "This can't be used from where you are." },
   "no role": { why: "role", text: "You have none of the roles that this needs." },
   "no email": { why: "email", text: "This needs a verified email address." },
 } as const satisfies Record<Denial, { readonly why: Forbidden; readonly text: string }>

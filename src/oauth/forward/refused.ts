@@ -11,11 +11,11 @@ export const ownPaths = {
   signOut: "/.latchkey/sign-out",
 } as const
 
-const reasons = ["role", "email", "access", "sign-in", "way"] as const
+const reasons = ["role", "email", "access", "network", "sign-in", "way"] as const
 type Reason = (typeof reasons)[number]
 
 /** Why a user who is signed in may not see a page. */
-export type Forbidden = Extract<Reason, "role" | "email" | "access">
+export type Forbidden = Exclude<Reason, "sign-in" | "way">
 
 /** Our pages have their own address: what they are made of is not at the protected host. */
 export const refused = (cx: Cx, at: Proxied, why: Reason): Response =>
@@ -54,8 +54,8 @@ export const forwardRefused: Endpoint = {
     const startHref = origin + ownPaths.signIn
     const why = reasons.find((each) => each === asked.get("why"))
     if (why === "way") return showTrouble(show, cx, { problem: "expired", startHref })
-    const named = why === "role" || why === "email" || why === "access"
-    const reason = named ? (`error.not_allowed.${why}` as const) : "error.not_allowed.unfinished"
+    const isNamed = why !== undefined && why !== "sign-in"
+    const reason = isNamed ? (`error.not_allowed.${why}` as const) : "error.not_allowed.unfinished"
     return showTrouble(show, cx, { problem: "not_allowed", status: 403, reason, startHref })
   },
 }

@@ -25,7 +25,7 @@ export function mustBeDone(
   { asked, requirements, session }: HandedStep,
 ): { readonly isConsented: boolean } {
   const linked = { ...requirements, sessionId: session.id }
-  const policies = unoffered(policiesFor(cx, { asked, requirements }, [session]))
+  const policies = unoffered(policiesFor(cx, { asked, requirements }, [session], "login page"))
   const step = nextStep(linked, [session], policies, cx.clock.now())
   if (step.kind === "done") return { isConsented: false }
   // OpenID Connect Core §3.1.2.1: then nobody can have been asked.
@@ -103,4 +103,7 @@ const bars = {
   project: "the organisation of this person does not have the project",
   assigned: "this user is not assigned to the application, and neither is a group of theirs",
   role: "this user has no role of the project, and the application requires one",
+  network:
+    "the application is limited to networks, and at this login page can't be seen where the " +
+    "browser of a device's user is",
 } as const

@@ -8,7 +8,7 @@ import { type Cx, cached } from "../../store/index.ts"
 import { issuerOf } from "../issuer.ts"
 import { isPlain, scopesWithin, withoutOurs } from "./scope.ts"
 import type { Statement } from "./statement.ts"
-import { orgOf } from "./token-parent.ts"
+import { orgOf, provenUntil } from "./token-parent.ts"
 
 type Asking = { readonly appId: string; readonly projectId: string }
 
@@ -87,9 +87,14 @@ function openNow(cx: Cx, token: Omit<Token, "scopes">): readonly string[] {
   const home = client?.projectId === issuerOf(cx).projectId ? undefined : client?.projectId
   const isOwn = (id: string) => client && (id === clientId || id === home)
   const isOpen = (id: string) =>
-    isOwn(id) || (isEnterable(cx, token.userId, id) && mayHave(cx, token, id))
+    isOwn(id) ||
+    (isEnterable(cx, token.userId, id) && mayHave(cx, token, id) && isProvenFor(cx, token, id))
   return audience.every(isOpen) ? audience : audience.filter(isOpen)
 }
+
+/** The application that a part of an audience names; undefined for a project. */
+const appOf = (cx: Cx, id: string): string | undefined =>
+  findClient(cx, apiAt(cx, id)?.clientId ?? id)?.appId
 
 /** The project that a part of an audience stands for: itself, or that of an application. */
 export const projectOf = (cx: Cx, id: string): string =>
@@ -102,13 +107,19 @@ export function isEnterable(cx: Cx, userId: string, id: string): boolean {
   if (id === issuerOf(cx).issuer) return true
   const projectId = projectOf(cx, id)
   if (!isProjectActive(cx, projectId)) return false
-  const appId = findClient(cx, apiAt(cx, id)?.clientId ?? id)?.appId
+  const appId = appOf(cx, id)
   return appId === undefined
     ? mayEnter(cx, userId, projectId) === "yes"
     : appDenial(cx, userId, appId) === undefined
 }
 
 type Hanging = Pick<Statement, "grantId" | "userId">
+
+/** Whether the sign-in that a token hangs from is as a part of its audience requires. */
+function isProvenFor(cx: Cx, { grantId: anchor, userId }: Hanging, id: string): boolean {
+  const appId = appOf(cx, id)
+  return appId === undefined || cx.clock.now() < provenUntil(cx, appId, { userId, anchor })
+}
 
 /** Whether who got a token may have it for a part of an audience, by what it hangs from. */
 function mayHave(cx: Cx, { grantId, userId }: Hanging, id: string): boolean {

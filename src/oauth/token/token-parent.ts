@@ -1,5 +1,5 @@
 import { isAppActive } from "../../domain/app/index.ts"
-import { appDenial } from "../../domain/app-access/index.ts"
+import { appDenial, type SignInProof, satisfiedUntil } from "../../domain/app-access/index.ts"
 import {
   exchange,
   grant,
@@ -128,15 +128,18 @@ export function refreshedParent(cx: Cx, grantId: string): string {
 function grantUntil(cx: Cx, userId: string, grantId: string): number {
   const given = activeGrant(cx, userId, grantId)
   if (!given) return 0
-  if (!given.offline) return sessionNow(cx, given.sessionId)?.expires ?? 0
-  const isEnded = cx.store.state(cx, session, given.sessionId).status !== "active"
-  return isEnded ? 0 : offlineUntil(cx, userId, grantId)
+  if (given.offline) {
+    const isEnded = cx.store.state(cx, session, given.sessionId).status !== "active"
+    return isEnded ? 0 : offlineUntil(cx, userId, grantId)
+  }
+  const until = sessionNow(cx, given.sessionId)?.expires ?? 0
+  return Math.min(until, satisfiedUntil(cx, given, given))
 }
 
 /** No time ends it, but a new password does, the removal of its provider, and a stopped person. */
 function offlineUntil(cx: Cx, userId: string, grantId: string): number {
   const given = activeGrant(cx, userId, grantId)
-  return given && outlivesSession(cx, userId, given) ? Number.POSITIVE_INFINITY : 0
+  return given && outlivesSession(cx, userId, given) ? satisfiedUntil(cx, given, given) : 0
 }
 
 function activeGrant(cx: Cx, userId: string, grantId: string) {
@@ -153,8 +156,40 @@ export const isOpenTo = (cx: Cx, appId: string, userId: string): boolean =>
 function sessionUntil(cx: Cx, userId: string, [id = "", ...appId]: readonly string[]): number {
   const state = sessionNow(cx, id)
   if (state?.userId !== userId || !isOpenTo(cx, appId.join("/"), userId)) return 0
-  return state.expires
+  return Math.min(
+    state.expires,
+    provenUntil(cx, appId.join("/"), { userId, anchor: `session/${id}` }),
+  )
 }
+
+/**
+ * How the sign-in was proved that a token hangs from. Nobody signed in where somebody acts for a
+ * user: that satisfies no application's requirements.
+ */
+function proofOf(cx: Cx, anchor: string): SignInProof {
+  const [kind = "", ...rest] = anchor.split("/")
+  const id = rest.join("/")
+  if (kind === "session") {
+    const state = cx.store.state(cx, session, rest[0] ?? "")
+    return { methods: state.methods, freshAt: freshTimeOf(state) }
+  }
+  if (kind === "exchange") {
+    const given = cx.store.state(cx, exchange, id)
+    const isOwn = given.status !== "absent" && !given.actor && given.anchor !== undefined
+    return isOwn ? proofOf(cx, given.anchor) : unproven
+  }
+  const given = cx.store.state(cx, grant, kind === "offline" ? id : anchor)
+  return given.status === "absent" ? unproven : given
+}
+
+const unproven: SignInProof = { methods: [], freshAt: 0 }
+
+/**
+ * When the sign-in that a token hangs from stops to satisfy what an application requires, ms UTC; 0
+ * where it does not.
+ */
+export const provenUntil = (cx: Cx, appId: string, { userId, anchor }: Party): number =>
+  satisfiedUntil(cx, { appId, userId }, proofOf(cx, anchor))
 
 /** Whether an access token was revoked by itself, whatever became of what it hangs from. */
 export const isRevoked = (cx: Cx, tokenId: string): boolean =>
@@ -171,6 +206,7 @@ function exchangeUntil(cx: Cx, userId: string, id: string): number {
   if (anchor !== undefined && isWithdrawnSince(cx, userId, { id, anchor })) return 0
   return Math.min(
     expires,
+    provenUntil(cx, given.appId, { userId, anchor: `exchange/${id}` }),
     anchor === undefined ? expires : parentUntil(cx, userId, anchor),
     actor ? partyUntil(cx, actor) : expires,
   )

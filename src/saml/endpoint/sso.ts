@@ -1,4 +1,5 @@
 import type { FoundProvider } from "../../domain/app/index.ts"
+import { isInNetworks } from "../../domain/app-access/index.ts"
 import { addAuthRequest, type Prompt, type Requested } from "../../domain/grant/index.ts"
 import {
   askedName,
@@ -114,7 +115,15 @@ async function begin(asking: Asking, asked: Requested): Promise<Response> {
   const { cx, request } = asking
   const show = shownFor(asking.show, asked)
   const page = asked.testedBy === undefined ? loginPageOf(cx, asked) : undefined
-  if (page !== undefined) return handOver(cx, asked, page)
+  if (page !== undefined) {
+    if (isInNetworks(cx, asked.appId)) return handOver(cx, asked, page)
+    // The other page's requests come from elsewhere: where the browser is can only be seen now.
+    if (asked.prompts.includes("none")) {
+      return refuse(asking, { back: backOf(asked), ...otherNetwork })
+    }
+    const reason = "error.not_allowed.network"
+    return showTrouble(show, cx, { problem: "not_allowed", status: 403, reason })
+  }
   const browserContext = await browserContextOf(cx, request)
   const { present, browser } = browserContext
   const beginning = { loginHint: "", created: cx.clock.now(), sessionId: "" }
@@ -150,6 +159,11 @@ const silentRefusal = (step: Step): Pick<Refusal, "status" | "message"> =>
   step.kind === "barred"
     ? { status: "requestDenied", message: "who is signed in may not use this application" }
     : { status: "noPassive", message: "nobody is signed in who fits the request" }
+
+const otherNetwork = {
+  status: "requestDenied",
+  message: "the application can't be used from this network",
+} as const satisfies Pick<Refusal, "status" | "message">
 
 function refuse(asking: Asking, { back, status, message }: Refusal): Promise<Response> {
   const { cx, show } = asking

@@ -64,3 +64,45 @@ test("access to the console can't be limited", async () => {
     refusal,
   )
 })
+
+const requirements = {
+  secondFactorRequired: true,
+  sessionMaxAge: { seconds: 3600n },
+  allowedNetworks: { cidrs: ["192.168.1.0/24", "2001:db8::1"] },
+}
+
+test("requirements of the sign-in are stored, each by itself, and taken back", async () => {
+  await create({ access: requirements })
+  expect(await shown()).toMatchObject({ rule: EVERYONE, ...requirements })
+  await update({ secondFactorRequired: false })
+  expect(await shown()).toMatchObject({ ...requirements, secondFactorRequired: false })
+  await update({ rule: ASSIGNED })
+  await update({ sessionMaxAge: { seconds: 0n }, allowedNetworks: { cidrs: [] } })
+  expect(await shown()).toMatchObject({
+    ...{ rule: ASSIGNED, secondFactorRequired: false },
+    ...{ sessionMaxAge: { seconds: 0n }, allowedNetworks: { cidrs: [] } },
+  })
+  await update({ rule: EVERYONE })
+  expect(estate.store.state(estate.cx(), app, "a1")).not.toHaveProperty("access")
+})
+
+test.each([
+  ["an age of seconds", { sessionMaxAge: { seconds: 59n } }],
+  ["an age of years", { sessionMaxAge: { seconds: 365n * 86_400n + 1n } }],
+  ["a network that is none", { allowedNetworks: { cidrs: ["192.168.1.0/24", "home"] } }],
+  ["a block that is too long", { allowedNetworks: { cidrs: ["10.0.0.0/33"] } }],
+  [
+    "too many networks",
+    { allowedNetworks: { cidrs: Array.from({ length: 51 }, (_, at) => `10.0.0.${at}`) } },
+  ],
+])("%s is refused", async (_, access) => {
+  await create()
+  await expect(async () => update(access)).rejects.toMatchObject({ code: "invalid_argument" })
+})
+
+test("an age below zero is refused, and is no way to take a limit back", async () => {
+  await create({ access: requirements })
+  await expect(async () => update({ sessionMaxAge: { seconds: -1n } })).rejects.toMatchObject({
+    code: "invalid_argument",
+  })
+})

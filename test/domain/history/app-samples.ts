@@ -9,7 +9,7 @@ const application = {
   secrets: [{ id: "s1", created: 1, expires: 2 }],
   keys: { k1: 8 },
   registration: { created: 1, used: 2, jwks: [], identity: 3, scope: "openid" },
-  access: { rule: "assigned" },
+  access: { rule: "assigned", secondFactor: true, maxAge: 600, networks: ["10.0.0.0/8"] },
 }
 
 const oidc = {

@@ -75,6 +75,7 @@ function nginx(at: ProxySettings): Snippet {
   const asked = `  client_max_body_size 0;
   proxy_pass_request_body off;
   proxy_set_header Content-Length "";
+  proxy_set_header X-Forwarded-For $remote_addr;
   proxy_set_header X-Forwarded-Host ${host};
   proxy_set_header X-Forwarded-Uri $request_uri;`
   const { socket, origin, isTls } = upstream

@@ -18,6 +18,8 @@ export type FactorSetupPageProps = Shared & {
   readonly ways: readonly SetupWay[]
   /** Whether it can't be put off. */
   readonly isForced: boolean
+  /** The application that requires it; absent where the user's organization does. */
+  readonly application?: string | undefined
   /** Whether browsers know no keys at the address that we have. */
   readonly lacksKeys: boolean
   readonly error?: string | undefined
@@ -25,10 +27,13 @@ export type FactorSetupPageProps = Shared & {
 
 /** The choice of what to set up. Posts `factor`, "skip" where it is put off. */
 export function FactorSetupPage(props: FactorSetupPageProps) {
-  const { form, account, changeHref, ways, isForced, lacksKeys, error } = props
+  const { form, account, changeHref, ways, isForced, application, lacksKeys, error } = props
   const isPasskeyOnly = ways.length === 1 && ways[0] === "passkey"
   const t = props.t.on(isPasskeyOnly ? "passkey_only" : "factor_setup")
-  const lead = isForced ? t("factor_setup.forced") : t("factor_setup.lead")
+  const forced = application
+    ? t("factor_setup.application", { application })
+    : t("factor_setup.forced")
+  const lead = isForced ? forced : t("factor_setup.lead")
   return (
     <Frame {...props} title={t("factor_setup.title")}>
       <Heading title={t("factor_setup.title")} lead={lead} />

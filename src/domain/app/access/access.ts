@@ -4,16 +4,37 @@
  */
 export type AppAccessRule = "everyone" | "assigned" | "role"
 
-/** Who can use an application. */
+/** Who can use an application, and what their sign-in must be. Absent is no requirement. */
 export type AppAccess = {
   readonly rule: AppAccessRule
+  /** Whether a second factor or a passkey is required. */
+  readonly secondFactor?: boolean
+  /** Seconds since the sign-in. */
+  readonly maxAge?: number
+  /** IP addresses and blocks where the user's browser must be. */
+  readonly networks?: readonly string[]
 }
 
 /** Applies where nothing is stored. */
 const usual: AppAccess = { rule: "everyone" }
 
-export const isUsual = ({ rule }: AppAccess): boolean => rule === usual.rule
+export const isUsual = (access: AppAccess): boolean => isSame(access, usual)
 
 /** Who can use an application now. */
 export const accessOf = (state: { readonly access?: AppAccess } | { readonly status: string }) =>
   ("access" in state ? state.access : undefined) ?? usual
+
+/** The same with what is given, and without what says nothing. */
+export function accessWith(before: AppAccess, change: Partial<AppAccess>): AppAccess {
+  const { rule, secondFactor = false, maxAge = 0, networks = [] } = { ...before, ...change }
+  return {
+    rule,
+    ...(secondFactor && { secondFactor }),
+    ...(maxAge > 0 && { maxAge }),
+    ...(networks.length > 0 && { networks }),
+  }
+}
+
+/** Whether two say the same; both are as `accessWith` returns them. */
+export const isSame = (one: AppAccess, other: AppAccess): boolean =>
+  JSON.stringify(one) === JSON.stringify(other)

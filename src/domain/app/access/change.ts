@@ -1,8 +1,9 @@
-import { Fault } from "../../../kernel/fault.ts"
+import { Fault, fieldError } from "../../../kernel/fault.ts"
+import { rangeOf } from "../../../kernel/net/address.ts"
 import type { Decision, Draft } from "../../../store/index.ts"
 import { instance } from "../../instance/index.ts"
 import type { App, AppEvent } from "../model.ts"
-import { type AppAccess, accessOf } from "./access.ts"
+import { type AppAccess, accessOf, accessWith, isSame } from "./access.ts"
 
 /**
  * The change of an application's access; nothing if it is the same. Refuses the console: a rule
@@ -13,9 +14,10 @@ export function accessChanges(
   state: App,
   input: Partial<AppAccess>,
 ): readonly Draft<AppEvent>[] {
+  check(input)
   const before = accessOf(state)
-  const access = { ...before, ...input }
-  if (access.rule === before.rule) return []
+  const access = accessWith(before, input)
+  if (isSame(access, before)) return []
   const { consoleClientId } = cx.state(instance, cx.instance)
   if ("clientId" in state && state.clientId !== "" && state.clientId === consoleClientId) {
     throw new Fault(
@@ -26,3 +28,25 @@ export function accessChanges(
   }
   return [{ type: "project.application.access.changed", data: access }]
 }
+
+const minute = 60
+const year = 365 * 86_400
+const networksMax = 50
+
+function check({ maxAge = 0, networks = [] }: Partial<AppAccess>): void {
+  if (maxAge !== 0 && (maxAge < minute || maxAge > year)) {
+    throw accessError("session_max_age", "must be from 1 minute to 365 days, or 0 for no limit")
+  }
+  if (networks.length > networksMax) {
+    throw accessError("allowed_networks", `must be at most ${networksMax}`)
+  }
+  if (networks.some((each) => rangeOf(each) === undefined)) {
+    throw accessError(
+      "allowed_networks",
+      "must be IP addresses or blocks, such as 192.168.1.0/24 or 2001:db8::/32",
+    )
+  }
+}
+
+const accessError = (field: string, requirement: string) =>
+  fieldError("request.field_invalid", `access.${field}`, requirement)

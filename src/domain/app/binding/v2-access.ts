@@ -1,3 +1,4 @@
+import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt"
 import {
   ApplicationAccessRule,
   type ApplicationAccess as Message,
@@ -8,8 +9,14 @@ import type { App } from "../model.ts"
 
 /** The fields of an application's access that a request contains. */
 export function accessChange(message: Message | undefined): Partial<AppAccess> {
-  const isStated = message && message.rule !== ApplicationAccessRule.UNSPECIFIED
-  return { ...(isStated && { rule: meaning(rules, message.rule) }) }
+  if (!message) return {}
+  const { rule, secondFactorRequired: secondFactor, sessionMaxAge, allowedNetworks } = message
+  return {
+    ...(rule !== ApplicationAccessRule.UNSPECIFIED && { rule: meaning(rules, rule) }),
+    ...(secondFactor !== undefined && { secondFactor }),
+    ...(sessionMaxAge && { maxAge: Math.floor(durationMs(sessionMaxAge) / 1000) }),
+    ...(allowedNetworks && { networks: [...new Set(allowedNetworks.cidrs)] }),
+  }
 }
 
 const rules: Readonly<Record<number, AppAccessRule>> = {
@@ -20,8 +27,13 @@ const rules: Readonly<Record<number, AppAccessRule>> = {
 
 /** An application's access as it is shown. */
 export function toAccess(state: App) {
-  const { rule } = accessOf(state)
-  return { rule: ruleNumbers[rule] }
+  const { rule, secondFactor = false, maxAge = 0, networks = [] } = accessOf(state)
+  return {
+    rule: ruleNumbers[rule],
+    secondFactorRequired: secondFactor,
+    sessionMaxAge: durationFromMs(maxAge * 1000),
+    allowedNetworks: { cidrs: [...networks] },
+  }
 }
 
 const ruleNumbers = {

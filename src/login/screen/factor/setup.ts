@@ -1,4 +1,5 @@
 import type { SetupWay } from "../../../../ui/login/index.ts"
+import { requirementsOfApp } from "../../../domain/app-access/index.ts"
 import {
   addOtp,
   admitTotp,
@@ -24,6 +25,7 @@ import {
 import { type Fields, goTo } from "../../form.ts"
 import { notesFor } from "../../note.ts"
 import { loginPaths } from "../../path.ts"
+import { askedName } from "../../request.ts"
 import { type Attempted, attempt, keyAttempt } from "./attempt.ts"
 
 /** What was chosen, as a form has left it. */
@@ -104,12 +106,21 @@ function sharedOf(loginContext: LoginContext, userId: string) {
 function choicePage(loginContext: LoginContext, asked: SetUp): Promise<Response> {
   const { ways, isForced, userId } = asked
   const lacksKeys = !hasKeys(loginContext.cx)
-  const page = { ...sharedOf(loginContext, userId), ways, isForced, lacksKeys }
+  const page = {
+    ...{ ...sharedOf(loginContext, userId), ways, isForced, lacksKeys },
+    application: applicationRequiring(loginContext),
+  }
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => ui.FactorSetupPage({ ...shared, ...page }),
     optionsOf(loginContext, 200, userId),
   )
+}
+
+/** The name of the application if it requires a second factor. */
+function applicationRequiring({ cx, waiting }: LoginContext): string | undefined {
+  const isRequired = waiting && requirementsOfApp(cx, waiting.asked.appId).secondFactor
+  return isRequired ? askedName(cx, waiting.asked) : undefined
 }
 
 async function setUpTotp(

@@ -1,4 +1,5 @@
 import type { Account } from "../../../../ui/login/index.ts"
+import { requirementsOfApp } from "../../../domain/app-access/index.ts"
 import { type Admit, passwordOf, provePassword } from "../../../domain/credential/index.ts"
 import { login, policyFor, policyOf } from "../../../domain/policy/index.ts"
 import { deviceOf, hindranceOf } from "../../../domain/session/index.ts"
@@ -134,6 +135,10 @@ function shownAccount(loginContext: LoginContext, loginName: string): Account {
   return known?.loginName === loginName ? known : { displayName: loginName, loginName }
 }
 
+/** Whether the application limits how old a sign-in can be. */
+const isAgeLimited = ({ cx, waiting }: LoginContext): boolean =>
+  waiting !== undefined && requirementsOfApp(cx, waiting.asked.appId).maxAge !== undefined
+
 function passwordPage(
   loginContext: LoginContext,
   account: Account,
@@ -157,12 +162,14 @@ function passwordPage(
   // A provider that has just answered would only answer the same once more.
   const isLocal = known !== undefined && isLocalOnly(loginContext)
   const providers = known === undefined || isLocal ? [] : linkedProvidersOf(loginContext, known)
+  const isRecentRequired = known !== undefined && isAgeLimited(loginContext)
   const seconds = problem && "retryAfterSeconds" in problem ? problem.retryAfterSeconds : 0
   return loginContext.show(
     loginContext.cx,
     (ui, shared) => {
       const error = problem && shared.t(problem.key, { minutes: Math.ceil(seconds / 60) })
-      const asked = { application, error, account, changeHref, form, linkForm, providers, isAsking }
+      const shown = { account, changeHref, form, linkForm, providers, isAsking, isRecentRequired }
+      const asked = { application, error, ...shown }
       return ui.PasswordPage({
         ...{ ...shared, ...asked, isSetup: isSetup && !hasPasswords },
         forgotHref: setupHref ? undefined : forgot,

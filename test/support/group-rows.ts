@@ -42,6 +42,7 @@ export const groupLooks: readonly Row[] = [
   ["listGroupUsers", {}],
   ["listMemberGroups", {}],
   ["listApplicationAssignments", {}],
+  ["listApplicationUsers", { applicationId: "a1" }],
   ["listGroupAdministrators", {}],
   ["listGroupAuthorizations", {}],
   ["listEffectiveRoles", { userId: "nobody" }],

@@ -1,15 +1,18 @@
 import { share } from "../../api/method.ts"
 import {
   ApplicationService,
+  type ListApplicationUsersRequest,
   type ListApplicationAssignmentsRequest as ListRequest,
 } from "../../gen/core/application/v2/application_service_pb.ts"
 import { pageOf } from "../../kernel/page.ts"
 import { at, filterMissingError, pagination } from "../../protocol/api/answer.ts"
 import { type Cx, type Filter, search } from "../../store/index.ts"
 import { mayReadUser } from "../member/index.ts"
-import { shownNames } from "../user-lookup/index.ts"
+import { profile, shownNames } from "../user-lookup/index.ts"
+import { homeOf } from "../user-model/index.ts"
 import { addAssignments, removeAssignments } from "./commands.ts"
-import { type AssignmentRow, assignments } from "./view.ts"
+import { type AppUser, countUsersOfApp, usersOfApp } from "./users.ts"
+import { type AssignmentRow, assignments, assignmentsOf } from "./view.ts"
 
 export const v2 = share<Cx>()(ApplicationService, {
   addApplicationAssignments: async ({ applicationId, ...subjects }, cx) => ({
@@ -19,7 +22,40 @@ export const v2 = share<Cx>()(ApplicationService, {
     changeDate: at(await removeAssignments(cx, applicationId, subjects)),
   }),
   listApplicationAssignments: (req, cx) => list(cx, req),
+  listApplicationUsers: (req, cx) => listUsers(cx, req),
 })
+
+const limitMax = 100
+const usualLimit = 20
+
+async function listUsers(cx: Cx, req: ListApplicationUsersRequest) {
+  const { applicationId, afterUserId } = req
+  const limit = Math.min(req.limit || usualLimit, limitMax)
+  const users: ReturnType<typeof toUser>[] = []
+  let next = ""
+  for await (const each of usersOfApp(cx, applicationId, afterUserId)) {
+    if (!mayReadUser(cx, each.userId, homeOf(cx, each.userId))) continue
+    if (users.length === limit) {
+      next = users.at(-1)?.userId ?? ""
+      break
+    }
+    users.push(toUser(cx, each))
+  }
+  const count = afterUserId === "" ? await countOf(cx, applicationId) : undefined
+  return { users, nextAfterUserId: next, ...(count && { count }) }
+}
+
+async function countOf(cx: Cx, appId: string) {
+  const groups = assignmentsOf(cx, appId).groupIds.length
+  return { ...(await countUsersOfApp(cx, appId)), groups }
+}
+
+function toUser(cx: Cx, { userId, isAssigned, groupIds }: AppUser) {
+  const { name = "", userName = "" } = profile(cx, userId) ?? {}
+  const row = { user_name: userName, org: homeOf(cx, userId) }
+  const { preferredLoginName } = shownNames(cx, row)
+  return { userId, name, preferredLoginName, assigned: isAssigned, groupIds: [...groupIds] }
+}
 
 async function list(cx: Cx, req: ListRequest) {
   const found = await search<AssignmentRow>(cx, assignments, {

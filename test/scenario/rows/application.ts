@@ -165,6 +165,24 @@ export const applicationRows: readonly Row[] = [
     expect: { assignments: [{ applicationId: "$app", userId: "$user", name: "Ada Lovelace" }] },
   },
   {
+    call: "application.v2.ApplicationService/ListApplicationUsers",
+    given: [
+      [
+        "application.v2.ApplicationService/CreateApplication",
+        {
+          ...{ projectId: "$project", applicationId: "$fresh", name: "$fresh" },
+          ...{ apiConfiguration: {}, access: { rule: "APPLICATION_ACCESS_RULE_ASSIGNED" } },
+        },
+      ],
+      [
+        "application.v2.ApplicationService/AddApplicationAssignments",
+        { applicationId: "$fresh", projectId: "$project", userIds: ["$user"] },
+      ],
+    ],
+    body: { applicationId: "$fresh" },
+    expect: { users: [{ userId: "$user", assigned: true }], count: { users: 1 } },
+  },
+  {
     call: "application.v2.ApplicationService/CreateApplication",
     name: "that a proxy stands before, with rules of who is let through",
     body: {

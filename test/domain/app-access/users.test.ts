@@ -1,0 +1,127 @@
+// The users who can use an application now, and how many there are.
+import { afterEach, beforeEach, expect, test } from "vitest"
+import { createAuthorization } from "../../../src/domain/authorization/index.ts"
+import { createGroup, enterGroup } from "../../../src/domain/group/index.ts"
+import { addRoles } from "../../../src/domain/project/index.ts"
+import { addUser, deactivateUser } from "../../../src/domain/user/index.ts"
+import { ApplicationAccessRule } from "../../../src/gen/core/application/v2/application_pb.ts"
+import { type Estate, openEstate, type Person, person } from "../../support/estate.ts"
+
+const { ASSIGNED, EVERYONE, PROJECT_ROLE } = ApplicationAccessRule
+const named = { applicationId: "a1", projectId: "px" }
+
+let estate: Estate
+beforeEach(async () => {
+  estate = await openEstate()
+  await estate.as("manager", "createProject", { ...named, organizationId: "org1", name: "Own" })
+  await estate.as("manager", "createApplication", {
+    ...{ ...named, name: "One", access: { rule: ASSIGNED } },
+    applicationType: { case: "apiConfiguration", value: {} },
+  })
+})
+afterEach(() => estate.close())
+
+const limit = (rule: ApplicationAccessRule) =>
+  estate.as("manager", "updateApplication", { ...named, access: { rule } })
+const assign = (subjects: object) =>
+  estate.as("owner", "addApplicationAssignments", { ...named, ...subjects })
+const list = (more: object = {}, who: Person = "manager") =>
+  estate.as(who, "listApplicationUsers", { applicationId: "a1", ...more })
+const idsOf = ({ users }: any) => users.map(({ userId }: any) => userId)
+
+/** A group with new users of the organization. */
+async function groupOf(id: string, userIds: readonly string[]): Promise<void> {
+  await createGroup(estate.cx(), id, { orgId: "org1", name: id, description: "" })
+  for (const userId of userIds) {
+    await estate.step((tx) => {
+      addUser(tx, userId, person(userId, "org1"))
+      enterGroup(tx, id, userId)
+    })
+  }
+}
+
+test("are counted with those who can use it by a group alone", async () => {
+  await groupOf("g1", ["u1", "u2", "u3"])
+  await createGroup(estate.cx(), "g2", { orgId: "org1", name: "g2", description: "" })
+  await estate.step((tx) => void enterGroup(tx, "g2", "u3"))
+  await assign({ userIds: ["u1", "nobody"], groupIds: ["g1", "g2"] })
+  const { users, count, nextAfterUserId } = await list()
+  expect(count).toMatchObject({ users: 4, usersByGroup: 2, groups: 2, more: false })
+  expect(nextAfterUserId).toBe("")
+  const [{ name, preferredLoginName }] = users
+  expect([name, preferredLoginName]).toEqual([
+    expect.stringMatching(/./),
+    expect.stringMatching(/./),
+  ])
+  expect(users).toMatchObject([
+    { userId: "nobody", assigned: true, groupIds: [] },
+    { userId: "u1", assigned: true, groupIds: ["g1"] },
+    { userId: "u2", assigned: false, groupIds: ["g1"] },
+    { userId: "u3", assigned: false, groupIds: ["g1", "g2"] },
+  ])
+})
+
+test("are nobody where nobody is assigned", async () => {
+  const { users, count } = await list()
+  expect([users, count]).toMatchObject([[], { users: 0, groups: 0 }])
+})
+
+test("come in pages of the same order", async () => {
+  const all = Array.from({ length: 7 }, (_, at) => `u${at}`)
+  await groupOf("g1", all)
+  await assign({ groupIds: ["g1"] })
+  const pages: string[][] = []
+  let after = ""
+  do {
+    const page = await list({ limit: 3, afterUserId: after })
+    expect(page.count === undefined).toBe(after !== "")
+    pages.push(idsOf(page))
+    after = page.nextAfterUserId
+  } while (after !== "")
+  expect(pages).toEqual([["u0", "u1", "u2"], ["u3", "u4", "u5"], ["u6"]])
+})
+
+test("are all of more than fit into one turn of the event loop", async () => {
+  const all = Array.from({ length: 450 }, (_, at) => `u${1000 + at}`)
+  await groupOf("g1", all)
+  await assign({ groupIds: ["g1"] })
+  expect((await list()).count).toMatchObject({ users: 450, usersByGroup: 450 })
+  expect(idsOf(await list({ limit: 100, afterUserId: "u1390" }))).toEqual(all.slice(391))
+})
+
+test("are active, and no service accounts", async () => {
+  const machine = { orgId: "org1", userName: "robot", name: "Robot" } as const
+  await estate.step((tx) =>
+    addUser(tx, "robot", { ...machine, kind: "machine", accessTokenType: "bearer" }),
+  )
+  await assign({ userIds: ["nobody", "robot"] })
+  expect(idsOf(await list())).toEqual(["nobody"])
+  await deactivateUser(estate.cx(), "nobody")
+  expect(idsOf(await list())).toEqual([])
+})
+
+test("follow the rule and the checks of the project", async () => {
+  const home = ["manager", "nobody", "owner"]
+  await limit(EVERYONE)
+  expect(idsOf(await list({}, "owner"))).toEqual([...home, "stranger"])
+  await estate.as("manager", "updateProject", { projectId: "px", projectAccessRequired: true })
+  expect(idsOf(await list({}, "owner"))).toEqual(home)
+  await addRoles(estate.cx(), "px", [{ key: "a", displayName: "A", group: "" }])
+  const given = { projectId: "px", orgId: "org1" }
+  const system = estate.cx({ caller: { kind: "system", name: "test" } })
+  await createAuthorization(system, "z1", { ...given, userId: "nobody", roleKeys: ["a"] })
+  await createAuthorization(system, "z2", { ...given, userId: "manager", roleKeys: [] })
+  await limit(PROJECT_ROLE)
+  expect(idsOf(await list())).toEqual(["nobody"])
+  await limit(EVERYONE)
+  await estate.as("manager", "updateProject", { projectId: "px", authorizationRequired: true })
+  expect(idsOf(await list())).toEqual(["manager", "nobody"])
+})
+
+test("whom the caller can't read are only counted", async () => {
+  await assign({ userIds: ["nobody", "stranger"] })
+  const page = await list()
+  expect([idsOf(page), page.count.users]).toEqual([["nobody"], 2])
+  expect(idsOf(await list({}, "owner"))).toEqual(["nobody", "stranger"])
+  await expect(async () => list({}, "stranger")).rejects.toMatchObject({ code: "not_found" })
+})

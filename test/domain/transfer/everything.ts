@@ -73,6 +73,7 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         clientId: "api-client",
         resources: ["https://api.corp.example"],
         scopes: [{ scope: "read:orders", name: "Read orders", description: "All of them" }],
+        access: { rule: 3 },
       },
     ],
     oidcApps: [
@@ -102,6 +103,10 @@ export const everything: MessageInitShape<typeof DataOrgSchema>[] = [
         groupsClaim: 3,
         backEndLogoutAccepted: true,
         plainOauth: true,
+        access: {
+          ...{ rule: 2, secondFactorRequired: true, sessionMaxAge: durationFromMs(3_600_000) },
+          allowedNetworks: { cidrs: ["10.0.0.0/8"] },
+        },
         forwardAuth: {
           rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokens: true }],
           ...{ remoteUser: 2, tokenForwarded: true },

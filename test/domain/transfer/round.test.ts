@@ -56,6 +56,8 @@ test("what is taken over is told as it was, and again elsewhere", async () => {
     {
       backEndLogoutAccepted: true,
       plainOauth: true,
+      // Without these, users could use the imported application who can't use this one.
+      access: { rule: 2, secondFactorRequired: true, allowedNetworks: { cidrs: ["10.0.0.0/8"] } },
       forwardAuth: {
         rules: [{ pathPrefix: "/admin", roleKeys: ["admin"], accessTokens: true }],
         ...{ remoteUser: 2, tokenForwarded: true },
@@ -64,7 +66,10 @@ test("what is taken over is told as it was, and again elsewhere", async () => {
   ])
 
   expect(orgs[0].apiApps).toMatchObject([
-    { scopes: [{ scope: "read:orders", name: "Read orders", description: "All of them" }] },
+    {
+      scopes: [{ scope: "read:orders", name: "Read orders", description: "All of them" }],
+      access: { rule: 3 },
+    },
   ])
 
   const second = await taken("i2", orgsOf(orgs))

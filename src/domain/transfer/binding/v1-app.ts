@@ -19,7 +19,7 @@ import { Fault } from "../../../kernel/fault.ts"
 import { givenId } from "../../../kernel/text/given.ts"
 import { meaning } from "../../../protocol/api/answer.ts"
 import type { Cx } from "../../../store/index.ts"
-import { newOidc, toOidc } from "../../app/api.ts"
+import { accessChange, newOidc, toAccess, toOidc } from "../../app/api.ts"
 import {
   type AppKind,
   addAppKey,
@@ -52,7 +52,8 @@ export const apiRow = row({
       const resources = [...(api.resources ?? [])]
       const inactive = state.status === "inactive"
       const scopes = [...(api.scopes ?? [])]
-      yield { apiApps: [{ appId, app: message, clientId, resources, inactive, scopes }] }
+      const access = toAccess(state)
+      yield { apiApps: [{ appId, app: message, clientId, resources, inactive, scopes, access }] }
     }
   },
   write: (cx, orgId, { app: given, resources, scopes, ...data }) => {
@@ -92,7 +93,8 @@ export const oidcRow = row({
         ...(requestRules && { requestRules }),
       }
       const inactive = state.status === "inactive"
-      yield { oidcApps: [{ appId, app: message, clientId, inactive, ...ours }] }
+      const access = toAccess(state)
+      yield { oidcApps: [{ appId, app: message, clientId, inactive, access, ...ours }] }
     }
   },
   write: (cx, orgId, { app: given, ...data }) => {
@@ -138,6 +140,7 @@ type Given = {
   readonly projectId: string
   readonly name: string
   readonly inactive: boolean
+  readonly access?: Parameters<typeof accessChange>[0]
   readonly config: AppKind
 }
 
@@ -146,8 +149,9 @@ async function take(cx: Cx, orgId: string, given: Given): Promise<void> {
   mustOwn(cx, orgId, projectId)
   const id = givenId(cx.ids, "app_id", given.appId)
   const clientId = givenId({ next: () => id }, "client_id", given.clientId)
+  const access = accessChange(given.access)
   await cx.store.transact(cx, (tx) => {
-    addApplication(tx, id, { projectId, name, clientId, config })
+    addApplication(tx, id, { projectId, name, clientId, config, access })
     if (inactive) deactivateApplication.within(tx, id)
   })
 }

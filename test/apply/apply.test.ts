@@ -323,3 +323,33 @@ test("managers are required to have a second factor by the policies of a file", 
   expect(done.steps).toHaveLength(1)
   expect(asked).toMatchObject([{ forceMfaManagers: true, allowUsernamePassword: true }])
 })
+
+test("who can use an application is changed as the file states", async () => {
+  const asked: JsonObject[] = []
+  const project = { projectId: "2", organizationId: "1", name: "Web" }
+  const ids = { projectId: "2", applicationId: "3" }
+  let there: JsonObject = {
+    ...{ rule: "APPLICATION_ACCESS_RULE_EVERYONE", secondFactorRequired: true },
+    ...{ sessionMaxAge: "0s", allowedNetworks: {} },
+  }
+  const call: CallApi = async ({ name }, request) => {
+    if (name === "ListOrganizations") return { result: [{ id: "1", name: "Acme" }] }
+    if (name === "ListProjects") return { projects: [project] }
+    if (name === "UpdateApplication") asked.push(request)
+    return { applications: [{ ...ids, name: "Photos", access: there, apiConfiguration: {} }] }
+  }
+  const applied = (access: JsonObject) => {
+    const projects = [{ name: "Web", applications: [{ name: "Photos", access }] }]
+    const content = { organizations: [{ name: "Acme", projects }] }
+    return apply(call, [{ file: "a.yaml", content }], { isPlan: false })
+  }
+  const described = {
+    ...{ rule: "APPLICATION_ACCESS_RULE_ASSIGNED", secondFactorRequired: false },
+    ...{ sessionMaxAge: "3600s", allowedNetworks: { cidrs: ["10.0.0.0/8"] } },
+  }
+  await applied(described)
+  expect(asked).toEqual([{ ...ids, access: described }])
+  there = described
+  expect((await applied(described)).steps).toEqual([])
+  expect((await applied({ rule: described.rule })).steps).toEqual([])
+})

@@ -1,6 +1,7 @@
 // Everything that rows of docs/reference/deletion.tsv name, once for each act that is tried on it.
 
 import { registerApplication } from "../../src/domain/app/index.ts"
+import { addAssignments } from "../../src/domain/app-access/commands.ts"
 import { createGroupAuthorization } from "../../src/domain/authorization/group/commands.ts"
 import * as authorization from "../../src/domain/authorization/index.ts"
 import { checkPassword } from "../../src/domain/credential/commands.ts"
@@ -130,6 +131,9 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
   await createGroup(cx, groupId, { orgId, name: "Staff", description: "" })
   await addToGroup(cx, groupId, { userIds: [userId], confirmed: [] })
   await createGroupAuthorization(cx, cx.ids.next(), { ...given, groupId })
+  const client = await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId)
+  const assigned = { userIds: [userId], groupIds: [] }
+  await addAssignments(cx, client.appId, assigned)
   const author = by === "org" ? await provider.addPerson(`${name}-author`, orgId) : userId
   await cx.store.transact(cx, (tx) =>
     addMember(tx, { target: { level: "org", id: orgId }, userId: author, roles: ["ORG_OWNER"] }),
@@ -149,7 +153,7 @@ async function addOwned(provider: Provider, name: string, by: SignInBy) {
     ...{ signUpUrl: signUp.url, signUpId },
     avatarPath: userAvatarPath(cx, userId),
     idpId: await addProviderOf(provider, userId, { name, ...(by === "org" && { orgId, author }) }),
-    client: await provider.addClient({ grantTypes: both, tokenType: "jwt" }, projectId),
+    client,
     opaque: await provider.addClient({ tokenType: "bearer" }, projectId),
     keyed: { ...keyed, ...(await addKeyTo(provider, keyed.appId)) },
     registered: await addRegistered(provider, projectId),

@@ -1,6 +1,7 @@
 // The rows of docs/reference/deletion.tsv: whether each of them still works, or is still stored.
 
 import { apps } from "../../src/domain/app/view.ts"
+import { assignmentsOf } from "../../src/domain/app-access/index.ts"
 import { publicFile } from "../../src/domain/asset/index.ts"
 import { heldByGroups, rolesHeld } from "../../src/domain/authorization/index.ts"
 import { connectedApps } from "../../src/domain/grant/index.ts"
@@ -163,6 +164,8 @@ export const things: Readonly<Record<string, Works>> = {
     rolesHeld(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
   group_role: ({ subjects: { provider }, subject: { userId, projectId } }) =>
     heldByGroups(provider.cx(), userId, projectId).some(({ keys }) => keys.includes("editor")),
+  assignment: ({ subjects: { provider }, subject: { userId, client } }) =>
+    assignmentsOf(provider.cx(), client.appId).userIds.includes(userId),
   manager_role: ({ subjects: { provider }, subject: { userId } }) =>
     memberships(provider.cx(), userId).length > 0,
   name: isNameTaken,

@@ -274,6 +274,10 @@ const kept: Readonly<Record<string, readonly [file: string, name: string]>> = {
     "test/domain/app/forward-auth.test.ts",
     "a path that begins with",
   ],
+  "Forward auth, for users who are signed in": [
+    "test/oauth/access-doors.test.ts",
+    "forward auth: 403 for a user who is signed in, and never a redirect",
+  ],
   "Scripts of an organization": [
     "test/domain/action/token.test.ts",
     "scripts add no email address",

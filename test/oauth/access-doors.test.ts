@@ -1,11 +1,8 @@
 // Who can use an application is asked wherever an application gets something for a user: what was
 // granted, allowed or remembered before does not count.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest"
-import {
-  changeApplication,
-  createApplication,
-  proxiedCallback,
-} from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
+import { changeApplication, proxiedCallback } from "../../src/domain/app/index.ts"
 import { addAssignments, removeAssignments } from "../../src/domain/app-access/commands.ts"
 import { applicationAt, customLogin } from "../support/custom-login.ts"
 import { openLoginPage } from "../support/login-page.ts"

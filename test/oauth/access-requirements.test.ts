@@ -1,11 +1,8 @@
 // What an application requires of a sign-in: a second factor, its age, where the browser is.
 import { TOTP } from "otpauth"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import {
-  changeApplication,
-  createApplication,
-  proxiedCallback,
-} from "../../src/domain/app/index.ts"
+import { createApplication } from "../../src/domain/app/commands.ts"
+import { changeApplication, proxiedCallback } from "../../src/domain/app/index.ts"
 import { registerTotp, verifyTotp } from "../../src/domain/factor/totp.ts"
 import type { AddressSource } from "../../src/kernel/context.ts"
 import { applicationAt, customLogin } from "../support/custom-login.ts"

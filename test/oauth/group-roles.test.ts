@@ -9,7 +9,7 @@ import {
   deleteGroup,
   removeGroupsFromGroup,
 } from "../../src/domain/group/member-group.ts"
-import { createOrganization } from "../../src/domain/org/index.ts"
+import { createOrganization } from "../../src/domain/org/commands.ts"
 import { addRoles, createProject } from "../../src/domain/project/index.ts"
 import { attributesFor } from "../../src/saml/response/attributes.ts"
 import {

@@ -1,6 +1,7 @@
 // Whether a user can use an application: every combination of the rule with what it looks at.
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { changeApplication, createApplication } from "../../../src/domain/app/index.ts"
+import { createApplication } from "../../../src/domain/app/commands.ts"
+import { changeApplication } from "../../../src/domain/app/index.ts"
 import { appDenial } from "../../../src/domain/app-access/index.ts"
 import { createAuthorization } from "../../../src/domain/authorization/index.ts"
 import { createGroup, enterGroup } from "../../../src/domain/group/index.ts"

@@ -64,7 +64,7 @@ const notes: Readonly<Record<(typeof sections)[number]["kind"], string>> = {
   user:
     "An account that is locked after too many failed sign-ins is in the same state as one " +
     "that an administrator locks. After reactivation users must sign in again, and service " +
-    "users must request new access tokens. Address and browser of failed sign-ins are also " +
+    "accounts must request new access tokens. Address and browser of failed sign-ins are also " +
     "erased after a time, see [Block addresses]" +
     "(../operate/monitoring.md#block-addresses-that-fail-to-sign-in).",
   organization:

@@ -66,18 +66,35 @@ export async function countUsersOfApp(cx: Cx, appId: string): Promise<AppUserCou
   return { users, usersByGroup, more: false }
 }
 
+// The groups of assignments and authorizations, with those nested in them, each once.
 const assigned = statement<{ id: string }>(
-  `SELECT user_id AS id FROM app_assignments
+  `WITH RECURSIVE nested(id) AS (
+     SELECT group_id FROM app_assignments
+       WHERE instance = $instance AND app = $appId AND group_id > ''
+     UNION
+     SELECT n.member_id FROM nested r
+       JOIN group_groups n ON n.instance = $instance AND n.group_id = r.id
+   )
+   SELECT user_id AS id FROM app_assignments
      WHERE instance = $instance AND app = $appId AND user_id > $after
-   UNION SELECT u.user_id FROM app_assignments a
-     JOIN group_users u ON u.instance = a.instance AND u.group_id = a.group_id
-     WHERE a.instance = $instance AND a.app = $appId AND a.group_id > '' AND u.user_id > $after
+   UNION SELECT u.user_id FROM nested r
+     JOIN group_users u ON u.instance = $instance AND u.group_id = r.id
+     WHERE u.user_id > $after
    ORDER BY 1 LIMIT $limit`,
 )
 
 const authorized = statement<{ id: string }>(
-  `SELECT DISTINCT user_id AS id FROM authorizations
-   WHERE instance = $instance AND project = $projectId AND user_id > $after
+  `WITH RECURSIVE nested(id) AS (
+     SELECT group_id FROM group_authorizations WHERE instance = $instance AND project = $projectId
+     UNION
+     SELECT n.member_id FROM nested r
+       JOIN group_groups n ON n.instance = $instance AND n.group_id = r.id
+   )
+   SELECT user_id AS id FROM authorizations
+     WHERE instance = $instance AND project = $projectId AND user_id > $after
+   UNION SELECT u.user_id FROM nested r
+     JOIN group_users u ON u.instance = $instance AND u.group_id = r.id
+     WHERE u.user_id > $after
    ORDER BY 1 LIMIT $limit`,
 )
 

@@ -1,5 +1,6 @@
 // The users who can use an application now, and how many there are.
 import { afterEach, beforeEach, expect, test } from "vitest"
+import { createGroupAuthorization } from "../../../src/domain/authorization/group/commands.ts"
 import { createAuthorization } from "../../../src/domain/authorization/index.ts"
 import { createGroup, enterGroup } from "../../../src/domain/group/index.ts"
 import { addRoles } from "../../../src/domain/project/index.ts"
@@ -116,6 +117,47 @@ test("follow the rule and the checks of the project", async () => {
   await limit(EVERYONE)
   await estate.as("manager", "updateProject", { projectId: "px", authorizationRequired: true })
   expect(idsOf(await list())).toEqual(["manager", "nobody"])
+})
+
+/** Three groups, each in the one before it, with a user of its own. */
+async function nestedGroups(): Promise<void> {
+  for (const at of [1, 2, 3]) await groupOf(`g${at}`, [`u${at}`])
+  for (const [id, member] of [
+    ["g1", "g2"],
+    ["g2", "g3"],
+  ]) {
+    await estate.as("manager", "addGroupsToGroup", { id, groupIds: [member] })
+  }
+}
+
+test("include users of groups that are nested in an assigned group", async () => {
+  await nestedGroups()
+  await assign({ groupIds: ["g2"] })
+  const { users, count } = await list()
+  expect(users).toMatchObject([
+    { userId: "u2", assigned: false, groupIds: ["g2"] },
+    { userId: "u3", assigned: false, groupIds: ["g2"] },
+  ])
+  expect(count).toMatchObject({ users: 2, usersByGroup: 2, groups: 1, more: false })
+  await estate.as("manager", "removeGroupsFromGroup", { id: "g2", groupIds: ["g3"] })
+  expect(idsOf(await list())).toEqual(["u2"])
+})
+
+test.each([
+  ["the rule", { access: { rule: PROJECT_ROLE } }, {}],
+  ["a check of the project", { access: { rule: EVERYONE } }, { authorizationRequired: true }],
+])("include users with a role of a group, by %s", async (_, access, check) => {
+  await nestedGroups()
+  await estate.as("manager", "updateApplication", { ...named, ...access })
+  await estate.as("manager", "updateProject", { projectId: "px", ...check })
+  await addRoles(estate.cx(), "px", [{ key: "a", displayName: "A", group: "" }])
+  const system = estate.cx({ caller: { kind: "system", name: "test" } })
+  const given = { projectId: "px", orgId: "org1", roleKeys: ["a"] }
+  await createGroupAuthorization(system, "z1", { ...given, groupId: "g2" })
+  await createAuthorization(system, "z2", { ...given, userId: "nobody" })
+  expect(idsOf(await list())).toEqual(["nobody", "u2", "u3"])
+  await estate.as("manager", "removeUsersFromGroup", { id: "g3", userIds: ["u3"] })
+  expect(idsOf(await list())).toEqual(["nobody", "u2"])
 })
 
 test("whom the caller can't read are only counted", async () => {

@@ -103,7 +103,7 @@ describe("a second factor", () => {
     const page = await browser.go(path())
     expect(page.path).toContain("/ui/login/mfa/set")
     expect(page.page).not.toContain('value="skip"')
-    expect(page.page).toContain("Example App requires a second step")
+    expect(page.page).toContain("Example App requires a second factor")
     expect(answerOf(await browser.go(path({ prompt: "none" }))).error).toBe("login_required")
     expect((await browser.go(path({}, open))).path).toContain("code=")
   })

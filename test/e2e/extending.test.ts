@@ -39,7 +39,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await dialog().getByLabel("Endpoint").fill(`${receiver.url}/ledger`)
     await dialog().getByRole("button", { name: "Create webhook" }).click()
     await closed()
-    await page.getByText("Signing key").waitFor()
+    await page.getByRole("heading", { name: "Signing key" }).waitFor()
     await row("Ledger").getByText("Notify").waitFor()
   })
 
@@ -72,7 +72,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await page.getByRole("button", { name: "Rotate signing key" }).click()
     await dialog().getByRole("button", { name: "Rotate signing key" }).click()
     await closed()
-    await page.getByText("Signing key").waitFor()
+    await page.getByRole("heading", { name: "Signing key" }).waitFor()
     await page.getByRole("button", { name: "Delete webhook" }).click()
     await dialog().getByRole("textbox").fill("Ledger")
     await dialog().getByRole("button", { name: "Delete webhook" }).click()

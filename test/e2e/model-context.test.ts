@@ -138,7 +138,7 @@ describe.runIf(needs("chromium"))("the SDK of the Model Context Protocol", () =>
     const allow = page.getByRole("button", { name: "Allow" })
     await allow.waitFor()
     const shown = await page.locator("main").innerText()
-    expect(shown).toMatch(/do the following with “Tools” of \S+:\s+Call tools\s+All of them/)
+    expect(shown).toMatch(/It can access “Tools” of \S+:\s+Call tools\s+All of them/)
     expect(shown).toContain("Desk will receive: your user ID")
     expect(shown).not.toContain("read:user")
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width)

@@ -113,7 +113,7 @@ describe.runIf(isHere)("pysaml2 with Synapse's configuration", () => {
     await page.locator('[name="metadata"]').fill(peer.metadata)
     await shown(page, "create")
     await page.getByRole("button", { name: "Create application" }).click()
-    await page.getByText("The application is registered").waitFor()
+    await page.getByText("Application created.").waitFor()
     await shown(page, "created")
   }
 

@@ -122,7 +122,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await page.goForward()
     await heading(page, "Check your email")
 
-    const link = await linkIn("Choose a new password")
+    const link = await linkIn("Reset your password")
     const elsewhere = await opened()
     await elsewhere.goto(link)
     await heading(elsewhere, "Choose a new password")
@@ -160,7 +160,7 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await page.goto(`${service.url}/ui/login/password/forgot`)
     await enter(page, "loginName", "grace")
     await heading(page, "Check your email")
-    const link = await linkIn("Choose a new password", 2)
+    const link = await linkIn("Reset your password", 2)
     await page.goto(link)
     await enter(page, "code", link.split("#")[1] ?? "")
     await page.fill('[name="password"]', first)
@@ -192,8 +192,8 @@ describe.runIf(needs("chromium"))("who has forgotten their password", () => {
     await page.context().close()
     await console.getByRole("button", { name: "Send link" }).click()
     await dialog.getByRole("button", { name: "Send by email" }).click()
-    await console.getByText("The link for Grace Hopper is on its way").waitFor()
-    await linkIn("Choose a new password", 3)
+    await console.getByText("The link for Grace Hopper is being sent").waitFor()
+    await linkIn("Reset your password", 3)
     await console.context().close()
   })
 

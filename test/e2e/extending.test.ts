@@ -93,7 +93,7 @@ describe.runIf(needs("chromium"))("whoever extends the service", () => {
     await page.getByRole("button", { name: "Test" }).click()
     await dialog().getByRole("radio").first().check()
     await dialog().getByRole("button", { name: "Run" }).click()
-    await dialog().getByText("In line 2.").waitFor()
+    await dialog().getByText("Line 2", { exact: true }).waitFor()
     await dialog().getByRole("button", { name: "Cancel" }).click()
     await page.locator(".code-wrong", { hasText: "2" }).waitFor()
     await code.fill(said("v1.claims.setClaim('team', 'red')"))

@@ -47,7 +47,7 @@ describe.runIf(needs("chromium"))("whoever has unpacked a release", () => {
       const page = await browser.newPage({ locale: "en" })
       await page.goto(address.exec(server.said())?.[1] ?? "")
       const shown = await page.locator("main").innerText()
-      const [, password = ""] = /password is (\S+)\./.exec(shown) ?? []
+      const [, password = ""] = /password of all users is (\S+)\./.exec(shown) ?? []
       const [loginName = ""] = /\S+@acme\.example/.exec(shown) ?? []
       await page.getByRole("link", { name: "Open the demo application" }).click()
       await page.getByRole("link", { name: "Sign in" }).click()

@@ -35,20 +35,26 @@ const trials: Readonly<Record<string, Trial>> = {
     bad: lines(401, "export {}"),
     good: lines(400, "export {}"),
   },
-  "a function of 71 lines": {
+  "a function of 101 lines": {
     rule: walls.functionLength,
-    bad: `function f() {\n${lines(69, "  f()")}}`,
-    good: `function f() {\n${lines(68, "  f()")}}`,
+    bad: `function f() {\n${lines(99, "  f()")}}`,
+    good: `function f() {\n${lines(98, "  f()")}}`,
   },
-  "an arrow function of 71 lines": {
+  "an arrow function of 101 lines": {
     rule: walls.functionLength,
-    bad: `const f = () => {\n${lines(69, "  f()")}}`,
-    good: `const f = () => {\n${lines(68, "  f()")}}`,
+    bad: `const f = () => {\n${lines(99, "  f()")}}`,
+    good: `const f = () => {\n${lines(98, "  f()")}}`,
   },
-  "five parameters": {
-    rule: walls.parameterCount,
-    bad: "const f = (a: A, b: B, c: C, d: D, e: E) => a",
-    good: "const f = (a: A, b: B, c: C, d: D) => g(a, b, c, d, 5)",
+  "entries packed on a line": {
+    rule: walls.packing,
+    bad: "const a = { ...{ b, c }, d }",
+    good: "const a = { ...b, ...(c ? { d } : {}), ...e.map(f) }",
+  },
+  "attributes packed on a line": {
+    rule: walls.packing,
+    path: "ui/kit/field.tsx",
+    bad: "const a = <B {...{ c, d }} />",
+    good: "const a = <B c={c} {...d} />",
   },
   "four nested blocks": {
     rule: walls.nesting,

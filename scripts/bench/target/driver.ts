@@ -36,7 +36,8 @@ export async function login(
   connection: Connection,
   jar: Jar,
   target: Target,
-  ...[page, html]: [page: string, html: string]
+  page: string,
+  html: string,
 ): Promise<string> {
   const { username, password } = target.user
   const fields = { loginName: username, ...(html.includes('name="password"') && { password }) }

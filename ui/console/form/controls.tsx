@@ -59,9 +59,7 @@ type ValueWords = (value: unknown) => string
 
 const contestedBy =
   <Values extends object>(form: Form<Values>) =>
-  (
-    ...[name, label, control, words]: [FieldName<Values>, string, ReactNode, ValueWords?]
-  ): ReactNode => (
+  (name: FieldName<Values>, label: string, control: ReactNode, words?: ValueWords): ReactNode => (
     <Contested key={name} {...{ form, name, label, words }}>
       {control}
     </Contested>

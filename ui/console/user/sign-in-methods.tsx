@@ -116,5 +116,7 @@ function factorOf(
 
 /** One of which there is one or none. */
 const single = <I extends DescMessage>(
-  ...[kind, needs, of]: [SignInMethod["kind"], DescMethodUnary<I>, MessageInitShape<I>]
+  kind: SignInMethod["kind"],
+  needs: DescMethodUnary<I>,
+  of: MessageInitShape<I>,
 ): SignInMethod => ({ id: kind, kind, name: "", needs, remove: () => call(needs, of) })
